@@ -1,6 +1,6 @@
 import type { LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider';
 import { ConfigurationError, type ModelResolver } from '@eventloom/core';
-import { checkOptions, describeKind, getOwn, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, describeKind, getOwn, isRecord, type OptionRules } from '@eventloom/core/internal';
 import { AiSdkLlm, type AiSdkLlmOptions, HINTS, LLM_OPTIONS } from './ai-sdk-llm.ts';
 
 /** A provider of the AI SDK, such as `openai`, the result of `createOpenAICompatible`, or of `createProviderRegistry`. */
@@ -14,6 +14,7 @@ export interface AiSdkModelsOptions extends AiSdkLlmOptions {
   readonly separator?: string | undefined;
 }
 
+const WRITE = "write aiSdkModels({ openai }) with import { openai } from '@ai-sdk/openai'";
 const OPTIONS: OptionRules<AiSdkModelsOptions> = { ...LLM_OPTIONS, separator: 'text' };
 
 /**
@@ -38,10 +39,14 @@ export function aiSdkModels(
   const { separator = ':', ...ofModels } = options;
   if (typeof separator !== 'string' || separator === '')
     throw new ConfigurationError(`aiSdkModels: separator must be a text such as ":", got ${describeKind(separator)}`);
+  if (!isRecord(providers))
+    throw new ConfigurationError(
+      `aiSdkModels: expected an object of providers, got ${describeKind(providers)}; ${WRITE}`,
+    );
   for (const [name, provider] of Object.entries(providers)) {
     if (typeof provider?.languageModel !== 'function')
       throw new ConfigurationError(
-        `aiSdkModels: "${name}" must be a provider of the AI SDK, got ${describeKind(provider)}; write aiSdkModels({ openai }) with import { openai } from '@ai-sdk/openai'`,
+        `aiSdkModels: ${name}: expected a provider of the AI SDK, got ${describeKind(provider)}; ${WRITE}`,
       );
   }
   return (model) => {

@@ -19,12 +19,12 @@ export interface InMemoryRunnerConfig extends Omit<RunnerConfig, 'appName' | 'se
 
 const OPTIONS: OptionRules<InMemoryRunnerConfig> = {
   appName: 'text',
-  agent: 'object',
-  gemini: 'object',
-  models: 'function',
-  memoryService: 'object',
-  credentialService: 'object',
-  plugins: 'list',
+  agent: { is: 'object', wanted: 'an agent', write: 'new LlmAgent({ … })' },
+  gemini: { is: 'object', write: '{ apiKey }' },
+  models: { is: 'function', write: 'geminiModels({ apiKey })' },
+  memoryService: { is: 'object', wanted: 'a memory service', write: 'new InMemoryMemoryService()' },
+  credentialService: { is: 'object', wanted: 'a credential service', write: 'new InMemoryCredentialService()' },
+  plugins: { is: 'list', wanted: 'a list of plugins', write: '[new LoggingPlugin()]' },
   instrumentation: 'object or list',
   live: 'object',
   platform: 'object',
@@ -32,11 +32,11 @@ const OPTIONS: OptionRules<InMemoryRunnerConfig> = {
   sessionCache: 'object',
   leaseTtlMs: 'number',
   requestTtlMs: 'number',
-  eventsCompaction: 'object',
-  contextCacheConfig: 'object',
-  runConfig: 'object',
+  eventsCompaction: { is: 'object', write: '{ summarizer, tokenThreshold: 30_000, eventRetentionSize: 20 }' },
+  contextCacheConfig: { is: 'object', write: '{ minTokens: 4096 }' },
+  runConfig: { is: 'object', write: '{ maxLlmCalls: 50 }' },
   resumable: 'flag',
-  getSessionConfig: 'object',
+  getSessionConfig: { is: 'object', write: '{ numRecentEvents: 200 }' },
 };
 const USE_RUNNER =
   'InMemoryRunner keeps them in memory; for another service write new Runner({ appName, agent, sessionService })';
@@ -59,7 +59,7 @@ export class InMemoryRunner extends Runner {
   constructor(options: InMemoryRunnerConfig) {
     if (isBaseAgent(options))
       throw new ConfigurationError('InMemoryRunner: got an agent; write new InMemoryRunner({ agent })');
-    checkOptions('InMemoryRunner', OPTIONS, options, HINTS);
+    checkOptions('InMemoryRunner', OPTIONS, options, HINTS, 'new InMemoryRunner({ agent })');
     const { gemini, appName = 'InMemoryRunner', models, ...config } = options;
     super({
       ...config,

@@ -26,7 +26,12 @@ export interface ChannelOptions<Value, Update = Value, Default = Value> {
   readonly stateKey?: string;
 }
 
-const OPTIONS: OptionRules<ChannelOptions<unknown>> = { reducer: 'function', default: 'any', stateKey: 'text' };
+const OPTIONS: OptionRules<ChannelOptions<unknown>> = {
+  reducer: 'function',
+  // Any value that matches the schema of the channel.
+  default: 'any',
+  stateKey: 'text',
+};
 
 /** A channel of any type: a value that the nodes of a graph share. */
 export interface AnyChannel {

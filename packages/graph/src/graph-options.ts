@@ -36,6 +36,7 @@ export interface CompileOptions {
 
 const CONFIG_OPTIONS: OptionRules<StateGraphConfig> = {
   ...BASE_AGENT_OPTIONS,
+  // Checked below, with an error that names the graph.
   channels: 'any',
   inputSchema: SCHEMA_RULE,
   outputSchema: SCHEMA_RULE,

@@ -1,5 +1,7 @@
 import { type BaseLiveRequestQueue, ConfigurationError, type LiveSupport, type RunLiveParams } from '@eventloom/core';
 import {
+  ABORT_SIGNAL_RULE,
+  checkAbortSignal,
   checkOptions,
   checkLiveRunConfig,
   type LiveRunHost,
@@ -10,15 +12,16 @@ import { QueueLiveRun } from './queue-live-run.ts';
 
 const QUEUE = 'new LiveRequestQueue()';
 const PARAMS: OptionRules<RunLiveParams> = {
-  appName: 'any',
+  appName: 'text',
+  // The session service checks both ids, and throws the error that it throws everywhere: InvalidRequestError.
   userId: 'any',
   sessionId: 'any',
-  liveRequestQueue: 'any',
-  runConfig: 'any',
-  bounds: 'any',
-  customMetadata: 'any',
-  abortSignal: 'any',
-  traceHeaders: 'object',
+  liveRequestQueue: { is: 'object', wanted: 'a LiveRequestQueue', write: QUEUE },
+  runConfig: { is: 'object', write: '{ outputAudioTranscription: {} }' },
+  bounds: { is: 'object', write: '{ maxLlmCalls: 20 }' },
+  customMetadata: { is: 'object', write: "{ plan: 'free' }" },
+  abortSignal: ABORT_SIGNAL_RULE,
+  traceHeaders: { is: 'object', write: '{ traceparent }' },
 };
 
 /** The queues that serve or served a run. */
@@ -54,6 +57,7 @@ function checkParams(params: RunLiveParams, { appName, artifactService }: LiveRu
   if (typeof params.liveRequestQueue?.peek !== 'function')
     throw wrongOption('runLive', 'liveRequestQueue', 'a LiveRequestQueue', params.liveRequestQueue, QUEUE);
   checkOptions('runLive', PARAMS, params);
+  checkAbortSignal('runLive', params.abortSignal);
   if (params.appName !== undefined && params.appName !== appName)
     throw new ConfigurationError(
       `runLive: the runner has the appName "${appName}", not of ${JSON.stringify(params.appName)}`,

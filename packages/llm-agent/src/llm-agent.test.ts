@@ -93,6 +93,21 @@ test.each([
     { generateContentConfig: { responseJsonSchema: {} } },
     'use outputSchema',
   ],
+  [
+    'a misspelt option of the model',
+    { generateContentConfig: { temprature: 0 } },
+    'agent "bot": generateContentConfig has no option "temprature"; did you mean "temperature"?',
+  ],
+  [
+    'an option of the model in snake case',
+    { generateContentConfig: { max_output_tokens: 5 } },
+    'did you mean "maxOutputTokens"?',
+  ],
+  [
+    'a tool that is not defined yet',
+    { tools: [toolOf('now'), undefined] },
+    'tools[1]: expected a tool or a toolset, got nothing; define',
+  ],
   ['tools that are not a list', { tools: { now: toolOf('now') } }, 'agent "bot": tools: expected a list of tools'],
   [
     'a class as a tool',

@@ -10,6 +10,7 @@ import {
   type InvocationContext,
   isFinalResponse,
   closeAll,
+  nearestNames,
 } from '@eventloom/core';
 import type { TransferRules } from '@eventloom/core/internal';
 import {
@@ -225,10 +226,27 @@ const OWNED = {
   responseJsonSchema: 'outputSchema',
 } as const;
 
+/**
+ * The options of @google/genai. Other names are passed to the model, because its service may know them, unless they are close to one of these:
+ * that is a misspelling, which the service would ignore or refuse later.
+ */
+const GENERATION_OPTIONS =
+  'systemInstruction temperature topP topK candidateCount maxOutputTokens stopSequences responseLogprobs logprobs presencePenalty frequencyPenalty seed responseMimeType responseSchema responseJsonSchema routingConfig modelSelectionConfig safetySettings tools toolConfig labels cachedContent responseModalities mediaResolution speechConfig audioTimestamp automaticFunctionCalling thinkingConfig imageConfig enableEnhancedCivicAnswers modelArmorConfig httpOptions abortSignal serviceTier audioTranscriptionConfig continuationToken automaticContinuation generationOutputConfig store'.split(
+    ' ',
+  );
+
 function checkGenerateContentConfig(owner: string, config: LlmAgentConfig['generateContentConfig']): void {
   for (const [option, instead] of Object.entries(OWNED)) {
     if (config?.[option] !== undefined)
       throw new ConfigurationError(`${owner}: generateContentConfig.${option} is set by the agent; use ${instead}`);
+  }
+  for (const option in config) {
+    if (GENERATION_OPTIONS.includes(option)) continue;
+    const [meant, ...others] = nearestNames(option, GENERATION_OPTIONS);
+    if (meant !== undefined && others.length === 0)
+      throw new ConfigurationError(
+        `${owner}: generateContentConfig has no option "${option}"; did you mean "${meant}"?`,
+      );
   }
 }
 
@@ -238,9 +256,9 @@ function checkTools(owner: string, tools: readonly ToolUnion[] = []): void {
       `${owner}: tools: expected a list, got ${describeKind(tools)}; write tools: [getTime]`,
     );
   const names = new Set<string>();
-  for (const tool of tools) {
+  for (const [index, tool] of tools.entries()) {
     if (isBaseToolset(tool)) continue;
-    if (!isBaseTool(tool)) throw new ConfigurationError(`${owner}: tools: ${notATool(tool)}`);
+    if (!isBaseTool(tool)) throw new ConfigurationError(`${owner}: tools[${index}]: ${notATool(tool)}`);
     if (names.has(tool.name))
       throw new ConfigurationError(
         `${owner}: two tools have the name "${tool.name}"; the model calls tools by name, so give one of them another`,
@@ -256,5 +274,8 @@ function notATool(value: unknown): string {
     return `a function is not a tool; write new FunctionTool({ name: ${JSON.stringify(value.name || 'get_weather')}, description, execute })`;
   if (isBaseAgent(value))
     return `agent "${value.name}" is not a tool; write new AgentTool({ agent }), or list the agent in subAgents`;
+  // Two modules that import each other are the usual reason: the later one is not ready yet.
+  if (value === undefined)
+    return 'expected a tool or a toolset, got nothing; define the tool above the agent, in a module that does not import the agent';
   return `expected a tool or a toolset, got ${describeKind(value)}; write new FunctionTool({ name, description, execute })`;
 }

@@ -240,13 +240,15 @@ export class MCPToolset extends BaseToolset {
   }
 }
 
+const CONNECTION = 'new StreamableHTTPConnectionParams({ url })';
+const HINTS = {
+  prefix: 'write toolNamePrefix',
+  url: `write connectionParams: ${CONNECTION}`,
+  command: "write connectionParams: new StdioConnectionParams({ serverParams: { command } }) of '@eventloom/mcp/node'",
+};
+
 function checkToolsetOptions(options: MCPToolsetOptions): void {
-  checkOptions('MCPToolset', OPTIONS, options, {
-    prefix: 'write toolNamePrefix',
-    url: 'write connectionParams: new StreamableHTTPConnectionParams({ url })',
-    command:
-      "write connectionParams: new StdioConnectionParams({ serverParams: { command } }) of '@eventloom/mcp/node'",
-  });
+  checkOptions('MCPToolset', OPTIONS, options, HINTS, `new MCPToolset({ connectionParams: ${CONNECTION} })`);
   const {
     connectionParams,
     toolNamePrefix,
@@ -257,7 +259,7 @@ function checkToolsetOptions(options: MCPToolsetOptions): void {
   } = options;
   if (!(connectionParams instanceof MCPConnectionParams))
     throw new ConfigurationError(
-      `MCPToolset: connectionParams must be new StreamableHTTPConnectionParams({ url }), or new StdioConnectionParams({ serverParams }) of '@eventloom/mcp/node', is ${describeKind(connectionParams)}`,
+      `MCPToolset: connectionParams: expected connection parameters, got ${describeKind(connectionParams)}; write connectionParams: ${CONNECTION}, or new StdioConnectionParams({ serverParams }) of '@eventloom/mcp/node'`,
     );
   if (
     toolNamePrefix !== undefined &&

@@ -11,7 +11,9 @@ import {
   StaleWriterError,
 } from '@eventloom/core';
 import {
+  ABORT_SIGNAL_RULE,
   afterCovered,
+  checkAbortSignal,
   applyStateDelta,
   ARTIFACTS_TO_RESTORE,
   checkOptions,
@@ -37,11 +39,12 @@ export interface RewindParams {
 }
 
 const PARAMS: OptionRules<RewindParams> = {
+  // Ids are checked as everywhere, with InvalidRequestError.
   userId: 'any',
   sessionId: 'any',
   rewindBeforeInvocationId: 'any',
-  onBusy: 'any',
-  abortSignal: 'any',
+  onBusy: { is: 'text', oneOf: ['queue', 'reject', 'interrupt'] },
+  abortSignal: ABORT_SIGNAL_RULE,
 };
 
 /** Takes a session back to before an invocation; see `Runner.rewindAsync`. */
@@ -113,7 +116,8 @@ async function commitRewind(
 }
 
 function checkParams(params: RewindParams): void {
-  checkOptions('rewindAsync', PARAMS, params);
+  checkOptions('rewindAsync', PARAMS, params, {}, 'rewindAsync({ userId, sessionId, rewindBeforeInvocationId })');
+  checkAbortSignal('rewindAsync', params.abortSignal);
   checkName('rewindBeforeInvocationId', params.rewindBeforeInvocationId);
 }
 

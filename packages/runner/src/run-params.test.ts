@@ -17,6 +17,17 @@ test.each([
   ['an invocation id that is no text', { invocationId: 1 }, 'runAsync: invocationId: expected a string'],
   ['a misspelt parameter', { statedelta: {} }, 'runAsync: has no option "statedelta"'],
   ['the name of another app', { appName: 'other' }, 'the runner has the appName "app"'],
+  [
+    'a replay that is no flag',
+    { replay: 'yes' },
+    'runAsync: replay: expected true or false, got a string; write replay: true',
+  ],
+  ['an unknown way', { ifKnown: 'folow' }, `runAsync: ifKnown: expected one of follow, resume, reject, got "folow"`],
+  [
+    'a state delta that is a text',
+    { stateDelta: 'x' },
+    'stateDelta: expected an object, got a string; write stateDelta: {',
+  ],
   ['a state delta that is a list', { stateDelta: [1] }, 'stateDelta: expected an object'],
   ['metadata that is not JSON', { customMetadata: { at: new Date(0) } }, 'customMetadata.at: is a Date'],
 ])('%s is refused and nothing is written', async (_, params, message) => {

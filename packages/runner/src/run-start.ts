@@ -13,14 +13,14 @@ import {
   type TraceHeaders,
 } from '@eventloom/core';
 import {
-  describeKind,
+  ABORT_SIGNAL_RULE,
+  checkAbortSignal,
   checkStateDelta,
   mergeRunConfigs,
   RUN_CONFIG_OPTIONS,
   checkOptions,
   checkRunConfig,
   copyJson,
-  isRecord,
   type OptionRules,
 } from '@eventloom/core/internal';
 import { answeredCallIds, checkNewMessage } from './run-message.ts';
@@ -29,7 +29,7 @@ import type { Runner } from './runner.ts';
 /** Behaviour for a request that is known: see `RunAsyncParams.ifKnown`. */
 export type IfKnown = 'follow' | 'resume' | 'reject';
 
-const IF_KNOWN: readonly unknown[] = ['follow', 'resume', 'reject'] satisfies IfKnown[];
+const IF_KNOWN = ['follow', 'resume', 'reject'] satisfies IfKnown[];
 
 /** Parameters of `runner.runAsync` and `runner.run`: one run. */
 export interface RunAsyncParams {
@@ -98,21 +98,23 @@ export interface RunAsyncParams {
 }
 
 const PARAMS: OptionRules<RunAsyncParams> = {
-  appName: 'any',
+  appName: 'text',
+  // The session service checks both ids, and throws the error that it throws everywhere: InvalidRequestError.
   userId: 'any',
   sessionId: 'any',
+  // Checked by `checkNewMessage`, with InvalidMessageError.
   newMessage: 'any',
-  invocationId: 'any',
-  requestId: 'any',
-  ifKnown: 'any',
-  replay: 'any',
-  stateDelta: 'any',
-  runConfig: 'any',
-  bounds: 'any',
-  customMetadata: 'any',
-  abortSignal: 'any',
-  traceHeaders: 'any',
-  webhook: 'any',
+  invocationId: 'text',
+  requestId: { is: 'text', write: "'order-17'" },
+  ifKnown: { is: 'text', oneOf: IF_KNOWN },
+  replay: 'flag',
+  stateDelta: { is: 'object', write: "{ 'user:language': 'en' }" },
+  runConfig: { is: 'object', write: '{ maxLlmCalls: 50 }' },
+  bounds: { is: 'object', write: '{ maxLlmCalls: 20 }' },
+  customMetadata: { is: 'object', write: "{ plan: 'free' }" },
+  abortSignal: ABORT_SIGNAL_RULE,
+  traceHeaders: { is: 'object', write: '{ traceparent }' },
+  webhook: 'object',
 };
 
 const WRITE_MESSAGE = "write newMessage: { role: 'user', parts: [{ text: 'hello' }] }";
@@ -127,18 +129,6 @@ const HINTS: Readonly<Record<string, string>> = {
   state: 'did you mean "stateDelta"?',
 };
 
-/** The types of parameters that may be absent. */
-const TYPES: Readonly<Partial<Record<keyof RunAsyncParams, 'string' | 'boolean' | 'object'>>> = {
-  invocationId: 'string',
-  requestId: 'string',
-  replay: 'boolean',
-  stateDelta: 'object',
-  runConfig: 'object',
-  bounds: 'object',
-  customMetadata: 'object',
-  traceHeaders: 'object',
-};
-
 /** @throws ConfigurationError for a parameter this version does not have, or one of the wrong kind */
 export function checkRunParams(params: RunAsyncParams, appName: string): void {
   checkOptions('runAsync', PARAMS, params, HINTS, 'runAsync({ userId, sessionId, newMessage })');
@@ -147,31 +137,20 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
       `runAsync: appName is ${JSON.stringify(params.appName)}, but the runner has the appName "${appName}"; remove it, or write that name`,
     );
   }
-  for (const name in TYPES) {
-    const type = TYPES[name as keyof RunAsyncParams];
-    const value: unknown = params[name as keyof RunAsyncParams];
-    if (value === undefined || (type === 'object' ? isRecord(value) : typeof value === type)) continue;
-    throw new ConfigurationError(
-      `runAsync: ${name}: expected ${type === 'object' ? 'an object' : `a ${type}`}, got ${describeKind(value)}`,
-    );
-  }
-  const { invocationId, newMessage, stateDelta, ifKnown = 'follow' } = params;
-  if (!IF_KNOWN.includes(ifKnown))
-    throw new ConfigurationError(
-      `runAsync: ifKnown: expected follow, resume or reject, got ${JSON.stringify(ifKnown)}`,
-    );
-  if (params.abortSignal !== undefined && typeof params.abortSignal?.aborted !== 'boolean')
-    throw new ConfigurationError(
-      `runAsync: abortSignal: expected an AbortSignal, got ${describeKind(params.abortSignal)}; write abortSignal: controller.signal`,
-    );
+  checkAbortSignal('runAsync', params.abortSignal);
+  const { invocationId, newMessage, stateDelta } = params;
   if (newMessage === undefined && invocationId === undefined)
     throw new InvalidMessageError(
       "newMessage: is missing; write newMessage: { role: 'user', parts: [{ text: 'hello' }] }. Only a run that is resumed by its invocationId needs none",
     );
   if (newMessage === undefined && stateDelta !== undefined)
-    throw new InvalidRequestError('stateDelta: needs a newMessage, which is missing');
+    throw new InvalidRequestError(
+      'stateDelta: needs a newMessage, which is missing; write newMessage, or remove stateDelta',
+    );
   if (params.runConfig?.streamingMode === 'bidi')
-    throw new ConfigurationError("runAsync: streamingMode 'bidi' is for runLive");
+    throw new ConfigurationError(
+      "runAsync: streamingMode 'bidi' is for runLive; write streamingMode: 'sse', or call runLive",
+    );
 }
 
 const NO_CONFIG: RunConfig = {};

@@ -105,6 +105,9 @@ export interface RunnerConfig {
 
 const AGENT = 'new LlmAgent({ … })';
 const SESSIONS = 'new InMemorySessionService()';
+const ARTIFACTS = 'new InMemoryArtifactService()';
+const MEMORIES = 'new InMemoryMemoryService()';
+const CREDENTIALS = 'new InMemoryCredentialService()';
 const PLUGINS = '[new LoggingPlugin()]';
 const SUMMARIZER = 'new LlmEventSummarizer({ model })';
 const LIVE = 'live(), of @eventloom/live';
@@ -113,9 +116,9 @@ const OPTIONS: OptionRules<RunnerConfig> = {
   appName: { is: 'text', write: "'weather'" },
   agent: { is: 'object', wanted: 'an agent', write: AGENT },
   sessionService: { is: 'object', wanted: 'a session service', write: SESSIONS },
-  artifactService: { is: 'object', wanted: 'an artifact service', write: 'new InMemoryArtifactService()' },
-  memoryService: { is: 'object', wanted: 'a memory service', write: 'new InMemoryMemoryService()' },
-  credentialService: { is: 'object', wanted: 'a credential service', write: 'new InMemoryCredentialService()' },
+  artifactService: { is: 'object', wanted: 'an artifact service', write: ARTIFACTS },
+  memoryService: { is: 'object', wanted: 'a memory service', write: MEMORIES },
+  credentialService: { is: 'object', wanted: 'a credential service', write: CREDENTIALS },
   plugins: { is: 'list', wanted: 'a list of plugins', write: PLUGINS },
   instrumentation: 'object or list',
   live: { is: 'object', wanted: 'live support', write: LIVE },
@@ -168,6 +171,13 @@ export function checkRunnerConfig(config: RunnerConfig): void {
   if (typeof agent?.runAsync !== 'function') throw wrongOption('Runner', 'agent', 'an agent', agent, AGENT);
   if (typeof sessionService?.appendEvent !== 'function')
     throw wrongOption('Runner', 'sessionService', 'a session service', sessionService, SESSIONS);
+  const { artifactService, memoryService, credentialService } = config;
+  if (artifactService !== undefined && typeof artifactService.saveArtifact !== 'function')
+    throw wrongOption('Runner', 'artifactService', 'an artifact service', artifactService, ARTIFACTS);
+  if (memoryService !== undefined && typeof memoryService.searchMemory !== 'function')
+    throw wrongOption('Runner', 'memoryService', 'a memory service', memoryService, MEMORIES);
+  if (credentialService !== undefined && typeof credentialService.loadCredential !== 'function')
+    throw wrongOption('Runner', 'credentialService', 'a credential service', credentialService, CREDENTIALS);
   for (const [index, plugin] of plugins.entries())
     if (typeof plugin?.beforeRunCallback !== 'function')
       throw wrongOption('Runner', `plugins[${index}]`, 'a plugin', plugin, PLUGINS);

@@ -206,6 +206,22 @@ test.each([
   ['no name', { appName: '' }, 'appName is missing'],
   ['no agent', { agent: {} }, 'agent: expected an agent'],
   ['no session service', { sessionService: undefined }, 'sessionService: expected a session service'],
+  [
+    'a class as its sessions',
+    { sessionService: InMemorySessionService },
+    'got the class InMemorySessionService; write',
+  ],
+  [
+    'sessions as its artifacts',
+    { artifactService: new InMemorySessionService() },
+    'artifactService: expected an artifact service, got an object; write artifactService: new InMemoryArtifactService()',
+  ],
+  ['a memory service without methods', { memoryService: {} }, 'memoryService: expected a memory service'],
+  [
+    'a credential service without methods',
+    { credentialService: {} },
+    'credentialService: expected a credential service',
+  ],
   ['an unknown option', { memory: {} }, 'has no option "memory"; did you mean "memoryService"?'],
   [
     'an endless lease',

@@ -110,7 +110,15 @@ const OPTIONS: OptionRules<ServerOptions> = {
 const WRITE_RUNNERS = `write runners: ${RUNNERS}`;
 const EXAMPLE = 'createServer({ runners: [new Runner({ appName, agent, sessionService })], authenticate })';
 const IN_SERVE = 'write it in the options of serve(server, { port })';
-const HINTS = { agent: WRITE_RUNNERS, agents: WRITE_RUNNERS, rootAgent: WRITE_RUNNERS, port: IN_SERVE, host: IN_SERVE };
+const HINTS = {
+  agent: WRITE_RUNNERS,
+  agents: WRITE_RUNNERS,
+  rootAgent: WRITE_RUNNERS,
+  port: IN_SERVE,
+  host: IN_SERVE,
+  cors: "write origins: ['https://app.example'], the pages that may call the server",
+  auth: 'did you mean "authenticate"?',
+};
 const COUNT = { is: 'number', min: 1, wanted: 'an integer of at least 1, or Infinity', write: '50' };
 const LIMITS = {
   ...Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((limit) => [limit, { is: 'number', min: 0 }])),
@@ -128,7 +136,9 @@ export function checkServerOptions(options: ServerOptions): void {
     if (!(runner instanceof Runner))
       throw wrongOption('createServer', `runners[${index}]`, 'a runner', runner, RUNNERS);
     if (names.has(runner.appName))
-      throw new ConfigurationError(`createServer: two runners have the appName "${runner.appName}"`);
+      throw new ConfigurationError(
+        `createServer: two runners have the appName "${runner.appName}"; give one of them another, because it is part of the addresses`,
+      );
     names.add(runner.appName);
   }
   if (options.webhooks !== undefined) checkWebhookOptions(options.webhooks);

@@ -112,6 +112,9 @@ describe('DriverSessionService', () => {
 
   test.each([
     [{ userId: 'u' }, "appName: expected a string, got nothing; write appName: 'app'"],
+    [{ app_name: 'a', userId: 'u' }, 'createSession: has no option "app_name"; did you mean "appName"?'],
+    [{ appName: 'a', user: 'u' }, 'createSession: has no option "user"; did you mean "userId"?'],
+    [{ appName: 'a', userId: '' }, "userId: is empty; write userId: 'ada'"],
     [{ appName: 'a' }, "userId: expected a string, got nothing; write userId: 'ada'"],
     [{ appName: 'a', userId: { id: 'u' } }, "userId: expected a string, got an object; write userId: 'ada'"],
   ])('refuses a first session with the key %j', async (key, message) => {

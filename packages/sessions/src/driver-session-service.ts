@@ -20,6 +20,7 @@ import {
   type ListSessionsResponse,
   type ListToolCallsRequest,
   type MaybePromise,
+  nearestNames,
   type Platform,
   type PutRunWebhookRequest,
   type ReleaseLeaseOptions,
@@ -102,8 +103,7 @@ export class DriverSessionService extends BaseSessionService {
 
   override async createSession(request: CreateSessionRequest): Promise<Session> {
     checkRequest('createSession({ appName, userId, sessionId })', request);
-    if ('id' in request && request.sessionId === undefined)
-      throw new InvalidRequestError('createSession: has no option "id"; did you mean "sessionId"?');
+    checkCreateFields(request);
     const { appName, userId, sessionId = this.#platform.newUuid(), state } = request;
     this.#check(appName, userId, sessionId);
     const writes = state ? toStateWrites(checkStateDelta(state)) : NO_WRITES;
@@ -403,6 +403,19 @@ function requireLive(isLive: boolean, lease: SessionLease): void {
 }
 
 /** Refuses arguments that are given one by one. @throws InvalidRequestError */
+const CREATE_FIELDS: readonly (keyof CreateSessionRequest)[] = ['appName', 'userId', 'sessionId', 'state'];
+
+/** @throws InvalidRequestError for a field that stands where a missing one belongs, such as `user_id` or `id` */
+function checkCreateFields(request: CreateSessionRequest): void {
+  for (const name in request) {
+    if (CREATE_FIELDS.some((field) => field === name)) continue;
+    const [near] = name === 'id' ? ['sessionId'] : nearestNames(name, CREATE_FIELDS);
+    const meant = CREATE_FIELDS.find((field) => field === near);
+    if (meant !== undefined && request[meant] === undefined)
+      throw new InvalidRequestError(`createSession: has no option "${name}"; did you mean "${meant}"?`);
+  }
+}
+
 function checkRequest(example: string, request: unknown): void {
   if (isRecord(request)) return;
   const method = example.slice(0, example.indexOf('('));

@@ -6,7 +6,7 @@ import {
   type RunAsyncToolRequest,
   type ToolContext,
 } from '@eventloom/core';
-import { checkOptions, wrongOption, isPromiseLike, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, isPromiseLike, type OptionRules, wrongOption } from '@eventloom/core/internal';
 import type { InferSchema, SchemaLike } from './schema/standard-schema.ts';
 import { type SchemaCheck, ValueSchema } from './schema/value-schema.ts';
 import { type Chunks, streamResult } from './stream-result.ts';
@@ -98,6 +98,7 @@ const EXECUTE = { is: 'function', wanted: 'a function of the arguments', write: 
 const OPTIONS: OptionRules<ToolOptions> = {
   name: { is: 'text', write: "'get_weather'" },
   description: { is: 'text', write: "'Returns the weather of a city.'" },
+  // Its type depends on the schema library; `ValueSchema` says what is no schema.
   parameters: 'any',
   execute: EXECUTE,
   isLongRunning: 'flag',

@@ -1,5 +1,5 @@
 import { ConfigurationError, type Content, type Event, type InvocationContext, type BaseAgent } from '@eventloom/core';
-import { checkOptions, isBaseAgent, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, isBaseAgent, type OptionRules, SCHEMA_RULE } from '@eventloom/core/internal';
 import type { AbortGuard } from '@eventloom/core/internal';
 import { BaseNode, type BaseNodeConfig, contentOf, describeNode, isBaseNode, START } from './base-node.ts';
 import { commonPrefixOf } from './branch-path.ts';
@@ -30,8 +30,8 @@ const OPTIONS: OptionRules<WorkflowConfig> = {
   waitForOutput: 'flag',
   retryConfig: 'object',
   timeout: 'number',
-  inputSchema: 'any',
-  outputSchema: 'any',
+  inputSchema: SCHEMA_RULE,
+  outputSchema: SCHEMA_RULE,
   stateSchema: 'object',
   isolationScope: 'text or flag',
 };

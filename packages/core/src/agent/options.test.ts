@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ConfigurationError } from '../errors.ts';
-import { checkOptions, integer, type OptionRules, wrongOption } from './options.ts';
+import { checkAbortSignal, checkOptions, integer, type OptionRules, wrongOption } from './options.ts';
 
 interface Options {
   readonly timeoutMs?: number;
@@ -40,10 +40,24 @@ test.each([
   [undefined, 'nothing'],
   ['x.db', 'a string'],
   [[], 'a list'],
+  [class Tool {}, 'the class Tool'],
 ])('checkOptions refuses %j in place of options', (given, got) => {
   expect(() => checkOptions('tool', OPTIONS, given as unknown as object)).toThrow(
     `tool: expected an object of options, got ${got}`,
   );
+});
+
+test('checkOptions writes the first option where the caller has no example', () => {
+  const rules = { path: { is: 'text', write: "'sessions.db'" }, waitMs: 'number' };
+  expect(() => checkOptions('tool', rules, [])).toThrow("got a list; write { path: 'sessions.db' }");
+});
+
+test('checkAbortSignal refuses a controller in place of its signal', () => {
+  const controller = new AbortController();
+  expect(() => checkAbortSignal('runAsync', controller as never)).toThrow(
+    'runAsync: abortSignal: expected an AbortSignal, got an object; write abortSignal: controller.signal',
+  );
+  expect(() => checkAbortSignal('runAsync', controller.signal)).not.toThrow();
 });
 
 interface Kinds {

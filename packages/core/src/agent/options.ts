@@ -37,8 +37,9 @@ type KindOf<V> = unknown extends V
             : 'object';
 
 /**
- * One of the kinds, or two or three of them with `or` between. `any` is for an option whose owner checks its values, and `object or function`
- * for objects that may be callable, such as schemas of some libraries.
+ * One of the kinds, or two or three of them with `or` between. `any` is for an option that takes every value, or whose value is checked elsewhere
+ * with an error of another class: a comment beside it says which. `object or function` is for objects that may be callable, such as schemas of
+ * some libraries.
  */
 type Kinds<K extends string> =
   | 'any'
@@ -83,7 +84,7 @@ export function integer(min: number, max = Infinity): OptionRule<'number'> {
  * probably meant, and the message for a wrong value says what to write.
  * @param owner starts the message of the error, e.g. `agent "helper"`
  * @param hints advice for option names of other libraries, by name, e.g. `write instruction`
- * @param example code for a caller that gives no options. Default: the first names of `rules`
+ * @param example code for a caller that gives no options. Default: an object with the first option of `rules`
  * @throws ConfigurationError for options that are not an object, for an option without a rule, and for a value that does not match its rule
  */
 export function checkOptions(
@@ -94,8 +95,8 @@ export function checkOptions(
   example?: string,
 ): void {
   if (!isRecord(given)) {
-    const names = Object.keys(rules).slice(0, 3);
-    const code = example ?? `{ ${names.map((name) => `${name}: …`).join(', ')} }`;
+    const [[name, rule] = ['', 'any' as const]] = Object.entries(rules);
+    const code = example ?? `{ ${name}: ${exampleOf(name, toRule(rule))} }`;
     throw new ConfigurationError(`${owner}: expected an object of options, got ${describeKind(given)}; write ${code}`);
   }
   for (const name in given) {
@@ -121,8 +122,21 @@ export function checkOptions(
               : type;
     const isRule = typeof rule === 'object';
     if (!(isRule ? rule.is : rule).includes(kind) || (isRule && !isWithin(rule, value)))
-      throw wrongValueError(owner, name, isRule ? rule : { is: rule }, value);
+      throw wrongValueError(owner, name, toRule(rule), value);
   }
+}
+
+/** The rule for an `abortSignal`; `checkAbortSignal` checks that the object is one. */
+export const ABORT_SIGNAL_RULE: OptionRule<'object'> = {
+  is: 'object',
+  wanted: 'an AbortSignal',
+  write: 'controller.signal',
+};
+
+/** @throws ConfigurationError for an object that is no signal, such as an AbortController */
+export function checkAbortSignal(owner: string, signal: AbortSignal | undefined): void {
+  if (signal === undefined || typeof signal.aborted === 'boolean') return;
+  throw wrongValueError(owner, 'abortSignal', ABORT_SIGNAL_RULE, signal);
 }
 
 /** The rule for schemas of any kind that `ToolOptions.parameters` accepts. */
@@ -147,6 +161,10 @@ export function wrongOption(
   const got = describeKind(value);
   const [name = option] = option.split('[', 1);
   return new ConfigurationError(`${owner}: ${option}: expected ${wanted}, got ${got}; write ${name}: ${write}`);
+}
+
+function toRule(rule: string | OptionRule): OptionRule {
+  return typeof rule === 'object' ? rule : { is: rule };
 }
 
 function isWithin({ oneOf, isInteger = false, min = -Infinity, max = Infinity }: OptionRule, value: unknown): boolean {

@@ -29,6 +29,8 @@ export function describeKind(value: unknown): string {
   if (value === null || typeof value === 'boolean') return String(value);
   if (typeof value === 'number') return `the number ${value}`;
   if (Array.isArray(value)) return 'a list';
+  // A class in the place of an object is a frequent mistake: `new` is missing.
+  if (typeof value === 'function' && String(value).startsWith('class')) return `the class ${value.name}`;
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 

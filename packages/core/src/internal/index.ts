@@ -3,7 +3,15 @@
 export { firstAnswer, toList } from '../agent/agent-callbacks.ts';
 export type { RunDescription, RunQuery, TransferRules } from '../agent/base-agent.ts';
 export { BASE_AGENT_OPTIONS, isBaseAgent } from '../agent/base-agent.ts';
-export { checkOptions, integer, type OptionRules, SCHEMA_RULE, wrongOption } from '../agent/options.ts';
+export {
+  ABORT_SIGNAL_RULE,
+  checkAbortSignal,
+  checkOptions,
+  integer,
+  type OptionRules,
+  SCHEMA_RULE,
+  wrongOption,
+} from '../agent/options.ts';
 export {
   checkRunConfig,
   checkRunConfigDefaults,

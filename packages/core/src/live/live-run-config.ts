@@ -46,8 +46,7 @@ export interface LiveRunConfig {
 
 /** The options of live runs. Other runs know their names and ignore their values. */
 export const LIVE_OPTIONS: OptionRules<LiveRunConfig> = {
-  // Checked below.
-  responseModalities: 'any',
+  responseModalities: { is: 'list', wanted: 'a list of one, AUDIO or TEXT', write: "['AUDIO']" },
   speechConfig: 'object',
   inputAudioTranscription: { is: 'object', write: '{}' },
   outputAudioTranscription: { is: 'object', write: '{}' },

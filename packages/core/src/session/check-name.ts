@@ -13,12 +13,12 @@ export const EXAMPLE_IDS: ReadonlyMap<string, string> = /* @__PURE__ */ new Map(
 
 /**
  * Checks a name or id that is stored: text, not empty, without NUL, well-formed Unicode, at most `maxBytes` long in UTF-8.
- * @throws InvalidRequestError that names the field, and for a value that is no string what to write
+ * @throws InvalidRequestError that names the field, and for a value that is empty or no string what to write
  */
 export function checkName(field: string, value: unknown, maxBytes: number = MAX_NAME_BYTES): void {
   const fault = nameFault(value, maxBytes);
   if (fault === undefined) return;
-  const example = typeof value === 'string' ? undefined : EXAMPLE_IDS.get(field);
+  const example = typeof value === 'string' && value !== '' ? undefined : EXAMPLE_IDS.get(field);
   const write = example === undefined ? '' : `; write ${field}: '${example}'`;
   throw new InvalidRequestError(`${field}: ${fault}${write}`);
 }

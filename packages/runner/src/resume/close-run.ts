@@ -13,6 +13,8 @@ import {
   type ToolLedgerEntry,
 } from '@eventloom/core';
 import {
+  ABORT_SIGNAL_RULE,
+  checkAbortSignal,
   afterCovered,
   beginsResumableRun,
   type RecordedCall,
@@ -48,12 +50,13 @@ export interface CloseRunParams {
 }
 
 const PARAMS: OptionRules<CloseRunParams> = {
+  // Ids are checked as everywhere, with InvalidRequestError.
   userId: 'any',
   sessionId: 'any',
   invocationId: 'any',
-  reason: 'any',
-  onBusy: 'any',
-  abortSignal: 'any',
+  reason: { is: 'text', write: "'the user gave up'" },
+  onBusy: { is: 'text', oneOf: ['queue', 'reject', 'interrupt'] },
+  abortSignal: ABORT_SIGNAL_RULE,
 };
 
 /** Gives up a run that did not come to its end; see `Runner.closeRun`. */
@@ -242,6 +245,7 @@ function changesOf({ stateDelta, removedState, artifactDelta }: Partial<EventAct
 }
 
 function checkParams(params: CloseRunParams): void {
-  checkOptions('closeRun', PARAMS, params);
+  checkOptions('closeRun', PARAMS, params, {}, 'closeRun({ userId, sessionId, invocationId, reason })');
+  checkAbortSignal('closeRun', params.abortSignal);
   checkName('invocationId', params.invocationId);
 }

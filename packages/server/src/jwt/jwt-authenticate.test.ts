@@ -82,6 +82,14 @@ test('a WebSocket request may have its token among the protocols, other requests
   expect(await ask({ upgrade: 'websocket', 'sec-websocket-protocol': `eventloom, bearer.${token}x` })).toBeUndefined();
 });
 
+test.each<[Partial<JwtAuthenticateOptions>, string]>([
+  [{ secret: 'short' }, 'secret: expected at least 32 bytes; create one with openssl rand -base64 32'],
+  [{ issuer: '' }, 'issuer is missing; write jwtAuthenticate({ secret, issuer'],
+  [{ audience: '' }, 'audience is missing; write'],
+])('the error for %j says what to write', (options, message) => {
+  expect(() => jwtAuthenticate({ ...OPTIONS, ...options })).toThrow(message);
+});
+
 test.each<Partial<JwtAuthenticateOptions>>([
   { secret: undefined },
   { secret: 'short' },

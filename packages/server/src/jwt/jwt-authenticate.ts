@@ -31,6 +31,7 @@ const OPTIONS: OptionRules<JwtAuthenticateOptions> = {
   userIdClaim: 'text',
   mayWriteAppState: 'function',
 };
+const EXAMPLE = "jwtAuthenticate({ secret, issuer: 'my-login', audience: 'my-agents' })";
 const MIN_SECRET_BYTES = 32;
 /** The tolerated difference between the clocks of the token's issuer and of this machine. */
 const CLOCK_TOLERANCE = '10s';
@@ -71,19 +72,22 @@ function tokenOf(headers: Headers): string | undefined {
 
 function createVerifier(options: JwtAuthenticateOptions): (token: string) => Promise<JWTPayload> {
   const { secret, jwksUrl, issuer, audience, userIdClaim } = options;
-  if (!issuer || !audience || userIdClaim === '') {
-    throw new ConfigurationError('jwtAuthenticate: needs an issuer, an audience and a claim that names the user');
-  }
+  const missing = issuer ? (audience ? (userIdClaim === '' ? 'userIdClaim' : undefined) : 'audience') : 'issuer';
+  if (missing !== undefined) throw new ConfigurationError(`jwtAuthenticate: ${missing} is missing; write ${EXAMPLE}`);
   const checks = { issuer, audience, requiredClaims: ['exp'], clockTolerance: CLOCK_TOLERANCE };
   if (secret !== undefined && jwksUrl === undefined) {
     const key = new TextEncoder().encode(secret);
     if (new TextEncoder().encode(secret.trim()).length < MIN_SECRET_BYTES) {
-      throw new ConfigurationError(`jwtAuthenticate: secret: expected at least ${MIN_SECRET_BYTES} bytes`);
+      throw new ConfigurationError(
+        `jwtAuthenticate: secret: expected at least ${MIN_SECRET_BYTES} bytes; create one with openssl rand -base64 32`,
+      );
     }
     return async (token: string) => (await jwtVerify(token, key, { ...checks, algorithms: ['HS256'] })).payload;
   }
   if (jwksUrl === undefined || secret !== undefined) {
-    throw new ConfigurationError('jwtAuthenticate: needs either a secret or the address of a key set, jwksUrl');
+    throw new ConfigurationError(
+      'jwtAuthenticate: expected either secret or jwksUrl; remove one, or write the missing one',
+    );
   }
   return createKeySetVerifier(jwksUrl, checks);
 }
