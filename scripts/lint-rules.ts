@@ -1,5 +1,5 @@
 // The lint rules of this repository that oxlint does not have.
-import { findStartWithoutSubject, findWordToDecode } from './plain-words.ts';
+import { findPackageAsTag, findStartWithoutSubject, findWordToDecode } from './plain-words.ts';
 
 interface ThrowStatement {
   readonly argument: { readonly type: string; readonly callee?: { readonly name?: string } };
@@ -37,7 +37,7 @@ const noBareError = {
   },
 };
 
-/** Reports a docstring that starts neither with a verb nor with the thing itself. */
+/** Reports a docstring that starts neither with a verb nor with the thing itself, and one that editors break at the name of a package. */
 const docstringSubject = {
   create(context: RuleContext) {
     return {
@@ -45,11 +45,14 @@ const docstringSubject = {
         for (const comment of context.sourceCode.getAllComments()) {
           if (comment.type !== 'Block' || !comment.value.startsWith('*')) continue;
           const found = findStartWithoutSubject(comment.value.slice(1));
-          if (found === undefined) continue;
-          context.report({
-            message: `Start the docstring with a verb or with the thing itself, not with "${found}".`,
-            node: comment,
-          });
+          if (found !== undefined)
+            context.report({
+              message: `Start the docstring with a verb or with the thing itself, not with "${found}".`,
+              node: comment,
+            });
+          const name = findPackageAsTag(comment.value);
+          if (name !== undefined)
+            context.report({ message: `Write \`${name}\` with backticks: editors take it for a tag.`, node: comment });
         }
       },
     };

@@ -15,3 +15,11 @@ const STARTS =
 export function findStartWithoutSubject(docstring: string): string | undefined {
   return STARTS.exec(docstring.replace(/^[\s*]+/, ''))?.[0];
 }
+
+/**
+ * Returns the package name in a docstring that editors read as a tag, because no backtick stands before its `@`; undefined if there is none.
+ * They break the text there.
+ */
+export function findPackageAsTag(docstring: string): string | undefined {
+  return /(?:^|[\s(])(@[\w-]+\/[\w-]+)/.exec(docstring)?.[1];
+}

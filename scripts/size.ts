@@ -24,12 +24,13 @@ const bundles = [
   // capabilities of models, which are checked before a request, and errors that name what was given (0.4 kB);
   // the kind and an example of every option, and one check of them (1 kB);
   // parents of observed operations, artifacts by file name alone, tools of servers that are skipped for their names, contents that follow a
-  // change of the model, and request processors (1.4 kB).
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 92_700 },
+  // change of the model, and request processors (1.4 kB);
+  // errors for a class or a service in the wrong place, misspelt options of a model, and fields of a first session (0.6 kB).
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 93_300 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB).
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 133_300 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 133_900 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // Everything of the root: what a page loads that has a chat. The aim is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -44,7 +45,7 @@ const bundles = [
   // Without @opentelemetry/api, which applications install.
   { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 9_500 },
   // Since it has Studio, and agents and a model for those who have no key: 2.3 kB more. The spans that Studio draws, and their routes: 5.6 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 225_900 },
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 226_500 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

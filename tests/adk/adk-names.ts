@@ -10,7 +10,7 @@ export interface PublicName {
   readonly name: string;
 }
 
-/** The exports of the installed @google/adk, read off its declarations, sorted. A class or an enumeration that is exported as a type counts as a type. */
+/** The exports of the installed `@google/adk`, read off its declarations, sorted. A class or an enumeration that is exported as a type counts as a type. */
 export function installedAdkNames(): PublicName[] {
   const manifest = createRequire(import.meta.url).resolve('@google/adk/package.json');
   return sorted(namesOf(join(dirname(manifest), 'dist/types/index.d.ts')));

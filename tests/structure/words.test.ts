@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findStartWithoutSubject, findWordToDecode } from '../../scripts/plain-words.ts';
+import { findPackageAsTag, findStartWithoutSubject, findWordToDecode } from '../../scripts/plain-words.ts';
 
 // The linter checks comments, strings and docstrings of the sources with the same rules (scripts/lint-rules.ts).
 
@@ -90,3 +90,9 @@ test.each(['* Returns the run.', '* In live runs: true when the model has finish
     expect(findStartWithoutSubject(docstring)).toBeUndefined();
   },
 );
+
+test('a package name that editors take for a tag is found', () => {
+  expect(findPackageAsTag('* The client of @google/genai.')).toBe('@google/genai');
+  expect(findPackageAsTag('*\n * @eventloom/adk has another')).toBe('@eventloom/adk');
+  expect(findPackageAsTag("* `@google/genai`\n * @throws TypeError\n * import { a } from '@a/b';")).toBeUndefined();
+});

@@ -18,7 +18,7 @@ export class Callers {
     this.#open = open;
   }
 
-  /** Callers that have nothing but the client of @google/genai. */
+  /** Callers that have nothing but the client of `@google/genai`. */
   static bare(gemini: GeminiPeer): Callers {
     return new Callers(gemini, BARE, openBareCall);
   }

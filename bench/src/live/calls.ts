@@ -32,7 +32,7 @@ export interface Call {
 export const BARE = 'bare';
 export const OURS = 'ours';
 
-/** The floor: the client of @google/genai alone, whose callback is the caller. */
+/** The floor: the client of `@google/genai` alone, whose callback is the caller. */
 export async function openBareCall(url: string, { onFrame, onPiece }: CallListener): Promise<Call> {
   const closed = Promise.withResolvers<void>();
   const session = await notingClient(url, onFrame ?? ignore).live.connect({

@@ -6,7 +6,7 @@ export function getClientLabels(): string[] {
   return [`eventloom-adk/${version}`, 'gl-typescript'];
 }
 
-/** The version of @google/adk whose names this package has. */
+/** The version of `@google/adk` whose names this package has. */
 export const version = '2.0.0';
 
 /** Runs `callback`. Eventloom sends no labels to models, so the label has no effect. @throws ConfigurationError for an empty label */

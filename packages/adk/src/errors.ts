@@ -1,6 +1,6 @@
 import { AgentError, EventloomError, type EventloomErrorOptions, InvalidMessageError } from '@eventloom/core';
 
-/** Thrown for a name of @google/adk that Eventloom does not have. The message says what to write instead. */
+/** Thrown for a name of `@google/adk` that Eventloom does not have. The message says what to write instead. */
 export class NotOfferedError extends EventloomError {
   static override readonly code = 'ADK_NOT_OFFERED';
 }
@@ -29,7 +29,7 @@ export class CredentialExchangeError extends EventloomError {
   static override readonly code = 'CREDENTIAL_EXCHANGE';
 }
 
-/** An attempt of a workflow node took longer than its `timeout`, for programs that were written for @google/adk. */
+/** An attempt of a workflow node took longer than its `timeout`, for programs that were written for `@google/adk`. */
 export class AdkNodeTimeoutError extends EventloomError {
   static override readonly code = 'ADK_NODE_TIMEOUT';
   readonly nodeName: string;

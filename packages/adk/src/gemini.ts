@@ -3,7 +3,7 @@ import { Gemini, type GeminiOptions } from '@eventloom/gemini';
 import { readVariable } from '#environment';
 
 /**
- * The parameters of the `Gemini` for programs that were written for @google/adk: those of `@eventloom/gemini`; missing ones are read from
+ * The parameters of the `Gemini` for programs that were written for `@google/adk`: those of `@eventloom/gemini`; missing ones are read from
  * the environment.
  */
 export interface GeminiParams extends Omit<GeminiOptions, 'model'> {
@@ -61,7 +61,7 @@ export interface AdkLlmRequest extends Omit<LlmRequest, 'config' | 'toolsDict'> 
 }
 
 /**
- * The `Gemini` for programs that were written for @google/adk: its key, or its project and location of Vertex AI, come from the environment
+ * The `Gemini` for programs that were written for `@google/adk`: its key, or its project and location of Vertex AI, come from the environment
  * on Node unless they are given. It extends the `Gemini` of `eventloom`, which reads nothing from the environment. A missing key fails
  * here at once, and there at the first call.
  *

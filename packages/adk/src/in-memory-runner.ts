@@ -5,13 +5,13 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { type AdkRunnerConfig, AdkRunner } from './runner.ts';
 
 /**
- * Options of the `InMemoryRunner` for programs that were written for @google/adk: those of the ADK's `Runner`, without the services that it has
+ * Options of the `InMemoryRunner` for programs that were written for `@google/adk`: those of the ADK's `Runner`, without the services that it has
  * itself. There is no `gemini`, unlike with the `InMemoryRunner` of `eventloom`: keys come from the environment.
  */
 export type AdkInMemoryRunnerConfig = Omit<AdkRunnerConfig, 'sessionService' | 'artifactService'>;
 
 /**
- * The `InMemoryRunner` for programs that were written for @google/adk: its sessions, artifacts and memories are lost when the process ends.
+ * The `InMemoryRunner` for programs that were written for `@google/adk`: its sessions, artifacts and memories are lost when the process ends.
  * Unlike that of `eventloom`, it has `runEphemeral`, and takes keys from the environment on Node instead of from an option `gemini`.
  * `appName` is `InMemoryRunner` by default.
  *

@@ -11,10 +11,10 @@ import { type BaseNode, isBaseNode } from './workflow/base-node.ts';
 import { scopedInstruction } from './workflow/instruction-scope.ts';
 import { NodeTool } from './workflow/node-tool.ts';
 
-/** A tool of an agent of programs that were written for @google/adk: a tool, a toolset, or a node of a workflow with an `inputSchema`. */
+/** A tool of an agent of programs that were written for `@google/adk`: a tool, a toolset, or a node of a workflow with an `inputSchema`. */
 export type AdkToolUnion = ToolUnion | BaseNode;
 
-/** Options of an `LlmAgent` of programs that were written for @google/adk: those of `@eventloom/llm-agent`, and nodes as tools. */
+/** Options of an `LlmAgent` of programs that were written for `@google/adk`: those of `@eventloom/llm-agent`, and nodes as tools. */
 export interface AdkLlmAgentConfig extends Omit<LlmAgentConfig, 'tools'> {
   readonly tools?: readonly AdkToolUnion[];
   /** Shorten the conversation that the model reads. Default: none. */
@@ -26,7 +26,7 @@ export interface AdkLlmAgentConfig extends Omit<LlmAgentConfig, 'tools'> {
 }
 
 /**
- * The `LlmAgent` of programs that were written for @google/adk: that of `@eventloom/llm-agent`, with the habits of the ADK. Nodes may be tools, and in a workflow the instruction can name the input of
+ * The `LlmAgent` of programs that were written for `@google/adk`: that of `@eventloom/llm-agent`, with the habits of the ADK. Nodes may be tools, and in a workflow the instruction can name the input of
  * its node, `{Name.field}`, and the outputs of other nodes, `<Name.field from node>`.
  *
  * @example

@@ -15,7 +15,7 @@ import { isRecord } from '@eventloom/core/internal';
 import type { MCPToolset } from '@eventloom/mcp';
 import { getLogger } from './logger.ts';
 
-/** The connection of programs that were written for @google/adk to an MCP server that is started as a process of this machine. Only on Node. */
+/** The connection of programs that were written for `@google/adk` to an MCP server that is started as a process of this machine. Only on Node. */
 export interface StdioConnectionParams {
   readonly type: 'StdioConnectionParams';
   readonly serverParams: {
@@ -32,7 +32,7 @@ export interface StdioConnectionParams {
   readonly timeout?: number | undefined;
 }
 
-/** The connection of programs that were written for @google/adk to an MCP server over HTTP. */
+/** The connection of programs that were written for `@google/adk` to an MCP server over HTTP. */
 export interface StreamableHTTPConnectionParams {
   readonly type: 'StreamableHTTPConnectionParams';
   /** Address of the server's MCP endpoint, `https://` or `http://`. */
@@ -54,7 +54,7 @@ export interface StreamableHTTPConnectionParams {
     | undefined;
 }
 
-/** The ways in which programs that were written for @google/adk reach an MCP server. */
+/** The ways in which programs that were written for `@google/adk` reach an MCP server. */
 export type MCPConnectionParams = StdioConnectionParams | StreamableHTTPConnectionParams;
 
 /** A tool, as an MCP server describes it. */
@@ -127,7 +127,7 @@ export class MCPSessionManager {
 }
 
 /**
- * A tool of an MCP server for programs that were written for @google/adk: it opens a session for each call. The tools of an `MCPToolset` share a
+ * A tool of an MCP server for programs that were written for `@google/adk`: it opens a session for each call. The tools of an `MCPToolset` share a
  * connection, and are `instanceof MCPTool` as well.
  *
  * @example
@@ -171,7 +171,7 @@ export class AdkMCPTool extends BaseTool {
 }
 
 /**
- * The `MCPToolset` for programs that were written for @google/adk: that of `@eventloom/mcp`, with the parameters of the ADK. The client of the protocol is
+ * The `MCPToolset` for programs that were written for `@google/adk`: that of `@eventloom/mcp`, with the parameters of the ADK. The client of the protocol is
  * loaded when the toolset is first used. Tools return what those of `@eventloom/mcp` return: `{ result }` for a text, and images as images.
  *
  * @example

@@ -42,7 +42,7 @@ export const OAuth2DiscoveryManager = /* @__PURE__ */ notOffered(
   'fetch the well-known document of the server and write its endpoints into authScheme',
 );
 export type OAuth2DiscoveryManager = typeof OAuth2DiscoveryManager;
-/** Not offered: write InMemoryCredentialService, or EncryptedCredentialService of @eventloom/credentials: secrets do not belong into state. */
+/** Not offered: write InMemoryCredentialService, or EncryptedCredentialService of `@eventloom/credentials`: secrets do not belong into state. */
 export const SessionStateCredentialService = /* @__PURE__ */ notOffered(
   'SessionStateCredentialService',
   'write InMemoryCredentialService, or EncryptedCredentialService of @eventloom/credentials: secrets do not belong into state',
@@ -50,7 +50,7 @@ export const SessionStateCredentialService = /* @__PURE__ */ notOffered(
 export type SessionStateCredentialService = typeof SessionStateCredentialService;
 
 // Code and commands
-/** Not offered: write SandboxCodeExecutor of @eventloom/llm-agent with a CodeSandbox over the service. */
+/** Not offered: write SandboxCodeExecutor of `@eventloom/llm-agent` with a CodeSandbox over the service. */
 export const AgentEngineSandboxCodeExecutor = /* @__PURE__ */ notOffered(
   'AgentEngineSandboxCodeExecutor',
   'write SandboxCodeExecutor of @eventloom/llm-agent with a CodeSandbox over the service',
@@ -95,7 +95,7 @@ export const GCP_MCP_SERVER_DESTINATION_ID = /* @__PURE__ */ notOffered(
   'GCP_MCP_SERVER_DESTINATION_ID',
   'write new MCPToolset({ type, url }) with the address of the server',
 );
-/** Not offered: write FileArtifactService, R2ArtifactService of @eventloom/artifacts/r2, or an ArtifactDriver over the bucket. */
+/** Not offered: write FileArtifactService, R2ArtifactService of `@eventloom/artifacts/r2`, or an ArtifactDriver over the bucket. */
 export const GcsArtifactService = /* @__PURE__ */ notOffered(
   'GcsArtifactService',
   'write FileArtifactService, R2ArtifactService of @eventloom/artifacts/r2, or an ArtifactDriver over the bucket',
@@ -107,7 +107,7 @@ export const ProtocolType = /* @__PURE__ */ notOffered(
   'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server',
 );
 export type ProtocolType = typeof ProtocolType;
-/** Not offered: write SqliteMemoryService of @eventloom/memory/sqlite, or a MemoryDriver over the memory bank. */
+/** Not offered: write SqliteMemoryService of `@eventloom/memory/sqlite`, or a MemoryDriver over the memory bank. */
 export const VertexAiMemoryBankService = /* @__PURE__ */ notOffered(
   'VertexAiMemoryBankService',
   'write SqliteMemoryService of @eventloom/memory/sqlite, or a MemoryDriver over the memory bank',
@@ -119,7 +119,7 @@ export const VertexAiSessionService = /* @__PURE__ */ notOffered(
   'write DatabaseSessionService, or a SessionDriver over the service',
 );
 export type VertexAiSessionService = typeof VertexAiSessionService;
-/** Not offered: serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own. */
+/** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
 export const bearerTokenUserBuilder = /* @__PURE__ */ notOffered(
   'bearerTokenUserBuilder',
   'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own',
@@ -129,12 +129,12 @@ export const cleanName = /* @__PURE__ */ notOffered(
   'cleanName',
   'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server',
 );
-/** Not offered: write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner. */
+/** Not offered: write instrumentation: openTelemetry() of `@eventloom/otel` in the options of the Runner. */
 export const getGcpExporters = /* @__PURE__ */ notOffered(
   'getGcpExporters',
   'write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner',
 );
-/** Not offered: write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner. */
+/** Not offered: write instrumentation: openTelemetry() of `@eventloom/otel` in the options of the Runner. */
 export const getGcpResource = /* @__PURE__ */ notOffered(
   'getGcpResource',
   'write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner',
@@ -144,20 +144,20 @@ export const isGoogleApi = /* @__PURE__ */ notOffered(
   'isGoogleApi',
   'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server',
 );
-/** Not offered: write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner. */
+/** Not offered: write instrumentation: openTelemetry() of `@eventloom/otel` in the options of the Runner. */
 export const maybeSetOtelProviders = /* @__PURE__ */ notOffered(
   'maybeSetOtelProviders',
   'write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner',
 );
 
 // Protocols
-/** Not offered: serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own. */
+/** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
 export const A2AAgentExecutor = /* @__PURE__ */ notOffered(
   'A2AAgentExecutor',
   'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own',
 );
 export type A2AAgentExecutor = typeof A2AAgentExecutor;
-/** Not offered: serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own. */
+/** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
 export const AGENT_CARD_PATH = /* @__PURE__ */ notOffered(
   'AGENT_CARD_PATH',
   'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own',
@@ -186,19 +186,19 @@ export const ToolAuthHandler = /* @__PURE__ */ notOffered(
   'write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation',
 );
 export type ToolAuthHandler = typeof ToolAuthHandler;
-/** Not offered: serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own. */
+/** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
 export const getA2AAgentCard = /* @__PURE__ */ notOffered(
   'getA2AAgentCard',
   'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own',
 );
-/** Not offered: serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own. */
+/** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
 export const toA2a = /* @__PURE__ */ notOffered(
   'toA2a',
   'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own',
 );
 
 // Skills
-/** Not offered: load the skills before, for example with loadAllSkillsInBucket of @eventloom/skills. */
+/** Not offered: load the skills before, for example with loadAllSkillsInBucket of `@eventloom/skills`. */
 export const GCPSkillRegistry = /* @__PURE__ */ notOffered(
   'GCPSkillRegistry',
   'load the skills before, for example with loadAllSkillsInBucket of @eventloom/skills',
@@ -246,7 +246,7 @@ export const SearchSkillsTool = /* @__PURE__ */ notOffered(
   'load the skills before, and give them to SkillToolset',
 );
 export type SearchSkillsTool = typeof SearchSkillsTool;
-/** Not offered: unpack the archive, and write loadSkillFromFiles of @eventloom/skills. */
+/** Not offered: unpack the archive, and write loadSkillFromFiles of `@eventloom/skills`. */
 export const loadSkillFromZipBuffer = /* @__PURE__ */ notOffered(
   'loadSkillFromZipBuffer',
   'unpack the archive, and write loadSkillFromFiles of @eventloom/skills',

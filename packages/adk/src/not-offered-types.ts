@@ -4,22 +4,22 @@ import type { NotOffered } from './not-offered.ts';
 
 /** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
 export type A2AStreamEventData = NotOffered<'call the other agent in a FunctionTool, or in a BaseAgent of your own'>;
-/** Not offered: serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own. */
+/** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
 export type A2aUserBuilder =
   NotOffered<'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own'>;
 /** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
 export type AfterA2ARequestCallback =
   NotOffered<'call the other agent in a FunctionTool, or in a BaseAgent of your own'>;
-/** Not offered: serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own. */
+/** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
 export type AfterEventCallback =
   NotOffered<'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own'>;
-/** Not offered: serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own. */
+/** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
 export type AfterExecuteCallback =
   NotOffered<'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own'>;
-/** Not offered: write SandboxCodeExecutor of @eventloom/llm-agent with a CodeSandbox over the service. */
+/** Not offered: write SandboxCodeExecutor of `@eventloom/llm-agent` with a CodeSandbox over the service. */
 export type AgentEngineSandboxCodeExecutorOptions =
   NotOffered<'write SandboxCodeExecutor of @eventloom/llm-agent with a CodeSandbox over the service'>;
-/** Not offered: serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own. */
+/** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
 export type AgentExecutorConfig =
   NotOffered<'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own'>;
 /** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
@@ -39,7 +39,7 @@ export type AuthPreparationResult =
 /** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
 export type BeforeA2ARequestCallback =
   NotOffered<'call the other agent in a FunctionTool, or in a BaseAgent of your own'>;
-/** Not offered: serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own. */
+/** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
 export type BeforeExecuteCallback =
   NotOffered<'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own'>;
 /** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
@@ -56,13 +56,13 @@ export type Endpoint =
   NotOffered<'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server'>;
 /** Not offered: write a FunctionTool that runs the command. */
 export type ExecutionResult = NotOffered<'write a FunctionTool that runs the command'>;
-/** Not offered: serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own. */
+/** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
 export type ExecutorContext =
   NotOffered<'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own'>;
 /** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
 export type GcpAuthProviderScheme =
   NotOffered<'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server'>;
-/** Not offered: load the skills before, for example with loadAllSkillsInBucket of @eventloom/skills. */
+/** Not offered: load the skills before, for example with loadAllSkillsInBucket of `@eventloom/skills`. */
 export type GCPSkillRegistryOptions =
   NotOffered<'load the skills before, for example with loadAllSkillsInBucket of @eventloom/skills'>;
 /** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
@@ -89,15 +89,15 @@ export type McpServer =
   NotOffered<'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server'>;
 /** Not offered: the workflow creates the contexts of its nodes. */
 export type NodeContextOptions = NotOffered<'the workflow creates the contexts of its nodes'>;
-/** Not offered: write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner. */
+/** Not offered: write instrumentation: openTelemetry() of `@eventloom/otel` in the options of the Runner. */
 export type OtelExportersConfig =
   NotOffered<'write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner'>;
-/** Not offered: write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner. */
+/** Not offered: write instrumentation: openTelemetry() of `@eventloom/otel` in the options of the Runner. */
 export type OTelHooks =
   NotOffered<'write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner'>;
 /** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
 export type RemoteA2AAgentConfig = NotOffered<'call the other agent in a FunctionTool, or in a BaseAgent of your own'>;
-/** Not offered: serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own. */
+/** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
 export type RunnerOrRunnerConfig =
   NotOffered<'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own'>;
 /** Not offered: write context.runNode(node, input, options). */
@@ -106,13 +106,13 @@ export type ScheduleDynamicNode = NotOffered<'write context.runNode(node, input,
 export type ScheduleDynamicNodeOptions = NotOffered<'write context.runNode(node, input, options)'>;
 /** Not offered: load the skills before, and give them to SkillToolset. */
 export type SkillRegistry = NotOffered<'load the skills before, and give them to SkillToolset'>;
-/** Not offered: serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own. */
+/** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
 export type ToA2aOptions =
   NotOffered<'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own'>;
 /** Not offered: write DatabaseSessionService, or a SessionDriver over the service. */
 export type VertexAiCreateSessionRequest =
   NotOffered<'write DatabaseSessionService, or a SessionDriver over the service'>;
-/** Not offered: write SqliteMemoryService of @eventloom/memory/sqlite, or a MemoryDriver over the memory bank. */
+/** Not offered: write SqliteMemoryService of `@eventloom/memory/sqlite`, or a MemoryDriver over the memory bank. */
 export type VertexAiMemoryBankServiceOptions =
   NotOffered<'write SqliteMemoryService of @eventloom/memory/sqlite, or a MemoryDriver over the memory bank'>;
 /** Not offered: write DatabaseSessionService, or a SessionDriver over the service. */

@@ -1,6 +1,6 @@
 import { NotOfferedError } from './errors.ts';
 
-/** The place of a name of @google/adk that Eventloom does not have. Its type shows the advice in compiler errors, its use throws it. */
+/** The place of a name of `@google/adk` that Eventloom does not have. Its type shows the advice in compiler errors, its use throws it. */
 export interface NotOffered<Advice extends string> {
   readonly advice: Advice;
 }

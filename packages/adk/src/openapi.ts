@@ -12,7 +12,7 @@ import { getOwn, isRecord, setOwn } from '@eventloom/core/internal';
 import { OpenAPIToolset, type OpenAPIToolsetOptions, RestApiTool } from '@eventloom/openapi';
 import type { AuthScheme } from './auth.ts';
 
-/** Options of the `OpenAPIToolset` for programs that were written for @google/adk: those of `@eventloom/openapi`, and `preservePropertyNames`. */
+/** Options of the `OpenAPIToolset` for programs that were written for `@google/adk`: those of `@eventloom/openapi`, and `preservePropertyNames`. */
 export interface AdkOpenAPIToolsetOptions extends OpenAPIToolsetOptions {
   /** True keeps the names of parameters as the document has them. Default false: they are in snake case. */
   readonly preservePropertyNames?: boolean | undefined;
@@ -43,7 +43,7 @@ export interface ParsedOperation {
 }
 
 /**
- * A tool that calls one operation of a REST API, for programs that were written for @google/adk. It is the `RestApiTool` of `@eventloom/openapi`
+ * A tool that calls one operation of a REST API, for programs that were written for `@google/adk`. It is the `RestApiTool` of `@eventloom/openapi`
  * with the arguments and results of the ADK: names are in snake case, the properties of a JSON body are arguments beside the others, and the result
  * is the body of the response. A status of 400 and above gives `{ error, status, body }`. Requests reach the host of the endpoint only.
  *
@@ -255,7 +255,7 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 /**
- * The `OpenAPIToolset` for programs that were written for @google/adk: that of `@eventloom/openapi`, whose tools have the arguments and results of the
+ * The `OpenAPIToolset` for programs that were written for `@google/adk`: that of `@eventloom/openapi`, whose tools have the arguments and results of the
  * ADK, see `RestApiTool`. Requests reach the hosts of the document's servers only, which may be hosts of this machine.
  *
  * @example

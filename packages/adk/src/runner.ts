@@ -31,7 +31,7 @@ interface AdkNames {
 }
 
 /**
- * Options of the `Runner` for programs that were written for @google/adk: those of the `Runner` of `eventloom`, and `app` and
+ * Options of the `Runner` for programs that were written for `@google/adk`: those of the `Runner` of `eventloom`, and `app` and
  * `resumabilityConfig`.
  */
 export interface AdkRunnerConfig extends Omit<RunnerConfig, 'appName' | 'agent' | 'plugins'>, AdkNames {}
@@ -46,7 +46,7 @@ export interface RunEphemeralParams {
 }
 
 /**
- * The `Runner` for programs that were written for @google/adk. It extends that of `@eventloom/runner`, and differs from the `Runner` of
+ * The `Runner` for programs that were written for `@google/adk`. It extends that of `@eventloom/runner`, and differs from the `Runner` of
  * `eventloom` in four ways:
  *
  * - It also takes `app` and `resumabilityConfig`.

@@ -20,11 +20,11 @@ export type DatabaseSessionService = BaseSessionService;
  */
 export const DatabaseSessionService: new (url: string) => BaseSessionService = opener(openDatabaseSessions);
 
-/** Artifacts in a folder, as the `FileArtifactService` for programs that were written for @google/adk opens them. */
+/** Artifacts in a folder, as the `FileArtifactService` for programs that were written for `@google/adk` opens them. */
 export type AdkFileArtifactService = BaseArtifactService;
 
 /**
- * Opens the artifacts of a folder, on Node, for programs that were written for @google/adk. It takes a path, or a URL with the scheme `file`, and
+ * Opens the artifacts of a folder, on Node, for programs that were written for `@google/adk`. It takes a path, or a URL with the scheme `file`, and
  * gives the service of `@eventloom/artifacts/fs`, whose own `FileArtifactService` takes `{ rootDir }`.
  *
  * @example
@@ -32,7 +32,7 @@ export type AdkFileArtifactService = BaseArtifactService;
  */
 export const AdkFileArtifactService: new (rootDirOrUri: string) => BaseArtifactService = opener(openFileArtifacts);
 
-/** Options of the `UnsafeLocalCodeExecutor` of programs that were written for @google/adk. */
+/** Options of the `UnsafeLocalCodeExecutor` of programs that were written for `@google/adk`. */
 export interface AdkLocalExecutorOptions {
   /** Time for one execution, in seconds. Default 30. */
   readonly timeoutSeconds?: number | undefined;
@@ -44,11 +44,11 @@ export interface AdkLocalExecutorOptions {
   readonly shellCommandPath?: string | undefined;
 }
 
-/** Code in processes of this machine, as the `UnsafeLocalCodeExecutor` for programs that were written for @google/adk runs it. */
+/** Code in processes of this machine, as the `UnsafeLocalCodeExecutor` for programs that were written for `@google/adk` runs it. */
 export type AdkUnsafeLocalCodeExecutor = BaseCodeExecutor;
 
 /**
- * Creates the executor of `@eventloom/llm-agent/node`, on Node, for programs that were written for @google/adk. It runs a model's Python, JavaScript and shell
+ * Creates the executor of `@eventloom/llm-agent/node`, on Node, for programs that were written for `@google/adk`. It runs a model's Python, JavaScript and shell
  * scripts in processes of this machine, **without any protection**.
  *
  * @example

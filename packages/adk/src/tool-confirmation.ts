@@ -1,5 +1,5 @@
 /**
- * A person's answer to the confirmation of a tool call, as a class, for programs that were written for @google/adk. The `ToolConfirmation`
+ * A person's answer to the confirmation of a tool call, as a class, for programs that were written for `@google/adk`. The `ToolConfirmation`
  * of `@eventloom/core` is the type of plain objects with the same fields.
  */
 export class AdkToolConfirmation {

@@ -111,7 +111,6 @@ export function serverAddress(caller: string, baseUrl: string | undefined = glob
 
 /** @throws ConfigurationError for an option that is not among the known ones; names one with the same begin */
 export function checkNames(caller: string, known: Readonly<Record<string, true>>, options: object): void {
-  if (!isRecord(options)) throw new ConfigurationError(`${caller}: expected an object of options`);
   for (const name of Object.keys(options)) {
     if (Object.hasOwn(known, name)) continue;
     const meant = Object.keys(known).find((option) => option.slice(0, 3) === name.slice(0, 3));

@@ -71,8 +71,8 @@ function exampleFor(options: unknown): string {
 }
 
 /**
- * A Gemini model, called through the Gemini API or Vertex AI with the client of @google/genai. It reads nothing from the environment: the `Gemini`
- * of `@eventloom/adk`, for programs that were written for @google/adk, does that.
+ * A Gemini model, called through the Gemini API or Vertex AI with the client of `@google/genai`. It reads nothing from the environment: the `Gemini`
+ * of `@eventloom/adk`, for programs that were written for `@google/adk`, does that.
  *
  * The client is loaded and created at the first call. A failed call is retried (see `RetryOptions`) as long as no part of a reply was passed on.
  * Then the call throws a ModelError with the service's message and code, after which a `FallbackModel` calls another model. An abort closes the

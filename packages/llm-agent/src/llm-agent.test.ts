@@ -176,3 +176,14 @@ test('LlmAgent accepts tools and toolsets of another loaded copy of core, and cl
   await agentOf({ tools: [foreign, new ForeignTools()] }).close();
   expect(close).toHaveBeenCalledOnce();
 });
+
+test('every option of @google/genai, and those of other services, are passed to the model', () => {
+  const names =
+    'candidateCount responseLogprobs logprobs routingConfig modelSelectionConfig toolConfig labels cachedContent responseModalities mediaResolution speechConfig audioTimestamp automaticFunctionCalling imageConfig enableEnhancedCivicAnswers modelArmorConfig httpOptions abortSignal serviceTier audioTranscriptionConfig continuationToken automaticContinuation generationOutputConfig store user logitBias reasoningEffort verbosity parallelToolCalls'.split(
+      ' ',
+    );
+  for (const name of names) {
+    const { generateContentConfig } = new LlmAgent({ name: 'bot', generateContentConfig: { [name]: 1 } });
+    expect(generateContentConfig).toEqual({ [name]: 1 });
+  }
+});

@@ -227,11 +227,11 @@ const OWNED = {
 } as const;
 
 /**
- * The options of @google/genai. Other names are passed to the model, because its service may know them, unless they are close to one of these:
- * that is a misspelling, which the service would ignore or refuse later.
+ * The usual options of a model. Other names are passed to it, because its service may know them, unless they are close to one of these: that
+ * is a misspelling, which the service would ignore or refuse later.
  */
 const GENERATION_OPTIONS =
-  'systemInstruction temperature topP topK candidateCount maxOutputTokens stopSequences responseLogprobs logprobs presencePenalty frequencyPenalty seed responseMimeType responseSchema responseJsonSchema routingConfig modelSelectionConfig safetySettings tools toolConfig labels cachedContent responseModalities mediaResolution speechConfig audioTimestamp automaticFunctionCalling thinkingConfig imageConfig enableEnhancedCivicAnswers modelArmorConfig httpOptions abortSignal serviceTier audioTranscriptionConfig continuationToken automaticContinuation generationOutputConfig store'.split(
+  'temperature topP topK maxOutputTokens stopSequences presencePenalty frequencyPenalty seed responseMimeType safetySettings thinkingConfig'.split(
     ' ',
   );
 

@@ -45,7 +45,7 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
   readonly description: string;
   /**
    * Schema of the arguments, which must describe an object: `z.object({ city: z.string() })` of zod 3 or 4, a schema of another library
-   * that can be converted to JSON Schema, a `Schema` of @google/genai, or a JSON Schema. The model sees it, and `execute` gets arguments
+   * that can be converted to JSON Schema, a `Schema` of `@google/genai`, or a JSON Schema. The model sees it, and `execute` gets arguments
    * that match it. Default: the tool takes no arguments.
    */
   readonly parameters?: P;

@@ -195,7 +195,7 @@ class StartNode extends BaseNode {
   }
 }
 
-/** The beginning of every `Workflow`, for programs that were written for @google/adk; `'START'` in an edge is the same. */
+/** The beginning of every `Workflow`, for programs that were written for `@google/adk`; `'START'` in an edge is the same. */
 export const START: BaseNode = /* @__PURE__ */ new StartNode({ name: '__START__' });
 
 /** Describes a value in an error message. */

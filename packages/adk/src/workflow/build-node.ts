@@ -35,7 +35,7 @@ import { prepareRetryConfig } from './retry.ts';
 /** Anything that an edge connects. */
 export type NodeLike = RunnableNode | 'START';
 
-/** Options of `node`, for programs that were written for @google/adk. They replace those of the value. */
+/** Options of `node`, for programs that were written for `@google/adk`. They replace those of the value. */
 export interface AdkNodeOptions extends Partial<Omit<BaseNodeConfig, 'waitForOutput'>> {
   /** The credential that a function needs. If the user gave none, the node asks for it and waits. */
   readonly authConfig?: AuthConfig | undefined;
@@ -484,7 +484,7 @@ function buildOne(value: RunnableNode, options: AdkNodeOptions): BaseNode {
 }
 
 /**
- * Makes a node of a function, an agent, a tool or another node, for programs that were written for @google/adk.
+ * Makes a node of a function, an agent, a tool or another node, for programs that were written for `@google/adk`.
  *
  * @example
  * const trim = node((_context: NodeContext, text: string) => text.trim(), { name: 'trim' });

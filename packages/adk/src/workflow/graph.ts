@@ -3,7 +3,7 @@ import { describeNode, START, type BaseNode } from './base-node.ts';
 import { buildNode, isNodeLike, type NodeLike } from './build-node.ts';
 import type { RouteValue } from './node-context.ts';
 
-/** The route of a `Workflow` of programs that were written for @google/adk that is taken when no other one matches. */
+/** The route of a `Workflow` of programs that were written for `@google/adk` that is taken when no other one matches. */
 export const DEFAULT_ROUTE = '__DEFAULT__';
 
 /** Nodes by the route that leads to them. Several nodes of one route run at the same time. */

@@ -29,7 +29,7 @@ export interface NodeResult {
   readonly interruptIds: readonly string[];
 }
 
-/** Options of `context.runNode` in a workflow of programs that were written for @google/adk. */
+/** Options of `context.runNode` in a workflow of programs that were written for `@google/adk`. */
 export interface AdkRunNodeOptions {
   /** Name of the node in events. Default: its own. */
   readonly nodeName?: string | undefined;
@@ -81,7 +81,7 @@ export function withNode({ nodePath, outputFor }: NodePlace, event: Event): Even
   return { ...event, nodeInfo: { ...nodeInfo, outputFor: [nodePath, ...outputFor] } };
 }
 
-/** The parameter of a node's function in a workflow of programs that were written for @google/adk: state, answers of people, and ways to run other nodes. Each run of a node has its own. */
+/** The parameter of a node's function in a workflow of programs that were written for `@google/adk`: state, answers of people, and ways to run other nodes. Each run of a node has its own. */
 export class AdkNodeContext implements NodeResult {
   readonly invocationContext: InvocationContext;
   readonly nodePath: string;

@@ -3,7 +3,7 @@ import { ConfigurationError } from '@eventloom/core';
 /** The class of an error. */
 export type ErrorClass = new (...args: never[]) => Error;
 
-/** Retries of a workflow node that failed, for programs that were written for @google/adk. */
+/** Retries of a workflow node that failed, for programs that were written for `@google/adk`. */
 export interface AdkRetryConfig {
   /** Attempts in all, the first one included. Default 5. */
   readonly maxAttempts?: number | undefined;

@@ -1,5 +1,5 @@
 /**
- * Content and its parts. The types have the structure of the @google/genai types of the same names (checked in both directions
+ * Content and its parts. The types have the structure of the `@google/genai` types of the same names (checked in both directions
  * by a type test of `gemini`), so values can be passed between Gemini programs and this package without a conversion, and
  * without importing the vendor's package.
  */
@@ -135,7 +135,7 @@ export interface CodeExecutionResult {
   id?: string;
 }
 
-/** The declaration of a tool for a model, with the structure of @google/genai's type of the same name. */
+/** The declaration of a tool for a model, with the structure of `@google/genai`'s type of the same name. */
 export interface FunctionDeclaration {
   name?: string;
   description?: string;

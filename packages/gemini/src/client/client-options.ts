@@ -24,9 +24,9 @@ export interface GeminiClientOptions {
   readonly baseUrl?: string | undefined;
   /** Version of the API. Default: `v1` for the Gemini API and `v1beta1` for Vertex AI. */
   readonly apiVersion?: string | undefined;
-  /** More HTTP options of @google/genai: `timeout`, `extraBody`, `fetch`. The options `headers`, `baseUrl` and `apiVersion` take precedence. */
+  /** More HTTP options of `@google/genai`: `timeout`, `extraBody`, `fetch`. The options `headers`, `baseUrl` and `apiVersion` take precedence. */
   readonly httpOptions?: Readonly<Omit<HttpOptions, 'retryOptions'>> | undefined;
-  /** A client of @google/genai, or a function that creates it at the first call. If given, the options above are not used. */
+  /** A client of `@google/genai`, or a function that creates it at the first call. If given, the options above are not used. */
   readonly client?: GenAiClient | (() => Promise<GenAiClient>) | undefined;
 }
 

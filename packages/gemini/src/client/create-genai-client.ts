@@ -3,7 +3,7 @@ import { type GeminiClientOptions, LIVE_API_VERSION } from './client-options.ts'
 import type { OwnGenAiClient } from './genai-client.ts';
 
 /**
- * Makes a client of @google/genai. `options` win over the environment variables that the client reads on node.
+ * Makes a client of `@google/genai`. `options` win over the environment variables that the client reads on node.
  * Loads the library here, because importing it takes longer than importing all of Eventloom.
  */
 export async function createGenAiClient(options: GeminiClientOptions): Promise<OwnGenAiClient> {

@@ -74,7 +74,7 @@ interface Dispatcher {
 
 /**
  * Takes the limits off a fetch on node, which gives up on an answer that takes 300 seconds to begin or pauses as long: a model
- * may think longer. @google/genai does the same for its own fetch and leaves it out for one that is handed in.
+ * may think longer. `@google/genai` does the same for its own fetch and leaves it out for one that is handed in.
  */
 export function withoutTimeouts(init: RequestInit | undefined): RequestInit | undefined {
   const dispatcher: unknown = Reflect.get(globalThis, GLOBAL_DISPATCHER);

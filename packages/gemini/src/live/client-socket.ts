@@ -1,6 +1,6 @@
 import type { LiveMessage } from './live-message.ts';
 
-/** The side of a WebSocket that the client of @google/genai uses. */
+/** The side of a WebSocket that the client of `@google/genai` uses. */
 export interface ClientSocket {
   connect(): void;
   send(message: string): void;

@@ -13,7 +13,7 @@ const AUDIO_CHARS = 1024 * 1024;
 async function connect(ws: Record<string, unknown>) {
   let socket: ClientSocketCallbacks | undefined;
   const sent: string[] = [];
-  /** Connects as the client of @google/genai does. */
+  /** Connects as the client of `@google/genai` does. */
   const live = {
     webSocketFactory: {
       create: (_url, _headers, callbacks) => {

@@ -107,7 +107,7 @@ export class VertexAiSearchTool extends ServiceTool {
   }
 }
 
-/** The structure of a `VertexRagStore` of @google/genai. */
+/** The structure of a `VertexRagStore` of `@google/genai`. */
 export interface VertexRagStore {
   /** Corpora: `projects/P/locations/L/ragCorpora/C`. The service takes one. */
   readonly ragResources?: readonly { readonly ragCorpus?: string; readonly ragFileIds?: readonly string[] }[];

@@ -38,7 +38,7 @@ export interface PlaywrightBrowser {
 
 /** Options of `PlaywrightComputer`. */
 export interface PlaywrightComputerOptions {
-  /** Starts the browser: `() => chromium.launch()`, with `chromium` of playwright, playwright-core or @cloudflare/playwright. */
+  /** Starts the browser: `() => chromium.launch()`, with `chromium` of playwright, playwright-core or `@cloudflare/playwright`. */
   readonly launch: () => Promise<PlaywrightBrowser>;
   /** Width and height of the page in pixels. Default 1440 × 900. */
   readonly screenSize?: readonly [number, number] | undefined;

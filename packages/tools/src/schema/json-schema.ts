@@ -28,13 +28,13 @@ const SCHEMAS = new Set([
   'else',
   'propertyNames',
 ]);
-/** Counts that the @google/genai dialect writes as text. */
+/** Counts that the `@google/genai` dialect writes as text. */
 const COUNTS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties']);
 /** Keywords whose values are data and may be objects. */
 const DATA = new Set(['const', 'enum', 'default', 'type', 'required', 'dependentRequired']);
 
 /**
- * Converts the @google/genai dialect (types in upper case, counts as strings, `nullable`) to JSON Schema. Returns an equal copy
+ * Converts the `@google/genai` dialect (types in upper case, counts as strings, `nullable`) to JSON Schema. Returns an equal copy
  * of a schema that is JSON Schema already.
  */
 export function toJsonSchema(schema: JsonSchema): Record<string, unknown> {

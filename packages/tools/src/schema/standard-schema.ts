@@ -37,7 +37,7 @@ export interface Zod4Schema<Output = unknown> {
   readonly _zod: { readonly output: Output };
 }
 
-/** The structure of a `Schema` of @google/genai, whose types are in upper case (`Type.OBJECT`). */
+/** The structure of a `Schema` of `@google/genai`, whose types are in upper case (`Type.OBJECT`). */
 export interface GenaiSchema {
   readonly type?: string | undefined;
   readonly title?: string | undefined;
@@ -65,12 +65,12 @@ export interface GenaiSchema {
   readonly '~standard'?: never;
 }
 
-/** JSON Schema as an object. Types in upper case, as @google/genai writes them, are accepted too. */
+/** JSON Schema as an object. Types in upper case, as `@google/genai` writes them, are accepted too. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
  * A schema of a value: of zod (3, 4, mini), any other Standard Schema with a JSON Schema (arktype, valibot through
- * `toStandardJsonSchema`), a `Schema` of @google/genai, or JSON Schema itself.
+ * `toStandardJsonSchema`), a `Schema` of `@google/genai`, or JSON Schema itself.
  */
 export type SchemaLike = StandardSchemaWithJson | Zod3Schema | Zod4Schema | GenaiSchema | JsonSchema;
 

@@ -23,7 +23,7 @@ import { createGenAiClient } from './create-genai-client.ts';
 // The whole client warns of what it may drop one day: of `generationConfig` and of tokens.
 beforeEach(() => void vi.spyOn(console, 'warn').mockImplementation(() => undefined));
 
-/** Headers in which @google/genai identifies itself. */
+/** Headers in which `@google/genai` identifies itself. */
 const AGENT_HEADERS = ['user-agent', 'x-goog-api-client'];
 
 /** Returns the requests that a client sends when every method that is used is called once. */

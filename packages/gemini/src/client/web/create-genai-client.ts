@@ -9,7 +9,7 @@ import { WebCaches } from './web-caches.ts';
 import { createWebLive } from './web-live.ts';
 
 /**
- * Makes a client of those parts of @google/genai that are used: `GoogleGenAI` has all of them, and more than doubles what a Worker
+ * Makes a client of those parts of `@google/genai` that are used: `GoogleGenAI` has all of them, and more than doubles what a Worker
  * uploads for it. As there, a key is needed: Google's default credentials are on node only.
  */
 export function createGenAiClient(options: GeminiClientOptions): OwnGenAiClient {

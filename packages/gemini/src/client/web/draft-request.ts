@@ -1,10 +1,10 @@
 import { type GenerateContentParameters, Models } from '@google/genai';
 import type { ApiRequest, KeyedApi } from './keyed-api.ts';
 
-/** The client that the API classes of @google/genai are constructed with. */
+/** The client that the API classes of `@google/genai` are constructed with. */
 export type ApiClient = ConstructorParameters<typeof Models>[0];
 
-/** The request that `Models` of @google/genai would send. */
+/** The request that `Models` of `@google/genai` would send. */
 export interface DraftedRequest {
   /** The name of the model as it is in addresses. */
   readonly model: string;

@@ -2,7 +2,7 @@ import { isRecord, setOwn } from '@eventloom/core/internal';
 import { ApiError, type HttpOptions } from '@google/genai';
 import type { GeminiClientOptions } from '../client-options.ts';
 
-/** A request as the parts of @google/genai make it; the path is below the API version. */
+/** A request as the parts of `@google/genai` make it; the path is below the API version. */
 export interface ApiRequest {
   readonly path: string;
   readonly queryParams?: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ interface KeyedApiOptions extends GeminiClientOptions {
 const KEY_HEADER = 'x-goog-api-key';
 
 /**
- * The Gemini API or Vertex AI with an API key: the client that `Models` of @google/genai calls, which also opens live connections. It sends the same requests and throws the same errors as the client of @google/genai; the tests of this package run with both.
+ * The Gemini API or Vertex AI with an API key: the client that `Models` of `@google/genai` calls, which also opens live connections. It sends the same requests and throws the same errors as the client of `@google/genai`; the tests of this package run with both.
  */
 export class KeyedApi {
   readonly #apiKey: string;

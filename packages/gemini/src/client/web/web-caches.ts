@@ -2,7 +2,7 @@ import type { CachedContent, CreateCachedContentParameters, DeleteCachedContentP
 import { draftRequest } from './draft-request.ts';
 import type { KeyedApi } from './keyed-api.ts';
 
-/** The part of `Caches` of @google/genai that is used. A cache holds the beginning of a request. */
+/** The part of `Caches` of `@google/genai` that is used. A cache holds the beginning of a request. */
 export class WebCaches {
   readonly #api: KeyedApi;
 

@@ -6,7 +6,7 @@ import type { KeyedApi } from './keyed-api.ts';
 import { toLiveSession } from './to-live-session.ts';
 import { toLiveSetup } from './to-live-setup.ts';
 
-/** The part of `Live` of @google/genai that is used, with the property that `WatchedConnection` replaces. */
+/** The part of `Live` of `@google/genai` that is used, with the property that `WatchedConnection` replaces. */
 interface WebLive {
   readonly webSocketFactory: ClientSocketFactory;
   connect(parameters: LiveConnectParameters): Promise<LiveSession>;
@@ -49,7 +49,7 @@ export function createWebLive(api: KeyedApi): WebLive {
   };
 }
 
-/** Makes the runtime's own WebSockets for `Live` of @google/genai, which exports no factory. They send no headers: none can. */
+/** Makes the runtime's own WebSockets for `Live` of `@google/genai`, which exports no factory. They send no headers: none can. */
 class WebSocketFactory implements ClientSocketFactory {
   create(url: string, _headers: Record<string, string>, callbacks: ClientSocketCallbacks): WebSocketOfRuntime {
     return new WebSocketOfRuntime(url, callbacks);
