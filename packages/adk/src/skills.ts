@@ -3,13 +3,13 @@ import { type BaseCodeExecutor, ConfigurationError } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
 import { type Skill, SkillError, type SkillFile, type SkillResources, SkillToolset } from '@eventloom/skills';
 
-/** A script of a skill in the shape of @google/adk. */
+/** A script of a skill in the shape of `@google/adk`. */
 export interface Script {
   /** The program. */
   readonly src: string;
 }
 
-/** A skill in the shape of @google/adk, whose scripts are objects, or in that of `@eventloom/skills`. */
+/** A skill in the shape of `@google/adk`, whose scripts are objects, or in that of `@eventloom/skills`. */
 export interface AdkSkill extends Omit<Skill, 'resources'> {
   readonly resources?:
     | (Omit<SkillResources, 'scripts'> & {
@@ -18,14 +18,14 @@ export interface AdkSkill extends Omit<Skill, 'resources'> {
     | undefined;
 }
 
-/** Options of the `SkillToolset` for programs that were written for @google/adk. */
+/** Options of the `SkillToolset` for programs that were written for `@google/adk`. */
 export interface AdkSkillToolsetOptions {
   /** Runs the JavaScript of skills, and adds the tool `run_skill_script`. Default: no script is run. */
   readonly codeExecutor?: BaseCodeExecutor | undefined;
 }
 
 /**
- * Offers skills to an agent, for programs that were written for @google/adk. It is the `SkillToolset` of `@eventloom/skills` with the
+ * Offers skills to an agent, for programs that were written for `@google/adk`. It is the `SkillToolset` of `@eventloom/skills` with the
  * constructor of the ADK.
  *
  * @example
@@ -53,7 +53,7 @@ export class AdkSkillToolset extends SkillToolset {
   }
 }
 
-/** Loads the skill in a folder, as @google/adk does. Only on Node. @throws SkillError for a skill that is wrong */
+/** Loads the skill in a folder, as `@google/adk` does. Only on Node. @throws SkillError for a skill that is wrong */
 export function loadSkillFromDir(skillDir: string): Promise<Skill> {
   return loadOne(skillDir);
 }
@@ -69,7 +69,7 @@ export async function validateSkillDir(skillDir: string): Promise<string[]> {
   }
 }
 
-/** Loads the skill of each folder in a folder, and returns them by their names, as @google/adk does. Only on Node. @throws SkillError for the first that is wrong */
+/** Loads the skill of each folder in a folder, and returns them by their names, as `@google/adk` does. Only on Node. @throws SkillError for the first that is wrong */
 export async function loadAllSkillsInDir(skillsBasePath: string): Promise<Record<string, Skill>> {
   return byName(await loadAll(skillsBasePath));
 }
