@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,6 +37,8 @@ describe('an empty project on Node that installs every package from its tarball'
     const tarballs = packages.map((manifest) => [manifest.name, `file:${tarballPath(manifest)}`]);
     // Optional peers, and the declarations that declarations of @ai-sdk/provider name.
     const peers = {
+      '@google/genai': '3.1.0',
+      '@modelcontextprotocol/server': '2.4.0',
       '@ai-sdk/provider': '4.0.38',
       '@types/json-schema': '7.0.15',
       '@types/react': '19.3.0',
@@ -195,6 +197,47 @@ describe('an empty project on Node that installs every package from its tarball'
       await run(deno, [...bundle, entry], { cwd: project });
       expect(await ask(deno, 'run', '--allow-all', output('deno.mjs'))).toBe('It is clear.\n');
       expect(await ask('node', output('deno.mjs'))).toBe('It is clear.\n');
+    });
+  });
+
+  describe('changes only the imports of programs written for @google/adk, and', () => {
+    const programs = join(import.meta.dirname, '../adk');
+    const moved = join(project, 'adk');
+    const names = globSync('programs/*.ts', { cwd: programs }).toSorted();
+    const play = (folder: string, library: string): Promise<{ readonly stdout: string }> =>
+      run('node', ['play-programs.ts', library, ...names], { cwd: folder, maxBuffer: 1 << 26 });
+
+    beforeAll(() => {
+      mkdirSync(join(moved, 'programs'), { recursive: true });
+      const shared = ['converse.ts', 'local-servers.ts', 'normalize-event.ts', 'play-programs.ts', 'stage.ts'];
+      for (const name of [...names, ...shared]) {
+        const text = readFileSync(join(programs, name), 'utf8');
+        writeFileSync(join(moved, name), text.replaceAll("'@google/adk'", "'eventloom/adk'"));
+      }
+    });
+
+    test('type-checks them', async () => {
+      const compilerOptions = {
+        module: 'nodenext',
+        target: 'es2024',
+        lib: ['es2024', 'dom', 'esnext.disposable'],
+        types: ['node'],
+        typeRoots: [join(modules, '@types')],
+        strict: true,
+        noEmit: true,
+        allowImportingTsExtensions: true,
+      };
+      writeFileSync(join(moved, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['**/*.ts'] }));
+      const tsc = join(resolve('typescript/package.json'), '../bin/tsc');
+      const { stdout } = await run('node', [tsc, '-p', moved]).catch((error: { readonly stdout: string }) => error);
+      expect(stdout).toBe('');
+    });
+
+    test('plays them as they are played in the repository, where they are compared with @google/adk', async () => {
+      const [packed, workspace] = await Promise.all([play(moved, 'eventloom/adk'), play(programs, '@eventloom/adk')]);
+      const lines = packed.stdout.trim().split('\n');
+      expect(lines.length).toBe(names.length);
+      expect(lines).toEqual(workspace.stdout.trim().split('\n'));
     });
   });
 
