@@ -101,9 +101,10 @@ describe('an empty project on Node that installs every package from its tarball'
       const compilerOptions = { target: 'es2022', strict: true, noEmit: true, skipLibCheck: false, ...options };
       writeFileSync(join(project, `${file}.json`), JSON.stringify({ compilerOptions, files: [`${file}.ts`] }));
       const tsc = join(resolve(`${compiler}/package.json`), '../bin/tsc');
-      const { stdout } = await run('node', [tsc, '-p', `${file}.json`], { cwd: project }).catch(
-        (error: { readonly stdout: string }) => error,
-      );
+      // With a larger young generation the compilers that are written in JavaScript take a quarter less time.
+      const { stdout } = await run('node', ['--max-semi-space-size=64', tsc, '-p', `${file}.json`], {
+        cwd: project,
+      }).catch((error: { readonly stdout: string }) => error);
       expect(stdout).toBe('');
     });
   });

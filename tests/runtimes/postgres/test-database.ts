@@ -20,15 +20,20 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return { url: own.href, drop: () => drop(url, name) };
 }
 
-const CONNECTED = 'SELECT FROM pg_stat_activity WHERE datname = $1';
-/** Time that connections have to end by themselves, in milliseconds. */
-const GRACE_MS = 1000;
+/** Waits in the server, for a second at most, until the connections to a database have ended by themselves. */
+const untilUnused = (name: string): string => `
+  DO $$ BEGIN
+    FOR attempt IN 1..500 LOOP
+      PERFORM pg_stat_clear_snapshot();
+      EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = '${name}');
+      PERFORM pg_sleep(0.002);
+    END LOOP;
+  END $$`;
 
 /** A pool says that it has ended before its connections have, and one that the server ends meanwhile is an error that nobody catches. */
 async function drop(url: string, name: string): Promise<void> {
   await withClient(url, async (client) => {
-    const end = performance.now() + GRACE_MS;
-    while (performance.now() < end && (await client.query(CONNECTED, [name])).rows.length > 0);
+    await client.query(untilUnused(name));
     await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
   });
 }
