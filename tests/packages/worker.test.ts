@@ -4,7 +4,7 @@ import type { Event } from '@eventloom/core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sendRaw } from './send-raw.ts';
 import { startWatcher } from './watcher.ts';
-import { startDevServer } from '../runtimes/dev-server.ts';
+import { type DevServer, startDevServer } from '../runtimes/dev-server.ts';
 import { createWorkerProject, runIn } from './worker-project.ts';
 
 const UPLOAD = /Total Upload: [\d.]+ KiB \/ gzip: ([\d.]+) KiB/;
@@ -60,10 +60,16 @@ describe('an empty Worker project that installs the packages from tarballs', () 
     }
   });
 
-  test('serves a live run under wrangler dev, and stores its transcriptions', async () => {
-    const server = await startDevServer(project, { entry: 'src/keyless-worker.ts' });
-    const { origin } = server;
-    try {
+  describe('wrangler dev', () => {
+    let server: DevServer;
+    let origin = '';
+    beforeAll(async () => {
+      server = await startDevServer(project, { entry: 'src/keyless-worker.ts' });
+      origin = server.origin;
+    });
+    afterAll(() => server.stop());
+
+    test('serves a live run, and stores its transcriptions', async () => {
       const session = '/apps/voice/users/ann/sessions/s';
       expect((await post(origin, session, {})).status).toBe(200);
       const query = 'app_name=voice&user_id=ann&session_id=s&audio=binary&ping=text';
@@ -84,21 +90,16 @@ describe('an empty Worker project that installs the packages from tarballs', () 
       const missing = new WebSocket(`${origin.replace('http', 'ws')}/run_live?${query.replace('=s&', '=none&')}`);
       const refused = await new Promise<CloseEvent>((resolve) => (missing.onclose = resolve));
       expect([refused.code, refused.reason.split(':', 1)]).toEqual([1002, ['SESSION_NOT_FOUND']]);
-    } finally {
-      await server.stop();
-    }
-  });
+    });
 
-  test('answers raw sockets like a server on node', async () => {
-    const server = await startDevServer(project, { entry: 'src/keyless-worker.ts' });
-    const sessions = '/apps/app/users/raw/sessions';
-    const ask = async (line: string, host = 'localhost', body = '') => {
-      const length = body === '' ? '' : `Content-Length: ${body.length}\r\n`;
-      const head = `${line} HTTP/1.1\r\nHost: ${host}\r\n${length}Connection: close\r\n\r\n`;
-      const answer = await sendRaw(server.origin, head + body);
-      return [answer.status, /"code":"(\w+)"/.exec(answer.body)?.[1]];
-    };
-    try {
+    test('answers raw sockets like a server on node', async () => {
+      const sessions = '/apps/app/users/raw/sessions';
+      const ask = async (line: string, host = 'localhost', body = '') => {
+        const length = body === '' ? '' : `Content-Length: ${body.length}\r\n`;
+        const head = `${line} HTTP/1.1\r\nHost: ${host}\r\n${length}Connection: close\r\n\r\n`;
+        const answer = await sendRaw(origin, head + body);
+        return [answer.status, /"code":"(\w+)"/.exec(answer.body)?.[1]];
+      };
       expect(await ask('GET /health', 'agents.example')).toEqual([200, undefined]);
       expect(await ask('GET /list-apps', 'agents.example')).toEqual([403, 'FORBIDDEN']);
       expect(await ask(`POST ${sessions}/s`, 'localhost', '{}')).toEqual([200, undefined]);
@@ -110,9 +111,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
       expect(await ask('GET /apps/%ff/users/raw/sessions')).toEqual([400, 'INVALID_REQUEST']);
       // The one difference: the runtime has resolved steps before the Worker is asked.
       expect(await ask(`GET /x/%2e%2e${sessions}/s`)).toEqual([200, undefined]);
-    } finally {
-      await server.stop();
-    }
+    });
   });
 
   test('continues runs in which wrangler dev was killed: in a tool, between commits, in a stream', async () => {
