@@ -143,7 +143,7 @@ function sayLooseEnd(end: LooseEnd): string {
   }
 }
 
-/** Finds what is stored for a run after it was reported as cancelled: nothing may be. A request that was cancelled while it waited for its session can be sent again. */
+/** A run that was reported as cancelled stores no further event. A request that was cancelled while it waited for its session can be sent again. */
 function faultsOfCancelled(
   { session, requestId, eventIds }: CancelledRun,
   sessions: readonly StoredSession[],

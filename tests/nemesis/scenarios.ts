@@ -311,7 +311,7 @@ async function followThrough(
   return seen;
 }
 
-/** The least number of points between two kills at which `killAtEachPoint` plays messages of one kind only. */
+/** The number of points between two kills from which `killAtEachPoint` plays only messages of one kind. */
 const SHORT_STRIDE = 5;
 
 /**

@@ -88,7 +88,10 @@ export class ClientRun implements AsyncIterable<Event> {
     return this.#lastEventId;
   }
 
-  /** Ends the run. Its stored events stay. */
+  /**
+   * Ends the run. Its stored events stay. Resolves when the run has ended, or was asked to end and needs more than a second.
+   * Rejects with a retryable error while its end cannot be stored.
+   */
   async cancel(): Promise<void> {
     await this.#params.http.request(this.#address(), { method: 'DELETE' });
   }
