@@ -57,8 +57,8 @@ export interface Message {
   readonly onFrame?: (frame: Frame, invocationId: string) => void;
 }
 
-/** Time that a client waits for an answer, in milliseconds. */
-const TIMEOUT_MS = 30_000;
+/** Time that a client waits for the next event, in milliseconds: `wrangler dev` on a busy machine takes more than 30 seconds for a whole call. */
+export const TIMEOUT_MS = 30_000;
 
 /** Sends a message and reads the stream that answers it. Never rejects. */
 export function send(url: string, session: ClientSession, message: Message): Promise<Answer> {
@@ -167,7 +167,9 @@ async function read(
   const answer = (end: AnswerEnd): Answer => ({ ...question, status, invocationId, frames, end });
   const leaving = new AbortController();
   if (leaveAfter === 0) setTimeout(() => leaving.abort(), 2);
-  const signal = AbortSignal.any([leaving.signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  const silence = new AbortController();
+  const late = setTimeout(() => silence.abort(), TIMEOUT_MS);
+  const signal = AbortSignal.any([leaving.signal, silence.signal]);
   try {
     const response = await fetch(url, { ...init, signal });
     ({ status } = response);
@@ -188,6 +190,7 @@ async function read(
         if (typeof event.error === 'string' && event.author === undefined) return answer(errorIn(data));
         const frame = { id, event };
         frames.push(frame);
+        late.refresh();
         onFrame?.(frame, invocationId ?? '');
         if (frames.length === leaveAfter) leaving.abort();
       }
@@ -200,6 +203,8 @@ async function read(
     // What is not an error of the connection is one of this program.
     if (!(error instanceof TypeError)) throw error;
     return answer({ kind: 'cut' });
+  } finally {
+    clearTimeout(late);
   }
 }
 

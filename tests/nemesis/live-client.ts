@@ -1,9 +1,6 @@
 import type { Event } from '@eventloom/core';
 import { finalText } from './attacked-agent.ts';
-import type { Answer, AnswerEnd, ClientSession, Frame } from './client.ts';
-
-/** Maximum duration of a call in milliseconds. */
-const TIMEOUT_MS = 30_000;
+import { type Answer, type AnswerEnd, type ClientSession, type Frame, TIMEOUT_MS } from './client.ts';
 
 /**
  * Calls `/run_live` and says these messages, each when the model has answered the one before, and then hangs up. Never rejects. The answer is that of the
@@ -16,7 +13,7 @@ export function call(url: string, session: ClientSession, texts: readonly string
   const frames: Frame[] = [];
   const ended = Promise.withResolvers<AnswerEnd>();
   const late = setTimeout(() => {
-    ended.resolve({ kind: 'error', code: 'NO_ANSWER', message: `the call was not over for ${TIMEOUT_MS} ms` });
+    ended.resolve({ kind: 'error', code: 'NO_ANSWER', message: `nothing came for ${TIMEOUT_MS} ms` });
     socket.close();
   }, TIMEOUT_MS);
   let said = 0;
@@ -38,6 +35,7 @@ export function call(url: string, session: ClientSession, texts: readonly string
     }
     if (event.author === undefined) return;
     frames.push({ id: undefined, event });
+    late.refresh();
     if (event.partial === true) heard += event.content?.parts?.[0]?.text ?? '';
     // The model may first answer what was said before the call.
     if (event.turnComplete === true && heard.includes(finalText(token))) sayNext();
