@@ -81,6 +81,27 @@ describe('a session', () => {
     expect(errors).toEqual([]);
   });
 
+  test('is found by what was said in it', async () => {
+    const { page, errors } = await open([{ text: 'The sky is blue.' }, { text: 'It is green.' }]);
+    await send(page, 'What color is the sky?');
+    await page.getByRole('log').getByText('The sky is blue.').waitFor();
+    await page.getByRole('button', { name: 'New', exact: true }).click();
+    await send(page, 'And the grass?');
+    await page.getByRole('log').getByText('It is green.').waitFor();
+    const list = page.getByRole('list', { name: 'Sessions' });
+    await list.getByText('And the grass?').waitFor();
+    expect(await list.getByRole('button').count()).toBe(2);
+    await page.getByLabel('Search sessions').fill('blue');
+    await list.getByText('And the grass?').waitFor({ state: 'detached' });
+    expect(await list.locator('b, .found').allInnerTexts()).toEqual(['What color is the sky?', '…The sky is blue.']);
+    await keepPicture(page, 'session-search');
+    await list.getByRole('button').click();
+    await page.getByRole('log').getByText('The sky is blue.').waitFor();
+    await page.getByLabel('Search sessions').fill('purple');
+    await page.getByText('No session has “purple”.').waitFor();
+    expect(errors).toEqual([]);
+  });
+
   test('runs again what failed, after a rewind', async () => {
     const { page } = await open([{ error: new Error('broken') }, { text: 'Blue.' }]);
     await send(page, 'What color?');

@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { Event, Session } from '@eventloom/core';
+import type { Event } from '@eventloom/core';
 import { Button, Input, Label, TextField } from 'react-aria-components';
 import type { Place } from './app.tsx';
-import { client } from './studio-client.ts';
+import { client, type ListedSession, readSessions } from './studio-client.ts';
 
 interface SessionListProps {
   readonly apps: readonly string[];
@@ -18,34 +18,39 @@ interface SessionListProps {
 /** The app, the user, and the sessions of both, with search. */
 export function SessionList({ apps, place, goTo, events, isRunning, newId }: SessionListProps) {
   const { appName, userId, sessionId } = place;
-  const [sessions, setSessions] = useState<readonly Session[]>([]);
+  const [sessions, setSessions] = useState<readonly ListedSession[]>([]);
   const [cursor, setCursor] = useState<string>();
   const [search, setSearch] = useState('');
   const [error, setError] = useState<string>();
   const input = useRef<HTMLInputElement>(null);
+  const word = useSettled(search.trim());
 
   const read = useCallback(
-    async (from?: string) => {
+    async (signal: AbortSignal, from?: string) => {
       try {
-        const page = await client.listSessions({ appName, userId }, from === undefined ? {} : { cursor: from });
-        setSessions((before) => (from === undefined ? page.items : [...before, ...page.items]));
+        const page = await readSessions({ appName, userId }, word, from, signal);
+        setSessions((before) => (from === undefined ? page.sessions : [...before, ...page.sessions]));
         setCursor(page.nextCursor);
         setError(undefined);
       } catch (thrown) {
-        setError(String(thrown));
+        if (!signal.aborted) setError(String(thrown));
       }
     },
-    [appName, userId],
+    [appName, userId, word],
   );
 
   useEffect(() => {
-    if (!isRunning) void read();
+    const reading = new AbortController();
+    if (!isRunning) void read(reading.signal);
+    return () => reading.abort();
   }, [read, isRunning]);
 
   // A search is over all sessions, so the further pages are read while there is one.
   useEffect(() => {
-    if (search !== '' && cursor !== undefined) void read(cursor);
-  }, [read, search, cursor]);
+    const reading = new AbortController();
+    if (word !== '' && cursor !== undefined) void read(reading.signal, cursor);
+    return () => reading.abort();
+  }, [read, word, cursor]);
 
   const importSession = async (file: File): Promise<void> => {
     try {
@@ -58,7 +63,6 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
     }
   };
 
-  const found = sessions.filter(({ id }) => id.toLowerCase().includes(search.toLowerCase()));
   const isListed = sessions.some(({ id }) => id === sessionId);
   return (
     <section className="sidebar" aria-label="Sessions">
@@ -84,7 +88,7 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
       />
       <div className="row">
         <TextField className="search" aria-label="Search sessions" value={search} onChange={setSearch}>
-          <Input placeholder="Search" />
+          <Input placeholder="Search what was said" />
         </TextField>
         <Button className="primary" onPress={() => goTo({ ...place, sessionId: newId() })}>
           New
@@ -96,7 +100,7 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
         </p>
       )}
       <ul className="sessions" aria-label="Sessions">
-        {!isListed && (
+        {!isListed && word === '' && (
           <li>
             <button type="button" aria-current="true">
               <b>{sessionId}</b>
@@ -104,17 +108,29 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
             </button>
           </li>
         )}
-        {found.map(({ id, lastUpdateTime }) => (
+        {sessions.map(({ id, title, found, lastUpdateTime }) => (
           <li key={id}>
-            <button type="button" aria-current={id === sessionId} onClick={() => goTo({ ...place, sessionId: id })}>
-              <b>{id}</b>
-              <small>{new Date(lastUpdateTime * 1000).toLocaleString()}</small>
+            <button
+              type="button"
+              title={id}
+              aria-current={id === sessionId}
+              onClick={() => goTo({ ...place, sessionId: id })}
+            >
+              <b>{title ?? id}</b>
+              {found !== undefined && <span className="found">…{found}</span>}
+              <small>
+                {new Date(lastUpdateTime * 1000).toLocaleString()}
+                {title !== undefined && ` · ${id.slice(0, 24)}`}
+              </small>
             </button>
           </li>
         ))}
       </ul>
+      {word !== '' && sessions.length === 0 && cursor === undefined && (
+        <p className="empty">No session has “{word}”.</p>
+      )}
       {cursor !== undefined && (
-        <Button className="quiet" onPress={() => void read(cursor)}>
+        <Button className="quiet" onPress={() => void read(new AbortController().signal, cursor)}>
           More
         </Button>
       )}
@@ -140,6 +156,19 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
       </div>
     </section>
   );
+}
+
+/** Time after the last key before a search is sent, in milliseconds. */
+const SETTLED_MS = 200;
+
+/** Returns a text once it no longer changes. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), SETTLED_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
 }
 
 /** The largest file that is imported: the server's limit of a body may be lower. */

@@ -119,6 +119,27 @@ export function readAgent(appName: string, userId: string): Promise<AppAgent> {
   return readJson(`/studio-api${userPath(appName, userId)}/agent`);
 }
 
+/** A session as the list shows it. */
+export interface ListedSession {
+  readonly id: string;
+  readonly lastUpdateTime: number;
+  /** The first message of the user. */
+  readonly title?: string;
+  /** Text around the word that was looked for. */
+  readonly found?: string;
+}
+
+/** Reads a page of the sessions of a user, those with a word alone if there is one. */
+export function readSessions(
+  { appName, userId }: { appName: string; userId: string },
+  search: string,
+  cursor: string | undefined,
+  signal: AbortSignal,
+): Promise<{ readonly sessions: readonly ListedSession[]; readonly nextCursor?: string }> {
+  const query = new URLSearchParams({ ...(search && { search }), ...(cursor !== undefined && { cursor }) });
+  return readJson(`/studio-api${userPath(appName, userId)}/sessions?${query}`, signal);
+}
+
 /** Reads the runs of a user that have not ended, of all sessions. */
 export function readOpenRuns(appName: string, userId: string): Promise<OpenRun[]> {
   return readJson(`/studio-api${userPath(appName, userId)}/runs`);

@@ -31,10 +31,13 @@ export interface ModelUse {
   readonly cost?: number | undefined;
 }
 
+/** The `object` of an event that holds the input of an agent which a tool runs. */
+const AGENT_INPUT = 'agent.input';
+
 interface AgentRun {
   readonly id: string;
   readonly parentId: string | undefined;
-  readonly agent: string;
+  agent: string;
   readonly events: Event[];
 }
 
@@ -51,8 +54,11 @@ export function spansOf(events: readonly Event[], invocationId: string, prices: 
     const known = executions.get(executionId);
     if (known) known.events.push(event);
     else executions.set(executionId, { id: executionId, parentId: parentExecutionId, agent: author, events: [event] });
+    // The input of an agent that a tool runs has the caller as its author.
+    if (known && known.events[0]?.object === AGENT_INPUT) known.agent = author;
   }
   const failed = run.some(({ errorCode }) => errorCode !== undefined);
+  const calls: RunCalls = { run, answers: answersIn(run) };
   const spans: Span[] = [
     {
       id: invocationId,
@@ -82,7 +88,7 @@ export function spansOf(events: readonly Event[], invocationId: string, prices: 
     });
     let before = start;
     for (const event of execution.events) {
-      spans.push(...modelSpan(event, before, depth + 1, prices), ...toolSpans(event, run, depth + 1));
+      spans.push(...modelSpan(event, before, depth + 1, prices), ...toolSpans(event, calls, depth + 1));
       before = event.timestamp;
     }
     for (const child of children) add(child, depth + 1, child.events[0]?.timestamp ?? start);
@@ -97,7 +103,8 @@ export function spansOf(events: readonly Event[], invocationId: string, prices: 
 }
 
 function modelSpan(event: Event, start: number, depth: number, prices: Prices): Span[] {
-  const { usageMetadata: usage, modelVersion, errorCode, timestamp, content } = event;
+  const { usageMetadata: usage, modelVersion, errorCode, timestamp, content, object } = event;
+  if (object === AGENT_INPUT) return [];
   const isReply = content?.parts?.some(
     ({ text, functionCall }) =>
       text !== undefined || (functionCall !== undefined && !Object.hasOwn(REQUESTS, functionCall.name ?? '')),
@@ -154,12 +161,25 @@ function asksFor({ content }: Event, callId: string | undefined): boolean {
   });
 }
 
-function toolSpans(event: Event, run: readonly Event[], depth: number): Span[] {
+/** The calls of a run. */
+interface RunCalls {
+  readonly run: readonly Event[];
+  /** The last event with a response, by the id of its call. */
+  readonly answers: ReadonlyMap<string, Event>;
+}
+
+function answersIn(run: readonly Event[]): ReadonlyMap<string, Event> {
+  const answers = new Map<string, Event>();
+  for (const event of run)
+    for (const { functionResponse } of event.content?.parts ?? [])
+      if (functionResponse?.id) answers.set(functionResponse.id, event);
+  return answers;
+}
+
+function toolSpans(event: Event, { run, answers }: RunCalls, depth: number): Span[] {
   return (event.content?.parts ?? []).flatMap(({ functionCall: call }): Span[] => {
     if (!call?.id) return [];
-    const answered = run.findLast(({ content }) =>
-      content?.parts?.some((part) => part.functionResponse?.id === call.id),
-    );
+    const answered = answers.get(call.id);
     const response = answered?.content?.parts?.find((part) => part.functionResponse?.id === call.id)?.functionResponse;
     const hasError = response?.response !== undefined && 'error' in response.response;
     // A tool that asks the person returns an error at first, and is run again after the answer.

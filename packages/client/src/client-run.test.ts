@@ -33,6 +33,36 @@ describe('a run', () => {
     expect(requests).toEqual(['POST /run_sse']);
   });
 
+  test('is followed on another server of the same storage, each whole event once', async () => {
+    const gate = new Gate();
+    const steps: ScriptedStep[] = [
+      { chunks: ['Let me ', [{ functionCall: { name: 'look' } }]] },
+      { gate, text: 'Blue sky.' },
+    ];
+    let asked = 0;
+    const network: Network = async (request, forward) => {
+      // The first server works on the run; its connection to the client is lost in mid-stream.
+      if (asked++ === 0) return cutAfter(await forward(request), 900);
+      // The other one has answered once that the run goes on elsewhere.
+      if (asked === 3) {
+        gate.open();
+        await expect.poll(async () => (await stored())?.at(-1)?.content?.parts?.[0]?.text).toBe('Blue sky.');
+      }
+      return other.server.fetch(request);
+    };
+    const stored = async () => (await first.sessionService.getSession(first.session.key))?.events;
+    const first = startServer(steps, { tools: [look], network });
+    const other = startServer([], { sessionService: first.sessionService });
+    const events = await read(first.session.run('What color?'));
+    const whole = events.filter(({ partial }) => partial !== true);
+    expect(texts(whole).at(-1)).toBe('Blue sky.');
+    const all = (await stored()) ?? [];
+    expect(whole.map(({ id }) => id)).toEqual(all.filter(({ author }) => author !== 'user').map(({ id }) => id));
+    expect(asked).toBeGreaterThan(2);
+    expect([first.model.calls, other.model.calls]).toEqual([2, 0]);
+    expect(first.requests).toEqual(['POST /run_sse']);
+  });
+
   test('yields each event once when the connection is cut after any byte', async () => {
     const whole = startServer(SCRIPT, { tools: [look] });
     const response = await whole.server.fetch(

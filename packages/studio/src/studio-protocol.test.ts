@@ -2,7 +2,7 @@ import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { createServer } from '@eventloom/server';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { Gate, ScriptedModel } from '@eventloom/testing';
+import { fixedPlatform, Gate, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { assetFiles, studio, type StudioFiles } from './index.ts';
@@ -153,5 +153,60 @@ describe('the runs that have not ended', () => {
 
   test('are not listed for another user', async () => {
     expect((await serve(() => ({ userId: 'bob' }))('/studio-api/apps/app/users/ann/runs')).status).toBe(403);
+  });
+});
+
+describe('the list of sessions', () => {
+  const said = (author: string, text: string) => ({ author, content: { parts: [{ text }] } });
+  const called = { author: 'helper', content: { parts: [{ functionCall: { name: 'look', args: { city: 'Rome' } } }] } };
+  const path = '/studio-api/apps/app/users/ann/sessions';
+  type Listed = { sessions: { id: string; title?: string; found?: string }[]; nextCursor?: string };
+
+  async function filled() {
+    const sessionService = new InMemorySessionService({ platform: fixedPlatform() });
+    const agent = new LlmAgent({ name: 'helper', model: new ScriptedModel([]) });
+    const server = createServer({
+      runners: [new Runner({ appName: 'app', agent, sessionService })],
+      protocols: [studio({ files })],
+      authenticate: (request: Request) => ({ userId: request.headers.get('x-user') ?? 'ann' }),
+      trustImportedEvents: true,
+    });
+    const create = async (userId: string, sessionId: string, events: readonly object[]): Promise<void> => {
+      const init = { method: 'POST', headers: { 'x-user': userId }, body: JSON.stringify({ sessionId, events }) };
+      const created = await server.fetch(new Request(`http://localhost/apps/app/users/${userId}/sessions`, init));
+      expect(created.status).toBe(200);
+    };
+    await create('ann', 'a1', [said('user', 'What is the weather?'), called, said('helper', 'It is sunny.')]);
+    await create('ann', 'b2', [said('user', 'Refund order 42'), said('helper', 'Done.')]);
+    await create('bob', 'c3', [said('user', 'A secret of Bob')]);
+    return async (query: string): Promise<Response> => server.fetch(new Request(`http://localhost${path}${query}`));
+  }
+
+  test('has the first message of each session of the user', async () => {
+    const get = await filled();
+    const { sessions } = (await (await get('')).json()) as Listed;
+    expect(sessions.map(({ id, title }) => [id, title]).toSorted()).toEqual([
+      ['a1', 'What is the weather?'],
+      ['b2', 'Refund order 42'],
+    ]);
+  });
+
+  test.each([
+    ['B2', ['b2'], undefined],
+    ['REFUND', ['b2'], undefined],
+    ['sunny', ['a1'], 'It is sunny.'],
+    ['rome', ['a1'], 'look {"city":"Rome"}'],
+    [new Date(fixedPlatform().now()).toISOString().slice(0, 10), ['a1', 'b2'], undefined],
+    ['secret', [], undefined],
+  ])('finds %s in ids, messages, calls and days, and not in sessions of others', async (word, ids, found) => {
+    const { sessions } = (await (await (await filled())(`?search=${word}`)).json()) as Listed;
+    expect(sessions.map(({ id }) => id).toSorted()).toEqual(ids);
+    expect(sessions[0]?.found).toBe(found);
+  });
+
+  test('is refused for another user, and for a text that is too long', async () => {
+    const get = await filled();
+    expect((await get(`?search=${'x'.repeat(201)}`)).status).toBe(400);
+    expect((await get('/../../bob/sessions')).status).toBe(403);
   });
 });

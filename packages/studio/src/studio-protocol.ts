@@ -1,6 +1,7 @@
-import { type BaseSessionService, ConfigurationError, systemPlatform } from '@eventloom/core';
+import { type BaseSessionService, ConfigurationError, InvalidRequestError, systemPlatform } from '@eventloom/core';
 import type { Protocol, ProtocolRequest } from '@eventloom/server';
 import { describeAgent } from './describe-agent.ts';
+import { LISTED_SESSIONS_SCHEMA, searchSessions } from './search-sessions.ts';
 
 /** Returns a file of the page, such as `index.html` or `assets/index-1a2b.js`; undefined if the page has no file of that name. */
 export type StudioFiles = (path: string) => StudioFile | undefined | Promise<StudioFile | undefined>;
@@ -136,6 +137,28 @@ export function studio(options: StudioOptions): Protocol {
       },
       {
         method: 'get',
+        path: '/studio-api/apps/{appName}/users/{userId}/sessions',
+        operationId: 'searchSessions',
+        summary:
+          'The sessions of a user with their first messages, the latest first; with `search` those that have a word',
+        query: {
+          search:
+            'A word of the id, of the day in UTC (`2026-11-23`), or of the newest 200 events: messages, calls and results.',
+          cursor: 'The `nextCursor` of the page before. A page may be empty although others follow.',
+        },
+        answer: { schema: LISTED_SESSIONS_SCHEMA },
+        handle: async (request: ProtocolRequest) => {
+          const user = { appName: request.param('appName'), userId: request.param('userId') };
+          request.requireSameUser(user.userId);
+          const search = request.query('search');
+          if (search !== undefined && search.length > MAX_SEARCH)
+            throw new InvalidRequestError(`search: expected at most ${MAX_SEARCH} characters, got ${search.length}`);
+          const sessions = request.sessions(user.appName);
+          return Response.json(await searchSessions(sessions, user, { search, cursor: request.query('cursor') }));
+        },
+      },
+      {
+        method: 'get',
         path: '/studio-api/apps/{appName}/users/{userId}/runs',
         operationId: 'listOpenRunsOfUser',
         summary:
@@ -151,6 +174,9 @@ export function studio(options: StudioOptions): Protocol {
     ],
   };
 }
+
+/** Longest text that is looked for, in characters. */
+const MAX_SEARCH = 200;
 
 /** Pages of open runs that are searched for those of one user: 10,000 runs at most. */
 const MAX_PAGES = 10;

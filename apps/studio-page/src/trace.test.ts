@@ -1,0 +1,174 @@
+import { type Event, getFunctionCalls } from '@eventloom/core';
+import { SpanStore } from '@eventloom/dev';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { AgentTool } from '@eventloom/multi-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import {
+  fixedPlatform,
+  functionCallEvent,
+  functionResponseEvent,
+  ScriptedModel,
+  type ScriptedStep,
+} from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { barsOf, type Span, spansOf } from './trace.ts';
+
+const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
+
+const scripted = (name: string, steps: readonly ScriptedStep[]): ScriptedModel =>
+  new ScriptedModel(steps, { model: `${name}-model` });
+
+/** A desk that asks a scout as a tool and hands over to a clerk, whose payment a person approves in a second run. */
+async function play() {
+  const platform = fixedPlatform();
+  const sessionService = new InMemorySessionService({ platform });
+  const spans = new SpanStore();
+  const pay = new FunctionTool({
+    name: 'pay',
+    description: 'Pays.',
+    requireConfirmation: true,
+    execute: () => ({ paid: true }),
+  });
+  const scout = new LlmAgent({ name: 'scout', description: 'Looks.', model: scripted('scout', ['found']) });
+  const clerk = new LlmAgent({
+    name: 'clerk',
+    description: 'Pays.',
+    model: scripted('clerk', [{ calls: [{ name: 'pay' }] }, 'Paid.']),
+    tools: [pay],
+  });
+  const desk = new LlmAgent({
+    name: 'desk',
+    model: scripted('desk', [
+      { calls: [{ name: 'scout', args: { request: 'x' } }] },
+      { calls: [{ name: 'transfer_to_agent', args: { agent_name: 'clerk' } }] },
+    ]),
+    tools: [new AgentTool({ agent: scout })],
+    subAgents: [clerk],
+  });
+  const instrumentation = spans;
+  const runner = new Runner({
+    appName: 'app',
+    agent: desk,
+    sessionService,
+    platform,
+    instrumentation,
+    autoCreateSession: true,
+  });
+  const asked = await runner.run({ ...KEY, newMessage: { parts: [{ text: 'Pay' }] } });
+  const request = asked.flatMap(getFunctionCalls).find(({ name }) => name === 'adk_request_confirmation');
+  const functionResponse = { id: request?.id ?? '', name: request?.name ?? '', response: { confirmed: true } };
+  const answered = await runner.run({ ...KEY, newMessage: { parts: [{ functionResponse }] } });
+  const events = (await sessionService.getSession(KEY))?.events ?? [];
+  return { kept: spans.list(KEY), events, runs: [asked, answered].map(idOf) };
+}
+
+const idOf = (events: readonly Event[]): string => events[0]?.invocationId ?? '';
+
+/** The bars, each indented by its depth, with a mark for those that are open. */
+const drawn = (bars: readonly Span[]): string[] =>
+  bars.map(({ depth, label, isOpen }) => `${'  '.repeat(depth)}${label}${isOpen ? ' …' : ''}`);
+
+/** Checks that every bar lies inside the one that it is below. */
+function checkNested(bars: readonly Span[]): void {
+  const around: Span[] = [];
+  for (const bar of bars) {
+    const parent = around[bar.depth - 1];
+    if (parent) expect([bar.label, bar.start >= parent.start, bar.end <= parent.end]).toEqual([bar.label, true, true]);
+    around[bar.depth] = bar;
+  }
+}
+
+test('spans of an agent as a tool, a hand-over and an answer are drawn below what called them', async () => {
+  const { kept, runs } = await play();
+  const [first = '', second = ''] = runs;
+  const bars = barsOf(kept, first);
+  expect(drawn(bars)).toEqual([
+    'run',
+    '  desk',
+    '    desk-model',
+    '    scout',
+    '      scout',
+    '        scout-model',
+    '    desk-model',
+    '    transfer_to_agent',
+    '  clerk',
+    '    clerk-model',
+    '    pay',
+  ]);
+  checkNested(bars);
+  const later = barsOf(kept, second);
+  expect(drawn(later)).toEqual(['run', '  clerk', '    pay', '    clerk-model']);
+  checkNested(later);
+});
+
+test('the events of the same runs are drawn in the same tree, with the payment open until it is approved', async () => {
+  const { events, runs } = await play();
+  const [first = '', second = ''] = runs;
+  const bars = spansOf(events, first);
+  expect(drawn(bars)).toEqual([
+    'run',
+    '  desk',
+    '    model',
+    '    scout',
+    '    model',
+    '    transfer_to_agent',
+    '    scout',
+    '      model',
+    '    clerk',
+    '      model',
+    '      pay …',
+    '      approval …',
+  ]);
+  checkNested(bars);
+  expect(drawn(spansOf(events, second))).toEqual(['run', '  clerk', '    model']);
+});
+
+test('a run that was resumed has a bar for each time that it ran', () => {
+  const span = (spanId: string, startMs: number, more: object) =>
+    ({
+      spanId,
+      name: '',
+      kind: 'run',
+      startMs,
+      status: 'ok',
+      attributes: { 'eventloom.invocation_id': 'e' },
+      ...more,
+    }) as const;
+  const lost = span('1', 1000, { status: 'running' });
+  const resumed = span('2', 9000, {
+    endMs: 9500,
+    attributes: { 'eventloom.invocation_id': 'e', 'eventloom.resumed': true },
+  });
+  const bars = barsOf([lost, span('3', 1100, { kind: 'agent', parentSpanId: '1' }), resumed], 'e');
+  expect(drawn(bars)).toEqual(['run …', '   …', 'resumed run']);
+  // What was lost is drawn to the end of the trace.
+  expect(bars.map(({ start, end }) => [start, end])).toEqual([
+    [1, 9.5],
+    [1.1, 9.5],
+    [9, 9.5],
+  ]);
+});
+
+test('the time to draw a run grows with its events, and not with their square', () => {
+  let reads = 0;
+  const events = Array.from({ length: 2000 }, (_, index) => {
+    const event = { invocationId: 'e', executionId: 'x' };
+    return [
+      functionCallEvent('helper', [{ id: `c${index}`, name: 'look', args: {} }], event),
+      functionResponseEvent('helper', [{ id: `c${index}`, name: 'look', response: {} }], event),
+    ];
+  }).flat();
+  const counted = events.map(
+    (event) =>
+      new Proxy(event, {
+        get: (target, name) => {
+          reads++;
+          return Reflect.get(target, name) as unknown;
+        },
+      }),
+  );
+  expect(spansOf(counted, 'e')).toHaveLength(4002);
+  expect(reads).toBeLessThan(events.length * 40);
+});

@@ -1,0 +1,97 @@
+import { type BaseSessionService, type Event, type Session } from '@eventloom/core';
+
+/** Sessions of a page, each of which may be searched. */
+const PAGE = 50;
+/** Events of a session that are searched, the newest first. */
+const MAX_EVENTS = 200;
+/** Events of a session among which its first message is looked for. */
+const FIRST_EVENTS = 5;
+/** Longest title and longest piece of text around what was found, in characters. */
+const MAX_TITLE = 80;
+/** Characters before what was found. */
+const BEFORE = 24;
+
+/** A session as a list shows it. */
+export interface ListedSession {
+  readonly id: string;
+  /** Seconds since the epoch. */
+  readonly lastUpdateTime: number;
+  /** The first message of the user. Absent: there is none. */
+  readonly title?: string;
+  /** Text around the word that was looked for. Absent where it is in the id, the title or the time. */
+  readonly found?: string;
+}
+
+export const LISTED_SESSIONS_SCHEMA = {
+  type: 'object',
+  properties: {
+    sessions: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          id: { type: 'string' },
+          lastUpdateTime: { type: 'number', description: 'Seconds since the epoch.' },
+          title: { type: 'string', description: 'The first message of the user.' },
+          found: { type: 'string', description: 'Text around the word that was looked for.' },
+        },
+        required: ['id', 'lastUpdateTime'],
+      },
+    },
+    nextCursor: { type: 'string', description: 'Absent on the last page.' },
+  },
+  required: ['sessions'],
+};
+
+/**
+ * Lists a page of the sessions of a user, the latest first; with a word only those that have it in their id, their day (`2026-11-23`, in UTC)
+ * or their texts: messages, names of tools, arguments and results. A page may have no session although others follow.
+ */
+export async function searchSessions(
+  service: BaseSessionService,
+  user: { readonly appName: string; readonly userId: string },
+  { search = '', cursor }: { readonly search?: string | undefined; readonly cursor?: string | undefined },
+): Promise<{ readonly sessions: readonly ListedSession[]; readonly nextCursor?: string }> {
+  const word = search.trim().toLowerCase();
+  const { sessions, nextCursor } = await service.listSessions({ ...user, limit: PAGE, cursor });
+  const listed = await Promise.all(sessions.map((session) => describe(service, session, word)));
+  return {
+    sessions: listed.filter((each) => each !== undefined),
+    ...(nextCursor === undefined ? {} : { nextCursor }),
+  };
+}
+
+async function describe(
+  service: BaseSessionService,
+  { appName, userId, id, lastUpdateTime }: Session,
+  word: string,
+): Promise<ListedSession | undefined> {
+  const key = { appName, userId, sessionId: id };
+  const { events: first } = await service.listEvents({ ...key, limit: FIRST_EVENTS });
+  const title = first.find((event) => event.author === 'user' && spokenText(event) !== '');
+  const listed = { id, lastUpdateTime, ...(title && { title: spokenText(title).slice(0, MAX_TITLE) }) };
+  const day = new Date(lastUpdateTime * 1000).toISOString().slice(0, 10);
+  if (word === '' || [id, day, listed.title ?? ''].some((text) => text.toLowerCase().includes(word))) return listed;
+  const { events } = await service.listEvents({ ...key, order: 'desc', limit: MAX_EVENTS });
+  for (const event of events) {
+    const text = searchedText(event);
+    const at = text.toLowerCase().indexOf(word);
+    if (at >= 0) return { ...listed, found: text.slice(Math.max(0, at - BEFORE), at + MAX_TITLE - BEFORE).trim() };
+  }
+  return undefined;
+}
+
+function spokenText({ content }: Event): string {
+  return (content?.parts ?? [])
+    .map(({ text, thought }) => (thought === true ? '' : (text ?? '')))
+    .join(' ')
+    .trim();
+}
+
+function searchedText(event: Event): string {
+  const calls = (event.content?.parts ?? []).map(({ functionCall, functionResponse }) => {
+    if (functionCall) return `${functionCall.name ?? ''} ${JSON.stringify(functionCall.args ?? {})}`;
+    return functionResponse ? `${functionResponse.name ?? ''} ${JSON.stringify(functionResponse.response ?? {})}` : '';
+  });
+  return [spokenText(event), ...calls, event.errorMessage ?? ''].filter((text) => text !== '').join(' ');
+}
