@@ -43,7 +43,7 @@ describe('a run', () => {
     const network: Network = async (request, forward) => {
       // The first server works on the run; its connection to the client is lost in mid-stream.
       if (asked++ === 0) return cutAfter(await forward(request), 900);
-      // The other one has answered once that the run goes on elsewhere.
+      // The other one has answered once that the run continues elsewhere.
       if (asked === 3) {
         gate.open();
         await expect.poll(async () => (await stored())?.at(-1)?.content?.parts?.[0]?.text).toBe('Blue sky.');
