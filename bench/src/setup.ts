@@ -36,8 +36,13 @@ export function createRunner(model: BaseLlm, sessionService: BaseSessionService)
 }
 
 /** One turn, read to its end. Gives the number of events. */
-export async function turn(runner: Runner, sessionId: string, runConfig?: RunConfig): Promise<number> {
-  return drain(runner.runAsync({ userId: APP.userId, sessionId, newMessage: MESSAGE, runConfig }));
+export async function turn(
+  runner: Runner,
+  sessionId: string,
+  runConfig?: RunConfig,
+  userId: string = APP.userId,
+): Promise<number> {
+  return drain(runner.runAsync({ userId, sessionId, newMessage: MESSAGE, runConfig }));
 }
 
 export async function drain(events: AsyncIterable<Event>): Promise<number> {
