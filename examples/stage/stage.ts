@@ -28,9 +28,12 @@ export class Stage {
   readonly #runner: Runner;
   readonly #print: NonNullable<StageOptions['print']>;
   readonly #events: Event[] = [];
+  readonly #flush: () => Promise<void>;
 
-  constructor({ agent, resumable = false, plugins }: Story, { models, print, sessionService }: StageOptions) {
+  constructor({ agent, resumable = false, plugins, tracing }: Story, { models, print, sessionService }: StageOptions) {
     this.#print = print ?? (() => undefined);
+    const traced = tracing?.(this.#print);
+    this.#flush = traced?.flush ?? (() => Promise.resolve());
     this.#runner = new Runner({
       // A session of its own for each example: they are kept in one file.
       appName: agent.name,
@@ -42,6 +45,7 @@ export class Stage {
       plugins: plugins?.(this.#print) ?? [],
       autoCreateSession: true,
       resumable,
+      instrumentation: traced?.instrumentation,
     });
   }
 
@@ -73,6 +77,12 @@ export class Stage {
   /** Adds lines to the transcript. */
   note(...lines: readonly string[]): void {
     for (const line of lines) this.#print(line);
+  }
+
+  /** Prints the spans that wait. */
+  async flushSpans(): Promise<void> {
+    this.note('', 'spans');
+    await this.#flush();
   }
 
   /** The stored session; undefined before the first message. */

@@ -1,4 +1,4 @@
-import type { BaseAgent, BasePlugin } from 'eventloom';
+import type { BaseAgent, BasePlugin, Instrumentation } from 'eventloom';
 import type { ScriptedStep } from '@eventloom/testing';
 import type { Stage } from './stage.ts';
 
@@ -13,6 +13,11 @@ export interface Story {
   readonly resumable?: boolean;
   /** Makes the plugins of the runner. What they log is added to the transcript. Default: none. */
   readonly plugins?: (log: (line: string) => void) => readonly BasePlugin[];
+  /** Makes the instrumentation of the runner, which prints spans. `stage.flushSpans()` prints those that wait. Default: none. */
+  readonly tracing?: (print: (line: string) => void) => {
+    readonly instrumentation: Instrumentation;
+    readonly flush: () => Promise<void>;
+  };
   /**
    * Arguments that the command line accepts after the name of the example; a word in angle brackets stands for any value. Default: none.
    */
