@@ -30,6 +30,8 @@ export class Reply {
   /** The texts and thoughts that are being streamed, by kind and id. */
   readonly #open = new Map<string, Part>();
   readonly #sources: LanguageModelV4Source[] = [];
+  /** The addresses of the sources. */
+  readonly #pages = new Set<string>();
   readonly #citations: object[] = [];
   readonly #warnings: SharedV4Warning[];
   /**
@@ -264,6 +266,9 @@ export class Reply {
         return this.#noted({ toolResponse: { id: toolCallId, toolType: toolName, response } }, providerMetadata);
       }
       case 'source':
+        // Some providers name a page as found, and again as cited.
+        if (content.sourceType === 'url' && this.#pages.has(content.url)) return undefined;
+        if (content.sourceType === 'url') this.#pages.add(content.url);
         this.#sources.push(content);
         return undefined;
       case 'custom': {

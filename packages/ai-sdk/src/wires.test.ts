@@ -196,13 +196,24 @@ test("the beginnings of a prompt are marked for Anthropic's cache, and for no ot
 
 const URL_OF_SOURCE = 'https://example.com/moon';
 
-test("sources of OpenAI's reply, streamed or not, are grounding metadata", async () => {
-  const reply = { text: ['The moon.'], source: { url: URL_OF_SOURCE, title: 'Moon' } };
-  const expected = { groundingChunks: [{ web: { uri: URL_OF_SOURCE, title: 'Moon' } }] };
-  expect((await send(OPENAI, requestOf('Hi'), reply)).response.groundingMetadata).toEqual(expected);
-  const bytes = new TextEncoder().encode(OPENAI.stream(reply));
-  expect((await play(OPENAI, answering([bytes]))).whole?.groundingMetadata).toEqual(expected);
-});
+test.each(WIRES.filter((wire) => wire !== COMPATIBLE))(
+  'sources of a reply of $name, streamed or not, are grounding metadata',
+  async (wire) => {
+    const reply = { text: ['The moon.'], source: { url: URL_OF_SOURCE, title: 'Moon' } };
+    const expected = { groundingChunks: [{ web: { uri: URL_OF_SOURCE, title: 'Moon' } }] };
+    const { response } = await send(wire, requestOf('Hi'), reply);
+    expect(response.groundingMetadata).toEqual(expected);
+    const bytes = new TextEncoder().encode(wire.stream(reply));
+    const { whole, error } = await play(wire, answering([bytes]));
+    expect(error).toBeUndefined();
+    expect(whole?.groundingMetadata).toEqual(expected);
+    for (const each of [response, whole ?? {}]) {
+      expect(contentText(each.content)).toBe('The moon.');
+      // The service made the search itself: there is no call to run.
+      expect(callsIn(each)).toEqual([]);
+    }
+  },
+);
 
 test("metadata of Anthropic's reply is in customMetadata", async () => {
   const { response } = await send(ANTHROPIC);
