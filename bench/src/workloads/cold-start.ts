@@ -31,7 +31,7 @@ export async function coldStart(): Promise<Row[]> {
       summarize(times[name]).medianUs - summarize(times.bare).medianUs;
     return [
       limitRow('W7', 'cold import of an agent over bare node', 'ms', added('scoped'), 28),
-      limitRow('W7', 'cold import of eventloom and zod over bare node', 'ms', added('eventloom'), 90),
+      limitRow('W7', 'cold import of eventloom and zod over bare node', 'ms', added('eventloom'), 60),
       limitRow('W7', 'bundle, minified and gzipped', 'kB', gzipSync(code).length / 1000, 66),
     ];
   } finally {

@@ -9,7 +9,7 @@ import {
 } from '@eventloom/core/internal';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { NodeContext } from './node-context.ts';
-import { checkRetry, MAX_TIMER_MS, type RetryConfig } from './retry.ts';
+import { checkRetry, MAX_TIMER_MS, type NodeRetryOptions } from './retry.ts';
 
 /** Options of a node. */
 export interface NodeOptions {
@@ -22,7 +22,7 @@ export interface NodeOptions {
   /** Names of the channels that the node's function may write. Default: none. */
   readonly writes?: readonly string[];
   /** Retries of a failed attempt. Default: none; the first failure fails the graph. */
-  readonly retry?: RetryConfig;
+  readonly retry?: NodeRetryOptions;
   /**
    * Maximum duration of one attempt in milliseconds, by the platform's clock. Time in which the node waits to commit does not count. Default: no
    * limit.
@@ -54,7 +54,7 @@ export interface GraphNode<Input = unknown, Output = unknown, Name extends strin
   readonly inputSchema: ValueSchema | undefined;
   readonly outputSchema: ValueSchema | undefined;
   readonly writes: readonly string[];
-  readonly retry: RetryConfig | undefined;
+  readonly retry: NodeRetryOptions | undefined;
   readonly timeoutMs: number | undefined;
   /** Carries the types of input and output; never set. */
   readonly types?: { readonly input: Input; readonly output: Output } | undefined;

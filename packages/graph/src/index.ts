@@ -32,7 +32,7 @@ export { DEFAULT_ROUTE, END, START } from './names.ts';
 
 // Nodes
 export type { NodeContext, RunNodeOptions } from './node-context.ts';
-export type { RetryConfig } from './retry.ts';
+export type { NodeRetryOptions } from './retry.ts';
 
 // Graphs
 export type { CompileOptions, StateGraphConfig } from './graph-options.ts';

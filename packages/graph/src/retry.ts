@@ -4,7 +4,7 @@ import type { AbortGuard, OptionRules } from '@eventloom/core/internal';
 import { NodeError } from './errors.ts';
 
 /** Retries of a failed node: the number of attempts, and the delays between them. */
-export interface RetryConfig {
+export interface NodeRetryOptions {
   /** Maximum number of attempts, the first one included. */
   readonly maxAttempts: number;
   /** Delay before the second attempt, in milliseconds. Default 1,000. */
@@ -23,7 +23,7 @@ export interface RetryConfig {
 /** The longest timer that every runtime supports, in milliseconds. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-const OPTIONS: OptionRules<RetryConfig> = {
+const OPTIONS: OptionRules<NodeRetryOptions> = {
   maxAttempts: 'number',
   initialDelayMs: 'number',
   backoffFactor: 'number',
@@ -32,7 +32,7 @@ const OPTIONS: OptionRules<RetryConfig> = {
 };
 
 /** @throws ConfigurationError for an invalid option; the message begins with `owner` */
-export function checkRetry(owner: string, retry: RetryConfig): void {
+export function checkRetry(owner: string, retry: NodeRetryOptions): void {
   checkOptions(`${owner}: retry`, OPTIONS, retry);
   const { maxAttempts, initialDelayMs = 1, backoffFactor = 1, maxDelayMs = 1, retryOn } = retry;
   if (!Number.isSafeInteger(maxAttempts) || maxAttempts < 1)
@@ -59,7 +59,7 @@ export function checkRetry(owner: string, retry: RetryConfig): void {
  */
 export async function isWorthRetry(
   nodeName: string,
-  retry: RetryConfig | undefined,
+  retry: NodeRetryOptions | undefined,
   attempt: number,
   error: unknown,
 ): Promise<boolean> {
@@ -75,7 +75,7 @@ export async function isWorthRetry(
 }
 
 /** Returns the delay after a failed attempt, in milliseconds. @param attempt number of the failed attempt, from 1 */
-export function delayAfter(retry: RetryConfig, attempt: number): number {
+export function delayAfter(retry: NodeRetryOptions, attempt: number): number {
   const { initialDelayMs = 1000, backoffFactor = 2, maxDelayMs = 60_000 } = retry;
   return Math.min(maxDelayMs, initialDelayMs * backoffFactor ** (attempt - 1));
 }

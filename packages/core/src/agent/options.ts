@@ -66,7 +66,7 @@ interface OptionRule<K extends string = string> {
  * The options of `T` with the kinds of their values. The compiler refuses a missing name, a name that `T` does not have, and a kind that the
  * option does not take:
  *
- *     const OPTIONS: OptionRules<RetryConfig> = { maxAttempts: { is: 'number', isInteger: true, min: 1 }, retryOn: 'function' };
+ *     const OPTIONS: OptionRules<NodeRetryOptions> = { maxAttempts: { is: 'number', isInteger: true, min: 1 }, retryOn: 'function' };
  */
 export type OptionRules<T> = {
   readonly [K in keyof Required<T>]: Kinds<KindOf<NonNullable<T[K]>>> | OptionRule<Kinds<KindOf<NonNullable<T[K]>>>>;
