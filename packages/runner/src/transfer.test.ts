@@ -60,6 +60,13 @@ test('the target sees the conversation without the transfer announcement', async
   expect(contents).not.toContain('Transferring control');
 });
 
+test('a transfer may name the agent in agentName, as ADK for JavaScript declares it', async () => {
+  const call = { name: 'transfer_to_agent', args: { agentName: 'helper' } };
+  const helper = scripted('helper', ['I can help.']);
+  const { run } = await scenario({ agent: scripted('lead', [{ calls: [call] }], { subAgents: [helper] }) });
+  expect((await run()).map(summaryOf).at(-1)).toBe('helper: I can help.');
+});
+
 test('other calls of the same reply run before the transfer', async () => {
   const tool = new FunctionTool({ name: 'note', description: '', execute: () => 'noted' });
   const calls = [{ name: 'note' }, { name: 'transfer_to_agent', args: { agent_name: 'helper' } }];
