@@ -92,11 +92,6 @@ export function inputRequestOf({ name, args }: FunctionCall): InputRequest | und
   return request;
 }
 
-/** Wraps the answer to a request for input in the form in which it is stored. */
-export function storedInput(value: unknown): Record<string, unknown> {
-  return { result: value };
-}
-
 /** Returns the answer in a stored response; undefined if it arrived too late. */
 export function inputOf(response: Readonly<Record<string, unknown>> | undefined): unknown {
   return response?.['expired'] === true ? undefined : response?.['result'];

@@ -1,7 +1,7 @@
 import { Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { SlowReaderError } from '../errors.ts';
-import type { FrameEncoder } from './run-reader.ts';
+import { type FrameEncoder, NUMBERED_SSE_FRAMES, SSE_FRAMES } from './run-reader.ts';
 import { keptOf, readAll, readerOf, readTexts, say, setUp, shorten } from './fixtures/hosted-runs.ts';
 
 describe('writes to a reader', () => {
@@ -233,5 +233,25 @@ describe('a reader that falls behind the kept frames', () => {
     gate.open();
     await run.ended;
     expect(keptOf(run).at(-1)).toBe('5 five');
+  });
+});
+
+describe('an event with an error', () => {
+  const event = { author: 'bot', errorCode: 'SAFETY', errorMessage: 'no', error: { type: 'SAFETY', message: 'no' } };
+  const json = JSON.stringify(event);
+
+  test('has no error in a plain frame, at which ADK clients would end, and its code and message', () => {
+    const { error: _, ...plain } = event;
+    expect(SSE_FRAMES.encode(json, 1)).toBe(`data: ${JSON.stringify(plain)}\n\n`);
+  });
+
+  test('is whole in a numbered frame', () => {
+    expect(NUMBERED_SSE_FRAMES.encode(json, 65_536)).toMatch(/^id: .*\ndata: \{.*"error":\{"type":"SAFETY"/);
+  });
+
+  test('keeps a text that looks like an error, and the last frame of a run that failed', () => {
+    const said = JSON.stringify({ content: { parts: [{ text: '"error":{' }] }, state: { error: { type: 'x' } } });
+    const failed = JSON.stringify({ error: 'failed', code: 'MODEL' });
+    for (const frame of [said, failed]) expect(SSE_FRAMES.encode(frame, 1)).toBe(`data: ${frame}\n\n`);
   });
 });
