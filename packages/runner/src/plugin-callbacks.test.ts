@@ -182,6 +182,8 @@ test('state changes made while tools are selected for a resumed call are stored 
   const id = (await run()).flatMap((event) => event.longRunningToolIds ?? [])[0] ?? '';
   const events = await run({ functionResponse: { id, response: { confirmed: true } } });
   expect(events.map(({ actions }) => actions.stateDelta['selected'])).toEqual([2, undefined, 3]);
+  // Its own event, because no model is called before the response.
+  expect(events[0]).toMatchObject({ object: 'preprocessing.tools' });
   expect((await session()).state).toEqual({ selected: 3, noted: true });
 });
 
