@@ -28,19 +28,26 @@ const workerdFolders = [
 ];
 const nodeOnlyTests = ['**/*.node.test.ts', ...nodeOnlyFolders.map((folder) => `${folder}/**`)];
 
-/** Begins with the files outside of packages: they start processes and browsers, which take long, and none of them is the last. */
-class ProcessesFirst extends BaseSequencer {
+/**
+ * Begins with the files that take long whatever their size, so that none of them is the last, alone: those outside of packages start
+ * processes and browsers, and those of workerd alone fill its storage. The others are sorted as vitest does.
+ */
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
     const packages = join(import.meta.dirname, 'packages/');
-    const isInPackage = ({ moduleId }: TestSpecification): boolean => moduleId.startsWith(packages);
-    return sorted.toSorted((a, b) => Number(isInPackage(a)) - Number(isInPackage(b)));
+    const isShort = ({ moduleId }: TestSpecification): boolean =>
+      moduleId.startsWith(packages) && !moduleId.endsWith('.workers.test.ts');
+    // A project's files stay together, because its workers end when a file of another project is next.
+    const projects = Map.groupBy(await super.sort(files), ({ project }) => project);
+    return Array.from(projects.values(), (own) =>
+      own.toSorted((a, b) => Number(isShort(a)) - Number(isShort(b))),
+    ).flat();
   }
 }
 
 export default defineConfig({
   test: {
-    sequence: { sequencer: ProcessesFirst },
+    sequence: { sequencer: LongestFirst },
     // Processes and workerd leave a processor free now and then, so there are as many workers as processors.
     maxWorkers: availableParallelism(),
     // Here and not in the project that uses it, whose plugin would load it as if for workerd.
