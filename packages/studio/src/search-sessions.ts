@@ -12,7 +12,7 @@ const MAX_TITLE = 80;
 const BEFORE = 24;
 
 /** A session as a list shows it. */
-export interface ListedSession {
+export interface FoundSession {
   readonly id: string;
   /** Seconds since the epoch. */
   readonly lastUpdateTime: number;
@@ -51,7 +51,7 @@ export async function searchSessions(
   service: BaseSessionService,
   user: { readonly appName: string; readonly userId: string },
   { search = '', cursor }: { readonly search?: string | undefined; readonly cursor?: string | undefined },
-): Promise<{ readonly sessions: readonly ListedSession[]; readonly nextCursor?: string }> {
+): Promise<{ readonly sessions: readonly FoundSession[]; readonly nextCursor?: string }> {
   const word = search.trim().toLowerCase();
   const { sessions, nextCursor } = await service.listSessions({ ...user, limit: PAGE, cursor });
   const listed = await Promise.all(sessions.map((session) => describe(service, session, word)));
@@ -65,7 +65,7 @@ async function describe(
   service: BaseSessionService,
   { appName, userId, id, lastUpdateTime }: Session,
   word: string,
-): Promise<ListedSession | undefined> {
+): Promise<FoundSession | undefined> {
   const key = { appName, userId, sessionId: id };
   const { events: first } = await service.listEvents({ ...key, limit: FIRST_EVENTS });
   const title = first.find((event) => event.author === 'user' && spokenText(event) !== '');

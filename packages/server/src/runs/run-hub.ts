@@ -32,8 +32,8 @@ export interface HostedRunner extends Pick<Runner, 'appName' | 'sessionService'>
 export interface StartOptions {
   /** True if the run may turn out to be one that the session has, which is resumed. Default: whether the parameters name a run. */
   readonly mayResume?: boolean | undefined;
-  /** True for a run that no client asked for: it cannot be found before it has its session. */
-  readonly isUnasked?: boolean | undefined;
+  /** True fails the run if its session has another unfinished run, which is finished first by default. */
+  readonly finishesNoOther?: boolean | undefined;
   /** Counts the run for its user. */
   readonly quota?: Pick<RequestQuota, 'count' | 'runEnded'> | undefined;
 }
@@ -117,7 +117,7 @@ export class RunHub {
    */
   start(runner: HostedRunner, params: RunAsyncParams, options: StartOptions = {}): RunLog {
     const { userId, sessionId, newMessage, invocationId: resumed, runConfig: given } = params;
-    const { mayResume = resumed !== undefined, isUnasked = false, quota } = options;
+    const { mayResume = resumed !== undefined, finishesNoOther = false, quota } = options;
     const key = { appName: runner.appName, userId, sessionId };
     const onOpenRun = given?.onOpenRun ?? runner.runConfig?.onOpenRun ?? 'finish';
     const onBusy = given?.onBusy ?? runner.runConfig?.onBusy ?? 'queue';
@@ -146,16 +146,16 @@ export class RunHub {
     this.#active.set(log.name, log);
     if (!mayResume) log.publication = this.#relay?.publish(log);
     if (quota) quota.runEnded = log.ended;
-    void this.#whenStarted(log, stream, quota);
-    void this.#record(log, stream, runner, finishesOthers && !isUnasked);
+    const leaveQueue = once(() => quota?.count('queued', -1));
+    void this.#whenStarted(log, stream, leaveQueue);
+    void this.#record(log, stream, runner, { finishesOthers: finishesOthers && !finishesNoOther, leaveQueue });
     return log;
   }
 
   /** Lists a run under its id once it has its session: a run that is resumed may be another one than was expected. */
-  async #whenStarted(log: RunLog, stream: RecordedRun, quota?: StartOptions['quota']): Promise<void> {
-    const isStarted = await stream.whenStarted();
-    quota?.count('queued', -1);
-    if (!isStarted) return;
+  async #whenStarted(log: RunLog, stream: RecordedRun, leaveQueue: () => void): Promise<void> {
+    if (!(await stream.whenStarted())) return;
+    leaveQueue();
     log.begin(stream);
     if (!log.mayResume) return;
     const name = runName(log.key, log.invocationId);
@@ -167,9 +167,14 @@ export class RunHub {
 
   /**
    * Records a run until its end, then keeps its log for later readers. Never rejects.
-   * @param finishesOthers true if the unfinished run that holds the session is finished first
+   * @param how whether the unfinished run that holds the session is finished first, and what ends the wait for the session in the user's quota
    */
-  async #record(log: RunLog, first: RecordedRun, runner: HostedRunner, finishesOthers: boolean): Promise<void> {
+  async #record(
+    log: RunLog,
+    first: RecordedRun,
+    runner: HostedRunner,
+    { finishesOthers, leaveQueue }: { readonly finishesOthers: boolean; readonly leaveQueue: () => void },
+  ): Promise<void> {
     let stream = first;
     try {
       for (let tries = 1; ; tries++) {
@@ -178,7 +183,7 @@ export class RunHub {
           break;
         } catch (thrown) {
           if (!finishesOthers || !UnfinishedRunError.isInstance(thrown) || tries === MAX_FINISHED) throw thrown;
-          stream = log.stream = await this.#finish(thrown, stream, log);
+          stream = log.stream = await this.#finish(thrown, stream, log, leaveQueue);
         }
       }
     } catch (thrown) {
@@ -188,6 +193,7 @@ export class RunHub {
     }
     const wasFound = this.#active.get(log.name) === log && this.#active.delete(log.name) && !log.isResuming;
     log.end();
+    leaveQueue();
     // The error of a run that failed before its first event is the answer to its request.
     if (wasFound && !log.leftOpen && (log.hasEvents || log.wasRead)) {
       this.#memory.keep(log.name, log);
@@ -224,7 +230,12 @@ export class RunHub {
    * started again. Also returns when the refused run is aborted. @throws the error that keeps the unfinished run from
    * its end
    */
-  async #finish({ run }: UnfinishedRunError, refused: RecordedRun, log: RunLog): Promise<RecordedRun> {
+  async #finish(
+    { run }: UnfinishedRunError,
+    refused: RecordedRun,
+    log: RunLog,
+    leaveQueue: () => void,
+  ): Promise<RecordedRun> {
     const left = Promise.withResolvers<void>();
     log.abortSignal.addEventListener('abort', () => left.resolve(), { once: true });
     const ended = this.inFlightRun(run, run.invocationId)?.ended ?? this.unfinished.finish(run);
@@ -232,7 +243,7 @@ export class RunHub {
     // A server that shuts down finishes no run of others: the message is not stored, and can be sent again.
     if (this.#isDraining) throw shuttingDown();
     const again = refused.retry();
-    void this.#whenStarted(log, again);
+    void this.#whenStarted(log, again, leaveQueue);
     return again;
   }
 
@@ -357,4 +368,13 @@ function leftOpenError(reason: Error): RunGoesOnError {
   return new RunGoesOnError(`${why}; do not send the message again, but follow the run at its address`, {
     cause: reason,
   });
+}
+
+/** Wraps a function that is called at most once. */
+function once(work: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) work();
+    isDone = true;
+  };
 }

@@ -315,6 +315,23 @@ describe('a message to a session with an unfinished run', () => {
     expect(await open()).toEqual([]);
   });
 
+  test('counts as a request that waits until it has the session', async () => {
+    const { leave, serve } = setUp();
+    await leave('s');
+    const gates = [new Gate(), new Gate()];
+    const [taken, next] = gates;
+    const limits = { unfinishedRunsEveryMs: 0, answerAfterMs: 0, maxQueuedRequests: 1 };
+    const server = serve([...gates.map((gate) => ({ gate, text: 'done' })), 'third'], { limits });
+    const first = server.fetch(say('s'));
+    await taken?.reached;
+    expect((await server.fetch(say('s'))).status).toBe(503);
+    taken?.open();
+    await next?.reached;
+    const second = server.fetch(say('s'));
+    next?.open();
+    expect([(await first).status, (await second).status]).toEqual([200, 200]);
+  });
+
   test('is answered with the id of its run at once', async () => {
     const { leave, serve } = setUp();
     await leave('s');

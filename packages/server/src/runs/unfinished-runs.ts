@@ -202,7 +202,7 @@ export class UnfinishedRuns {
     const { userId, sessionId, invocationId } = run;
     const params = { userId, sessionId, invocationId, runConfig: { onBusy } };
     try {
-      const log = this.#params.hub.start(runner, params, { isUnasked: true });
+      const log = this.#params.hub.start(runner, params, { finishesNoOther: true });
       this.#resumed++;
       if (onBusy === 'reject') this.#begins.push(log.whenStored());
       return log.ended.then(() => this.#ended(runner, run, log.failure, onBusy));
