@@ -37,6 +37,9 @@ function mountSmallDisk(own: string): string | undefined {
 /** Time between two lines that say how far a scenario is, in milliseconds. */
 const PROGRESS_MS = 60_000;
 
+// Programs that are started over and over, `wrangler` above all, are compiled once.
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../../node_modules/.cache/node');
+
 const folder = mkdtempSync(join(tmpdir(), 'eventloom-nemesis-'));
 const program = await bundleProgram(join(import.meta.dirname, 'attacked-process.ts'), folder);
 
