@@ -37,7 +37,8 @@ test('a run of one process is followed and cancelled through another one', async
   const there = await fetch(`${a.url}/run_sse`, { method: 'POST', headers: { 'eventloom-event-ids': '1' }, body });
   const run = `${session}/runs/${there.headers.get('Eventloom-Invocation-Id')}`;
   const here = await fetch(`${b.url}${run}`);
-  expect((await fetch(`${b.url}${run}`, { method: 'DELETE' })).status).toBe(200);
+  // 202 on a machine on which the end takes longer than a second.
+  expect((await fetch(`${b.url}${run}`, { method: 'DELETE' })).ok).toBe(true);
   const text = await here.text();
   expect(text).toBe(await there.text());
   expect(text).toMatch(/^id: 0.001000001\ndata: .*"Well"[^]*"code":"RUN_ABORTED"\}\n\n$/);
