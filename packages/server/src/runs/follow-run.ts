@@ -342,8 +342,8 @@ export class RunFollower {
     await relay.cancel(key, invocationId);
     const over = Promise.withResolvers<void>();
     let end: RelayEnd | undefined;
-    const mirrorEnded = (told: RelayEnd): void => {
-      end = told;
+    const mirrorEnded = (relayEnd: RelayEnd): void => {
+      end = relayEnd;
       over.resolve();
     };
     const leave = relay.follow(key, invocationId, lastPosition, { mirror: () => undefined, mirrorEnded });
