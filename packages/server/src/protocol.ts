@@ -1,5 +1,5 @@
 import { type BaseAgent, type BaseArtifactService, type BaseSessionService, ConfigurationError } from '@eventloom/core';
-import { describeKind } from '@eventloom/core/internal';
+import { checkOptions, describeKind, isRecord, type OptionRules, wrongOption } from '@eventloom/core/internal';
 import type { RunBody } from '@eventloom/core/wire';
 import type { AnswerSpec, QuerySpec, RouteSpec } from './http/route.ts';
 import type { FollowRunRequest, HostedRun } from './http/hosted-run.ts';
@@ -118,7 +118,7 @@ const PATH = /^(?:\/(?:[\w.~-]+|\{\w+\}))*\/(?:[\w.~-]*|\{\w+\+?\})$/;
 
 /**
  * Checks the protocols of a server.
- * @param taken the routes that the server has already, as `METHOD path`
+ * @param taken the routes that the server has already
  * @throws ConfigurationError that names the protocol and the route
  */
 export function checkProtocols(protocols: unknown, taken: Iterable<RouteSpec>): void {
@@ -127,7 +127,12 @@ export function checkProtocols(protocols: unknown, taken: Iterable<RouteSpec>): 
       `createServer: protocols: expected a list of protocols, got ${describeKind(protocols)}`,
     );
   const names = new Set<string>();
-  const addresses = new Set(Array.from(taken, addressOf));
+  const addresses = new Set<string>();
+  const ids = new Set<string>();
+  for (const route of taken) {
+    addresses.add(addressOf(route));
+    ids.add(route.operationId);
+  }
   for (const protocol of protocols as readonly Partial<Protocol>[]) {
     const { name, routes, commonRoutes = [] } = protocol ?? {};
     if (typeof name !== 'string' || name === '' || !Array.isArray(routes) || !Array.isArray(commonRoutes))
@@ -135,7 +140,7 @@ export function checkProtocols(protocols: unknown, taken: Iterable<RouteSpec>): 
     if (names.has(name))
       throw new ConfigurationError(`createServer: protocols: two protocols have the name ${JSON.stringify(name)}`);
     names.add(name);
-    for (const route of [...routes, ...commonRoutes]) checkRoute(name, route as ProtocolRoute, addresses);
+    for (const route of [...routes, ...commonRoutes]) checkRoute(name, route as ProtocolRoute, addresses, ids);
     for (const route of routes as readonly ProtocolRoute[]) {
       const { path } = route;
       if (typeof route.owner === 'function' || (path.includes('{userId}') && path.includes('{appName}'))) continue;
@@ -146,17 +151,60 @@ export function checkProtocols(protocols: unknown, taken: Iterable<RouteSpec>): 
   }
 }
 
-function checkRoute(name: string, route: ProtocolRoute, addresses: Set<string>): void {
-  const { method, path } = route;
-  const where = `createServer: protocols: ${name}: ${JSON.stringify(path)}:`;
-  if (!['get', 'post', 'patch', 'delete'].includes(method))
-    throw new ConfigurationError(`${where} method: expected get, post, patch or delete, got ${JSON.stringify(method)}`);
-  if (typeof path !== 'string' || !PATH.test(path))
+const METHODS = ['get', 'post', 'patch', 'delete'] as const;
+/** The fields that a route must have, with code for each. */
+const REQUIRED = {
+  method: "'post'",
+  path: "'/chats/{appName}/{userId}'",
+  operationId: "'say'",
+  summary: "'Says something to the agent'",
+  answer: "{ contentType: 'text/plain' }",
+  handle: "(request) => new Response('…')",
+};
+const ANSWER = 'the schema or the content type of the answer';
+const ROUTE: OptionRules<ProtocolRoute & CommonRoute> = {
+  method: { is: 'text', oneOf: METHODS },
+  path: { is: 'text', write: REQUIRED.path },
+  operationId: { is: 'text', write: REQUIRED.operationId },
+  summary: { is: 'text', write: REQUIRED.summary },
+  query: { is: 'object', write: "{ after: 'The id of the last line that came.' }" },
+  headers: { is: 'object', write: "{ prefer: 'How long the client waits.' }" },
+  bodySchema: { is: 'object', write: "{ type: 'object' }" },
+  answer: { is: 'object', wanted: ANSWER, write: REQUIRED.answer },
+  noContent: 'text',
+  errors: { is: 'list', wanted: 'a list of statuses', write: '[409]' },
+  isPublic: 'flag',
+  owner: 'function',
+  handle: { is: 'function', write: REQUIRED.handle },
+};
+const isStatus = (status: unknown): boolean =>
+  Number.isInteger(status) && Number(status) >= 400 && Number(status) < 600;
+
+/** Checks the fields that the server reads: a route may be an object of a class with more. */
+function checkRoute(name: string, route: ProtocolRoute & CommonRoute, addresses: Set<string>, ids: Set<string>): void {
+  const owner = `createServer: protocols: ${name}: ${JSON.stringify(route?.path)}`;
+  const where = `${owner}:`;
+  if (!isRecord(route))
+    throw new ConfigurationError(`createServer: protocols: ${name}: expected a route, got ${describeKind(route)}`);
+  for (const [field, code] of Object.entries(REQUIRED))
+    if (Reflect.get(route, field) === undefined)
+      throw new ConfigurationError(`${where} ${field}: is missing; write ${field}: ${code}`);
+  const fields = Object.keys(ROUTE).map((field) => [field, Reflect.get(route, field)] as const);
+  checkOptions(owner, ROUTE, Object.fromEntries(fields));
+  const { method, path, operationId, answer, errors = [] } = route;
+  if (!('contentType' in answer ? typeof answer.contentType === 'string' : isRecord(answer.schema)))
+    throw wrongOption(owner, 'answer', ANSWER, answer, REQUIRED.answer);
+  for (const [index, status] of errors.entries())
+    if (!isStatus(status)) throw wrongOption(owner, `errors[${index}]`, 'a status from 400 to 599', status, '[409]');
+  if (ids.has(operationId))
+    throw new ConfigurationError(
+      `${where} operationId: the server has a route ${JSON.stringify(operationId)} already; choose another name`,
+    );
+  ids.add(operationId);
+  if (!PATH.test(path))
     throw new ConfigurationError(
       `${where} path: expected a path that begins with a slash, got ${JSON.stringify(path)}; write path: '/chats/{userId}'`,
     );
-  if (typeof route.handle !== 'function')
-    throw new ConfigurationError(`${where} handle: expected a function; write handle: (request) => new Response('…')`);
   const address = addressOf(route);
   if (addresses.has(address)) throw new ConfigurationError(`${where} the server has a route at ${address} already`);
   addresses.add(address);

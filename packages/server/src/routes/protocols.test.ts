@@ -283,6 +283,7 @@ test('a public route does not exempt other methods of its path from the host che
 
 describe('createServer', () => {
   const route = testProtocol().routes[0] as ProtocolRoute;
+  const withRoute = (change: object): Protocol => testProtocol({ routes: [{ ...route, ...change }] });
   test.each<[string, unknown, string]>([
     ['no list', {}, 'expected a list'],
     ['nothing', [undefined], 'expected a name and a list of routes'],
@@ -299,11 +300,30 @@ describe('createServer', () => {
       [testProtocol({ routes: [{ ...route, path: `/${OWNER}` }] })],
       'path: expected a path',
     ],
-    ['an unknown method', [testProtocol({ routes: [{ ...route, method: 'put' as never }] })], 'method: expected get'],
     [
-      'no handler',
-      [testProtocol({ routes: [{ ...route, handle: undefined as never }] })],
-      'handle: expected a function',
+      'an unknown method',
+      [testProtocol({ routes: [{ ...route, method: 'put' as never }] })],
+      'method: expected one of get, post, patch, delete, got "put"; write method: \'get\'',
+    ],
+    ['no handler', [withRoute({ handle: undefined })], 'handle: is missing; write handle: (request) =>'],
+    ['no route in the list', [testProtocol({ routes: [null as never] })], 'test: expected a route, got null'],
+    ['no operationId', [withRoute({ operationId: undefined })], "operationId: is missing; write operationId: 'say'"],
+    [
+      'no answer',
+      [withRoute({ answer: undefined })],
+      "answer: is missing; write answer: { contentType: 'text/plain' }",
+    ],
+    ['an empty answer', [withRoute({ answer: {} })], 'answer: expected the schema or the content type of the answer'],
+    ['an answer of a wrong kind', [withRoute({ answer: { contentType: 1 } })], 'answer: expected the schema or'],
+    ['a summary that is no text', [withRoute({ summary: 1 })], 'summary: expected a string, got the number 1'],
+    ['a status that is no error', [withRoute({ errors: [409, 200] })], 'errors[1]: expected a status from 400 to 599'],
+    ['a body schema that is no schema', [withRoute({ bodySchema: [] })], 'bodySchema: expected an object, got a list'],
+    ['an owner that is no function', [withRoute({ owner: 'ann' })], 'owner: expected a function, got a string'],
+    ['an operationId of the ADK', [withRoute({ operationId: 'runSse' })], 'has a route "runSse" already'],
+    [
+      'an operationId twice',
+      [testProtocol({ routes: [route, { ...route, path: `${OWNER}/other` }] })],
+      'operationId: the server has a route "begin" already; choose another name',
     ],
   ])('refuses protocols with %s', (_what, protocols, message) => {
     expect(() => createServer({ runners: [], protocols: protocols as never })).toThrow(message);
