@@ -191,7 +191,7 @@ function checkRoute(name: string, route: ProtocolRoute & CommonRoute, addresses:
       throw new ConfigurationError(`${where} ${field}: is missing; write ${field}: ${code}`);
   const fields = Object.keys(ROUTE).map((field) => [field, Reflect.get(route, field)] as const);
   checkOptions(owner, ROUTE, Object.fromEntries(fields));
-  const { method, path, operationId, answer, errors = [] } = route;
+  const { path, operationId, answer, errors = [] } = route;
   if (!('contentType' in answer ? typeof answer.contentType === 'string' : isRecord(answer.schema)))
     throw wrongOption(owner, 'answer', ANSWER, answer, REQUIRED.answer);
   for (const [index, status] of errors.entries())
