@@ -5,23 +5,20 @@ import {
   InsufficientScopeError,
   type JsonSchemaValidatorResult,
   type jsonSchemaValidator,
-  OAuthClientFlowError,
-  OAuthError,
   ProtocolError,
   ProtocolErrorCode,
   type RequestOptions,
   SdkError,
   SdkErrorCode,
-  SdkHttpError,
   type Tool,
   type Transport,
-  UnauthorizedError,
 } from '@modelcontextprotocol/client';
-import { EventloomError, type Platform, toError, type TraceHeaders } from '@eventloom/core';
-import { isRecord, reportTo } from '@eventloom/core/internal';
+import type { Platform, TraceHeaders } from '@eventloom/core';
+import { reportTo } from '@eventloom/core/internal';
 import type { MCPConnectionParams, OpenTransport, TransportHost } from './connection-params.ts';
-import { MCPAuthorizationError, MCPConnectionError, MCPLimitError, MCPProtocolError } from './errors.ts';
+import { MCPLimitError, MCPProtocolError } from './errors.ts';
 import { ActiveCalls } from './active-calls.ts';
+import { isConnectionBroken, isSessionForgotten, toMCPError } from './connection-failures.ts';
 import { EXCHANGE_HEADER } from './http-transport.ts';
 import { sample } from './sampling.ts';
 import type { UserAuthorization } from './user-authorization.ts';
@@ -30,8 +27,6 @@ import type { UserAuthorization } from './user-authorization.ts';
 const MAX_LISTED = 5000;
 /** Maximum number of pages of a list. */
 const MAX_PAGES = 100;
-/** Maximum length of the server's own words in an error. */
-const MAX_QUOTED = 500;
 /** Time for which a list is used if the server neither says how long nor reports changes. */
 const LIST_AGE_MS = 300_000;
 /** Longest time for which a list is used because the server says so. */
@@ -204,7 +199,8 @@ export class MCPConnection {
           const isForgotten = isSessionForgotten(error, session);
           const isBroken = isForgotten || isConnectionBroken(error);
           if (isBroken) this.#drop(session);
-          if (attempt > 0 || !(isForgotten || (isBroken && options.isRepeatable))) throw this.#toError(error, options);
+          if (attempt > 0 || !(isForgotten || (isBroken && options.isRepeatable)))
+            throw toMCPError(error, this.#owner, options);
         }
       }
     } finally {
@@ -215,7 +211,7 @@ export class MCPConnection {
   /** Asks for a wider authorization. The request was refused, so it may be sent again. */
   async #widen(authorization: UserAuthorization, missing: InsufficientScopeError): Promise<void> {
     await authorization.widen(missing).catch((error: unknown) => {
-      throw this.#toError(error);
+      throw toMCPError(error, this.#owner);
     });
   }
 
@@ -286,11 +282,11 @@ export class MCPConnection {
       return await this.#tryToOpen();
     } catch (error) {
       const isProbeRefused = SdkError.isInstance(error) && error.code === SdkErrorCode.EraNegotiationFailed;
-      if (!isProbeRefused || this.#isLegacy) throw this.#toError(error);
+      if (!isProbeRefused || this.#isLegacy) throw toMCPError(error, this.#owner);
       // Servers of before 2026-07-28 may end when they are asked for something before `initialize`.
       this.#isLegacy = true;
       return await this.#tryToOpen().catch((second: unknown) => {
-        throw this.#toError(second);
+        throw toMCPError(second, this.#owner);
       });
     }
   }
@@ -402,44 +398,6 @@ export class MCPConnection {
     await session.transport.terminate();
     await session.client.close();
   }
-
-  #toError(error: unknown, options?: SendOptions): Error {
-    const { name, params } = this.#owner;
-    const server = `MCP server "${name}"`;
-    if (MCPLimitError.isInstance(error)) return new MCPLimitError(`${server}: ${error.message}`, { cause: error });
-    if (EventloomError.isInstance(error)) return error;
-    const publicMessage = `${server} is unavailable`;
-    if (UnauthorizedError.isInstance(error) || InsufficientScopeError.isInstance(error))
-      return new MCPAuthorizationError(`${server}: requires the user's authorization`, { cause: error, publicMessage });
-    if (OAuthError.isInstance(error) || OAuthClientFlowError.isInstance(error))
-      return new MCPAuthorizationError(`${server}: its authorization server cannot be used: ${quoted(error.message)}`, {
-        cause: error,
-        publicMessage,
-      });
-    if (ProtocolError.isInstance(error)) {
-      const said = quoted(error.message);
-      return new MCPProtocolError(`${server}: error ${error.code}: ${said}`, { cause: error });
-    }
-    if (SdkHttpError.isInstance(error)) {
-      const { status } = error;
-      const Type = status >= 500 || status === 429 || status === 404 ? MCPConnectionError : MCPProtocolError;
-      return new Type(`${server}: ${params.address} answered with HTTP status ${status}`, {
-        cause: error,
-        publicMessage,
-      });
-    }
-    const isAmbiguous = options !== undefined && !options.isRepeatable;
-    const after = isAmbiguous ? '; the call may or may not have had its effect' : '';
-    if (error instanceof Error && isMalformed(error))
-      return new MCPProtocolError(`${server}: sent something that is not a message of the protocol`, { cause: error });
-    if (SdkError.isInstance(error) && !isConnectionBroken(error)) {
-      if (error.code === SdkErrorCode.RequestTimeout)
-        return new MCPConnectionError(`${server}: did not answer in time${after}`, { cause: error, publicMessage });
-      return new MCPProtocolError(`${server}: ${quoted(error.message)}`, { cause: error });
-    }
-    const reason = options ? 'the connection broke' : `cannot connect to ${params.address}`;
-    return new MCPConnectionError(`${server}: ${reason}: ${reasonOf(error)}${after}`, { cause: error, publicMessage });
-  }
 }
 
 /** Accepts all structured content: schemas of a server are not run, because their patterns can take any time. */
@@ -457,47 +415,4 @@ function toTransport(transport: object): Transport {
 
 function isTransport(value: object): value is Transport {
   return 'start' in value && 'send' in value && 'close' in value;
-}
-
-/**
- * True if the server no longer knows the session of a request. The specification requires 404; some servers answer 400. In both cases the
- * server did not process the request.
- */
-function isSessionForgotten(error: unknown, { transport }: MCPSession): boolean {
-  if (!SdkHttpError.isInstance(error) || !('sessionId' in transport.transport)) return false;
-  if (transport.transport.sessionId === undefined) return false;
-  return (
-    error.status === 404 || (error.status === 400 && /session/i.test(String(error.data['text']).slice(0, MAX_QUOTED)))
-  );
-}
-
-function isConnectionBroken(error: unknown): boolean {
-  if (SdkError.isInstance(error))
-    return error.code === SdkErrorCode.ConnectionClosed || error.code === SdkErrorCode.NotConnected;
-  if (EventloomError.isInstance(error) || ProtocolError.isInstance(error)) return false;
-  if (UnauthorizedError.isInstance(error) || OAuthError.isInstance(error)) return false;
-  if (OAuthClientFlowError.isInstance(error)) return false;
-  return error instanceof Error && !isMalformed(error);
-}
-
-/** True if the server sent something that is not JSON, or no message of the protocol. */
-function isMalformed(error: Error): boolean {
-  return error instanceof SyntaxError || error.name.endsWith('ZodError');
-}
-
-/** Returns the beginning of a text of the server, on one line. */
-function quoted(text: string): string {
-  const line = text
-    .slice(0, MAX_QUOTED)
-    .replaceAll(/[\p{C}\s]+/gu, ' ')
-    .trim();
-  return text.length > MAX_QUOTED ? `${line}…` : line;
-}
-
-/** Returns the code of a failed connection, such as ECONNREFUSED, or the beginning of the message. */
-function reasonOf(error: unknown): string {
-  const { cause, message } = toError(error);
-  if (isRecord(cause) && typeof cause['code'] === 'string') return cause['code'];
-  if (isRecord(error) && typeof error['code'] === 'string' && !SdkError.isInstance(error)) return error['code'];
-  return quoted(message);
 }

@@ -1,0 +1,113 @@
+import {
+  InsufficientScopeError,
+  OAuthClientFlowError,
+  OAuthError,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client';
+import { EventloomError, toError } from '@eventloom/core';
+import { isRecord } from '@eventloom/core/internal';
+import type { MCPConnectionParams, OpenTransport } from './connection-params.ts';
+import { MCPAuthorizationError, MCPConnectionError, MCPLimitError, MCPProtocolError } from './errors.ts';
+
+/** Maximum length of the server's own words in an error. */
+const MAX_QUOTED = 500;
+
+/** The connection that an error is about. */
+interface FailedConnection {
+  readonly name: string;
+  readonly params: Pick<MCPConnectionParams, 'address'>;
+}
+
+/** The request that an error is about. */
+interface FailedRequest {
+  /** True if sending the request twice has the same effect as sending it once. */
+  readonly isRepeatable: boolean;
+}
+
+/**
+ * Returns the error for a failed request, or for a connection that could not be opened (without options): what happened, and whether a call may
+ * have had its effect.
+ */
+export function toMCPError(error: unknown, { name, params }: FailedConnection, options?: FailedRequest): Error {
+  const server = `MCP server "${name}"`;
+  if (MCPLimitError.isInstance(error)) return new MCPLimitError(`${server}: ${error.message}`, { cause: error });
+  if (EventloomError.isInstance(error)) return error;
+  const publicMessage = `${server} is unavailable`;
+  if (UnauthorizedError.isInstance(error) || InsufficientScopeError.isInstance(error))
+    return new MCPAuthorizationError(`${server}: requires the user's authorization`, { cause: error, publicMessage });
+  if (OAuthError.isInstance(error) || OAuthClientFlowError.isInstance(error))
+    return new MCPAuthorizationError(`${server}: its authorization server cannot be used: ${quoted(error.message)}`, {
+      cause: error,
+      publicMessage,
+    });
+  if (ProtocolError.isInstance(error)) {
+    const said = quoted(error.message);
+    return new MCPProtocolError(`${server}: error ${error.code}: ${said}`, { cause: error });
+  }
+  if (SdkHttpError.isInstance(error)) {
+    const { status } = error;
+    const Type = status >= 500 || status === 429 || status === 404 ? MCPConnectionError : MCPProtocolError;
+    return new Type(`${server}: ${params.address} answered with HTTP status ${status}`, {
+      cause: error,
+      publicMessage,
+    });
+  }
+  const isAmbiguous = options !== undefined && !options.isRepeatable;
+  const after = isAmbiguous ? '; the call may or may not have had its effect' : '';
+  if (error instanceof Error && isMalformed(error))
+    return new MCPProtocolError(`${server}: sent something that is not a message of the protocol`, { cause: error });
+  if (SdkError.isInstance(error) && !isConnectionBroken(error)) {
+    if (error.code === SdkErrorCode.RequestTimeout)
+      return new MCPConnectionError(`${server}: did not answer in time${after}`, { cause: error, publicMessage });
+    return new MCPProtocolError(`${server}: ${quoted(error.message)}`, { cause: error });
+  }
+  const reason = options ? 'the connection broke' : `cannot connect to ${params.address}`;
+  return new MCPConnectionError(`${server}: ${reason}: ${reasonOf(error)}${after}`, { cause: error, publicMessage });
+}
+
+/**
+ * True if the server no longer knows the session of a request. The specification requires 404; some servers answer 400. In both cases the
+ * server did not process the request.
+ */
+export function isSessionForgotten(error: unknown, { transport }: { readonly transport: OpenTransport }): boolean {
+  if (!SdkHttpError.isInstance(error) || !('sessionId' in transport.transport)) return false;
+  if (transport.transport.sessionId === undefined) return false;
+  return (
+    error.status === 404 || (error.status === 400 && /session/i.test(String(error.data['text']).slice(0, MAX_QUOTED)))
+  );
+}
+
+export function isConnectionBroken(error: unknown): boolean {
+  if (SdkError.isInstance(error))
+    return error.code === SdkErrorCode.ConnectionClosed || error.code === SdkErrorCode.NotConnected;
+  if (EventloomError.isInstance(error) || ProtocolError.isInstance(error)) return false;
+  if (UnauthorizedError.isInstance(error) || OAuthError.isInstance(error)) return false;
+  if (OAuthClientFlowError.isInstance(error)) return false;
+  return error instanceof Error && !isMalformed(error);
+}
+
+/** True if the server sent something that is not JSON, or no message of the protocol. */
+function isMalformed(error: Error): boolean {
+  return error instanceof SyntaxError || error.name.endsWith('ZodError');
+}
+
+/** Returns the beginning of a text of the server, on one line. */
+function quoted(text: string): string {
+  const line = text
+    .slice(0, MAX_QUOTED)
+    .replaceAll(/[\p{C}\s]+/gu, ' ')
+    .trim();
+  return text.length > MAX_QUOTED ? `${line}…` : line;
+}
+
+/** Returns the code of a failed connection, such as ECONNREFUSED, or the beginning of the message. */
+function reasonOf(error: unknown): string {
+  const { cause, message } = toError(error);
+  if (isRecord(cause) && typeof cause['code'] === 'string') return cause['code'];
+  if (isRecord(error) && typeof error['code'] === 'string' && !SdkError.isInstance(error)) return error['code'];
+  return quoted(message);
+}
