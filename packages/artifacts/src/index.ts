@@ -1,4 +1,4 @@
-// Artifact services that need no runtime beyond web standards, and the seam for storage that you write.
+// Artifact services that need only web standards, and the contract for a driver of your own storage.
 
 export type { MaybePromise } from '@eventloom/core';
 export type { InMemoryArtifactServiceOptions } from './in-memory-artifact-service.ts';

@@ -158,7 +158,7 @@ async function withoutExit<T>(act: () => Promise<T>): Promise<T> {
   };
   replaceExit({ ...before, value: exit });
   try {
-    // The first of the two that is settled wins: the one in front, when both are.
+    // The promise that settles first wins; if both are settled, the first of the list.
     return await Promise.race([called.promise, act()]);
   } finally {
     replaceExit(before);

@@ -293,7 +293,7 @@ export function isRunnableRoot(value: unknown): value is RunnableRoot {
 /** Returns an agent that a runner can run: an agent as it is, any other node in a workflow of its own. @throws ConfigurationError */
 export function asRunnableRoot(root: RunnableNode): RunnableRoot {
   if (isRunnableRoot(root)) return root;
-  // Also called without types.
+  // Programs in JavaScript may pass other values.
   const value: unknown = root;
   if (!isNodeLike(value) || value === 'START')
     throw new ConfigurationError(

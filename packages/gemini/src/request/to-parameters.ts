@@ -22,7 +22,7 @@ export function toParameters(request: LlmRequest, target: RequestTarget): Genera
   const mimeType = responseMimeType ?? (structured ? 'application/json' : undefined);
   const { retryOptions: _, ...http } = (httpOptions ?? {}) as HttpOptions;
   const watched = 'own' in client ? exchange.watch(http.fetch ?? client.own.fetch) : http.fetch;
-  // Core's types are structural twins of the client's with plain strings for its enums; the type test pins them.
+  // Core's types have the structure of the client's types, with plain strings for its enums; a type test checks this.
   return {
     model,
     contents: toWireContents(request.contents, vertexai, model),

@@ -333,7 +333,7 @@ export const runRecordRules: readonly SessionRule[] = [
       const failed = { state: 'failed', code: 'MODEL' } as const;
       const { lease, session } = first;
       await service.endRun(lease, { session, event: sampleEvent('end'), outcome: failed });
-      // Of an end whose answer was lost.
+      // The same end again, as after an answer that was lost.
       await service.endRun(lease, { session, event: sampleEvent('end'), outcome: { state: 'completed' } });
       const end = { ...failed, lastSeq: 2 };
       expect.same('the end', (await service.findRun({ ...KEY, id: 'e-1' }))?.end, end);

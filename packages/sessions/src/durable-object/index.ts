@@ -1,4 +1,4 @@
-// Sessions in the SQL storage of a Durable Object. Needs nothing but what is handed in.
+// Sessions in the SQL storage of a Durable Object. It uses only the storage that is passed in.
 
 export type { AppStateChange, PendingApp, PendingAppState } from './durable-object-app-state.ts';
 export type { DurableObjectSqlStorage } from './durable-object-connection.ts';
