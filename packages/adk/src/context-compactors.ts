@@ -83,7 +83,7 @@ export class LlmSummarizer implements BaseSummarizer {
       if (errorCode !== undefined) throw new ModelError(`LlmSummarizer: ${errorMessage ?? errorCode}`, { errorCode });
       if (partial !== true) text += contentText(content);
     }
-    if (text === '') throw new ModelError('LlmSummarizer: the model gave no summary', { errorCode: 'EMPTY' });
+    if (text === '') throw new ModelError('LlmSummarizer: the model returned no summary', { errorCode: 'EMPTY' });
     return createCompactedEvent(first.timestamp, last.timestamp, text);
   }
 }

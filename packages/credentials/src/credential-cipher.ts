@@ -3,6 +3,9 @@ import { isBase64 } from '@eventloom/core/internal';
 import { readCredential, type SealedCredential } from './credential-store.ts';
 import { SealedCredentialError } from './errors.ts';
 
+const EMPTY_KEYS =
+  'keys: expected at least one key, got an empty list; write keys: [key], with a key that openssl rand -base64 32 created';
+
 /** Length of the AES-GCM nonce. Each nonce is used once and stored before the ciphertext. */
 const NONCE_BYTES = 12;
 
@@ -28,7 +31,7 @@ export class CredentialCipher {
 
   async seal(owner: CredentialKey, credential: AuthCredential): Promise<SealedCredential> {
     const [current] = await this.#import();
-    if (!current) throw new ConfigurationError('keys: expected at least one key, got an empty list');
+    if (!current) throw new ConfigurationError(EMPTY_KEYS);
     const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
     const text = new TextEncoder().encode(JSON.stringify(credential));
     const ciphertext = new Uint8Array(await crypto.subtle.encrypt(algorithm(owner, nonce), current.key, text));
@@ -89,7 +92,7 @@ export function createEncryptionKey(): Uint8Array<ArrayBuffer> {
 
 /** @throws ConfigurationError if there is no key, or a key does not have 32 bytes */
 export function checkEncryptionKeys(keys: readonly Uint8Array[]): void {
-  if (keys.length === 0) throw new ConfigurationError('keys: expected at least one key, got an empty list');
+  if (keys.length === 0) throw new ConfigurationError(EMPTY_KEYS);
   for (const key of keys) {
     if (!(key instanceof Uint8Array) || key.length !== ENCRYPTION_KEY_BYTES)
       throw new ConfigurationError(`keys: expected Uint8Arrays of ${ENCRYPTION_KEY_BYTES} random bytes each`);

@@ -148,7 +148,7 @@ function findClosing(body: string, from: number): { readonly start: number; read
 function parseYaml(text: string, where: string): Readonly<Record<string, unknown>> {
   const document = parseDocument(text, { logLevel: 'silent' });
   const [fault] = document.errors;
-  if (fault) throw new SkillError(`${where}: the front matter is no YAML: ${fault.message.split('\n')[0] ?? ''}`);
+  if (fault) throw new SkillError(`${where}: the front matter is not YAML: ${fault.message.split('\n')[0] ?? ''}`);
   try {
     const value: unknown = document.toJS({ maxAliasCount: 0 });
     if (isRecord(value)) return value;

@@ -138,7 +138,7 @@ describe('a skill is refused', () => {
     ['without front matter', 'Do it.', 'must begin with front matter'],
     ['whose front matter has no end', '---\nname: a\n', 'no line of ---'],
     ['whose front matter is too long', `---\nname: a\nlicense: ${long}\n---\n`, 'no line of ---'],
-    ['whose front matter is no YAML', '---\n\tname: [\n---\n', 'is no YAML'],
+    ['whose front matter is not YAML', '---\n\tname: [\n---\n', 'is not YAML'],
     ['whose front matter has aliases', '---\na: &a [x]\nb: *a\n---\n', 'no aliases'],
     ['without a description', '---\nname: a\n---\n', 'description must be a text'],
     ['with a name of other characters', text('A b'), 'small letters'],

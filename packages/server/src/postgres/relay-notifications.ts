@@ -89,7 +89,7 @@ export class RelayNotifications {
       this.#listener.notified(payload.slice(0, end), payload.slice(end + 1));
     });
     client.on('error', (error) => this.#lose(client, error));
-    client.on('end', () => this.#lose(client, new RunRelayError('it was closed')));
+    client.on('end', () => this.#lose(client, new RunRelayError('the connection of the relay was closed')));
   }
 
   /** A connection that breaks says so in more than one way; the first counts. */
