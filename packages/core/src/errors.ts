@@ -302,7 +302,10 @@ export interface ModelErrorOptions extends EventloomErrorOptions {
   readonly retryAfterMs?: number;
 }
 
-/** A model call failed at the service or on the way to it. The message holds the service's own. */
+/**
+ * A model call failed, in the model's service or on the way to it. The message names the model and quotes the service, whose code is in
+ * `errorCode`. Retryable for 408, 429, 5xx and a lost connection.
+ */
 export class ModelError extends EventloomError {
   static override readonly code = 'MODEL';
   /** The code of the model's service, such as `RESOURCE_EXHAUSTED`. */

@@ -84,7 +84,7 @@ export interface CommonRequest {
   json(): Promise<unknown>;
 }
 
-/** One request, as the route of a user sees it. */
+/** The request that a route of a user handles: its path, query and body, and the sessions and runs of that user. */
 export interface ProtocolRequest extends CommonRequest {
   readonly limits: ServerLimits;
   /**

@@ -4,7 +4,7 @@ import { selectOpenRunPage, selectSessionPage } from './select-page.ts';
 
 const MANY = 3000;
 
-/** Sessions in an order of no meaning, of seven users, some of them of one time. */
+/** Sessions in random order, of seven users; some have the same time. */
 const sessions = Array.from({ length: MANY }, (_, index) => {
   const place = (index * 1999) % MANY;
   return {

@@ -11,7 +11,7 @@ import { saveRules } from './save-rules.ts';
 import { versionRules } from './version-rules.ts';
 
 /**
- * The contract of `BaseArtifactService` as cases for any test runner: run each; a broken rule rejects with a ConformanceError that names
+ * Returns the contract of `BaseArtifactService` as cases for any test runner: run each; a broken rule rejects with a ConformanceError that names
  * it. Every case creates its own service.
  *
  * ```ts

@@ -35,7 +35,7 @@ const HINTS = {
 };
 
 /**
- * Credentials in a SQLite file, through Node's `node:sqlite`, encrypted like those of `EncryptedCredentialService`. Several processes on
+ * Keeps credentials in a SQLite file, through Node's `node:sqlite`, encrypted as `EncryptedCredentialService` does. Several processes on
  * one machine may use one file with the same keys. An acknowledged write survives a crash of the machine. In a file that the service
  * opened, replaced and deleted values are overwritten. A call that finds the file locked by another process is retried without blocking
  * other work, and fails with a StorageError if the file stays locked for five seconds; at once if the disk is full.

@@ -51,7 +51,7 @@ const IN: CodeFile = {
 };
 
 /**
- * The contract of `CodeSandbox` as cases for any test runner: run each; a broken rule rejects with a ConformanceError that names it. Every
+ * Returns the contract of `CodeSandbox` as cases for any test runner: run each; a broken rule rejects with a ConformanceError that names it. Every
  * case opens its own sandbox; `another` opens a second one.
  *
  * ```ts

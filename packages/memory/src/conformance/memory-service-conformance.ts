@@ -13,7 +13,7 @@ import { scopeRules } from './scope-rules.ts';
 import { wordRules } from './word-rules.ts';
 
 /**
- * The contract of `BaseMemoryService` as cases for any test runner: run each; a broken rule rejects with a ConformanceError that names it.
+ * Returns the contract of `BaseMemoryService` as cases for any test runner: run each; a broken rule rejects with a ConformanceError that names it.
  * Every case creates its own service.
  *
  * ```ts

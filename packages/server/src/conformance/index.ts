@@ -14,7 +14,7 @@ export { ConformanceError } from '@eventloom/core/conformance';
 export { InMemoryRunRelay, RunNetwork } from './in-memory-run-relay.ts';
 
 /**
- * The contract of `RunRelay` as cases for any test runner: run each, and a broken rule rejects with a ConformanceError that names it.
+ * Returns the contract of `RunRelay` as cases for any test runner: run each, and a broken rule rejects with a ConformanceError that names it.
  * Every case makes relays of its own: `another` gives the relay of a second process. Neither is attached to a server.
  *
  * ```ts

@@ -37,7 +37,7 @@ import { stateRules } from './state-rules.ts';
 import { windowRules } from './window-rules.ts';
 
 /**
- * The contract of `BaseSessionService` as cases for any test runner: run each, and a broken rule rejects with a ConformanceError
+ * Returns the contract of `BaseSessionService` as cases for any test runner: run each, and a broken rule rejects with a ConformanceError
  * that names it. Every case makes a service of its own.
  *
  * ```ts

@@ -26,7 +26,7 @@ const OPTIONS: OptionRules<SqliteSessionServiceOptions> = {
 const HINTS = { file: 'did you mean "path"?', filename: 'did you mean "path"?', url: 'write path, the name of a file' };
 
 /**
- * Sessions in a SQLite file, through Node's `node:sqlite`. Several processes of one machine may use one file: a session has one writer
+ * Keeps sessions in a SQLite file, through Node's `node:sqlite`. Several processes of one machine may use one file: a session has one writer
  * at a time among all of them, and callers that wait for it get it in the order of their requests. Calls are synchronous inside and
  * take microseconds. A write that finds the file locked by another process is repeated without blocking the thread. It fails with a
  * StorageError when the file stays locked for five seconds, and at once when the disk is full or fails. A process that runs an older

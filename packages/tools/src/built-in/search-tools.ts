@@ -15,7 +15,7 @@ export abstract class ServiceTool extends BaseTool {
 }
 
 /**
- * Google Search. The answer's sources are in the event's `groundingMetadata`.
+ * A tool that searches the web with Google. Google's service runs it while the model answers. The answer's sources are in the event's `groundingMetadata`.
  *
  * Models before Gemini 3 refuse it beside function tools and beside transfer to other agents: use `GoogleSearchAgentTool` there.
  *
@@ -33,7 +33,7 @@ export class GoogleSearchTool extends ServiceTool {
 }
 
 /**
- * The contents of web pages whose addresses are in the conversation, read by Google's service. The pages that it read are in the
+ * A tool that reads the web pages whose addresses are in the conversation. Google's service runs it. The pages that it read are in the
  * event's `urlContextMetadata`.
  * @throws ConfigurationError in the run for a model before Gemini 2, and for one that is not Gemini
  */

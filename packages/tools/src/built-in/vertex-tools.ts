@@ -130,7 +130,7 @@ const STORE_OPTIONS: OptionRules<VertexRagStore> = {
 };
 
 /**
- * Passages of a corpus of the Vertex AI RAG engine, on Vertex AI only. The service retrieves them while the model answers.
+ * A tool that retrieves passages from a corpus of the RAG engine of Vertex AI, on Vertex AI only. The service runs it while the model answers.
  *
  * @example
  * const manuals = new VertexRagRetrievalTool({
