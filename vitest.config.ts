@@ -70,6 +70,8 @@ export default defineConfig({
           // Checks of the whole repository and databases take several times as long on a machine that does other work.
           testTimeout: 30_000,
           hookTimeout: 60_000,
+          // Tests make many short-lived objects: with a larger young generation a tenth of their processor time is saved.
+          execArgv: ['--max-semi-space-size=32'],
           // Programs that tests start are compiled once and not at every start.
           env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node') },
         },
