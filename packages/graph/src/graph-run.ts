@@ -201,7 +201,7 @@ export class GraphRun {
 
   async #readLedger(): Promise<ReadonlyMap<string, ToolLedgerEntry>> {
     const { invocation, invocationId } = this.#context;
-    this.#ledger ??= Promise.resolve(invocation.listToolCalls?.(invocationId) ?? []).then(
+    this.#ledger ??= Promise.resolve(invocation.ledger.listToolCalls(invocationId)).then(
       (entries) => new Map(entries.map((entry) => [entry.callId, entry])),
     );
     return this.#ledger;

@@ -33,7 +33,7 @@ export class NodeLedger {
     const { context } = this.#graph;
     const { invocation, invocationId } = context;
     const changed = actions && recordedActions(context, actions);
-    await invocation.recordToolCall({
+    await invocation.ledger.recordToolCall({
       invocationId,
       callId: this.#graph.ledgerId(call),
       name: this.#nodeName,

@@ -252,9 +252,9 @@ export class ModelCall {
     let before = 0;
     if (id) for (let at = 0; at < index; at++) if (this.#callIds[at]?.modelId === id) before++;
     // Derived from the model's id and not random, so that a run that was killed and resumed gives the same ids.
-    const isNew = id && before === 0 && !known.newest(id, branch);
-    const newId = id ? `adk-${id}-${known.named(id).length + before + 1}` : `adk-${platform.newUuid()}`;
-    const given = isNew ? id : newId;
+    let given = id ?? '';
+    if (!id) given = `adk-${platform.newUuid()}`;
+    else if (before > 0 || known.newest(id, branch)) given = `adk-${id}-${known.named(id).length + before + 1}`;
     this.#callIds[index] = { id: given, modelId: id, name };
     return given;
   }
@@ -368,8 +368,8 @@ export function readResponse<T extends Pick<LlmResponse, 'content' | 'alternativ
     );
   const { content, alternatives } = response;
   let hasDeep = alternatives?.some((other) => other.content?.parts?.some(isDeep)) === true;
-  // Test `functionCall` first: most parts are text and need no function call.
-  for (const part of content?.parts ?? []) if (part.functionCall && isDeep(part)) hasDeep = true;
+  for (const { functionCall } of content?.parts ?? [])
+    if (functionCall?.args && isDeeperThan(MAX_LEVELS, functionCall.args)) hasDeep = true;
   if (!hasDeep) return response;
   return {
     ...response,

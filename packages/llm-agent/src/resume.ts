@@ -155,7 +155,7 @@ class OpenStep {
     if (this.#isContinuedBehind(elsewhere)) return false;
     const { tools, changes } = await prepareTools(this.#turn);
     if (changes) yield changes;
-    const ledger = new Map((await invocation.listToolCalls?.(invocationId))?.map((entry) => [entry.callId, entry]));
+    const ledger = new Map((await invocation.ledger.listToolCalls(invocationId)).map((entry) => [entry.callId, entry]));
     const eventId = this.#reply.id;
     const result = await this.#readResult(calls, tools);
     // The responses of a reply are stored in one event. A call without a response there waits, or called an agent that is resumed.

@@ -158,7 +158,7 @@ export class ToolCall implements ToolListener {
     const { invocation } = this.#batch.turn.context;
     const ledgers = new Map<string, readonly ToolLedgerEntry[]>();
     for (const { invocationId, eventId } of earlier) {
-      const entries = ledgers.get(invocationId) ?? (await invocation.listToolCalls?.(invocationId)) ?? [];
+      const entries = ledgers.get(invocationId) ?? (await invocation.ledger.listToolCalls(invocationId));
       ledgers.set(invocationId, entries);
       const entry = entries.find(({ callId }) => callId === ledgerCallId(eventId, call));
       if (entry)
@@ -186,7 +186,7 @@ export class ToolCall implements ToolListener {
     if (answer?.parts) entry.parts = answer.parts;
     const changed = actions && recordedActions(context, actions);
     if (changed) entry.actions = changed;
-    return invocation.recordToolCall(entry);
+    return invocation.ledger.recordToolCall(entry);
   }
 
   #startOperation(): ObservedOperation | undefined {

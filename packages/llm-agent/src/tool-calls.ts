@@ -77,7 +77,8 @@ export class RunningCalls {
     const { turn, calls } = this.#batch;
     const limit = turn.context.runConfig.maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls;
     if (calls.length > limit) return this.#joinedLater(this.#runSome(limit));
-    const outcomes = calls.map((call) => new ToolCall(this.#batch, call, this).run());
+    const outcomes: MaybePromise<FunctionCallOutcome>[] = [];
+    for (const call of calls) outcomes.push(new ToolCall(this.#batch, call, this).run());
     if (areSettled(outcomes)) return this.#joined(outcomes);
     const [only] = outcomes;
     if (only instanceof Promise && outcomes.length === 1) return this.#joinedLater(only);

@@ -50,8 +50,7 @@ export function createInvocation(
     contextCacheConfig,
     runAgent: (context) => new AgentDriver(context),
     runSubInvocation: (parent, request) => runSubInvocation(parent, request, committer),
-    recordToolCall: (entry) => lock.recordToolCall(entry),
-    listToolCalls: (invocationId) => lock.listToolCalls(invocationId),
+    ledger: lock,
   };
   const context = InvocationContext.create(invocation);
   const committer = new EventCommitter({ context, lock });

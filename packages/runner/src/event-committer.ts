@@ -1,5 +1,4 @@
 import {
-  type AppendEventRequest,
   createEventActions,
   type Event,
   type EventParams,
@@ -173,8 +172,8 @@ export class EventCommitter {
     // The append renews the lease, at the earliest when the event was created.
     this.#lock.renewedMs = event.timestamp * 1000;
     this.#newest = changes
-      ? this.#appendRepeating({ session, event }, changes, enclosure, this.#newest)
-      : this.#lock.append({ session, event });
+      ? this.#appendRepeating(event, changes, enclosure, this.#newest)
+      : this.#lock.append(session, event);
     return this.#newest;
   }
 
@@ -183,14 +182,15 @@ export class EventCommitter {
    * repeated only while it is the newest.
    */
   async #appendRepeating(
-    request: Omit<AppendEventRequest, 'lease'>,
+    given: Event,
     changes: ChildChanges,
     enclosure: string,
     before: MaybePromise<Event> | undefined,
   ): Promise<Event> {
     // The caller handles its failure.
     await Promise.allSettled([before]);
-    const stored = await this.#lock.append({ ...request, ...changes.repeatIn(request.event) });
+    const { event, repeatedState } = changes.repeatIn(given) ?? { event: given };
+    const stored = await this.#lock.append(this.#context.invocation.session, event, repeatedState);
     changes.note(enclosure, stored.actions);
     return stored;
   }

@@ -137,7 +137,7 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
       `runAsync: appName is ${JSON.stringify(params.appName)}, but the runner has the appName "${appName}"; remove it, or write that name`,
     );
   }
-  checkAbortSignal('runAsync', params.abortSignal);
+  if (params.abortSignal) checkAbortSignal('runAsync', params.abortSignal);
   const { invocationId, newMessage, stateDelta } = params;
   if (newMessage === undefined && invocationId === undefined)
     throw new InvalidMessageError(

@@ -6,6 +6,7 @@ import {
   type BaseSessionService,
   type BeginRunRequest,
   type BegunRun,
+  type EndRunRequest,
   type Event,
   type EventloomError,
   type GetSessionConfig,
@@ -19,6 +20,7 @@ import {
   type SessionLease,
   StaleWriterError,
   SessionNotFoundError,
+  type ToolLedger,
   type ToolLedgerEntry,
 } from '@eventloom/core';
 import {
@@ -271,7 +273,7 @@ export interface LockedFor extends Pick<BeginRunRequest, 'invocationId' | 'reque
  * While the storage cannot be used, a read or write is repeated, until the lease expires and is lost or the run is aborted: each can be repeated
  * without a second effect. Then its last error is thrown.
  */
-export class SessionLock implements HeldLease {
+export class SessionLock implements HeldLease, ToolLedger {
   readonly key: SessionKey;
   readonly lease: SessionLease;
   /** Undefined for a session that is not locked for a run. */
@@ -321,10 +323,23 @@ export class SessionLock implements HeldLease {
     return (isKnown ? this.renewedMs : nowMs) + ttlMs;
   }
 
-  /** Appends an event. Returns it as it was stored. */
-  append(request: Omit<AppendEventRequest, 'lease'>): MaybePromise<Event> {
-    const { lease } = this;
-    return this.#whileAway(() => this.#service.appendEvent({ ...request, lease }));
+  /**
+   * Appends an event. Returns it as it was stored.
+   * @param repeatedState see `AppendEventRequest`
+   */
+  append(session: Session, event: Event, repeatedState?: ReadonlySet<string>): MaybePromise<Event> {
+    const request = { session, event, lease: this.lease, repeatedState };
+    // Not `#whileAway`, because an append and the record of a call are made for each event.
+    try {
+      const stored = this.#service.appendEvent(request);
+      return stored instanceof Promise ? stored.catch((error: unknown) => this.#appendAgain(request, error)) : stored;
+    } catch (error) {
+      return this.#appendAgain(request, error);
+    }
+  }
+
+  #appendAgain(request: AppendEventRequest, error: unknown): Promise<Event> {
+    return this.#repeat(() => this.#service.appendEvent(request), error);
   }
 
   /** Appends several events in one transaction. */
@@ -334,7 +349,18 @@ export class SessionLock implements HeldLease {
   }
 
   recordToolCall(entry: ToolLedgerEntry): MaybePromise<void> {
-    return this.#whileAway(() => this.#service.recordToolCall(this.lease, entry));
+    try {
+      const recorded = this.#service.recordToolCall(this.lease, entry);
+      return recorded instanceof Promise
+        ? recorded.catch((error: unknown) => this.#recordAgain(entry, error))
+        : recorded;
+    } catch (error) {
+      return this.#recordAgain(entry, error);
+    }
+  }
+
+  #recordAgain(entry: ToolLedgerEntry, error: unknown): Promise<void> {
+    return this.#repeat(() => this.#service.recordToolCall(this.lease, entry), error);
   }
 
   listToolCalls(invocationId: string): MaybePromise<ToolLedgerEntry[]> {
@@ -379,14 +405,23 @@ export class SessionLock implements HeldLease {
    * @throws the error of `endRun`, a StaleWriterError among them if another writer has the session; then nothing is changed
    */
   end(session: Session, outcome: RunOutcome, event?: Event): MaybePromise<Event | undefined> {
-    const ended = this.#whileAway(() => this.#service.endRun(this.lease, { session, event, outcome }));
-    if (ended instanceof Promise)
-      return ended.then((stored) => {
-        this.#release();
-        return stored;
-      });
+    const end = { session, event, outcome };
+    try {
+      const ended = this.#service.endRun(this.lease, end);
+      if (ended instanceof Promise) return this.#endAsync(ended, end);
+      this.#release();
+      return ended;
+    } catch (error) {
+      return this.#endAsync(Promise.reject(error), end);
+    }
+  }
+
+  async #endAsync(ending: Promise<Event | undefined>, end: EndRunRequest): Promise<Event | undefined> {
+    const stored = await ending.catch((error: unknown) =>
+      this.#repeat(() => this.#service.endRun(this.lease, end), error),
+    );
     this.#release();
-    return ended;
+    return stored;
   }
 
   /**

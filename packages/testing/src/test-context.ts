@@ -72,7 +72,7 @@ export function testContext(options: TestContextOptions = {}): InvocationContext
     memoryService: options.memoryService,
     models: undefined,
     derived: options.derived ?? new Map(),
-    recordToolCall: () => undefined,
+    ledger: { recordToolCall: () => undefined, listToolCalls: () => [] },
     runAgent: (context) => context.agent.runIn(context),
   }).forAgent(agent);
 }

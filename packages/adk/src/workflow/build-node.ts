@@ -200,7 +200,7 @@ async function runRecorded(
   const { invocationContext: context } = toolContext;
   const { invocation, invocationId, plugins } = context;
   const recorded = invocation.recorded
-    ? (await invocation.listToolCalls?.(invocationId))?.find((entry) => entry.callId === callId)
+    ? (await invocation.ledger.listToolCalls(invocationId)).find((entry) => entry.callId === callId)
     : undefined;
   if (recorded?.status === 'finished') {
     const { response = {}, parts } = recorded;
@@ -209,7 +209,7 @@ async function runRecorded(
   if (recorded && !tool.isIdempotent && !tool.resumesCalls)
     return { response: INTERRUPTED_CALL, actions: createEventActions() };
   const entry = { invocationId, callId, name: tool.name };
-  await invocation.recordToolCall({ ...entry, status: 'started' });
+  await invocation.ledger.recordToolCall({ ...entry, status: 'started' });
   let result: unknown = await plugins.first('beforeToolCallback', { tool, toolArgs, toolContext });
   try {
     result ??= await tool.runAsync({ args: toolArgs, toolContext });
@@ -224,7 +224,7 @@ async function runRecorded(
   result = (await plugins.first('afterToolCallback', { tool, toolArgs, toolContext, result: returned })) ?? result;
   const answer = toToolAnswer(tool.name, result);
   const changed = recordedActions(context, toolContext.actions);
-  await invocation.recordToolCall({
+  await invocation.ledger.recordToolCall({
     ...entry,
     status: 'finished',
     response: answer.response,

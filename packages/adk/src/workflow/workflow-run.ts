@@ -346,7 +346,7 @@ export class WorkflowRun implements NodeRuns {
   async #record(key: string, name: string): Promise<void> {
     const { invocation, invocationId, isResumable } = this.context;
     if (!isResumable) return;
-    await invocation.recordToolCall({
+    await invocation.ledger.recordToolCall({
       invocationId,
       callId: this.#ledgerId(key),
       name,
@@ -358,7 +358,7 @@ export class WorkflowRun implements NodeRuns {
   async #isRecorded(key: string): Promise<boolean> {
     const { invocation, invocationId } = this.context;
     if (!invocation.recorded) return false;
-    this.#recorded ??= Promise.resolve(invocation.listToolCalls?.(invocationId) ?? []).then(
+    this.#recorded ??= Promise.resolve(invocation.ledger.listToolCalls(invocationId)).then(
       (entries) => new Set(entries.map(({ callId }) => callId)),
     );
     return (await this.#recorded).has(this.#ledgerId(key));

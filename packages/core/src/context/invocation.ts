@@ -11,9 +11,8 @@ import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { ModelResolver } from '../model/base-llm.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { PluginManager } from '../plugin/plugin-manager.ts';
-import type { MaybePromise } from '../session/maybe-promise.ts';
 import type { Session, SessionKey } from '../session/session.ts';
-import type { ToolLedgerEntry } from '../session/tool-ledger.ts';
+import type { ToolLedger } from '../session/tool-ledger.ts';
 import type { AbortGuard } from './abort-guard.ts';
 import type { InvocationContext } from './invocation-context.ts';
 import type { RecordedInvocation } from './recorded-invocation.ts';
@@ -67,10 +66,7 @@ export interface Invocation {
   readonly derived: Map<unknown, unknown>;
   /** The stored part of the invocation, if it is resumed. */
   readonly recorded?: RecordedInvocation | undefined;
-  /** Writes to the session's tool ledger under the run's lease. */
-  readonly recordToolCall: (entry: ToolLedgerEntry) => MaybePromise<void>;
-  /** Returns the entries of an invocation in the session's tool ledger. */
-  readonly listToolCalls?: ((invocationId: string) => MaybePromise<readonly ToolLedgerEntry[]>) | undefined;
+  readonly ledger: ToolLedger;
   /**
    * Commits events of agents that run at the same time in an order that does not depend on their speed. Absent: in the
    * order in which they come.

@@ -6,6 +6,7 @@ import { InvalidRequestError } from '../errors.ts';
 import { createEvent } from '../event/create-event.ts';
 import { sealEvent } from '../event/seal-event.ts';
 import { checkName } from './check-name.ts';
+import type { MaybePromise } from './maybe-promise.ts';
 import { checkStoredActions, inField } from './stored-checks.ts';
 
 /**
@@ -25,6 +26,13 @@ export interface ToolLedgerEntry {
   readonly parts?: readonly FunctionResponsePart[];
   /** Changes and signals of the call, without `temp:` state; JSON. Absent if there are none. */
   readonly actions?: Readonly<Partial<EventActions>>;
+}
+
+/** The record of the tool calls of a session, for the run that holds its lease. */
+export interface ToolLedger {
+  recordToolCall(entry: ToolLedgerEntry): MaybePromise<void>;
+  /** Returns the entries of an invocation of the session. */
+  listToolCalls(invocationId: string): MaybePromise<readonly ToolLedgerEntry[]>;
 }
 
 /**

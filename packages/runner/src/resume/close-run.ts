@@ -126,7 +126,7 @@ async function storeClosing(
     ...(requestId === undefined ? {} : { requestId }),
     ...(customMetadata === undefined ? {} : { customMetadata }),
   });
-  const append = async (event: Event): Promise<Event> => lock.append({ session, event });
+  const append = async (event: Event): Promise<Event> => lock.append(session, event);
   for (const answer of await answerOpenCalls(lock, { session, derived }, invocationId, params)) await append(answer);
   // A process that ended while it stored the end of the run may have stored the error event already.
   const last = events.at(-1);

@@ -146,16 +146,15 @@ export class RunHub {
     this.#active.set(log.name, log);
     if (!mayResume) log.publication = this.#relay?.publish(log);
     if (quota) quota.runEnded = log.ended;
-    const leaveQueue = once(() => quota?.count('queued', -1));
-    void this.#whenStarted(log, stream, leaveQueue);
-    void this.#record(log, stream, runner, { finishesOthers: finishesOthers && !finishesNoOther, leaveQueue });
+    void this.#whenStarted(log, stream, quota);
+    void this.#record(log, stream, runner, { finishesOthers: finishesOthers && !finishesNoOther, quota });
     return log;
   }
 
   /** Lists a run under its id once it has its session: a run that is resumed may be another one than was expected. */
-  async #whenStarted(log: RunLog, stream: RecordedRun, leaveQueue: () => void): Promise<void> {
+  async #whenStarted(log: RunLog, stream: RecordedRun, quota: StartOptions['quota']): Promise<void> {
     if (!(await stream.whenStarted())) return;
-    leaveQueue();
+    quota?.count('queued', -1);
     log.begin(stream);
     if (!log.mayResume) return;
     const name = runName(log.key, log.invocationId);
@@ -167,13 +166,13 @@ export class RunHub {
 
   /**
    * Records a run until its end, then keeps its log for later readers. Never rejects.
-   * @param how whether the unfinished run that holds the session is finished first, and what ends the wait for the session in the user's quota
+   * @param how whether the unfinished run that holds the session is finished first, and the quota in which the run waits for the session
    */
   async #record(
     log: RunLog,
     first: RecordedRun,
     runner: HostedRunner,
-    { finishesOthers, leaveQueue }: { readonly finishesOthers: boolean; readonly leaveQueue: () => void },
+    { finishesOthers, quota }: Pick<StartOptions, 'quota'> & { readonly finishesOthers: boolean },
   ): Promise<void> {
     let stream = first;
     try {
@@ -183,7 +182,7 @@ export class RunHub {
           break;
         } catch (thrown) {
           if (!finishesOthers || !UnfinishedRunError.isInstance(thrown) || tries === MAX_FINISHED) throw thrown;
-          stream = log.stream = await this.#finish(thrown, stream, log, leaveQueue);
+          stream = log.stream = await this.#finish(thrown, stream, log, quota);
         }
       }
     } catch (thrown) {
@@ -193,7 +192,7 @@ export class RunHub {
     }
     const wasFound = this.#active.get(log.name) === log && this.#active.delete(log.name) && !log.isResuming;
     log.end();
-    leaveQueue();
+    if (!log.isStored) quota?.count('queued', -1);
     // The error of a run that failed before its first event is the answer to its request.
     if (wasFound && !log.leftOpen && (log.hasEvents || log.wasRead)) {
       this.#memory.keep(log.name, log);
@@ -234,7 +233,7 @@ export class RunHub {
     { run }: UnfinishedRunError,
     refused: RecordedRun,
     log: RunLog,
-    leaveQueue: () => void,
+    quota: StartOptions['quota'],
   ): Promise<RecordedRun> {
     const left = Promise.withResolvers<void>();
     log.abortSignal.addEventListener('abort', () => left.resolve(), { once: true });
@@ -243,7 +242,7 @@ export class RunHub {
     // A server that shuts down finishes no run of others: the message is not stored, and can be sent again.
     if (this.#isDraining) throw shuttingDown();
     const again = refused.retry();
-    void this.#whenStarted(log, again, leaveQueue);
+    void this.#whenStarted(log, again, quota);
     return again;
   }
 
@@ -368,13 +367,4 @@ function leftOpenError(reason: Error): RunGoesOnError {
   return new RunGoesOnError(`${why}; do not send the message again, but follow the run at its address`, {
     cause: reason,
   });
-}
-
-/** Wraps a function that is called at most once. */
-function once(work: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (!isDone) work();
-    isDone = true;
-  };
 }
