@@ -39,10 +39,14 @@ export interface TalkOptions {
 const TIMEOUT_MS: Readonly<Record<BackEndName, number>> = {
   sqlite: 60_000,
   postgres: 60_000,
-  'durable-objects': 90_000,
+  'durable-objects': 240_000,
 };
-/** Time that runs have to end after the last attack, in milliseconds. */
-const SETTLE_MS = 10_000;
+/** Time that runs have to end after the last attack, in milliseconds. A Durable Object wakes up 20 seconds after it was lost. */
+const SETTLE_MS: Readonly<Record<BackEndName, number>> = {
+  sqlite: 10_000,
+  postgres: 10_000,
+  'durable-objects': 40_000,
+};
 /** Time before a client asks again, in milliseconds. The proxy of `wrangler dev` is slow: clients that ask sooner keep the processor from the runs. */
 const ASK_AGAIN_MS: Readonly<Record<BackEndName, number>> = { sqlite: 40, postgres: 40, 'durable-objects': 500 };
 
@@ -206,7 +210,7 @@ export class Arena implements AsyncDisposable {
   /** Gives the runs time to come to their end, ends all servers and returns what must not be. */
   async findFaults(): Promise<string[]> {
     const server = this.running[0] ?? (await this.start());
-    const giveUp = performance.now() + SETTLE_MS;
+    const giveUp = performance.now() + SETTLE_MS[this.backEnd.name];
     let faults: string[];
     do {
       await pause(ASK_AGAIN_MS[this.backEnd.name]);
