@@ -3,15 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type DevServer, startDevServer } from '../runtimes/dev-server.ts';
-import { keepPicture, root, send, useStudio } from './studio-page.ts';
+import { keepPicture, root, useStudio } from './studio-page.ts';
 
 const { visit } = useStudio();
 let server: DevServer;
 let state = '';
-const EDGE = join(root, 'apps/edge-worker');
 beforeAll(async () => {
   state = mkdtempSync(join(tmpdir(), 'eventloom-studio-worker-'));
-  server = await startDevServer(EDGE, { persistTo: state });
+  server = await startDevServer(join(root, 'apps/edge-worker'), { persistTo: state });
 }, 120_000);
 afterAll(async () => {
   await server.stop();
@@ -41,46 +40,3 @@ test('the Worker opens on Studio, with prompts that need no key: a tool, a hand-
   await log.getByText('euros are paid out.').waitFor();
   expect(errors).toEqual([]);
 });
-
-test('of two runs that a killed Worker left, one is taken up to its end and one is closed', async () => {
-  const persistTo = mkdtempSync(join(tmpdir(), 'eventloom-lost-runs-'));
-  const entry = join(import.meta.dirname, 'lost-runs-worker.ts');
-  const servers = [await startDevServer(EDGE, { entry, persistTo, vars: { HANGS: 'true' } })];
-  try {
-    const at = (session: string) => `${servers.at(-1)?.origin}/studio/?app=app&user=ann&session=${session}`;
-    for (const session of ['first', 'second']) {
-      const { page } = await visit(at(session));
-      await send(page, 'What color?');
-      await page.getByRole('log').getByText('The sky').waitFor();
-      await page.close();
-    }
-    await servers[0]?.stop();
-    servers.push(await startDevServer(EDGE, { entry, persistTo }));
-    const { page, errors } = await visit(at('third'));
-    await page.getByRole('tab', { name: 'Runs' }).click();
-    // Their leases end.
-    const lost = page.getByText('unfinished, can be resumed');
-    await expect
-      .poll(
-        async () => {
-          await page.getByRole('button', { name: 'Read again' }).click();
-          return lost.count();
-        },
-        { timeout: 20_000 },
-      )
-      .toBe(2);
-    await keepPicture(page, 'worker-lost-runs');
-    const runs = page.locator('.open-run');
-    await runs.filter({ hasText: 'second' }).getByRole('button', { name: 'Close' }).click();
-    await expect.poll(() => runs.count()).toBe(1);
-    await runs.filter({ hasText: 'first' }).getByRole('button', { name: 'Take up' }).click();
-    await page.getByRole('log').getByText('The sky is blue.').waitFor();
-    expect(await page.getByRole('log').getByText('What color?').count()).toBe(1);
-    await page.getByRole('tab', { name: 'Runs' }).click();
-    await page.getByText('None, in no session of this user.').waitFor();
-    expect(errors).toEqual([]);
-  } finally {
-    for (const each of servers) await each.stop();
-    rmSync(persistTo, { recursive: true });
-  }
-}, 180_000);
