@@ -1,3 +1,4 @@
+import { Gate } from '@eventloom/testing';
 import type { McpServer } from '@modelcontextprotocol/server';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
@@ -200,5 +201,27 @@ test('headers reach the server, and no event or error', async () => {
   ]);
   expect(JSON.stringify(events)).not.toContain('secret-1');
   expect(errors).toEqual([]);
+  await runner.close();
+});
+
+test("a call of a user whose connection was closed for another user's is sent with the user's own headers", async () => {
+  const callers: (string | null)[] = [];
+  const served = serveSessions({
+    build: echoing,
+    before: ({ headers }, { method }) => {
+      if (method === 'tools/call') callers.push(headers.get('x-user'));
+      return undefined;
+    },
+  });
+  const toolset = toolsetOf(served, { maxConnections: 1, headerProvider: ({ userId }) => ({ 'x-user': userId }) });
+  const gate = new Gate();
+  const { runner, model } = await play(toolset, [{ gate, calls: [echo('e')] }, 'hello', 'done']);
+  const runFor = (userId: string) => runner.run({ userId, sessionId: userId, newMessage: { parts: [{ text: 'go' }] } });
+  const waiting = runFor('ann');
+  await expect.poll(() => model.requests.length).toBe(1);
+  await runFor('bob');
+  gate.open();
+  expect(responsesOf(await waiting)).toEqual([{ result: 'e' }]);
+  expect(callers).toEqual(['ann']);
   await runner.close();
 });
