@@ -160,7 +160,8 @@ test('everything is reached and done with the keyboard alone', async () => {
 });
 
 test('10,000 events stay smooth: frames while they are scrolled, searched and played back', async () => {
-  const { page } = await open([], {
+  const words = Array.from({ length: 20 }, (_, index) => `word${index} `);
+  const { page } = await open([{ chunks: words }], {
     fill: async (service) => {
       const session = await service.createSession(KEY);
       for (let index = 0; index < 5000; index++) {
@@ -178,6 +179,12 @@ test('10,000 events stay smooth: frames while they are scrolled, searched and pl
     globalThis.frames = [];
     let last = performance.now();
     requestAnimationFrame(function next(now) { frames.push(now - last); last = now; requestAnimationFrame(next); })`);
+  // The nodes that each change of the page adds.
+  await page.evaluate(`window.added = [0];
+    new MutationObserver((records) => added.push(records.flatMap(({ addedNodes }) => [...addedNodes])
+      .reduce((sum, node) => sum + 1 + (node.querySelectorAll?.('*').length ?? 0), 0)))
+      .observe(document.body, { childList: true, subtree: true })`);
+  const takeAdded = () => page.evaluate<number[]>('added.splice(0, added.length, 0)');
   await page.evaluate(`(async () => {
     for (const box of [document.querySelector('.event-list'), document.querySelector('.messages')])
       for (let step = 0; step < 120; step++) {
@@ -186,16 +193,33 @@ test('10,000 events stay smooth: frames while they are scrolled, searched and pl
       }
   })()`);
   const scrolled = await page.evaluate<number[]>('frames.splice(0)');
+  const addedByScrolling = await takeAdded();
   await page.getByLabel('Search events').fill('4999');
   await page.getByRole('group', { name: 'Events' }).getByText('"index":4999').first().waitFor();
   await page.getByRole('slider').press('ArrowLeft');
   await page.getByText('9999 of 10000').waitFor();
   const worked = await page.evaluate<number[]>('frames.splice(0)');
+  const addedByWork = await takeAdded();
+  await page.getByRole('button', { name: 'Back to now' }).click();
+  await page.getByLabel('Search events').fill('');
+  await takeAdded();
+  await send(page, 'Go on');
+  await page.getByRole('log').getByText('word19').waitFor();
+  const addedByReply = await takeAdded();
   const at = (frames: number[], share: number) => frames.toSorted((a, b) => a - b)[Math.floor(frames.length * share)];
   console.log(
     `10,000 events: median frame ${at(scrolled, 0.5)?.toFixed(1)} ms, 95th percentile ${at(scrolled, 0.95)?.toFixed(1)} ms while scrolling; longest frame ${at(worked, 0.9999)?.toFixed(0)} ms while searching and going back`,
   );
   // What is drawn is bounded, whatever the time of this machine: the time of frames follows from it.
+  const most = [addedByScrolling, addedByWork, addedByReply].map((added) => Math.max(...added));
+  console.log(
+    `10,000 events: at most ${most.join(', ')} nodes are added by a change: scrolling, searching and going back, a reply`,
+  );
+  expect(most[0]).toBeGreaterThan(0);
+  expect(most[2]).toBeGreaterThan(0);
+  expect(Math.max(...most)).toBeLessThan(500);
+  // A reply of 20 chunks draws its own message again, and not the conversation.
+  expect(addedByReply.reduce((sum, each) => sum + each, 0)).toBeLessThan(500);
   expect(await page.getByRole('group', { name: 'Events' }).locator('li').count()).toBeLessThan(60);
   expect(await page.evaluate<number>(`document.querySelectorAll('*').length`)).toBeLessThan(6000);
   await keepPicture(page, 'many-events');
