@@ -175,7 +175,7 @@ test("calls that a vendor's service ran go only to that vendor", () => {
   expect(promptOf(model(...parts), user({ text: 'ok' }))[0]?.content).toEqual([{ type: 'text', text: 'Found.' }]);
 });
 
-test('files of messages are sent as they are, with standard base64 and their names', () => {
+test('files of messages are sent unchanged, with standard base64 and their names', () => {
   const pdf = { inlineData: { mimeType: 'application/pdf', data: '-_-_', displayName: 'a.pdf' } };
   const byUrl = { fileData: { mimeType: 'image/png', fileUri: 'https://example.com/a.png' } };
   const dataUrl = { fileData: { mimeType: 'image/png', fileUri: 'data:image/png;base64,aGk=' } };

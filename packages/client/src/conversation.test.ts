@@ -68,7 +68,7 @@ describe('text', () => {
     expect(shown(failed)).toEqual(['helper: Blu|error (interrupted)']);
   });
 
-  test('of a whole reply stays as it is when its chunks come again', () => {
+  test('of a whole reply stays unchanged when its chunks come again', () => {
     const whole = text('helper', 'Blue sky.', { responseId: 'r1' });
     expect(shown(reduce(whole, chunk('Blue', 'r1')))).toEqual(['helper: Blue sky.']);
   });

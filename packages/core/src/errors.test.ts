@@ -80,7 +80,7 @@ test('an invalid event error keeps the path', () => {
   expect(new InvalidEventError('no').path).toBeUndefined();
 });
 
-test('toError returns an error as it is, and wraps anything else with its text', () => {
+test('toError returns an error unchanged, and wraps anything else with its text', () => {
   const error = new RangeError('no');
   expect(toError(error)).toBe(error);
   expect(toError('no')).toMatchObject({ message: 'no', cause: 'no' });

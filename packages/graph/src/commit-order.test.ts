@@ -101,7 +101,7 @@ test.each([undefined, 1, 2, 3])(
   30_000,
 );
 
-test('nodes commit in the same order whatever the timing, even if other nodes fail', async () => {
+test('nodes commit in the same order at any timing, also if other nodes fail', async () => {
   const wideAndBroken = (seed: number): GraphAgent => {
     const random = randomOf(seed);
     const delay = async (): Promise<void> => {

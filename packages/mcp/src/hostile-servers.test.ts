@@ -88,7 +88,7 @@ describe('a list', () => {
     await expect(toolsetOf(served).getTools()).rejects.toMatchObject({ code: 'MCP_LIMIT' });
   });
 
-  test('with references in circles is offered as it is', async () => {
+  test('with references in circles is offered unchanged', async () => {
     const circular = { type: 'object', properties: { next: { $ref: '#' } } };
     const [tool] = await toolsetOf(lying(listing([{ name: 'f', inputSchema: circular }]))).getTools();
     expect(tool?._getDeclaration()?.parametersJsonSchema).toEqual(circular);

@@ -126,7 +126,7 @@ test('a file of OpenAPI 3.1 is one with a media type and no encoding', async () 
   });
 });
 
-test('text of any type is sent as it is', async () => {
+test('text of any type is sent unchanged', async () => {
   const csv = await echo(bodyOf('text/csv', { schema: { type: 'string' } }), { body: 'a,b\r\n' });
   expect([csv.headers['content-type'], csv.body]).toEqual(['text/csv; charset=utf-8', 'a,b\r\n']);
   const xml = await echo(bodyOf('application/xml', { schema: { type: 'object' } }), { body: '<a/>' });

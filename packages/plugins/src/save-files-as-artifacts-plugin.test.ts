@@ -35,7 +35,7 @@ test('saves the files of a message, and puts their names in their places', async
   });
 });
 
-test('a message without files is left as it is', async () => {
+test('a message without files stays unchanged', async () => {
   const { run, model } = await play({ plugins: [new SaveFilesAsArtifactsPlugin()], model: ['Hi.'] });
   await run();
   expect(model.requests[0]?.request.contents[0]?.parts).toEqual([{ text: 'hi' }]);

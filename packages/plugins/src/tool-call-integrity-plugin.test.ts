@@ -140,7 +140,7 @@ test('stamps of an old key verify if it is listed after the new one', async () =
   expect(paid).toHaveLength(1);
 });
 
-test('allowUnstampedCalls lets calls without a stamp run, and none with a wrong one', async () => {
+test('with allowUnstampedCalls, calls without a stamp run, and calls with a wrong stamp do not', async () => {
   const unstamped = await transfer(strip, { allowUnstampedCalls: true });
   await unstamped.answered;
   expect(unstamped.paid).toHaveLength(1);

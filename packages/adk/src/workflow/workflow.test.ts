@@ -213,7 +213,7 @@ describe('a failure', () => {
     throw new TypeError('password hunter2');
   });
 
-  test('is thrown as it is, and its event does not have its text', async () => {
+  test('is thrown unchanged, and its event leaves out the text', async () => {
     const { send, stored } = await talk(new Workflow({ name: 'w', edges: [['START', secret]] }));
     await expect(send('go')).rejects.toThrow(TypeError);
     const failed = (await stored()).filter(({ errorCode }) => errorCode !== undefined);

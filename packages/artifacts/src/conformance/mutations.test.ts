@@ -8,7 +8,7 @@ const mutants: readonly Mutant[] = [...saveMutants, ...nameMutants, ...versionMu
 
 describe('a broken service fails the case of the rule it breaks', () => {
   for (const { breaks, how, make } of mutants) {
-    test(`${breaks} notices a service that ${how}`, async () => {
+    test(`${breaks} fails for a service that ${how}`, async () => {
       const found = artifactServiceConformance(make).find(({ id }) => id === breaks);
       const failure = await found?.run().then(
         () => undefined,

@@ -4,7 +4,7 @@ import { credentialMutants } from './mutants/credential-mutants.ts';
 
 describe('a broken service fails the case of the rule it breaks', () => {
   for (const { breaks, how, make } of credentialMutants) {
-    test(`${breaks} notices a service that ${how}`, async () => {
+    test(`${breaks} fails for a service that ${how}`, async () => {
       const found = credentialServiceConformance(make).find(({ id }) => id === breaks);
       const failure = await found?.run().then(
         () => undefined,

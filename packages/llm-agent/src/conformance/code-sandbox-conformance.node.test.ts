@@ -96,13 +96,13 @@ async function failureOf(rule: string, make: MakeService<CodeSandbox>): Promise<
 }
 
 describe('a broken sandbox fails the case of the rule it breaks', () => {
-  test.each(MUTANTS)('%s notices a sandbox that %s', async (rule, _, change) => {
+  test.each(MUTANTS)('%s fails for a sandbox that %s', async (rule, _, change) => {
     const failure = await failureOf(rule, makeBroken(change));
     expect(ConformanceError.isInstance(failure), String(failure)).toBe(true);
     expect(failure).toMatchObject({ rule });
   });
 
-  test('sandbox.apart notices sandboxes that share a folder', async () => {
+  test('sandbox.apart fails for sandboxes that share a folder', async () => {
     // Without `another` the second sandbox is the first one.
     expect(
       await failureOf(

@@ -16,7 +16,7 @@ const mutants: readonly Mutant[] = [
 
 describe('a broken service fails the case of the rule it breaks', () => {
   for (const { breaks, how, make } of mutants) {
-    test(`${breaks} notices a service that ${how}`, async () => {
+    test(`${breaks} fails for a service that ${how}`, async () => {
       const found = memoryServiceConformance(make).find(({ id }) => id === breaks);
       const failure = await found?.run().then(
         () => undefined,
