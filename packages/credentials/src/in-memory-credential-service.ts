@@ -6,7 +6,12 @@ import {
 } from '@eventloom/core';
 import { checkCredentialKey, copyCredential } from './credential-store.ts';
 
-/** Keeps credentials in the memory of this process. They are lost when it ends, and users are asked for them again. */
+/**
+ * Keeps credentials in the memory of this process. They are lost when it ends, and users are asked for them again.
+ *
+ * @example
+ * const runner = new Runner({ appName, agent, sessionService, credentialService: new InMemoryCredentialService() });
+ */
 export class InMemoryCredentialService extends BaseCredentialService {
   readonly #credentials = new Map<string, AuthCredential>();
 

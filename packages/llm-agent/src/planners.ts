@@ -83,6 +83,9 @@ the request cannot be met with your tools, say so as your final answer.`,
  * Makes any model plan in text: it writes a plan, then alternates between actions and reasoning, and ends with its answer, each section
  * under a tag. Text other than the answer becomes thoughts, tags included. Parts after the first group of calls in a reply are dropped,
  * because the model wrote them without the results of these calls.
+ *
+ * @example
+ * const agent = new LlmAgent({ name: 'helper', model, planner: new PlanReActPlanner() });
  */
 export class PlanReActPlanner extends BasePlanner {
   override buildPlanningInstruction(_context: ReadonlyContext, request: LlmRequest): string {

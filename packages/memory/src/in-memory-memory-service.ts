@@ -4,6 +4,9 @@ import { InMemoryMemoryDriver } from './in-memory-memory-driver.ts';
 /**
  * Keeps memories in the memory of this process, for tests and tools whose memories need not outlive it. Fulfils the whole contract, except that
  * memories do not survive a restart. Memories are never dropped automatically: delete those that are not needed.
+ *
+ * @example
+ * const runner = new Runner({ appName, agent, sessionService, memoryService: new InMemoryMemoryService() });
  */
 export class InMemoryMemoryService extends DriverMemoryService {
   constructor() {
