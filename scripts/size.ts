@@ -29,8 +29,9 @@ const bundles = [
   { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 93_300 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
-  // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB).
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 133_900 },
+  // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
+  // checks of each field of a protocol's route, memory that is shared out by user, and answers that are true for runs of other processes (2 kB).
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 136_000 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // Everything of the root: what a page loads that has a chat. The aim is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -46,7 +47,8 @@ const bundles = [
   // Without @opentelemetry/api, which applications install.
   { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 9_500 },
   // Since it has Studio, and agents and a model for those who have no key: 2.3 kB more. The spans that Studio draws, and their routes: 5.6 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 226_500 },
+  // What the server grew by, above: 2.4 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 229_300 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
