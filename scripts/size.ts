@@ -25,8 +25,9 @@ const bundles = [
   // the kind and an example of every option, and one check of them (1 kB);
   // parents of observed operations, artifacts by file name alone, tools of servers that are skipped for their names, contents that follow a
   // change of the model, and request processors (1.4 kB);
-  // errors for a class or a service in the wrong place, misspelt options of a model, and fields of a first session (0.6 kB).
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 93_300 },
+  // errors for a class or a service in the wrong place, misspelt options of a model, and fields of a first session (0.6 kB);
+  // results of tasks whose process was lost, and each read and write of a locked session by its name (0.3 kB).
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 93_700 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
