@@ -201,7 +201,7 @@ export type {
   SessionRecord,
   ToolCallRecord,
 } from './session/session-record.ts';
-export type { ToolLedger, ToolLedgerEntry } from './session/tool-ledger.ts';
+export type { ToolLedgerEntry } from './session/tool-ledger.ts';
 
 // Artifacts
 export type {

@@ -20,7 +20,6 @@ import {
   type SessionLease,
   StaleWriterError,
   SessionNotFoundError,
-  type ToolLedger,
   type ToolLedgerEntry,
 } from '@eventloom/core';
 import {
@@ -29,6 +28,7 @@ import {
   errorOutcome,
   reportTo,
   RUN_CONFIG_DEFAULTS,
+  type ToolLedger,
 } from '@eventloom/core/internal';
 import { type HeldLease, isAway, LeaseKeeper, repeatWhileAway } from './lease-keeper.ts';
 import type { Runner } from './runner.ts';

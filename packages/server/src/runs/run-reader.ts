@@ -97,6 +97,8 @@ export class RunReader {
   /** Set while a probe runs: true once the connection has read since. */
   #probed: boolean | undefined;
   #cancelProbe: (() => void) | undefined;
+  /** Set while a disconnected client has not read the reason. */
+  #leaving: LeavingConnection | undefined;
 
   /**
    * @param position of the last frame that this reader has
@@ -130,6 +132,8 @@ export class RunReader {
 
   /** Called by the stream when the connection went away. */
   cancel(): void {
+    this.#leaving?.cancelCut();
+    this.#leaving = undefined;
     this.#close();
   }
 
@@ -178,6 +182,7 @@ export class RunReader {
 
   /** Called by the stream when the connection takes more. */
   pull(): Promise<void> | undefined {
+    if (this.#leaving) return this.#leave(this.#leaving);
     if (this.#probed === false) this.#probed = true;
     if (this.#earlier) return this.#pullEarlier(this.#earlier);
     const log = this.#log;
@@ -271,10 +276,19 @@ export class RunReader {
     this.#sayLast(new SlowReaderError(why));
     const controller = this.#close();
     if (!controller) return;
+    // The reason waits in front of a connection that may never read again, and which is cut then. Not every runtime can cut a stream that is closed.
+    const cut = (): void => {
+      this.#leaving = undefined;
+      controller.error(new SlowReaderError(why));
+    };
+    this.#leaving = { controller, cancelCut: this.#platform.schedule(this.#readers.heartbeatMs, cut, { idle: true }) };
+  }
+
+  /** Closes the stream of a disconnected client that has read the reason. */
+  #leave({ controller, cancelCut }: LeavingConnection): undefined {
+    this.#leaving = undefined;
+    cancelCut();
     controller.close();
-    // The reason waits in front of a connection that may never read again. An error cuts it, unless it has read meanwhile.
-    const cut = (): void => controller.error(new SlowReaderError(why));
-    this.#platform.schedule(this.#readers.heartbeatMs, cut, { idle: true });
   }
 
   /**
@@ -295,6 +309,12 @@ export class RunReader {
     if (log) this.#readers.closed(this, log, failure);
     return controller;
   }
+}
+
+/** A connection that is closed when its client reads on, and cut otherwise. */
+interface LeavingConnection {
+  readonly controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
+  readonly cancelCut: () => void;
 }
 
 function tooSlow({ invocationId, gonePosition, key, isEnded }: RunLog): SlowReaderError {

@@ -31,7 +31,7 @@ describe.each([
     { deviations },
   );
   for (const { id, title, run } of cases.filter((each) => each.id.startsWith(only))) {
-    test(`${id}: ${title}`, { timeout: 20_000 }, () =>
+    test(`${id}: ${title}`, { timeout: 60_000 }, () =>
       runInDurableObject(env.STORAGE.get(env.STORAGE.newUniqueId()), async (_instance, state) => {
         storage = state.storage;
         await run();
