@@ -31,8 +31,13 @@ if (!isBuilt()) {
     stdio: 'inherit',
   });
   if (!isBuilt()) {
-    rmSync(page, { recursive: true, force: true });
-    renameSync(own, page);
+    try {
+      rmSync(page, { recursive: true, force: true });
+      renameSync(own, page);
+    } catch (error) {
+      // Another process may have put its own in the place between the two calls.
+      if (!isBuilt()) throw error;
+    }
   }
   rmSync(own, { recursive: true, force: true });
 }

@@ -36,7 +36,7 @@ export interface MatchedMessage {
 
 /** The session that a message answers calls of, and the runner's options about answers. */
 export interface MatchParams {
-  /** The answers in their order. */
+  /** The events of the session, in order. */
   readonly events: readonly Event[];
   readonly calls?: Calls;
   /** The run that is resumed: only its calls can be answered. */

@@ -199,11 +199,11 @@ export interface RunRequest {
   readonly key: SessionKey;
   /** The options that the caller gave. */
   readonly given: RunConfig;
-  /** Merges the run's options over the runner's defaults, within `bounds`. */
+  /** The run's options over the runner's defaults, within `bounds`. */
   readonly config: RunConfig;
   readonly bounds: RunBounds | undefined;
   /**
-   * Returns the window of the session's events that the run reads; undefined for all effective events. A run that answers calls or resumes
+   * The window of the session's events that the run reads; undefined for all effective events. A run that answers calls or resumes
    * needs the events of these calls, however old they are.
    */
   readonly window: GetSessionConfig | undefined;

@@ -33,15 +33,15 @@ import type { Runner } from './runner.ts';
 
 /**
  * One run, from its parameters to the release of its session: lock the session, decide what the run continues, store the message, drive the
- * agent, store the end, unlock. This is the only code that drives an agent and commits its events.
+ * agent, store the end, unlock. This is the only code that drives an agent and commits its events. A message that no plugin and no file can change is
+ * stored in the call that locks the session, and the last event of a run, if nothing can follow it, in the call that unlocks the session.
  *
  * The outer `try` unlocks the session however the run ends, and follows the known run for a repeated request. The middle one stores a
  * failure, or the loss of the reader, after the message. The inner one notifies the plugins of a failure even if the reader leaves at its
  * error event.
  *
- * Throws before anything is written: ConfigurationError, InvalidMessageError, InvalidRequestError, StateKeyError, StateValueError,
- * SessionNotFoundError, SessionBusyError. Later: RunAbortedError, StaleWriterError, or the agent's error after its error event.
- * StorageError at any time, if the storage cannot be used for as long as a lease lasts: until then calls of the store are repeated.
+ * Throws what `Runner.runAsync` says; StorageError at any time, if the storage cannot be used for as long as a lease lasts: until then calls of
+ * the store are repeated.
  */
 export async function* run(
   runner: Runner,

@@ -12,7 +12,7 @@ import { REQUEST_CREDENTIAL } from '../tool/reserved-calls.ts';
 import { CallbackContext, type CallbackContextParams, toJson } from './callback-context.ts';
 
 /**
- * Receives events that a tool emits while it runs. Both methods resolve to true once the event was read, and to false if the stream has no
+ * Receives events that a tool emits while it runs. `progress` and `event` resolve to true once the event was read, and to false if the stream has no
  * reader.
  */
 export interface ToolListener {

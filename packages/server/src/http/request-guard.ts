@@ -64,7 +64,7 @@ export function isAllowedOrigin(origin: string, host: string, origins: readonly 
 
 /** Characters that a URL parser drops anywhere. */
 const DROPPED = /[\t\n\r]/g;
-/** Returns the path with slashes for backslashes, as web addresses count them. */
+/** Finds a segment `.` or `..`, encoded or not. Web addresses count a backslash as a slash. */
 const DOT_SEGMENT = /(^|[/\\])(\.|%2e){1,2}([/\\]|$)/i;
 
 /**
