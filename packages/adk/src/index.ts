@@ -65,9 +65,10 @@ export type {
   NodeLike,
   AdkNodeOptions as NodeOptions,
   ParallelWorkerConfig,
-  ToolNodeConfig,
 } from './workflow/build-node.ts';
-export { FunctionNode, JoinNode, node, ParallelWorker, ToolNode, WorkflowNode } from './workflow/build-node.ts';
+export { FunctionNode, JoinNode, node, ParallelWorker, WorkflowNode } from './workflow/build-node.ts';
+export type { ToolNodeConfig } from './workflow/tool-node.ts';
+export { ToolNode } from './workflow/tool-node.ts';
 export type { ChainElement, EdgeItem, RoutingMap } from './workflow/graph.ts';
 export { DEFAULT_ROUTE, Edge, Graph } from './workflow/graph.ts';
 export type {

@@ -1,36 +1,23 @@
 import {
   type AuthConfig,
   BaseAgent,
-  type BaseTool,
   ConfigurationError,
   type Content,
   contentText,
   createEvent,
-  createEventActions,
   type Event,
-  type EventActions,
   type InvocationContext,
   REQUEST_CREDENTIAL,
-  ToolContext,
 } from '@eventloom/core';
-import {
-  isBaseAgent,
-  isBaseTool,
-  confirmationOf,
-  INTERRUPTED_CALL,
-  isRecord,
-  isToolResult,
-  personRequests,
-  recordedActions,
-} from '@eventloom/core/internal';
+import { isBaseAgent, isBaseTool } from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
-import { type ToolAnswer, toToolAnswer } from '@eventloom/llm-agent/internal';
 import { AuthHandler } from '../auth.ts';
 import { NodeInterruptedError } from '../errors.ts';
-import { BaseNode, type BaseNodeConfig, describeNode, isBaseNode, isContent, START } from './base-node.ts';
+import { BaseNode, type BaseNodeConfig, describeNode, isBaseNode, isContent, jsonOrText, START } from './base-node.ts';
 import { scopeInstructions } from './instruction-scope.ts';
 import { type AdkNodeContext, type NodePlace, type RunnableNode, withNode } from './node-context.ts';
 import { prepareRetryConfig } from './retry.ts';
+import { ToolNode } from './tool-node.ts';
 
 /** Anything that an edge connects. */
 export type NodeLike = RunnableNode | 'START';
@@ -135,119 +122,6 @@ export class JoinNode extends BaseNode {
 
   protected override async *runImpl(_context: AdkNodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
     yield createEvent({ output: input });
-  }
-}
-
-/** Options of a tool node. */
-export type ToolNodeConfig = Partial<BaseNodeConfig>;
-
-/** A node that calls a tool. Its input are the arguments: an object, or its JSON. */
-export class ToolNode extends BaseNode {
-  readonly tool: BaseTool;
-
-  /** @throws ConfigurationError for a long-running tool */
-  constructor(tool: BaseTool, config: ToolNodeConfig = {}) {
-    super({ ...config, name: config.name ?? tool.name, rerunOnResume: config.rerunOnResume ?? true });
-    if (tool.isLongRunning)
-      throw new ConfigurationError(
-        `ToolNode "${this.name}": the tool is long-running; write a function node that asks`,
-      );
-    this.tool = tool;
-  }
-
-  protected override async *runImpl(context: AdkNodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
-    const { tool } = this;
-    const { invocationContext, place } = context;
-    const args = toArgs(this.name, input);
-    const id = `${context.nodePath}:${context.runId}`;
-    const answered = place.asked.map((call) => [call, context.resumeInputs[call.id ?? '']] as const);
-    const toolContext = new ToolContext({
-      invocationContext,
-      functionCallId: id,
-      asked: place.asked,
-      toolConfirmation: answered
-        .map(([call, given]) => confirmationOf(call, isRecord(given) ? given : undefined))
-        .findLast((each) => each !== undefined),
-    });
-    await toolContext.loadAnswers();
-    const callId = `${id}#${place.activation}+${place.asked.length}`;
-    const { response, parts, actions } = await runRecorded(tool, args, toolContext, callId);
-    const requests = personRequests(invocationContext, [{ id, name: tool.name, args }], actions).flat();
-    if (requests.length > 0) {
-      const longRunningToolIds = requests.flatMap(({ functionCall }) => functionCall?.id ?? []);
-      const { stateDelta, removedState, artifactDelta } = actions;
-      const changes = { stateDelta, artifactDelta, ...(removedState ? { removedState } : {}) };
-      yield createEvent({ content: { role: 'model', parts: requests }, longRunningToolIds, actions: changes });
-      return;
-    }
-    const functionResponse = { id, name: tool.name, response, ...(parts ? { parts: [...parts] } : {}) };
-    yield createEvent({ content: { role: 'user', parts: [{ functionResponse }] }, actions, output: response });
-  }
-}
-
-/** The answer of a tool, with its changes and its requests to people. */
-interface RecordedAnswer extends ToolAnswer {
-  readonly actions: EventActions;
-}
-
-/** Runs a tool with the callbacks of plugins. A call that finished before an interruption is not repeated. */
-async function runRecorded(
-  tool: BaseTool,
-  toolArgs: Record<string, unknown>,
-  toolContext: ToolContext,
-  callId: string,
-): Promise<RecordedAnswer> {
-  const { invocationContext: context } = toolContext;
-  const { invocation, invocationId, plugins } = context;
-  const recorded = invocation.recorded
-    ? (await invocation.ledger.listToolCalls(invocationId)).find((entry) => entry.callId === callId)
-    : undefined;
-  if (recorded?.status === 'finished') {
-    const { response = {}, parts } = recorded;
-    return { response, parts, actions: createEventActions(recorded.actions) };
-  }
-  if (recorded && !tool.isIdempotent && !tool.resumesCalls)
-    return { response: INTERRUPTED_CALL, actions: createEventActions() };
-  const entry = { invocationId, callId, name: tool.name };
-  await invocation.ledger.recordToolCall({ ...entry, status: 'started' });
-  let result: unknown = await plugins.first('beforeToolCallback', { tool, toolArgs, toolContext });
-  try {
-    result ??= await tool.runAsync({ args: toolArgs, toolContext });
-  } catch (thrown) {
-    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-    result = await plugins.first('onToolErrorCallback', { tool, toolArgs, toolContext, error });
-    if (!result) throw thrown;
-  }
-  // Plugins see what the tool returned, whatever it is; the type is that of the ADK.
-  const given = isToolResult(result) ? result.response : result;
-  const returned = given as Record<string, unknown>;
-  result = (await plugins.first('afterToolCallback', { tool, toolArgs, toolContext, result: returned })) ?? result;
-  const answer = toToolAnswer(tool.name, result);
-  const changed = recordedActions(context, toolContext.actions);
-  await invocation.ledger.recordToolCall({
-    ...entry,
-    status: 'finished',
-    response: answer.response,
-    ...(answer.parts ? { parts: answer.parts } : {}),
-    ...(changed ? { actions: changed } : {}),
-  });
-  return { ...answer, actions: createEventActions(toolContext.actions) };
-}
-
-/** @throws ConfigurationError for an input that is no object */
-function toArgs(owner: string, input: unknown): Record<string, unknown> {
-  const text = isContent(input) ? contentText(input) : input;
-  const value = typeof text === 'string' ? (text.trim() === '' ? {} : parsed(text)) : text;
-  if (value === null || value === undefined) return {};
-  if (isRecord(value)) return structuredClone(value);
-  throw new ConfigurationError(`ToolNode "${owner}": the input must be an object, the arguments of the tool`);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
   }
 }
 
@@ -368,7 +242,7 @@ function withOutput({ mode, outputSchema }: LlmAgent, event: Event): Event {
   if (mode === 'task' || partial === true || output !== undefined) return event;
   if (content?.role !== 'model' || content.parts?.some(({ functionCall }) => functionCall)) return event;
   const text = contentText(content);
-  const value = outputSchema !== undefined && text.trim() !== '' ? parsed(text) : text;
+  const value = outputSchema !== undefined && text.trim() !== '' ? jsonOrText(text) : text;
   return { ...event, output: value, nodeInfo: { ...event.nodeInfo, messageAsOutput: true } };
 }
 

@@ -65,9 +65,10 @@ export type {
   NodeLike,
   NodeOptions,
   ParallelWorkerConfig,
-  ToolNodeConfig,
 } from '@eventloom/adk';
-export { FunctionNode, JoinNode, ParallelWorker, ToolNode, WorkflowNode, node } from '@eventloom/adk';
+export { FunctionNode, JoinNode, ParallelWorker, WorkflowNode, node } from '@eventloom/adk';
+export type { ToolNodeConfig } from '@eventloom/adk';
+export { ToolNode } from '@eventloom/adk';
 export type { ChainElement, EdgeItem, RoutingMap } from '@eventloom/adk';
 export { DEFAULT_ROUTE, Edge, Graph } from '@eventloom/adk';
 export type { NodeResult, RouteKey, RouteValue, RunNodeOptions, RunnableNode } from '@eventloom/adk';
