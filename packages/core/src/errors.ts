@@ -179,16 +179,16 @@ export class RequestKnownError extends EventloomError {
   static override readonly code = 'REQUEST_KNOWN';
   /** Id of the run that the request began. */
   readonly invocationId: string;
-  /** The position of the request's message in the run, counted from the run's first event; 0 for the message that began the run. */
-  readonly position: number;
+  /** The offset of the request's message in the run; see `RunStream.offset`. 0 for the message that began the run. */
+  readonly offset: number;
 
   constructor(
     message: string,
-    options: EventloomErrorOptions & { readonly invocationId: string; readonly position?: number },
+    options: EventloomErrorOptions & { readonly invocationId: string; readonly offset?: number },
   ) {
     super(message, options);
     this.invocationId = options.invocationId;
-    this.position = options.position ?? 0;
+    this.offset = options.offset ?? 0;
   }
 }
 

@@ -62,8 +62,8 @@ export class KnownCalls {
     const { session, invocation } = this.#context;
     const found = Calls.of(session, invocation.derived).named(id).at(-1);
     if (!found) return undefined;
-    const { call, event, position } = found;
-    const isKnown = this.#stretches.some(({ from, to }) => position >= from && position < to);
+    const { call, event, eventIndex } = found;
+    const isKnown = this.#stretches.some(({ from, to }) => eventIndex >= from && eventIndex < to);
     return { call, author: event.author, isKnown };
   }
 }

@@ -212,10 +212,10 @@ class OpenStep {
   /** Returns true if another run already continued the turn: the agent's model replied there after one of these responses. */
   #isContinuedBehind(responses: readonly CallResponse[]): boolean {
     const { agent, branch, session } = this.#context;
-    for (const [position, event] of responses.length > 0 ? newestEntries(session.events) : []) {
+    for (const [index, event] of responses.length > 0 ? newestEntries(session.events) : []) {
       if (event.author !== agent.name || event.branch !== branch || !isWholeReply(event)) continue;
       const isBehind = (response: CallResponse): boolean =>
-        response.event.invocationId === event.invocationId && response.position < position;
+        response.event.invocationId === event.invocationId && response.eventIndex < index;
       if (responses.some(isBehind)) return true;
     }
     return false;

@@ -58,28 +58,28 @@ function pointBehindCompaction(
   const [first] = uncovered;
   if (first !== undefined && !places.isExact(first)) return undefined;
   const keptFrom = first === undefined ? seq : places.seqOf(first);
-  const earlier = summaries.map(({ position }) => position).filter((position) => position < events.length);
-  const apart = earlier.filter((position) => places.seqOf(position) < keptFrom);
+  const earlier = summaries.map(({ index }) => index).filter((index) => index < events.length);
+  const apart = earlier.filter((index) => places.seqOf(index) < keptFrom);
   if (apart.length === 0) return { seq, keptFrom };
   return {
     seq,
     keptFrom,
-    summaries: apart.map((position) => events[position]?.id ?? ''),
-    summariesFrom: Math.min(...apart.map((position) => places.seqOf(position))),
+    summaries: apart.map((index) => events[index]?.id ?? ''),
+    summariesFrom: Math.min(...apart.map((index) => places.seqOf(index))),
   };
 }
 
-/** Returns the effective events with their positions, without summarized and rewound events. */
+/** Returns the effective events with their places, without summarized and rewound events. */
 function eventsThatCount(
   events: readonly Event[],
   places: HistoryPlaces,
 ): { readonly events: Event[]; readonly places: HistoryPlaces } {
   const { uncovered, summaries } = effectiveHistory(events);
-  const positions = [...uncovered, ...summaries.map(({ position }) => position)].sort((one, other) => one - other);
-  const counting: HistoryPlace[] = positions.map((position, index) => ({
+  const indexes = [...uncovered, ...summaries.map(({ index }) => index)].sort((one, other) => one - other);
+  const counting: HistoryPlace[] = indexes.map((from, index) => ({
     index,
-    seq: places.seqOf(position),
-    ...(!places.isExact(position) && { isBound: true }),
+    seq: places.seqOf(from),
+    ...(!places.isExact(from) && { isBound: true }),
   }));
-  return { events: positions.map((position) => events[position] as Event), places: new HistoryPlaces(counting) };
+  return { events: indexes.map((index) => events[index] as Event), places: new HistoryPlaces(counting) };
 }

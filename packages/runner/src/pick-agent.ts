@@ -98,9 +98,9 @@ async function pickLastAgent(
 
 /** The last agent that spoke and that control can come back from. */
 function findSpeaker(root: BaseAgent, events: readonly Event[], remembered?: Remembered): BaseAgent | undefined {
-  for (const [position, event] of newestEntries(events)) {
-    // A rewind to before this position may undo what was found there.
-    if (remembered && position === remembered.count - 1) return remembered.agent;
+  for (const [index, event] of newestEntries(events)) {
+    // A rewind to before this event may undo what was found there.
+    if (remembered && index === remembered.count - 1) return remembered.agent;
     const speaker = speakerOf(root, event);
     if (speaker) return speaker;
   }

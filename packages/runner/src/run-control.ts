@@ -34,9 +34,9 @@ export class RunControl implements RunStream, LockingRun {
   abortReason: EventloomError | undefined;
   /** True once the run has begun: its message is stored, or its session is locked again. */
   hasBegun = false;
-  seq = 0;
+  offset = 0;
   firstSeq = 0;
-  beginSeq = 0;
+  beginOffset = 0;
   readonly #runner: Runner;
   readonly #input: RunInput;
   /** The id of this run, unless its message continues another one. */
@@ -60,17 +60,17 @@ export class RunControl implements RunStream, LockingRun {
 
   /** Notes the place of a stored event that is about to be yielded. */
   noteStored(seq: number): void {
-    this.seq = seq - this.firstSeq;
+    this.offset = seq - this.firstSeq;
   }
 
-  /** Notes where in the session an event is that is about to be yielded. One that is only streamed leaves the position as it is. */
+  /** Notes where in the session an event is that is about to be yielded. One that is only streamed leaves the offset as it is. */
   noteYielded({ id, partial }: Event, { events, lastSeq }: Session): void {
     if (partial === true) return;
-    // Events of agents called as tools may be stored after it. Such an event is yielded at the position of its record.
-    for (let seq = lastSeq, index = events.length - 1; seq > this.firstSeq + this.seq; seq--, index--) {
+    // Events of agents called as tools may be stored after it. Such an event is yielded at the offset of its record.
+    for (let seq = lastSeq, index = events.length - 1; seq > this.firstSeq + this.offset; seq--, index--) {
       const event = events[index];
       if (!event || (event.id !== id && streamedRecordOf(event)?.id !== id)) continue;
-      this.seq = seq - this.firstSeq;
+      this.offset = seq - this.firstSeq;
       return;
     }
   }
@@ -139,8 +139,8 @@ export class RunControl implements RunStream, LockingRun {
     this.invocationId = invocationId;
     this.attempt = lease?.epoch ?? 0;
     this.firstSeq = firstSeq;
-    this.beginSeq = lastSeq - firstSeq;
-    this.seq = this.beginSeq;
+    this.beginOffset = lastSeq - firstSeq;
+    this.offset = this.beginOffset;
     this.hasBegun = true;
     this.#whenStarted?.resolve(true);
   }

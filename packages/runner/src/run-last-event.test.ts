@@ -33,7 +33,7 @@ describe('the last event of an agent', () => {
     const first = await stream.next();
     expect((await run()).map(textOf)).toEqual(['two']);
     expect(await stream.next()).toEqual({ done: true, value: undefined });
-    expect([textOf(first.value ?? undefined), stream.seq]).toEqual(['one', 1]);
+    expect([textOf(first.value ?? undefined), stream.offset]).toEqual(['one', 1]);
     expect((await stored()).map(textOf)).toEqual(['hi', 'one', 'hi', 'two']);
   });
 

@@ -5,11 +5,11 @@ import { caller } from './fixtures/agent-tool-run.ts';
 import { KEY, scenario, scripted, textOf } from './fixtures/scenario.ts';
 import type { RunStream } from './run-stream.ts';
 
-/** Reads a stream to its end, with its position at each event. */
-async function positions(stream: RunStream): Promise<[seq: number, event: Event][]> {
-  expect(stream.seq).toBe(0);
+/** Reads a stream to its end, with its offset at each event. */
+async function offsetsOf(stream: RunStream): Promise<[offset: number, event: Event][]> {
+  expect(stream.offset).toBe(0);
   const seen: [number, Event][] = [];
-  for await (const event of stream) seen.push([stream.seq, event]);
+  for await (const event of stream) seen.push([stream.offset, event]);
   return seen;
 }
 
@@ -17,7 +17,7 @@ test('a stream counts stored events since the message, without chunks', async ()
   const look = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
   const model = [{ calls: [{ name: 'look' }] }, { chunks: ['It is ', 'fine.'] }, 'Again.'];
   const { start, run } = await scenario({ model, agent: { tools: [look] } });
-  const seen = await positions(start('hi', { runConfig: { streamingMode: 'sse' } }));
+  const seen = await offsetsOf(start('hi', { runConfig: { streamingMode: 'sse' } }));
   expect(seen.map(([seq, event]) => [seq, event.partial === true])).toEqual([
     [0, true],
     [1, false],
@@ -28,7 +28,7 @@ test('a stream counts stored events since the message, without chunks', async ()
   ]);
   await run('more');
   const { start: next } = await scenario({ model: ['One.'] });
-  expect((await positions(next())).map(([seq]) => seq)).toEqual([1]);
+  expect((await offsetsOf(next())).map(([offset]) => offset)).toEqual([1]);
 });
 
 test('a stream of a later run counts from its own message, including events that it does not yield', async () => {
@@ -36,8 +36,8 @@ test('a stream of a later run counts from its own message, including events that
   const earlier = createEvent({ invocationId: 'e-0', author: 'user', content: { parts: [{ text: 'earlier' }] } });
   await sessionService.appendEvent({ session: await session(), event: earlier });
   const stream = start('second');
-  const seen = await positions(stream);
-  expect(seen.map(([seq]) => seq)).toEqual([1, 4, 5]);
+  const seen = await offsetsOf(stream);
+  expect(seen.map(([offset]) => offset)).toEqual([1, 4, 5]);
   const stored = (await sessionService.getSession(KEY))?.events ?? [];
   const first = stored.findIndex(({ invocationId }) => invocationId === stream.invocationId);
   for (const [seq, { id }] of seen) expect(stored[first + seq]?.id).toBe(id);
@@ -48,7 +48,7 @@ test('an event forwarded from an AgentTool has the number of its record', async 
   const look = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
   const helper = scripted('helper', [{ calls: [{ name: 'look' }] }, { chunks: ['Mi', 'ne.'] }], { tools: [look] });
   const { start, stored } = await scenario({ agent: caller(helper, { streamInner: true }) });
-  const seen = await positions(start('hi', { runConfig: { streamingMode: 'sse' } }));
+  const seen = await offsetsOf(start('hi', { runConfig: { streamingMode: 'sse' } }));
   const events = await stored();
   const whole = seen.filter(([, event]) => event.partial !== true);
   expect(whole.map(([, { author }]) => author)).toContain('helper');

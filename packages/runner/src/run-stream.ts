@@ -8,18 +8,18 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
    */
   readonly invocationId: string;
   /**
-   * The position of the event that was yielded last: its sequence number in the session, counted from the run's message, which has 0. An
-   * event that is only streamed has the position of the stored one before it. Before the first event, that of the newest event of the
+   * The offset in the run of the event that was yielded last: its sequence number in the session, less that of the run's message. An event
+   * that is only streamed has the offset of the stored one before it. Before the first event, that of the newest event of the
    * session.
    */
-  readonly seq: number;
+  readonly offset: number;
   /** The sequence number of the run's message in its session. 0 until the run has started. @internal */
   readonly firstSeq: number;
   /**
-   * The position before the first event of this stream: 0 for a new run, that of the newest event of the session for a resumed one.
+   * The offset before the first event of this stream: 0 for a new run, that of the newest event of the session for a resumed one.
    * @internal
    */
-  readonly beginSeq: number;
+  readonly beginOffset: number;
   /** Grows with each attempt at the run, in whichever process: the epoch of its lease. 0 until the run has started. @internal */
   readonly attempt: number;
   /** True if the stream ended and the run did not: the run is still open in the session, or another process took it over. @internal */

@@ -16,7 +16,7 @@ export interface LoadedSession {
   /** Values that agents derived from the events; see `Invocation.derived`. */
   readonly derived: Map<unknown, unknown>;
   /**
-   * Positions of the events in the session: undefined if all events from the first on are here. Must not be used for a
+   * Sequence numbers of the events in the session: undefined if all events from the first on are here. Must not be used for a
    * window that lacks some.
    */
   readonly places: HistoryPlaces | undefined;

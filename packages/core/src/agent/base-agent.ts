@@ -218,7 +218,7 @@ export abstract class BaseAgent {
    * Runs the agent as part of another agent's work, and then each agent that control is transferred to. Shorthand for
    * `parentContext.runAgent(this, place)`.
    *
-   * @param place the values that differ from the parent's position in the run
+   * @param place the values that differ from the parent's place in the run
    */
   runAsync(parentContext: InvocationContext, place?: AgentPlace): AsyncGenerator<Event, void, void> {
     return parentContext.runAgent(this, place);

@@ -64,14 +64,14 @@ describe('a response belongs to', () => {
   });
 });
 
-test('a call has all its responses, oldest first, each with its event and its position', () => {
+test('a call has all its responses, oldest first, each with its event and its index', () => {
   const responses = [responding('c', 1), responding('c', 2, { author: 'user' })];
   const [call] = new Calls([begun, calling(['c']), ...responses]).all;
   expect(call?.responses).toEqual([
-    { event: responses[0], position: 2, response: { result: 1 } },
-    { event: responses[1], position: 3, response: { result: 2 } },
+    { event: responses[0], eventIndex: 2, response: { result: 1 } },
+    { event: responses[1], eventIndex: 3, response: { result: 2 } },
   ]);
-  expect(call?.position).toBe(1);
+  expect(call?.eventIndex).toBe(1);
 });
 
 test('inReply contains all calls of one reply', () => {
@@ -175,7 +175,7 @@ test('a resumable run is open until it ends', () => {
 
 describe('a new response answers', () => {
   const placeOf = (call: RecordedCall | undefined) =>
-    call && [call.event.invocationId, call.event.branch, call.position];
+    call && [call.event.invocationId, call.event.branch, call.eventIndex];
   const found = (calls: Calls, id: string, invocationId?: string) => placeOf(calls.answerable([id], invocationId)[0]);
 
   test('the newest long-running call with its id, or the newest call with its id if none is long-running', () => {
@@ -243,10 +243,10 @@ describe('the calls of a session', () => {
   const rewind = createEvent({ author: 'user', actions: { rewindBeforeInvocationId: 'e-2' } });
   const second = { invocationId: 'e-2' };
 
-  test('do not include rewound calls, and keep their positions', () => {
+  test('do not include rewound calls, and keep their indexes', () => {
     const events = [calling(['a']), responding('a', 1), calling(['b'], second), responding('a', 2, second), rewind];
     const calls = new Calls([...events, calling(['c'])]);
-    expect(calls.all.map(({ id, position }) => [id, position])).toEqual([
+    expect(calls.all.map(({ id, eventIndex }) => [id, eventIndex])).toEqual([
       ['a', 0],
       ['c', 5],
     ]);
@@ -260,7 +260,7 @@ describe('the calls of a session', () => {
     const [first] = calls.all;
     events.push(responding('a', 1), calling(['b']));
     expect(Calls.of({ events }, derived)).toBe(calls);
-    expect(calls.all.map(({ id, position }) => [id, position])).toEqual([
+    expect(calls.all.map(({ id, eventIndex }) => [id, eventIndex])).toEqual([
       ['a', 0],
       ['b', 2],
     ]);

@@ -10,7 +10,7 @@ import { askedCallId, isPersonRequest } from '../tool/reserved-calls.ts';
 export interface CallResponse {
   readonly event: Event;
   /** The index of the event among the events that were read. */
-  readonly position: number;
+  readonly eventIndex: number;
   readonly response: Readonly<Record<string, unknown>>;
 }
 
@@ -22,7 +22,7 @@ export interface RecordedCall {
   /** The event that made the call. */
   readonly event: Event;
   /** The index of the event among the events that were read. */
-  readonly position: number;
+  readonly eventIndex: number;
   /** All calls of the same event, including this one. */
   readonly inReply: readonly RecordedCall[];
   /** Responses, oldest first. The first response of a call that waits for a person only says that it waits. */
@@ -103,8 +103,8 @@ export class Calls {
       if (events[at]?.actions.rewindBeforeInvocationId !== undefined) isRewound = true;
     if (isRewound) {
       this.#clear();
-      for (const [position, event] of [...newestEntries(events)].reverse()) {
-        this.#size = position;
+      for (const [index, event] of [...newestEntries(events)].reverse()) {
+        this.#size = index;
         this.add(event);
       }
     } else for (let at = first; at < events.length; at++) this.add(events[at] as Event);
@@ -113,7 +113,7 @@ export class Calls {
 
   /** Reads the next event, which must not be a rewind. Ignores a partial event. */
   add(event: Event): void {
-    const position = this.#size++;
+    const eventIndex = this.#size++;
     if (event.partial === true) return;
     if (beginsResumableRun(event)) this.#openRuns.add(event.invocationId);
     else if (event.object === ObjectType.runnerEnd) this.#openRuns.delete(event.invocationId);
@@ -123,20 +123,20 @@ export class Calls {
     for (let index = 0; index < parts.length; index++) {
       const { functionCall, functionResponse } = parts[index] as Part;
       if (functionCall) {
-        const added = this.#addCall(functionCall, event, position);
+        const added = this.#addCall(functionCall, event, eventIndex);
         inReply = listWith(inReply, added);
         added.inReply = inReply;
       }
       const call = functionResponse && this.#find(idOf(functionResponse), event);
       if (!call) continue;
-      call.responses = listWith(call.responses, { event, position, response: functionResponse.response ?? {} });
+      call.responses = listWith(call.responses, { event, eventIndex, response: functionResponse.response ?? {} });
       answered = listWith(answered, call);
     }
     if (inReply) this.#madeIn.set(event, inReply);
     if (answered) this.#answeredIn.set(event, answered);
   }
 
-  #addCall(call: FunctionCall, event: Event, position: number): GrowingCall {
+  #addCall(call: FunctionCall, event: Event, eventIndex: number): GrowingCall {
     const id = idOf(call);
     const askedId = askedCallId(call);
     const about = askedId === undefined ? undefined : this.#find(askedId, event);
@@ -146,7 +146,7 @@ export class Calls {
       call,
       id,
       event,
-      position,
+      eventIndex,
       inReply: NO_CALLS,
       responses: EMPTY,
       requests: EMPTY,
@@ -313,15 +313,17 @@ export class Calls {
  * waits and one with its result. Requests are stored before the response that says that their call waits, so both are behind the request.
  * A request of an agent is settled by its answer.
  */
-export function isSettled({ about, position, responses }: RecordedCall): boolean {
-  return about ? about.responses.filter((response) => response.position > position).length > 1 : responses.length > 0;
+export function isSettled({ about, eventIndex, responses }: RecordedCall): boolean {
+  return about
+    ? about.responses.filter((response) => response.eventIndex > eventIndex).length > 1
+    : responses.length > 0;
 }
 
 /** Returns the answers to the requests about this call that are not settled, newest first. An event with several of them counts once. */
 export function openAnswers({ requests }: RecordedCall): CallResponse[] {
   const answers = requests.flatMap((request) => (isSettled(request) ? [] : request.responses));
-  const byEvent = new Map(answers.map((answer) => [answer.position, answer]));
-  return [...byEvent.values()].sort((one, other) => other.position - one.position);
+  const byEvent = new Map(answers.map((answer) => [answer.eventIndex, answer]));
+  return [...byEvent.values()].sort((one, other) => other.eventIndex - one.eventIndex);
 }
 
 const NO_CALLS: readonly RecordedCall[] = [];

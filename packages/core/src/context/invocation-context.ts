@@ -21,7 +21,7 @@ import type { RecordedExecution } from './recorded-invocation.ts';
 import { InvocationProgress } from './invocation-progress.ts';
 import type { SubInvocation } from './sub-invocation.ts';
 
-/** The agent's position in the run: only what differs from its parent's. */
+/** The agent's place in the run: only what differs from its parent's. */
 export interface AgentPlace {
   readonly branch?: string | undefined;
   /** Scope of the agent's events: agents with another one do not see them. Default: the parent's. */
@@ -191,7 +191,7 @@ export class InvocationContext {
   forSubInvocation({ agent, callId, abort }: SubInvocation, invocation: Invocation): InvocationContext {
     const branch = enclosedBranch(this.branch, agent.name, callId);
     const parentExecutionId = this.#visibleExecutionId;
-    const resumedFrom = invocation.recorded?.claim({ parentExecutionId, branch, after: this.#position });
+    const resumedFrom = invocation.recorded?.claim({ parentExecutionId, branch, after: this.#childrenAfter });
     return new InvocationContext({
       invocation,
       progress: new InvocationProgress(undefined, 0, this.progress),
@@ -225,16 +225,16 @@ export class InvocationContext {
           parentExecutionId: this.#visibleExecutionId,
           agentName: agent.name,
           branch,
-          after: this.#position,
+          after: this.#childrenAfter,
         })
       : recorded?.claimById(this.executionId, agent.name);
     for (const event of resumedFrom?.events ?? []) this.progress.noteTransfer(event);
     return resumedFrom;
   }
 
-  /** Position after which the stored executions of child agents begin. Infinity for an agent that starts fresh: it has none. */
-  get #position(): number {
-    return this.resumedFrom?.position ?? Infinity;
+  /** Index after which the stored executions of child agents begin. Infinity for an agent that starts fresh: it has none. */
+  get #childrenAfter(): number {
+    return this.resumedFrom?.childrenAfter ?? Infinity;
   }
 
   #newExecutionId(): string {

@@ -9,8 +9,8 @@ export interface RecordedExecution {
   readonly isCompleted: boolean;
   /** Last checkpoint of the agent; undefined if it stored none. */
   readonly agentState: Readonly<Record<string, unknown>> | undefined;
-  /** Position in the invocation after which the agents that it ran are resumed: its last checkpoint, or its start. */
-  readonly position: number;
+  /** Index in `RecordedInvocation.events` after which the agents that it ran are resumed: its last checkpoint, or its start. */
+  readonly childrenAfter: number;
   /** Sets the event after which the agents that it runs from now on are resumed. */
   continueAfter(event: Event): void;
   /** Makes the agents that it runs from now on start fresh. */
@@ -23,7 +23,7 @@ export interface ExecutionQuery {
   readonly branch: string | undefined;
   /** Absent for a sub-invocation, which its branch identifies. */
   readonly agentName?: string;
-  /** Position after which the execution begins. */
+  /** Index in `RecordedInvocation.events` after which the execution begins. */
   readonly after: number;
 }
 
@@ -39,7 +39,7 @@ export interface RecordedInvocation {
   claimById(executionId: string, agentName: string): RecordedExecution | undefined;
   /** Returns the first matching execution that has not been claimed; undefined if there is none. */
   claim(execution: ExecutionQuery): RecordedExecution | undefined;
-  /** True if an event after the loop's position ended this loop, and not a loop inside it. */
+  /** True if an event after the loop's last checkpoint ended this loop, and not a loop inside it. */
   isLeft(loop: RecordedExecution): boolean;
   /** Returns the events that a sub-invocation sees, since it began. */
   within(branch: string, executionId: string): readonly Event[];

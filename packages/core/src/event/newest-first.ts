@@ -5,24 +5,24 @@ export function* newestFirst(events: readonly Event[]): Generator<Event, void, v
   for (const [, event] of newestEntries(events)) yield event;
 }
 
-/** Yields the same events as `newestFirst`, each with its position. */
+/** Yields the same events as `newestFirst`, each with its index. */
 export function* newestEntries(events: readonly Event[]): Generator<readonly [number, Event], void, void> {
   let begun: ReadonlyMap<string, number> | undefined;
-  for (let position = events.length - 1; position >= 0; position--) {
-    const event = events[position] as Event;
+  for (let index = events.length - 1; index >= 0; index--) {
+    const event = events[index] as Event;
     const target = event.actions.rewindBeforeInvocationId;
     if (target === undefined) {
-      yield [position, event];
+      yield [index, event];
       continue;
     }
-    position = Math.min(position, (begun ??= firstPositions(events)).get(target) ?? position);
+    index = Math.min(index, (begun ??= firstIndexes(events)).get(target) ?? index);
   }
 }
 
-/** Returns the position of the first event of each invocation. */
-export function firstPositions(events: readonly Event[]): Map<string, number> {
+/** Returns the index of the first event of each invocation. */
+export function firstIndexes(events: readonly Event[]): Map<string, number> {
   const first = new Map<string, number>();
-  for (const [position, { invocationId }] of events.entries())
-    if (!first.has(invocationId)) first.set(invocationId, position);
+  for (const [index, { invocationId }] of events.entries())
+    if (!first.has(invocationId)) first.set(invocationId, index);
   return first;
 }

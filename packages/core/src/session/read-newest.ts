@@ -1,5 +1,5 @@
 import type { Event } from '../event/event.ts';
-import { firstPositions } from '../event/newest-first.ts';
+import { firstIndexes } from '../event/newest-first.ts';
 import type { BaseSessionService } from './session-service.ts';
 import type { SessionKey } from './session.ts';
 
@@ -33,7 +33,7 @@ export async function readNewest(
 
 /** Returns the index of the last effective rewind whose target is before these events, because events before it may be undone. 0 if there is none. */
 function undoneUntil(events: readonly Event[]): number {
-  const begun = firstPositions(events);
+  const begun = firstIndexes(events);
   for (let index = events.length - 1; index >= 0; index--) {
     const target = events[index]?.actions.rewindBeforeInvocationId;
     if (target === undefined) continue;

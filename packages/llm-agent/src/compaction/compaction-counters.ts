@@ -39,12 +39,12 @@ export class CompactionCounters {
     this.#characters = 0;
     const { uncovered, summaries } = effectiveHistory(events);
     let last = -1;
-    for (const { position, compactedContent } of summaries) {
-      last = Math.max(last, position);
+    for (const { index, compactedContent } of summaries) {
+      last = Math.max(last, index);
       this.#characters += charactersOf(compactedContent.parts);
     }
     // Token counts from before the last summary do not describe the requests that are sent now.
-    for (const position of uncovered) this.#add(events[position] as Event, position > last);
+    for (const index of uncovered) this.#add(events[index] as Event, index > last);
   }
 
   #add({ branch, invocationId, usageMetadata, content, partial }: Event, tellsTokens: boolean): void {

@@ -33,7 +33,7 @@ export function planWhole(
   const range = { startTimestamp: earliest(prefix.events, starts), endTimestamp: prefix.endTimestamp };
   // An event that stays but is dated inside the new range would be taken for one that the summary covers.
   const rest = uncovered.slice(prefix.events.length);
-  if (rest.some((position) => isInRange(events[position] as Event, range))) return undefined;
+  if (rest.some((index) => isInRange(events[index] as Event, range))) return undefined;
   return { ...range, events: [...summaries.map(toSeed), ...summarizable(prefix.events)] };
 }
 
@@ -51,8 +51,7 @@ export function planWindow(
   const { endTimestamp } = prefix;
   const range = { startTimestamp: earliest([...overlap.events, ...prefix.events]), endTimestamp };
   // A reader that starts at the new summary would not see the rewind, and would use the rewound summary again.
-  if (events.some((event, position) => isLeftOver(event, position, history, range)))
-    return planWhole(events, history, 0);
+  if (events.some((event, index) => isLeftOver(event, index, history, range))) return planWhole(events, history, 0);
   const replaced = history.summaries.filter((summary) => isWithin(summary, range) && !isWholly(overlap, summary));
   return { ...range, events: [...replaced.map(toSeed), ...summarizable([...overlap.events, ...prefix.events])] };
 }
@@ -63,8 +62,8 @@ function prefixOf(
   atMost: number,
 ): { readonly events: readonly Event[]; readonly endTimestamp: number } {
   const coveredUntil = summaries.reduce((latest, summary) => Math.max(latest, summary.endTimestamp), -Infinity);
-  const { count, endTimestamp } = settledPrefix({ events, positions: uncovered, atMost, coveredUntil });
-  return { events: uncovered.slice(0, count).map((position) => events[position] as Event), endTimestamp };
+  const { count, endTimestamp } = settledPrefix({ events, indexes: uncovered, atMost, coveredUntil });
+  return { events: uncovered.slice(0, count).map((index) => events[index] as Event), endTimestamp };
 }
 
 function earliest(events: readonly Event[], starts: readonly number[] = []): number {
@@ -75,12 +74,12 @@ function earliest(events: readonly Event[], starts: readonly number[] = []): num
 /** Returns true for a rewound compaction that neither a current summary nor the new range contains. */
 function isLeftOver(
   { actions: { compaction } }: Event,
-  position: number,
+  index: number,
   { summaries }: EffectiveHistory,
   range: Pick<CompactionPlan, 'startTimestamp' | 'endTimestamp'>,
 ): boolean {
   if (!compaction || isWithin(compaction, range)) return false;
-  return !summaries.some((summary) => summary.position >= position && isWithin(compaction, summary));
+  return !summaries.some((summary) => summary.index >= index && isWithin(compaction, summary));
 }
 
 /** Returns true if every event that the summary covers is summarized again. */

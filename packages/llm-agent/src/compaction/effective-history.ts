@@ -3,7 +3,7 @@ import { newestEntries } from '@eventloom/core/internal';
 
 /** A compaction, and the index of its event in the list. */
 export interface PlacedCompaction extends EventCompaction {
-  readonly position: number;
+  readonly index: number;
 }
 
 /** The events of a list that are neither rewound nor replaced, by their index in the list. */
@@ -35,9 +35,9 @@ export function effectiveEvents(events: readonly Event[], resumedId?: string): (
   const { uncovered, summaries } = effectiveHistory(events, resumedId);
   const effective: (Event | Summary)[] = [];
   let next = 0;
-  for (const position of uncovered) {
-    const event = events[position] as Event;
-    for (let range = summaries[next]; range && isBefore(range, event, position); range = summaries[++next]) {
+  for (const index of uncovered) {
+    const event = events[index] as Event;
+    for (let range = summaries[next]; range && isBefore(range, event, index); range = summaries[++next]) {
       effective.push(toSummary(range));
     }
     effective.push(event);
@@ -51,24 +51,23 @@ export function effectiveEvents(events: readonly Event[], resumedId?: string): (
  * @param resumedId an invocation that is resumed: its events count as not covered
  */
 export function effectiveHistory(events: readonly Event[], resumedId?: string): EffectiveHistory {
-  const kept = Array.from(newestEntries(events), ([position]) => position).reverse();
+  const kept = Array.from(newestEntries(events), ([index]) => index).reverse();
   const ranges: PlacedCompaction[] = [];
-  for (const position of kept) {
-    const compaction = events[position]?.actions.compaction;
-    if (compaction) ranges.push({ ...compaction, position });
+  for (const index of kept) {
+    const compaction = events[index]?.actions.compaction;
+    if (compaction) ranges.push({ ...compaction, index });
   }
   const summaries = ranges
-    .filter((range) => !ranges.some((other) => other.position > range.position && isWithin(range, other)))
-    .sort((a, b) => a.startTimestamp - b.startTimestamp || a.endTimestamp - b.endTimestamp || a.position - b.position);
+    .filter((range) => !ranges.some((other) => other.index > range.index && isWithin(range, other)))
+    .sort((a, b) => a.startTimestamp - b.startTimestamp || a.endTimestamp - b.endTimestamp || a.index - b.index);
   const uncovered: number[] = [];
   const covered: number[] = [];
-  for (const position of kept) {
-    const event = events[position] as Event;
+  for (const index of kept) {
+    const event = events[index] as Event;
     if (event.actions.compaction) continue;
     const isCovered =
-      event.invocationId !== resumedId &&
-      summaries.some((range) => position < range.position && isInRange(event, range));
-    (isCovered ? covered : uncovered).push(position);
+      event.invocationId !== resumedId && summaries.some((range) => index < range.index && isInRange(event, range));
+    (isCovered ? covered : uncovered).push(index);
   }
   return { uncovered, summaries, covered };
 }
@@ -86,8 +85,8 @@ export function isInRange({ timestamp }: Event, range: Readonly<TimeRange>): boo
 type TimeRange = Pick<EventCompaction, 'startTimestamp' | 'endTimestamp'>;
 
 /** Returns true if the summary comes before the event in the contents. */
-function isBefore({ startTimestamp, position }: PlacedCompaction, event: Event, eventPosition: number): boolean {
-  return position < eventPosition || event.timestamp >= startTimestamp;
+function isBefore({ startTimestamp, index }: PlacedCompaction, event: Event, eventIndex: number): boolean {
+  return index < eventIndex || event.timestamp >= startTimestamp;
 }
 
 function toSummary({ compactedContent }: EventCompaction): Summary {

@@ -130,14 +130,14 @@ function countersOf(derived: Map<unknown, unknown>): CompactionCounters {
 
 /** Returns the ids of the invocations that summaries cover, in order. */
 function invocationsOf(events: readonly Event[], { covered }: EffectiveHistory): string[] {
-  return [...new Set(covered.map((position) => events[position]?.invocationId ?? ''))];
+  return [...new Set(covered.map((index) => events[index]?.invocationId ?? ''))];
 }
 
 /** Returns the events of the last `size` invocations that summaries cover. */
 function overlapOf(events: readonly Event[], size: number): Overlap {
   const history = effectiveHistory(events);
   const again = new Set(invocationsOf(events, history).slice(-size));
-  const covered = history.covered.map((position) => events[position] as Event);
+  const covered = history.covered.map((index) => events[index] as Event);
   return {
     events: covered.filter(({ invocationId }) => again.has(invocationId)),
     before: covered.filter(({ invocationId }) => !again.has(invocationId)),

@@ -9,8 +9,8 @@ function eventsOf(...given: readonly (EventParams & { readonly invocationId: str
 
 /** Returns how many of the first `atMost` events can be summarized. */
 function settled(events: readonly Event[], atMost = events.length): number {
-  const positions = events.map((_, index) => index);
-  return settledPrefix({ events, positions, atMost, coveredUntil: -Infinity }).count;
+  const indexes = events.map((_, index) => index);
+  return settledPrefix({ events, indexes, atMost, coveredUntil: -Infinity }).count;
 }
 
 const said = (invocationId: string) => ({ invocationId });

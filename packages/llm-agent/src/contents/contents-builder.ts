@@ -111,7 +111,7 @@ function turnStart(events: readonly Event[], calls: Calls, { agent, branch, isol
     if (!event || event.partial === true || !isVisibleOn(event.branch, branch) || !isInScope(event, isolationScope))
       continue;
     for (const call of calls.answeredIn(event))
-      if (call.event.author === agentName) firstCall = Math.min(firstCall, call.position);
+      if (call.event.author === agentName) firstCall = Math.min(firstCall, call.eventIndex);
     if (at < firstCall && event.author !== agentName && startsTurn(event, agentName)) return at;
   }
   return 0;

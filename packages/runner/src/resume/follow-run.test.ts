@@ -18,7 +18,7 @@ test('a repeated request yields the stored events of its run, and nothing runs t
   const before = await stored();
   for (const again of [start('hi', REQUEST), restart().start('hi', { ...REQUEST, ifKnown: 'resume' })]) {
     const seen: [string, number][] = [];
-    for await (const event of again) seen.push([event.id, again.seq]);
+    for await (const event of again) seen.push([event.id, again.offset]);
     expect(seen).toEqual(events.map(({ id }, index) => [id, index + 1]));
     expect(again.invocationId).toBe(events[0]?.invocationId);
     expect(await again.whenStarted()).toBe(true);

@@ -51,7 +51,7 @@ export class InvocationLog implements RecordedInvocation {
   isLeft(loop: RecordedExecution): boolean {
     return this.events.some(
       (event, index) =>
-        index > loop.position && event.actions.escalate === true && this.#loopAround(event) === loop.executionId,
+        index > loop.childrenAfter && event.actions.escalate === true && this.#loopAround(event) === loop.executionId,
     );
   }
 
@@ -74,20 +74,20 @@ class Execution implements RecordedExecution {
   readonly executionId: string;
   readonly parentExecutionId: string | undefined;
   readonly branch: string | undefined;
-  /** The place of its first event. */
+  /** The index of its first event. */
   readonly begin: number;
   readonly events: Event[] = [];
   readonly #all: readonly Event[];
   isCompleted = false;
   agentState: Readonly<Record<string, unknown>> | undefined;
-  position: number;
+  childrenAfter: number;
 
   constructor({ executionId = '', parentExecutionId, branch }: Event, begin: number, all: readonly Event[]) {
     this.executionId = executionId;
     this.parentExecutionId = parentExecutionId;
     this.branch = branch;
     this.begin = begin;
-    this.position = begin;
+    this.childrenAfter = begin;
     this.#all = all;
   }
 
@@ -97,7 +97,7 @@ class Execution implements RecordedExecution {
     if (event.actions.endOfAgent === true) this.isCompleted = true;
     if (event.actions.agentState === undefined) return;
     this.agentState = event.actions.agentState;
-    this.position = index;
+    this.childrenAfter = index;
   }
 
   isOf(agentName: string): boolean {
@@ -105,10 +105,10 @@ class Execution implements RecordedExecution {
   }
 
   continueAfter(event: Event): void {
-    this.position = this.#all.indexOf(event);
+    this.childrenAfter = this.#all.indexOf(event);
   }
 
   continueFresh(): void {
-    this.position = Infinity;
+    this.childrenAfter = Infinity;
   }
 }

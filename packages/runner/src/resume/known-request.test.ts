@@ -119,7 +119,7 @@ test('an answer is known while its run continues and while it waits for the next
   expect(await run('hi', REQUEST)).toHaveLength(answered.length + 1);
   await expect(run(answer(), { ...ANSWER, ifKnown: 'reject' })).rejects.toMatchObject({
     code: 'REQUEST_KNOWN',
-    position: 2,
+    offset: 2,
   });
   expect(await stored()).toEqual(before);
   expect(textsOf(await run(answer({}, 'd'), { requestId: 'r-3' }))).toEqual(['Done.']);

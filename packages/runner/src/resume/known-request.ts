@@ -23,8 +23,8 @@ import type { SessionLock } from '../session-locks.ts';
 /** The stored part of a request. */
 interface KnownRequest {
   readonly invocationId: string;
-  /** The position of its first event in the run, counted from the run's first event. */
-  readonly position: number;
+  /** The offset of its first event in the run; see `RunStream.offset`. */
+  readonly offset: number;
   /** The user's events with its message. Of a request without a message, the first event that has its id. */
   readonly events: readonly Event[];
 }
@@ -153,7 +153,7 @@ class RequestSearch {
   readonly #invocationId: string;
   readonly #requestId: string;
   readonly #events: Event[] = [];
-  #position = 0;
+  #offset = 0;
   #isComplete = false;
 
   constructor(invocationId: string, requestId: string) {
@@ -163,16 +163,16 @@ class RequestSearch {
 
   get found(): KnownRequest | undefined {
     const events = this.#events;
-    return events.length > 0 ? { invocationId: this.#invocationId, position: this.#position, events } : undefined;
+    return events.length > 0 ? { invocationId: this.#invocationId, offset: this.#offset, events } : undefined;
   }
 
   /** Returns true once everything is found. A message that answers calls on several branches is several events in a row. */
-  add(event: Event, position: number): boolean {
+  add(event: Event, offset: number): boolean {
     if (this.#isComplete) return true;
     const [first] = this.#events;
     const isOwn = event.invocationId === this.#invocationId && event.requestId === this.#requestId;
     if (!isOwn || (first && !(isUsers(first) && isUsers(event)))) return (this.#isComplete = first !== undefined);
-    if (!first) this.#position = position;
+    if (!first) this.#offset = offset;
     this.#events.push(event);
     return false;
   }
@@ -187,7 +187,7 @@ function isUsers({ author }: Event): boolean {
  * resumes are. Its other fields say how it is answered, and may differ.
  */
 function refuseKnown({ start, config, stateDelta }: RunRequest, requestId: string, known: KnownRequest): void {
-  const { events, invocationId, position } = known;
+  const { events, invocationId, offset } = known;
   const hasMessage = events.some(isUsers);
   const isOfRun = start.kind !== 'resume' || start.invocationId === invocationId;
   if (!start.message && hasMessage) {
@@ -204,7 +204,7 @@ function refuseKnown({ start, config, stateDelta }: RunRequest, requestId: strin
     `requestId: ${JSON.stringify(requestId)} is already the id of a request that started or continued the run ${invocationId}`,
     {
       invocationId,
-      position,
+      offset,
     },
   );
 }

@@ -120,7 +120,7 @@ export function openRun(
     runnerOf(server, key.appName),
     key,
     known.invocationId,
-    eventPosition(known.position),
+    eventPosition(known.offset),
     frames,
   );
 }

@@ -7,7 +7,7 @@ import {
   RunRelayError,
 } from '../errors.ts';
 import { readWithoutState } from '../http/session-response.ts';
-import { eventPosition, formatPosition, seqOf, RunLog, runName } from './run-log.ts';
+import { eventPosition, formatPosition, offsetOf, RunLog, runName } from './run-log.ts';
 import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
 import { within } from './within.ts';
 import type { RunMemory } from './run-memory.ts';
@@ -75,7 +75,7 @@ export class RunFollower {
   async #isStored({ sessionService }: HostedRunner, { key, invocationId }: RunLog, position: number): Promise<boolean> {
     const stored = await sessionService.findRun({ ...key, id: invocationId });
     const session = stored && (await readWithoutState(sessionService, { ...key, config: { numRecentEvents: 0 } }));
-    return Boolean(stored && session && session.lastSeq >= stored.firstSeq + seqOf(position));
+    return Boolean(stored && session && session.lastSeq >= stored.firstSeq + offsetOf(position));
   }
 
   /**
@@ -105,11 +105,11 @@ export class RunFollower {
     frames: FrameEncoder | undefined,
   ): Promise<FollowedRun> {
     const { key, invocationId, isEnded, leftOpen, lastPosition, gonePosition } = log;
-    if (seqOf(position) > seqOf(lastPosition) && (isEnded || !log.isMirror))
+    if (offsetOf(position) > offsetOf(lastPosition) && (isEnded || !log.isMirror))
       throw beyondEnd(log, position, lastPosition);
     if (isEnded && !leftOpen && position >= lastPosition) return { invocationId, body: undefined };
     if (position >= gonePosition) return { invocationId, body: this.#readers.join(log, position, frames) };
-    const untilPosition = eventPosition(seqOf(lastPosition));
+    const untilPosition = eventPosition(offsetOf(lastPosition));
     const stored =
       untilPosition < gonePosition ? undefined : await sessionService.findRun({ ...key, id: invocationId });
     if (!stored) throw goneError(log);
@@ -152,9 +152,10 @@ export class RunFollower {
     const end = open ? undefined : await readEnd(sessionService, key, stored);
     const lastPosition = end?.eventPosition ?? eventPosition(session.lastSeq - firstSeq);
     // Chunks have positions up to that of the last stored event, which readers do not get if it only keeps books.
-    const isChunk = position > eventPosition(seqOf(position));
-    const storedSeq = Math.max(stored.end?.lastSeq ?? session.lastSeq, firstSeq) - firstSeq;
-    if (seqOf(position) > (isChunk ? storedSeq : seqOf(lastPosition))) throw beyondEnd(stored, position, lastPosition);
+    const isChunk = position > eventPosition(offsetOf(position));
+    const storedOffset = Math.max(stored.end?.lastSeq ?? session.lastSeq, firstSeq) - firstSeq;
+    if (offsetOf(position) > (isChunk ? storedOffset : offsetOf(lastPosition)))
+      throw beyondEnd(stored, position, lastPosition);
     const untilPosition = end?.frame?.position ?? lastPosition;
     const log = new RunLog(this.#memory, key, invocationId);
     log.beginAt(untilPosition);
@@ -376,7 +377,7 @@ function notStoredYet(invocationId: string): RunRelayError {
 
 /** True for the position of an event behind the end of a log. */
 function isBehindEnd({ isEnded, lastPosition }: RunLog, position: number): boolean {
-  return isEnded && seqOf(position) > seqOf(lastPosition);
+  return isEnded && offsetOf(position) > offsetOf(lastPosition);
 }
 
 /** The error for a number that no frame of the run has: that of an event behind its newest one. */

@@ -126,7 +126,7 @@ describe('a run resumed by the server', () => {
   test('gets the id of its stream when it begins, and keeps its earlier readers', async () => {
     const { hub, play } = setUp();
     const [taken, said] = [new Gate(), new Gate()];
-    const log = play([said, say('one')], { invocationId: 'e-left', resumes: 'e-expected', taken, beginSeq: 4 });
+    const log = play([said, say('one')], { invocationId: 'e-left', resumes: 'e-expected', taken, beginOffset: 4 });
     expect([log.invocationId, hub.inFlightRun(KEY, 'e-expected')]).toEqual(['e-expected', log]);
     const reading = readAll(hub.readers.read(log));
     taken.open();

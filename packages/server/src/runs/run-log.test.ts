@@ -1,6 +1,6 @@
 import { InvalidRequestError } from '@eventloom/core';
 import { describe, expect, test } from 'vitest';
-import { chunkPosition, eventPosition, formatPosition, parsePosition, seqOf } from './run-log.ts';
+import { chunkPosition, eventPosition, formatPosition, parsePosition, offsetOf } from './run-log.ts';
 
 describe('positions', () => {
   test('grow with stored events, and with attempts between them', () => {
@@ -17,7 +17,7 @@ describe('positions', () => {
     ];
     expect(positions).toEqual(positions.toSorted((one, other) => one - other));
     expect(new Set(positions).size).toBe(positions.length);
-    expect(positions.map(seqOf)).toEqual([0, 0, 0, 0, 0, 1, 1, 7_999_999, 7_999_999]);
+    expect(positions.map(offsetOf)).toEqual([0, 0, 0, 0, 0, 1, 1, 7_999_999, 7_999_999]);
   });
 
   test('are parsed exactly from their text', () => {

@@ -88,8 +88,8 @@ export class RunLog implements RelayedLog, LogMirror {
   #stopReason: EventloomError | undefined;
   #frames: RunFrame[] = [];
   #dropped = 0;
-  /** The newest stored event, and the chunks behind it. */
-  #seq = 0;
+  /** The offset of the newest stored event, and the number of chunks behind it. */
+  #offset = 0;
   #chunks = 0;
   #charsLeft = CHARS_OF_FIRST_TURN;
   #isForgotten = false;
@@ -112,12 +112,12 @@ export class RunLog implements RelayedLog, LogMirror {
 
   /** Notes that the run has its session and its message is stored: its id, and where in the run this log begins. */
   begin(run: RecordedRun): void {
-    const { invocationId, attempt, firstSeq, beginSeq } = run;
+    const { invocationId, attempt, firstSeq, beginOffset } = run;
     this.invocationId = invocationId;
     this.attempt = attempt;
     this.firstSeq = firstSeq;
-    this.#seq = beginSeq;
-    if (beginSeq > 0) this.beginAt(eventPosition(beginSeq));
+    this.#offset = beginOffset;
+    if (beginOffset > 0) this.beginAt(eventPosition(beginOffset));
     this.isStored = true;
     this.#stored?.resolve(true);
   }
@@ -140,14 +140,14 @@ export class RunLog implements RelayedLog, LogMirror {
   async record(stream: RecordedRun, timers: Pick<Platform, 'schedule'>): Promise<void> {
     for (let step = await stream.next(); !step.done; step = await stream.next()) {
       const event = step.value;
-      const isStored = stream.seq > this.#seq;
+      const isStored = stream.offset > this.#offset;
       if (isStored) {
-        this.#seq = stream.seq;
+        this.#offset = stream.offset;
         this.#chunks = 0;
       }
       if (event.content !== undefined || !isBookkeeping(event)) {
         this.hasEvents = true;
-        this.#append(isStored ? eventPosition(this.#seq) : this.#nextChunk(), serializeEvent(event));
+        this.#append(isStored ? eventPosition(this.#offset) : this.#nextChunk(), serializeEvent(event));
       }
       if (this.#stopReason && event.partial !== true) this.abort(this.#stopReason);
       if (this.#charsLeft > 0) continue;
@@ -252,7 +252,7 @@ export class RunLog implements RelayedLog, LogMirror {
   }
 
   #nextChunk(): number {
-    return chunkPosition(this.#seq, this.attempt, ++this.#chunks);
+    return chunkPosition(this.#offset, this.attempt, ++this.#chunks);
   }
 
   #append(position: number, json: string): void {
@@ -280,12 +280,12 @@ const PER_ATTEMPT = 1_000_000;
 const MAX_ATTEMPTS = 998;
 
 /**
- * The position of an event that is stored: its place in the session behind the run's message, which has 0. Positions are integers, so
+ * The position of the frame of a stored event, from its offset in the run. Positions are integers, so
  * that they are exact; as the number of a frame they are written with up to nine decimals.
- * @param seq see `RunStream.seq`
+ * @param offset see `RunStream.offset`
  */
-export function eventPosition(seq: number): number {
-  return seq * PER_EVENT;
+export function eventPosition(offset: number): number {
+  return offset * PER_EVENT;
 }
 
 /**
@@ -294,13 +294,13 @@ export function eventPosition(seq: number): number {
  * @param attempt from 1; grows with each attempt at the run; 0 for a run that has not begun counts as 1
  * @param chunk counts from 1 behind each stored event
  */
-export function chunkPosition(seq: number, attempt: number, chunk: number): number {
-  const offset = ((Math.max(attempt - 1, 0) % MAX_ATTEMPTS) + 1) * PER_ATTEMPT + chunk;
-  return seq * PER_EVENT + Math.min(offset, PER_EVENT - 1);
+export function chunkPosition(offset: number, attempt: number, chunk: number): number {
+  const behind = ((Math.max(attempt - 1, 0) % MAX_ATTEMPTS) + 1) * PER_ATTEMPT + chunk;
+  return offset * PER_EVENT + Math.min(behind, PER_EVENT - 1);
 }
 
-/** The place in the session, behind the run's message, of the newest stored event at or before a position. */
-export function seqOf(position: number): number {
+/** The offset in the run of the newest stored event at or before a position. */
+export function offsetOf(position: number): number {
   return Math.floor(position / PER_EVENT);
 }
 
@@ -312,8 +312,8 @@ export function formatPosition(position: number): string {
 
 /** Reads the number of a frame. @throws InvalidRequestError for anything that is no such number */
 export function parsePosition(name: string, text: string): number {
-  const [, seq = '', decimals = ''] = /^(\d{1,7})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
-  if (seq !== '') return Number(seq) * PER_EVENT + Number(decimals.padEnd(9, '0'));
+  const [, offset = '', decimals = ''] = /^(\d{1,7})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
+  if (offset !== '') return Number(offset) * PER_EVENT + Number(decimals.padEnd(9, '0'));
   throw new InvalidRequestError(
     `${name}: expected the number of a frame, such as 3 or 3.001000002, got ${JSON.stringify(text)}`,
   );

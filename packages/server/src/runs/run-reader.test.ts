@@ -159,7 +159,7 @@ describe('a reader that starts with stored events', () => {
 
   test('continues with the log after them', async () => {
     const { hub, play } = setUp();
-    const run = play([say('four'), say('five')], { beginSeq: 3 });
+    const run = play([say('four'), say('five')], { beginOffset: 3 });
     async function* pages() {
       yield [frame(1, 'one'), frame(2, 'two')];
       yield [frame(3, 'three')];

@@ -10,7 +10,7 @@ import {
 } from '@eventloom/core';
 import { enclosureOf, isBookkeeping, outcomeOfEvent, readStreamed } from '@eventloom/core/internal';
 import { readWithoutState } from '../http/session-response.ts';
-import { chunkPosition, eventPosition, seqOf } from './run-log.ts';
+import { chunkPosition, eventPosition, offsetOf } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
 
 /** Events that are read first at the end of a run: the last one is among them, unless agents as tools came after it. */
@@ -115,14 +115,14 @@ export async function readEnd(
   return endAt(undefined, 0, end);
 }
 
-function endAt(last: Event | undefined, seq: number, end: RunOutcome | undefined): EndOfFrames {
+function endAt(last: Event | undefined, offset: number, end: RunOutcome | undefined): EndOfFrames {
   const outcome = end ?? outcomeOfEvent(last);
-  if (outcome.state === 'completed') return { outcome, eventPosition: eventPosition(seq) };
+  if (outcome.state === 'completed') return { outcome, eventPosition: eventPosition(offset) };
   const { errorMessage = 'the run ended before it was done' } = last ?? {};
   // The whole message is in the event before.
   const error = errorMessage.length > MAX_ERROR_CHARS ? `${errorMessage.slice(0, MAX_ERROR_CHARS)}…` : errorMessage;
   const json = JSON.stringify({ error, code: outcome.code ?? 'INTERNAL' });
-  return { outcome, eventPosition: eventPosition(seq), frame: { position: chunkPosition(seq, 1, 1), json } };
+  return { outcome, eventPosition: eventPosition(offset), frame: { position: chunkPosition(offset, 1, 1), json } };
 }
 
 /**
@@ -140,8 +140,8 @@ export async function* storedFrames(
   untilPosition: number = Infinity,
   end?: RunFrame,
 ): AsyncGenerator<readonly RunFrame[], void, undefined> {
-  const untilSeq = firstSeq + seqOf(untilPosition);
-  for await (const page of eventPages(service, key, firstSeq + seqOf(position), untilSeq)) {
+  const untilSeq = firstSeq + offsetOf(untilPosition);
+  for await (const page of eventPages(service, key, firstSeq + offsetOf(position), untilSeq)) {
     const frames: RunFrame[] = [];
     for (const [index, event] of page.events.entries()) {
       if (!isReadEvent(event, invocationId)) continue;

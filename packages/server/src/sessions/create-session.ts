@@ -161,18 +161,18 @@ function asHistory(events: readonly Event[]): Event[] {
   const isOpen = (call: RecordedCall): boolean =>
     call.responses.length === 0 && calls.newest(call.id, call.event.branch) === call;
   const open = calls.all.find(isOpen);
-  if (open) refuse(open.position, `the call ${quotedName(open.id)} without its response`);
-  for (const [position, event] of newestEntries(events)) {
+  if (open) refuse(open.eventIndex, `the call ${quotedName(open.id)} without its response`);
+  for (const [index, event] of newestEntries(events)) {
     if (beginsResumableRun(event) && calls.canContinue(event.invocationId))
-      refuse(position, 'a run that can be resumed and did not end');
+      refuse(index, 'a run that can be resumed and did not end');
   }
   return events.map((event) =>
     beginsResumableRun(event) || getFunctionCalls(event).length > 0 ? withTag(event, EventTag.imported) : event,
   );
 }
 
-function refuse(position: number, what: string): never {
+function refuse(index: number, what: string): never {
   throw new ForbiddenError(
-    `events[${position}]: has ${what}, and imported events may not continue a run; remove it, or set trustImportedEvents on the server`,
+    `events[${index}]: has ${what}, and imported events may not continue a run; remove it, or set trustImportedEvents on the server`,
   );
 }
