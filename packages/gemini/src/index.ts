@@ -2,6 +2,8 @@
 
 export type { GeminiOptions } from './gemini.ts';
 export { Gemini } from './gemini.ts';
+export type { EmbeddingPurpose, GeminiEmbedderOptions } from './gemini-embedder.ts';
+export { GeminiEmbedder } from './gemini-embedder.ts';
 export { geminiModels } from './gemini-models.ts';
 export type { GeminiAnswer } from './response/create-llm-response.ts';
 export { createLlmResponse } from './response/create-llm-response.ts';

@@ -3,6 +3,8 @@ import type {
   Content,
   CreateCachedContentParameters,
   DeleteCachedContentParameters,
+  EmbedContentParameters,
+  EmbedContentResponse,
   FunctionResponse,
   GenerateContentParameters,
   GenerateContentResponse,
@@ -17,6 +19,8 @@ export interface GenAiClient {
   readonly models: {
     generateContent(parameters: GenerateContentParameters): Promise<GenerateContentResponse>;
     generateContentStream(parameters: GenerateContentParameters): Promise<AsyncGenerator<GenerateContentResponse>>;
+    /** Embeddings; absent if the client does not support them. */
+    embedContent?(parameters: EmbedContentParameters): Promise<EmbedContentResponse>;
   };
   /** Caches of the service. Absent: no request is cached. */
   readonly caches?: {
