@@ -118,6 +118,7 @@ export {
 export type { AppOptions, ResumabilityConfig } from './app.ts';
 export { App, createResumabilityConfig, isApp, validateAppName } from './app.ts';
 export type { AdkRunnerConfig as RunnerConfig, RunEphemeralParams } from './runner.ts';
+export type { RunStreamParams } from './background-calls.ts';
 export { AdkRunner as Runner, isRunner } from './runner.ts';
 export type { AdkInMemoryRunnerConfig as InMemoryRunnerConfig } from './in-memory-runner.ts';
 export { AdkInMemoryRunner as InMemoryRunner } from './in-memory-runner.ts';
@@ -147,6 +148,28 @@ export {
   PRELOAD_MEMORY,
   PreloadMemoryTool,
 } from '@eventloom/tools';
+
+// Tools that work in the background
+export type { BackgroundPort, BackgroundToolParams } from './background-tool.ts';
+export {
+  BackgroundTool,
+  completeBackgroundTool,
+  failBackgroundTool,
+  getBackgroundToolParams,
+  requestInputForBackgroundTool,
+} from './background-tool.ts';
+
+// Search in texts
+export type {
+  FilesRetrievalConstructorParams,
+  FilesRetrievalParams,
+  LlamaIndexNode,
+  LlamaIndexNodeWithScore,
+  LlamaIndexRetrievalParams,
+  LlamaIndexRetriever,
+  TextEmbedder,
+} from './retrieval.ts';
+export { BaseRetrievalTool, FilesRetrieval, LlamaIndexRetrieval } from './retrieval.ts';
 
 // Built-in tools
 export type {
@@ -417,12 +440,10 @@ export {
   AgentRegistry,
   AgentRegistrySingleMCPToolset,
   ApigeeLlm,
-  BackgroundTool,
   BaseEnvironment,
   ConsolidateContextTool,
   ContextCompactionTrigger,
   ContextCompactorRequestProcessor,
-  FilesRetrieval,
   GCPSkillRegistry,
   GCP_MCP_SERVER_DESTINATION_ID,
   GcsArtifactService,

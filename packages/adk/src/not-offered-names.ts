@@ -251,17 +251,3 @@ export const loadSkillFromZipBuffer = /* @__PURE__ */ notOffered(
   'loadSkillFromZipBuffer',
   'unpack the archive, and write loadSkillFromFiles of @eventloom/skills',
 );
-
-// Names of adk-python
-/** Not offered: write LongRunningFunctionTool for work that ends later. */
-export const BackgroundTool = /* @__PURE__ */ notOffered(
-  'BackgroundTool',
-  'write LongRunningFunctionTool for work that ends later',
-);
-export type BackgroundTool = typeof BackgroundTool;
-/** Not offered: write a FunctionTool over a search index, or VertexRagRetrievalTool. */
-export const FilesRetrieval = /* @__PURE__ */ notOffered(
-  'FilesRetrieval',
-  'write a FunctionTool over a search index, or VertexRagRetrievalTool',
-);
-export type FilesRetrieval = typeof FilesRetrieval;

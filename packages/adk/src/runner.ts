@@ -11,6 +11,7 @@ import { describeKind, isBookkeeping } from '@eventloom/core/internal';
 import { live } from '@eventloom/live';
 import { type RunAsyncParams, Runner, type RunnerConfig, type RunStream } from '@eventloom/runner';
 import { type App, isApp, type ResumabilityConfig } from './app.ts';
+import { runMessages, type RunStreamParams } from './background-calls.ts';
 import { compactionOf } from './context-compactors.ts';
 import { LLMRegistry } from './llm-registry.ts';
 import type { RunnableNode } from './workflow/node-context.ts';
@@ -51,7 +52,7 @@ export interface RunEphemeralParams {
  *
  * - It also takes `app` and `resumabilityConfig`.
  * - `LLMRegistry` creates models that agents give by name, with keys from the environment on Node.
- * - It has `runEphemeral`.
+ * - It has `runEphemeral` and `runStream`.
  * - A run that is aborted ends its stream, and throws no `RunAbortedError`.
  *
  * @example
@@ -113,6 +114,15 @@ export class AdkRunner extends Runner {
     } finally {
       await this.sessionService.deleteSession({ appName, userId, sessionId });
     }
+  }
+
+  /**
+   * Runs the agent for each message of `inputStream`, and again when a `BackgroundTool` has its result. Yields the messages of the user, the events of the
+   * runs, and the questions of background tools. Ends when the messages have ended and no background tool works.
+   * @throws ConfigurationError if another stream runs the session
+   */
+  runStream(params: RunStreamParams): AsyncGenerator<Event, void, undefined> {
+    return runMessages(this, params);
   }
 }
 

@@ -112,6 +112,7 @@ export {
 export type { AppOptions, ResumabilityConfig } from '@eventloom/adk';
 export { App, createResumabilityConfig, isApp, validateAppName } from '@eventloom/adk';
 export type { RunEphemeralParams, RunnerConfig } from '@eventloom/adk';
+export type { RunStreamParams } from '@eventloom/adk';
 export { Runner, isRunner } from '@eventloom/adk';
 export type { InMemoryRunnerConfig } from '@eventloom/adk';
 export { InMemoryRunner } from '@eventloom/adk';
@@ -141,6 +142,28 @@ export {
   PreloadMemoryTool,
   isFunctionTool,
 } from '@eventloom/adk';
+
+// Tools that work in the background
+export type { BackgroundPort, BackgroundToolParams } from '@eventloom/adk';
+export {
+  BackgroundTool,
+  completeBackgroundTool,
+  failBackgroundTool,
+  getBackgroundToolParams,
+  requestInputForBackgroundTool,
+} from '@eventloom/adk';
+
+// Search in texts
+export type {
+  FilesRetrievalConstructorParams,
+  FilesRetrievalParams,
+  LlamaIndexNode,
+  LlamaIndexNodeWithScore,
+  LlamaIndexRetrievalParams,
+  LlamaIndexRetriever,
+  TextEmbedder,
+} from '@eventloom/adk';
+export { BaseRetrievalTool, FilesRetrieval, LlamaIndexRetrieval } from '@eventloom/adk';
 
 // Built-in tools
 export type {
@@ -400,12 +423,10 @@ export {
   AgentRegistry,
   AgentRegistrySingleMCPToolset,
   ApigeeLlm,
-  BackgroundTool,
   BaseEnvironment,
   ConsolidateContextTool,
   ContextCompactionTrigger,
   ContextCompactorRequestProcessor,
-  FilesRetrieval,
   GCPSkillRegistry,
   GCP_MCP_SERVER_DESTINATION_ID,
   GcsArtifactService,

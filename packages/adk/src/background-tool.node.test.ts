@@ -1,0 +1,152 @@
+import { fileURLToPath } from 'node:url';
+import type { Content } from '@eventloom/core';
+import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import {
+  AsyncQueue,
+  BackgroundTool,
+  getBackgroundToolParams,
+  InMemoryRunner,
+  LlmAgent,
+  stringifyContent,
+} from './index.ts';
+
+const scriptPath = fileURLToPath(new URL('fixtures/calculation.ts', import.meta.url));
+const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
+const says = (text: string): Content => ({ role: 'user', parts: [{ text }] });
+
+async function setUp(steps: readonly ScriptedStep[]) {
+  const tool = new BackgroundTool({
+    name: 'calculate',
+    description: 'Calculates for long.',
+    parameters: z.object({ start: z.number() }),
+    scriptPath,
+  });
+  const model = new ScriptedModel(steps);
+  const agent = new LlmAgent({ name: 'helper', model, tools: [tool] });
+  const runner = new InMemoryRunner({ agent, appName: 'app' });
+  await runner.sessionService.createSession(KEY);
+  return { model, runner };
+}
+
+const call = (start: number): ScriptedStep => ({ calls: [{ name: 'calculate', args: { start } }] });
+
+/** The events of a stream: texts by author, and the responses of tools. The user answers each question of the tool. */
+async function play(runner: InMemoryRunner, answer: string): Promise<unknown[]> {
+  const inputStream = new AsyncQueue<Content>();
+  inputStream.push(says('Calculate.'));
+  const seen: unknown[] = [];
+  for await (const event of runner.runStream({ userId: 'ann', sessionId: 's', inputStream })) {
+    const text = stringifyContent(event);
+    if (text) seen.push(`${event.author}: ${text}`);
+    if (text.startsWith('Start at')) inputStream.push(says(answer));
+    if (text === 'Done.') inputStream.close();
+  }
+  return seen;
+}
+
+test('a background tool asks the user, and gives its result to the model', async () => {
+  const { model, runner } = await setUp([call(10), 'Done.']);
+  expect(await play(runner, 'Yes')).toEqual(['user: Calculate.', 'helper: Start at 10?', 'user: Yes', 'helper: Done.']);
+  const last = model.requests[1]?.request.contents.at(-1);
+  expect(last?.parts).toEqual([{ functionResponse: { name: 'calculate', response: { result: 20 } } }]);
+  const stored = (await runner.sessionService.getSession(KEY))?.events ?? [];
+  expect(stored.map((event) => `${event.author}: ${stringifyContent(event)}`)).toEqual(
+    expect.arrayContaining(['helper: Start at 10?', 'user: Yes', 'helper: Done.']),
+  );
+});
+
+test.each([
+  ['fails after the answer of the user', 10, 'No', 'The user stopped the calculation.'],
+  ['throws', -1, '', 'cannot start at -1'],
+  ['ends without a result', 0, '', 'calculate: the script ended without a result'],
+])('the model reads the error of a background tool that %s', async (_title, start, answer, error) => {
+  const { model, runner } = await setUp([call(start), 'Done.']);
+  await play(runner, answer);
+  const last = model.requests[1]?.request.contents.at(-1);
+  expect(last?.parts?.[0]?.functionResponse?.response).toEqual({ error });
+});
+
+test('a stream ends when its messages have ended and no background tool works', async () => {
+  const { model, runner } = await setUp([call(-1), 'Done.']);
+  async function* messages(): AsyncGenerator<Content> {
+    yield says('Calculate.');
+  }
+  const texts: string[] = [];
+  for await (const event of runner.runStream({ userId: 'ann', sessionId: 's', inputStream: messages() }))
+    texts.push(stringifyContent(event));
+  expect(texts.at(-1)).toBe('Done.');
+  expect(model.requests).toHaveLength(2);
+});
+
+test('a reader that leaves ends the threads, and the session can be run again', async () => {
+  const { runner } = await setUp([call(10), 'Hello again.']);
+  const inputStream = new AsyncQueue<Content>();
+  inputStream.push(says('Calculate.'));
+  for await (const event of runner.runStream({ userId: 'ann', sessionId: 's', inputStream }))
+    if (stringifyContent(event) === 'Start at 10?') break;
+  inputStream.close();
+  const again = new AsyncQueue<Content>();
+  again.push(says('Hello.'));
+  again.close();
+  const texts: string[] = [];
+  for await (const event of runner.runStream({ userId: 'ann', sessionId: 's', inputStream: again }))
+    texts.push(stringifyContent(event));
+  expect(texts).toEqual(['Hello.', 'Hello again.']);
+});
+
+test('an abort ends a stream that waits', async () => {
+  const { runner } = await setUp([call(10)]);
+  const inputStream = new AsyncQueue<Content>();
+  inputStream.push(says('Calculate.'));
+  const abort = new AbortController();
+  const texts: string[] = [];
+  const stream = runner.runStream({ userId: 'ann', sessionId: 's', inputStream, abortSignal: abort.signal });
+  for await (const event of stream) {
+    texts.push(stringifyContent(event));
+    if (texts.at(-1) === 'Start at 10?') abort.abort();
+  }
+  expect(texts.at(-1)).toBe('Start at 10?');
+});
+
+test('a second stream of a session is refused while the first one runs', async () => {
+  const { runner } = await setUp(['Hello.']);
+  const inputStream = new AsyncQueue<Content>();
+  inputStream.push(says('Hello.'));
+  const params = { userId: 'ann', sessionId: 's', inputStream };
+  for await (const event of runner.runStream(params)) {
+    if (event.author === 'user')
+      await expect(runner.runStream(params).next()).rejects.toThrow('has another stream already');
+    else inputStream.close();
+  }
+});
+
+test('an error of the messages ends the stream with it', async () => {
+  const { runner } = await setUp([]);
+  async function* messages(): AsyncGenerator<Content> {
+    yield* [];
+    throw new Error('the line is cut');
+  }
+  const stream = runner.runStream({ userId: 'ann', sessionId: 's', inputStream: messages() });
+  await expect(stream.next()).rejects.toThrow('the line is cut');
+});
+
+test('the model reads in another run that a background tool needs runStream', async () => {
+  const { model, runner } = await setUp([call(10), 'I cannot.']);
+  await runner.run({ userId: 'ann', sessionId: 's', newMessage: says('Calculate.') });
+  const last = model.requests[1]?.request.contents.at(-1);
+  expect(last?.parts?.[0]?.functionResponse?.response).toEqual({
+    error: expect.stringContaining('BackgroundTool "calculate" works only in runner.runStream'),
+  });
+});
+
+test('there are no arguments outside a script', async () => {
+  expect(await getBackgroundToolParams()).toBeUndefined();
+});
+
+test('a background tool without a script is refused', () => {
+  expect(() => new BackgroundTool({ name: 'calculate', description: 'Calculates.', scriptPath: '' })).toThrow(
+    'BackgroundTool "calculate": scriptPath is missing',
+  );
+});

@@ -1,0 +1,34 @@
+import { fileURLToPath } from 'node:url';
+import { Worker, workerData } from 'node:worker_threads';
+
+/** A thread that runs a script, as the caller sees it. */
+export interface WorkerThread {
+  post(message: object): void;
+  terminate(): void;
+}
+
+/** Receives what a thread sends. `onEnd` is called once: with an error if the thread failed, without one if the script ended. */
+export interface WorkerListener {
+  onMessage(message: unknown): void;
+  onEnd(error?: Error): void;
+}
+
+/** Runs a script, given by its path or its `file:` URL, in a thread of its own. */
+export function startWorker(script: string, data: object, listener: WorkerListener): WorkerThread {
+  const path = script.startsWith('file:') ? fileURLToPath(script) : script;
+  const worker = new Worker(path, { workerData: data });
+  let ended = false;
+  const end = (error?: Error): void => {
+    if (!ended) listener.onEnd(error);
+    ended = true;
+  };
+  worker.on('message', (message: unknown) => listener.onMessage(message));
+  worker.on('error', (error: unknown) => end(error instanceof Error ? error : new Error(String(error))));
+  worker.on('exit', (code) => end(code === 0 ? undefined : new Error(`its thread ended with code ${code}`)));
+  return { post: (message) => worker.postMessage(message), terminate: () => void worker.terminate() };
+}
+
+/** Returns the data that `startWorker` gave to the thread of the caller; undefined in the main thread. */
+export function readWorkerData(): unknown {
+  return workerData;
+}
