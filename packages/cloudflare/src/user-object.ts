@@ -2,9 +2,8 @@ import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-objec
 import { R2ArtifactService } from '@eventloom/artifacts/r2';
 import { ConfigurationError } from '@eventloom/core';
 import type { EventloomServer, ServerLimits } from '@eventloom/server';
-import { createServerOn, isLiveRequest, mergeLimits } from '@eventloom/server/internal';
+import { createSmallServer, isLiveRequest, mergeLimits } from '@eventloom/server/internal';
 import { DurableObjectAppState, DurableObjectSessionService } from '@eventloom/sessions/durable-object';
-import { Hono } from 'hono/tiny';
 import { acceptLive } from './accept-live.ts';
 import { AppStateSync } from './app-state-sync.ts';
 import type { CloudflareBindings, ObjectState, ObjectStorage } from './cloudflare-bindings.ts';
@@ -79,7 +78,7 @@ export class UserObject<Env extends CloudflareBindings> {
     const replica = new DurableObjectAppState(storage);
     this.#sync = new AppStateSync(replica, id.toString(), env.EVENTLOOM_APPS, platform, onError);
     sessionService.abandonLeases();
-    this.#server = createServerOn(new Hono(), {
+    this.#server = createSmallServer({
       ...shared,
       onError,
       platform,

@@ -9,11 +9,11 @@ import {
   type ServerOptions,
 } from '@eventloom/server';
 import {
-  addRoutes,
   type ServerRequest,
   checkAppName,
   checkServerOptions,
   commonRoutes,
+  createSmallRouter,
   requireOwner,
   requireSameUser,
   type FrontContext,
@@ -31,7 +31,6 @@ import {
   userRoutes,
   VERSION,
 } from '@eventloom/server/internal';
-import { Hono } from 'hono/tiny';
 import { openPair } from './accept-live.ts';
 import type { CloudflareBindings } from './cloudflare-bindings.ts';
 import { CLOUDFLARE_SERVER_OPTIONS, type CloudflareServerOptions } from './cloudflare-server-options.ts';
@@ -58,7 +57,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
   readonly #front: FrontContext;
   readonly #report: (error: unknown) => void;
   readonly #live: LiveEndpoint | undefined;
-  readonly #app = new Hono();
+  readonly #route: (request: Request) => Response | Promise<Response>;
 
   /**
    * @param report called with every error. Invalid options are reported at once, and every request is then refused with that error.
@@ -122,7 +121,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
       ...commonRoutes(shared.protocols),
       ...(shared.live?.routes ?? []),
     ];
-    addRoutes(this.#app, [...routes, openApiRoute(routes, VERSION, this.#front.limits)], {
+    this.#route = createSmallRouter([...routes, openApiRoute(routes, VERSION, this.#front.limits)], {
       ...shared,
       authenticate: this.#authenticate,
       server: this.#front,
@@ -133,7 +132,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
 
   fetch(request: Request): Response | Promise<Response> {
     const live = this.#live;
-    return live && isLiveRequest(request, live) ? this.#handOnLive(request, live) : this.#app.fetch(request);
+    return live && isLiveRequest(request, live) ? this.#handOnLive(request, live) : this.#route(request);
   }
 
   /** Forwards a live run to the user's object. A refusal is sent over a WebSocket that this Worker opens. */

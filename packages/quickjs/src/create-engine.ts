@@ -8,13 +8,16 @@ import {
 } from 'quickjs-emscripten-core';
 import { METER } from './meter.ts';
 
+/** `WebAssembly.Module`; any object where the compiler does not know that name, as with the types of node alone. */
+type WasmModule = typeof globalThis extends { WebAssembly: { Module: { prototype: infer Module } } } ? Module : object;
+
 /** The source of the engine. */
 export interface QuickJsEngine {
   /**
    * The compiled `@eventloom/quickjs/engine.wasm`, and no other build: only this one counts its operations. Required where code may not be
    * compiled at run time: on Cloudflare Workers, import it and pass it. Elsewhere it saves reading and compiling.
    */
-  readonly wasmModule?: WebAssembly.Module;
+  readonly wasmModule?: WasmModule;
 }
 
 /** An engine and its memory. */

@@ -1,3 +1,5 @@
-/** The engine, compiled, as Workers and their bundlers give it. */
-declare const wasmModule: WebAssembly.Module;
+/** The compiled engine: a `WebAssembly.Module`, as Workers and their bundlers import it. */
+declare const wasmModule: typeof globalThis extends { WebAssembly: { Module: { prototype: infer Module } } }
+  ? Module
+  : object;
 export default wasmModule;

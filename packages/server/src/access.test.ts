@@ -274,6 +274,24 @@ describe('the root', () => {
     expect((await send(server, '/')).text).toBe('a page');
   });
 
+  test('can have another app below a path, which gets the rest of the path and is guarded', async () => {
+    const { server } = createApp();
+    server.app.mount('/admin', (request) => new Response(new URL(request.url).pathname));
+    expect((await send(server, '/admin/users')).text).toBe('/users');
+    expect(await send(server, '/admin/users', { host: 'rebound.example' })).toMatchObject({ code: 'FORBIDDEN' });
+  });
+
+  test('answers requests to an added route with what the context makes', async () => {
+    const { server } = createApp();
+    server.app.get('/moved', ({ redirect }) => redirect('/new'));
+    server.app.post('/echo/:name', async ({ req, json }) =>
+      json({ name: req.param('name'), tag: req.query('tag'), all: req.queries('tag'), body: await req.json() }, 201),
+    );
+    expect((await send(server, '/moved')).status).toBe(302);
+    const { status, text } = await send(server, '/echo/ann?tag=a&tag=b', { method: 'POST', body: '{"x":1}' });
+    expect([status, JSON.parse(text)]).toEqual([201, { name: 'ann', tag: 'a', all: ['a', 'b'], body: { x: 1 } }]);
+  });
+
   test('refuses other origins, other host names and other methods', async () => {
     const { server } = createApp();
     expect(await send(server, '/', { host: 'rebound.example' })).toMatchObject({ code: 'FORBIDDEN' });

@@ -12,6 +12,7 @@ import { createStorageProbe, serverRoutes } from './routes/server-routes.ts';
 import { commonRoutes, userRoutes } from './routes/user-routes.ts';
 import { RunHub } from './runs/run-hub.ts';
 import { Webhooks } from './runs/webhooks.ts';
+import type { ServerApp } from './server-app.ts';
 import type { ServerContext } from './server-context.ts';
 import { DEFAULT_LIMITS, mergeLimits, type ServerLimits } from './server-limits.ts';
 import { checkServerOptions, type ServerOptions } from './server-options.ts';
@@ -20,39 +21,39 @@ import { VERSION } from './version.ts';
 /** An Eventloom server: answers requests wherever there is `fetch`. */
 export interface EventloomServer {
   /**
-   * The routes. A route that is added here is guarded against foreign hosts and origins and by nothing else: it is not authenticated, has no
-   * quotas and can reach no run. Give `createServer` a protocol for a route that needs them.
+   * Adds routes. The server checks the host and the origin of their requests and nothing else: they are not authenticated, have no
+   * quotas and can reach no run. A route that needs these belongs in a protocol: see the option `protocols` of `createServer`.
    */
-  readonly app: Hono;
-  /** Answers one request. One that asks for a WebSocket at `live.path` is for `live.admit`. */
+  readonly app: ServerApp;
+  /** Answers a request. A request for a WebSocket at `live.path` belongs to `live.admit` instead. */
   readonly fetch: (request: Request) => Response | Promise<Response>;
-  /** Admits WebSockets to live runs, for the code between a server and the sockets of its runtime. Undefined without the option `live`. */
+  /** Admits WebSockets to live runs; `serve` and Workers call it. Undefined without the option `live`. */
   readonly live: LiveGate | undefined;
-  /** True when requests say who they come from, or need not: the server may be reached from other machines. */
+  /** True with `authenticate` or `allowUnauthenticated`: requests may come from other machines. */
   readonly isGuarded: boolean;
-  /** Runs in flight, calls included. */
+  /** Number of active runs, live runs included. */
   readonly runsInFlight: number;
   readonly limits: ServerLimits;
-  /** Resolves when no run is in flight, live runs left out; undefined when none is now. Never rejects. */
+  /** Resolves when no run is active, live runs not counted; undefined if none is active now. Never rejects. */
   whenIdle(): Promise<void> | undefined;
   /**
-   * Looks once for runs that other processes left, and resumes or closes them as `onUnfinishedRuns` says; those that are resumed go on
-   * behind it, and can be followed when it settles. The server does it by itself, unless `limits.unfinishedRunsEveryMs` is 0. Never rejects.
-   * @returns after how many milliseconds there may be more, because a session is held until then; undefined when none is
+   * Looks once for runs that other processes left unfinished, and resumes or closes them as `onUnfinishedRuns` says. When the promise
+   * settles, resumed runs are active and can be followed. The server calls it at intervals, unless `limits.unfinishedRunsEveryMs` is 0.
+   * Never rejects.
+   * @returns the milliseconds until the next locked session may be free, whose run can be taken over then; undefined if none is locked
    */
   takeUpUnfinishedRuns(): Promise<number | undefined>;
   /**
-   * Makes the attempts at messages of webhooks that are due, those that other processes left included. Settles when they are made; never
-   * rejects. Undefined without the option `webhooks`. The server does it by itself, unless `limits.unfinishedRunsEveryMs` is 0.
+   * Sends the webhook messages that are due, also those of other processes. Settles after one attempt for each; never rejects.
+   * Undefined without the option `webhooks`. The server calls it at intervals, unless `limits.unfinishedRunsEveryMs` is 0.
    */
   deliverWebhooks(): Promise<void> | undefined;
-  /** Time of the next such attempt known to this process, in milliseconds since the epoch; `Infinity` if there is none. */
+  /** Time of the next webhook message that this process knows of, in milliseconds since the epoch; `Infinity` if there is none. */
   readonly webhooksDueMs: number;
   /**
-   * Takes no further run and brings those in flight to an end: they may finish for half of the time, then stop at their next
-   * commit, and at its end at once. A call ends when the model has said its sentence. Requests that start no run are still answered.
-   * Settles at the latest a second later, and another one later if messages of webhooks are to be sent; what is not sent by then is sent
-   * by the next process.
+   * Refuses new runs and ends the active ones: a run may finish for half of `timeoutMs`, is stopped at its next commit in the other half,
+   * and is aborted at the end. A live run ends when the model has finished its sentence. Requests that start no run are still answered.
+   * Settles at the latest a second after `timeoutMs`, or two seconds if webhook messages are waiting; the next process sends what is left.
    */
   drain(timeoutMs: number): Promise<void>;
 }
@@ -61,15 +62,15 @@ export interface EventloomServer {
 export interface LiveGate {
   /** The path of the WebSockets. */
   readonly path: string;
-  /** The subprotocol named to a client that offers it. */
+  /** The WebSocket subprotocol, which is confirmed to a client that offers it. */
   readonly protocol: string;
-  /** Decides about a request that asks for a WebSocket. Never rejects. */
+  /** Decides whether a request gets its WebSocket. Never rejects. */
   admit(request: Request): Promise<LiveAdmission>;
 }
 
 /**
- * `createServer` on a router that is given, which has no routes yet: so that who is short of space brings a small one.
- * @throws ConfigurationError for what cannot work
+ * Does what `createServer` does, with a router of the caller that has no routes yet.
+ * @throws ConfigurationError for an invalid or unknown option, and for two runners with the same `appName`
  */
 export function createServerOn(app: Hono, options: ServerOptions): EventloomServer {
   checkServerOptions(options);

@@ -3,6 +3,7 @@
 // Servers
 export type { EventloomServer, LiveGate } from './create-server.ts';
 export { createServer } from './create-server.ts';
+export type { AppContext, AppHandler, AppRequest, ServerApp } from './server-app.ts';
 
 // Protocols
 export { checkId } from './http/request-body.ts';

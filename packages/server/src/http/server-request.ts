@@ -9,9 +9,9 @@ import {
 import { stateScopeOf } from '@eventloom/core/internal';
 import type { RunBody } from '@eventloom/core/wire';
 import type { Runner } from '@eventloom/runner';
-import type { Context } from 'hono';
 import { ForbiddenError } from '../errors.ts';
 import { parsePosition } from '../runs/run-log.ts';
+import type { AppRequest } from '../server-app.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { AuthenticatedUser } from '../server-options.ts';
 import { checkCounts, checkId, parseJson, quotedName, readBytes } from './request-body.ts';
@@ -21,19 +21,21 @@ import type { BodySpec } from './route.ts';
 import { checkAppName, openRun, parseRunBody, runnerOf, startRun } from './start-run.ts';
 import { RequestQuota } from './user-quotas.ts';
 
-/** One request as a route sees it: everything taken from it is checked. */
+type RoutedRequest = Pick<AppRequest, 'raw' | 'param' | 'queries'>;
+
+/** A request to a route. Its methods check everything that they return. */
 export class ServerRequest<Server extends FrontContext = ServerContext> {
   readonly server: Server;
-  /** The request itself. Its body is read here. */
+  /** The web request. Only `bytes`, `json` and `body` of this class read its body. */
   readonly raw: Request;
-  readonly #context: Context;
+  readonly #context: { readonly req: RoutedRequest };
   /** The authenticated user; undefined without `authenticate`, and on a public route. */
   readonly user: AuthenticatedUser | undefined;
-  /** Counts what the request has under way for its user: the authenticated one, otherwise the one in the path or in the body of a run. */
+  /** Counts bodies and runs of the request for its user: the authenticated one, otherwise the one in the path or in the body of a run. */
   readonly quota: RequestQuota;
   #bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
 
-  constructor(server: Server, context: Context, user: AuthenticatedUser | undefined) {
+  constructor(server: Server, context: { readonly req: RoutedRequest }, user: AuthenticatedUser | undefined) {
     this.server = server;
     this.raw = context.req.raw;
     this.#context = context;
@@ -67,7 +69,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     return text === undefined ? undefined : parseCount(name, text);
   }
 
-  /** The body as it came. @throws BodyTooLargeError @throws InvalidRequestError @throws UserLimitError @throws ServerBusyError */
+  /** The body, unchanged. @throws BodyTooLargeError @throws InvalidRequestError @throws UserLimitError @throws ServerBusyError */
   bytes(): Promise<Uint8Array<ArrayBuffer>> {
     return (this.#bytes ??= readBytes(this.raw, this.server.quotas.maxBodyBytes, this.quota));
   }
@@ -89,7 +91,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     return spec.read(this.counted(await this.json()));
   }
 
-  /** JSON with no more in it than the server takes. @throws BodyTooLargeError */
+  /** Checks the number of values in JSON against the limits, and returns it. @throws BodyTooLargeError */
   counted(json: unknown): unknown {
     checkCounts(json, this.server.limits);
     return json;

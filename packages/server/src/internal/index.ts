@@ -1,8 +1,7 @@
 // Parts of the server that other Eventloom packages build on. Not for users: names here change without notice.
 
 export type { FrontContext, ServerContext } from '../server-context.ts';
-export { createServerOn } from '../create-server-on.ts';
-export { addRoutes } from '../http/add-routes.ts';
+export { createSmallRouter, createSmallServer } from '../small-router.ts';
 export type { ServerRequest } from '../http/server-request.ts';
 export type { CountLimits } from '../http/request-body.ts';
 export { checkCounts, parseJson, quotedName } from '../http/request-body.ts';

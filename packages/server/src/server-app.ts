@@ -1,0 +1,63 @@
+/**
+ * Adds routes to a server. At run time it is an app of hono: these are the members that the declarations of Eventloom name, so that they
+ * compile with every TypeScript from 5.6, which those of hono do not.
+ */
+export interface ServerApp {
+  /** Answers GET requests to `path`, in which `:name` is a parameter. The routes of the server come first. */
+  get(path: string, handler: AppHandler): unknown;
+  /** Answers POST requests. */
+  post(path: string, handler: AppHandler): unknown;
+  /** Answers PUT requests. */
+  put(path: string, handler: AppHandler): unknown;
+  /** Answers PATCH requests. */
+  patch(path: string, handler: AppHandler): unknown;
+  /** Answers DELETE requests. */
+  delete(path: string, handler: AppHandler): unknown;
+  /** Answers requests with every method. */
+  all(path: string, handler: AppHandler): unknown;
+  /**
+   * Passes every request below `path` to another app, for example to one of hono with middleware: `server.app.mount('/admin', admin.fetch)`.
+   * The app gets the path without `path`.
+   */
+  mount(path: string, fetch: (request: Request) => Response | Promise<Response>): unknown;
+}
+
+/** Answers a request to a route of a `ServerApp`. An error that it throws is reported to `onError` and answered with its status. */
+export type AppHandler = (context: AppContext) => Response | Promise<Response>;
+
+/** The request that a route of a `ServerApp` handles, and ways to answer it. A plain `Response` is an answer as well. */
+export interface AppContext {
+  readonly req: AppRequest;
+  /** Returns an answer with text. Default status: 200. */
+  text(text: string, status?: number, headers?: Record<string, string>): Response;
+  /** Returns an answer with a page. */
+  html(page: string, status?: number, headers?: Record<string, string>): Response | Promise<Response>;
+  /** Returns an answer with a value as JSON. */
+  json(value: object, status?: number, headers?: Record<string, string>): Response;
+  /** Returns an answer with text or a stream; the headers name its type. */
+  body(data: string | ReadableStream | null, status?: number, headers?: Record<string, string>): Response;
+  /** Returns an answer that leads to another address. Default status: 302. */
+  redirect(location: string, status?: number): Response;
+}
+
+/** The request that a route of a `ServerApp` handles. */
+export interface AppRequest {
+  /** The web `Request`. */
+  readonly raw: Request;
+  readonly url: string;
+  readonly method: string;
+  /** The path of the address, without its query. */
+  readonly path: string;
+  /** Returns a parameter of the route's path, decoded; undefined if the path has none of this name. */
+  param(name: string): string | undefined;
+  /** Returns the first query parameter of this name; undefined if there is none. */
+  query(name: string): string | undefined;
+  /** Returns all query parameters of this name; undefined if there is none. */
+  queries(name: string): string[] | undefined;
+  /** Returns a header; undefined if the request has none of this name. */
+  header(name: string): string | undefined;
+  /** Returns the parsed body. Rejects if it is not JSON. */
+  json(): Promise<unknown>;
+  /** Returns the body as text. */
+  text(): Promise<string>;
+}

@@ -1,0 +1,24 @@
+import { Hono } from 'hono/tiny';
+import { createServerOn, type EventloomServer } from './create-server-on.ts';
+import { addRoutes, type RoutesOptions } from './http/add-routes.ts';
+import type { Route } from './http/route.ts';
+import type { FrontContext } from './server-context.ts';
+import type { ServerOptions } from './server-options.ts';
+
+/**
+ * Does what `createServer` does with a smaller router, for Workers, whose code is loaded again and again.
+ * @throws ConfigurationError for an invalid or unknown option, and for two runners with the same `appName`
+ */
+export function createSmallServer(options: ServerOptions): EventloomServer {
+  return createServerOn(new Hono(), options);
+}
+
+/** Creates a `fetch` that answers requests to these routes, and all others with an error. */
+export function createSmallRouter<Server extends FrontContext>(
+  routes: readonly Route<Server>[],
+  options: RoutesOptions<Server>,
+): (request: Request) => Response | Promise<Response> {
+  const app = new Hono();
+  addRoutes(app, routes, options);
+  return (request) => app.fetch(request);
+}
