@@ -1,5 +1,6 @@
 import { openai } from '@ai-sdk/openai';
-import { App, RoutedAgent, RoutedLlm, Workflow } from '@eventloom/adk';
+import { App, BackgroundTool, LlamaIndexRetrieval, RoutedAgent, RoutedLlm, Workflow } from '@eventloom/adk';
+import { GeminiEmbedder } from '@eventloom/gemini';
 import { AiSdkLlm, aiSdkModels } from '@eventloom/ai-sdk';
 import { openTelemetry } from '@eventloom/otel';
 import { dev, SpanStore } from '@eventloom/dev';
@@ -94,6 +95,18 @@ const CASES: Readonly<Record<string, Case>> = {
   BaseTool: ['descripton', 'description', (options: object) => new OwnTool({ name: 'f', description: '', ...options })],
   BuiltInPlanner: ['thinking_config', 'thinkingConfig', (options) => new BuiltInPlanner(options)],
   channel: ['reducers', 'reducer', (options: object) => channel({}, options)],
+  BackgroundTool: [
+    'script_path',
+    'scriptPath',
+    (options: object) => new BackgroundTool({ name: 'a', description: 'A.', scriptPath: 'a.ts', ...options }),
+  ],
+  LlamaIndexRetrieval: [
+    'retreiver',
+    'retriever',
+    (options: object) =>
+      new LlamaIndexRetrieval({ name: 'a', description: 'A.', retriever: { retrieve: async () => [] }, ...options }),
+  ],
+  GeminiEmbedder: ['api_key', 'apiKey', (options: object) => new GeminiEmbedder({ apiKey: 'k', ...options })],
   ContextFilterPlugin: ['remove_amount', 'removeAmount', (options) => new ContextFilterPlugin(options)],
   EventloomClient: ['baseURL', 'baseUrl', (options) => new EventloomClient(options)],
   LiveCall: [

@@ -102,6 +102,8 @@ test('a folder that is missing or has no text, and a tool without an index, are 
   await expect(create(join(folder, '.git'))).resolves.toBeInstanceOf(FilesRetrieval);
   const empty = mkdtempSync(join(tmpdir(), 'eventloom-retrieval-'));
   await expect(create(empty)).rejects.toThrow('has no text files');
+  for (let at = 0; at <= 5000; at++) writeFileSync(join(empty, `${at}.txt`), 'x');
+  await expect(create(empty)).rejects.toThrow('has 5001 files; at most 5000 are read');
   rmSync(empty, { recursive: true });
   expect(() => new FilesRetrieval({ ...NAMES, inputDir: folder } as never)).toThrow('await FilesRetrieval.create');
 });

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { ConfigurationError } from '@eventloom/core';
 
 /** A file of a folder. */
 export interface TextFile {
@@ -14,13 +15,10 @@ export interface FolderLimits {
   readonly maxBytes: number;
 }
 
-/** A folder is larger than its reader permits. */
-export class FolderTooLargeError extends RangeError {}
-
 /**
  * Reads the text files of a folder and of those below it, in the order of their paths. Files and folders whose names begin with a dot, links, and files that are
  * not UTF-8 are left out.
- * @throws FolderTooLargeError above a limit
+ * @throws ConfigurationError above a limit
  */
 export async function readTextFiles(folder: string, { maxFiles, maxBytes }: FolderLimits): Promise<TextFile[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -30,12 +28,17 @@ export async function readTextFiles(folder: string, { maxFiles, maxBytes }: Fold
     .filter((path) => !/(?:^|[/\\])\./.test(relative(folder, path)))
     .toSorted();
   if (paths.length > maxFiles)
-    throw new FolderTooLargeError(`${folder} has ${paths.length} files; at most ${maxFiles} are read`);
+    throw new ConfigurationError(
+      `FilesRetrieval.create: inputDir: ${folder} has ${paths.length} files; at most ${maxFiles} are read`,
+    );
   const files: TextFile[] = [];
   let bytes = 0;
   for (const path of paths) {
     bytes += (await stat(path)).size;
-    if (bytes > maxBytes) throw new FolderTooLargeError(`the files of ${folder} have more than ${maxBytes} bytes`);
+    if (bytes > maxBytes)
+      throw new ConfigurationError(
+        `FilesRetrieval.create: inputDir: the files of ${folder} have more than ${maxBytes} bytes`,
+      );
     const text = decode(await readFile(path));
     if (text !== undefined) files.push({ path: relative(folder, path), text });
   }
