@@ -35,13 +35,14 @@ export async function acceptWritten(context: InvocationContext, request: Written
 
 /** Returns the message as it is stored: as plugins replace it, and without credentials. */
 async function checkMessage(invocationContext: InvocationContext, given: Content): Promise<Content> {
-  const { invocation, plugins, session } = invocationContext;
-  let read = await invocation.readMessage?.(given);
-  const userMessage = read?.message ?? given;
+  const { plugins, session } = invocationContext;
+  const { host } = invocationContext.invocation;
+  let read = await host.readMessage(given);
+  const userMessage = read.message;
   const replaced = await plugins.first('onUserMessageCallback', { invocationContext, userMessage });
-  if (replaced) read = await invocation.readMessage?.(replaced, read?.answers);
-  await read?.answers?.keepCredentials(sessionKeyOf(session));
-  return read?.message ?? replaced ?? given;
+  if (replaced) read = await host.readMessage(replaced, read.answers);
+  await read.answers?.keepCredentials(sessionKeyOf(session));
+  return read.message;
 }
 
 /** Returns the message as the model gets it. Answers to requests to a person are for the runtime alone. */

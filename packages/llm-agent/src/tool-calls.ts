@@ -78,8 +78,13 @@ export class RunningCalls {
     const limit = turn.context.runConfig.maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls;
     if (calls.length > limit) return this.#joinedLater(this.#runSome(limit));
     const outcomes: MaybePromise<FunctionCallOutcome>[] = [];
-    for (const call of calls) outcomes.push(new ToolCall(this.#batch, call, this).run());
-    if (areSettled(outcomes)) return this.#joined(outcomes);
+    const settled: FunctionCallOutcome[] = [];
+    for (const call of calls) {
+      const outcome = new ToolCall(this.#batch, call, this).run();
+      outcomes.push(outcome);
+      if (!(outcome instanceof Promise)) settled.push(outcome);
+    }
+    if (settled.length === calls.length) return this.#joined(settled);
     const [only] = outcomes;
     if (only instanceof Promise && outcomes.length === 1) return this.#joinedLater(only);
     return this.#joinedLater(Promise.all(outcomes.map((outcome) => Promise.resolve(outcome))));
@@ -204,11 +209,6 @@ export class RunningCalls {
 }
 
 const NO_EVENTS: readonly Event[] = [];
-
-function areSettled(outcomes: readonly MaybePromise<FunctionCallOutcome>[]): outcomes is FunctionCallOutcome[] {
-  for (const outcome of outcomes) if (outcome instanceof Promise) return false;
-  return true;
-}
 
 /** Keeps the first of several transfers, and responds to the others with an error, because only one agent can take over. */
 function oneTransfer(outcomes: readonly FunctionCallOutcome[]): readonly FunctionCallOutcome[] {

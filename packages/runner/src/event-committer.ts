@@ -17,14 +17,6 @@ import { ChildChanges } from './child-changes.ts';
 import { asSeenWithin } from './sub-invocation.ts';
 import type { SessionLock } from './session-locks.ts';
 
-/** The parameters of an EventCommitter. */
-export interface EventCommitterParams {
-  readonly context: InvocationContext;
-  readonly lock: SessionLock;
-  /** The committer of the whole run, for a sub-invocation. */
-  readonly outer?: EventCommitter | undefined;
-}
-
 export const COMPLETED: RunOutcome = { state: 'completed' };
 
 /** Kinds of events that are streamed and never stored. */
@@ -54,7 +46,8 @@ export class EventCommitter {
   /** The newest append of the run. */
   #newest: MaybePromise<Event> | undefined;
 
-  constructor({ context, lock, outer }: EventCommitterParams) {
+  /** @param outer the committer of the whole run, for a sub-invocation */
+  constructor(context: InvocationContext, lock: SessionLock, outer?: EventCommitter) {
     this.#context = context;
     this.#lock = lock;
     this.agentName = context.agent.name;
@@ -76,7 +69,7 @@ export class EventCommitter {
     const outer = this.#outer ?? this;
     outer.hasInner = true;
     outer.#childChanges ??= new ChildChanges();
-    return new EventCommitter({ context, lock: this.#lock, outer });
+    return new EventCommitter(context, this.#lock, outer);
   }
 
   /**

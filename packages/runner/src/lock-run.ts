@@ -8,11 +8,17 @@ import {
 } from '@eventloom/core';
 import { Calls, mergeRunConfigs } from '@eventloom/core/internal';
 import { answeredRun, findAnsweredRun } from './answered-run.ts';
-import { replayedEvents, type ResumedInvocation, resumeInvocation } from './resume/resume-invocation.ts';
+import { stampEvent } from './event-committer.ts';
+import {
+  type ReplayedEvent,
+  replayedEvents,
+  type ResumedInvocation,
+  resumeInvocation,
+} from './resume/resume-invocation.ts';
 import { endOpenRun, isResumable, NOT_RESUMABLE } from './resume/end-open-run.ts';
 import { checkNotIn, checkNotKnown, settleKnown } from './resume/known-request.ts';
 import type { RunControl } from './run-control.ts';
-import { messageToBeginWith } from './run-message.ts';
+import { toBeginning } from './resume/run-beginning.ts';
 import type { RunRequest, RunStart } from './run-start.ts';
 import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
@@ -35,7 +41,7 @@ export interface LockedRun {
   /** True when the store appended the message as it locked the session: see `messageToBeginWith`. */
   readonly isMessageStored: boolean;
   /** Stored events that the stream of a resumed run begins with. */
-  readonly replayed: readonly Event[];
+  readonly replayed: readonly ReplayedEvent[];
 }
 
 /** Locks the session of a run, reads it, and decides which run is continued, if any. An abort ends the wait for the lock. */
@@ -66,9 +72,9 @@ async function lockForKnownRun(runner: Runner, request: RunRequest, control: Run
     const again = { ...request, start, callIds: [], config: { ...config, requestId: undefined } };
     try {
       const locked = await lockForContinuedRun(runner, again, control, control.signal);
-      const events = locked.resumed?.log.events ?? [];
-      const first = events.findIndex(({ requestId }) => requestId === config.requestId);
-      return { ...locked, replayed: replayedEvents(events, first) };
+      const { resumed, loaded } = locked;
+      const first = resumed?.log.events.findIndex(({ requestId }) => requestId === config.requestId);
+      return { ...locked, replayed: resumed ? replayedEvents(loaded, resumed.log, first) : NO_EVENTS };
     } catch (failure) {
       // Another process ended the run in the meantime, or it cannot be resumed: it is followed to its end.
       for (const type of NOT_RESUMABLE) if (type.isInstance(failure)) throw error;
@@ -90,6 +96,7 @@ function lockForNewRun(
   const isMessageStored = message !== undefined;
   const toLocked = ({ lock, loaded }: BegunSession): LockedRun => {
     const firstSeq = lock.run?.firstSeq ?? 0;
+    if (isMessageStored) control.noteBegun({ invocationId, firstSeq }, lock.lease, loaded.session.lastSeq);
     const resumed = undefined;
     const replayed = NO_EVENTS;
     return { invocationId, start, config, lock, loaded, window, resumed, firstSeq, isMessageStored, replayed };
@@ -102,7 +109,31 @@ function lockForNewRun(
   });
 }
 
-const NO_EVENTS: readonly Event[] = [];
+/**
+ * Creates the event of a message that needs nothing from the session, so that the store appends it as it begins the run. Undefined when
+ * plugins may replace the message, or its files are saved as artifacts.
+ */
+function messageToBeginWith(
+  { platform, pluginManager }: Runner,
+  { start, config, stateDelta }: RunRequest,
+  invocationId: string,
+): Event | undefined {
+  if (start.kind !== 'message' || config.saveInputBlobsAsArtifacts) return undefined;
+  if (pluginManager.has('onUserMessageCallback')) return undefined;
+  const event: Event = {
+    id: platform.newEventId(),
+    invocationId,
+    author: 'user',
+    // The store dates the message: the run may wait long for its session.
+    timestamp: 0,
+    executionId: invocationId,
+    content: start.message,
+    actions: { stateDelta, artifactDelta: {}, ...(config.resumable && { agentState: toBeginning(config) }) },
+  };
+  return stampEvent(event, config);
+}
+
+const NO_EVENTS: LockedRun['replayed'] = [];
 
 /**
  * Locks the session of a run that may continue another one. The run that the answers continue is looked up before, because a session is
@@ -144,7 +175,7 @@ async function lockForContinuedRun(
         const run = { invocationId, start, lock, loaded, window, firstSeq, isMessageStored: false };
         if (!isResume) return { ...run, config, resumed: undefined, replayed: NO_EVENTS };
         const resumed = resumeInvocation(runner.agent, loaded, resumedId);
-        const replayed = request.replay ? replayedEvents(resumed.log.events) : NO_EVENTS;
+        const replayed = request.replay ? replayedEvents(loaded, resumed.log) : NO_EVENTS;
         return { ...run, config: resumedConfig(runner, request, resumed), resumed, replayed };
       }
     } catch (error) {

@@ -18,11 +18,14 @@ export interface PickedAgent {
   readonly branch?: string | undefined;
 }
 
-/** Picks the agent that the run starts with. */
+/**
+ * Picks the agent that the run starts with.
+ * @param matched the message, matched to the calls that it answers; undefined for one that answers none
+ */
 export function pickAgent(
   { agent, sessionService }: Runner,
   { resumed, loaded, window }: LockedRun,
-  matched: MatchedMessage | undefined,
+  matched?: MatchedMessage,
 ): MaybePromise<PickedAgent> {
   if (resumed) return resumed.picked;
   if (matched && matched.calls.length > 0) return agentOfCalls(agent, matched.calls);

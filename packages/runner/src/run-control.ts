@@ -3,6 +3,7 @@ import {
   type EventloomError,
   type LiveRun,
   RunAbortedError,
+  type RunOutcome,
   type RunRecord,
   type Session,
   type SessionLease,
@@ -10,7 +11,7 @@ import {
 import { AbortGuard, type ObservedOperation, streamedRecordOf } from '@eventloom/core/internal';
 import type { AgentDriver } from './agent-driver.ts';
 import { run } from './run.ts';
-import type { RunInput } from './run-start.ts';
+import type { RunInput, RunStart } from './run-start.ts';
 import type { RunStream } from './run-stream.ts';
 import type { Runner } from './runner.ts';
 import type { LockingRun } from './session-locks.ts';
@@ -58,25 +59,28 @@ export class RunControl implements RunStream, LockingRun {
     this.#events = run(runner, input, this);
   }
 
-  /** Notes the place of a stored event that is about to be yielded. */
-  noteStored(seq: number): void {
+  /** Moves `offset` to an event with this sequence number, which is about to be yielded. Returns the event. */
+  advanceTo(event: Event, seq: number): Event {
     this.offset = seq - this.firstSeq;
+    return event;
   }
 
-  /** Notes where in the session an event is that is about to be yielded. One that is only streamed leaves the offset as it is. */
-  noteYielded({ id, partial }: Event, { events, lastSeq }: Session): void {
-    if (partial === true) return;
+  /** Moves `offset` to an event of this session, which is about to be yielded. One that is only streamed leaves it as it is. Returns the event. */
+  advanceIn({ events, lastSeq }: Session, event: Event): Event {
+    const { id } = event;
     // Events of agents called as tools may be stored after it. Such an event is yielded at the offset of its record.
     for (let seq = lastSeq, index = events.length - 1; seq > this.firstSeq + this.offset; seq--, index--) {
-      const event = events[index];
-      if (!event || (event.id !== id && streamedRecordOf(event)?.id !== id)) continue;
+      const stored = events[index];
+      if (!stored || (stored.id !== id && streamedRecordOf(stored)?.id !== id)) continue;
       this.offset = seq - this.firstSeq;
-      return;
+      break;
     }
+    return event;
   }
 
-  /** Follows the caller's signal from now on. @throws RunAbortedError when it has fired already */
-  watchSignal(): void {
+  /** Follows the caller's signal, and the client of a live run, from now on. @throws RunAbortedError when the signal has fired already */
+  watch(start: RunStart): void {
+    if (start.kind === 'live') this.live = start.live;
     const { signal } = this;
     if (signal?.aborted) throw new RunAbortedError('the run was aborted before it started', { cause: signal.reason });
     signal?.addEventListener('abort', this.#onSignal, { once: true });
@@ -145,8 +149,13 @@ export class RunControl implements RunStream, LockingRun {
     this.#whenStarted?.resolve(true);
   }
 
-  /** Marks the run as ended. Aborts work that continues beside a run that did not complete. */
-  end(isCompleted: boolean): void {
+  /**
+   * Marks the stream as ended. Aborts work that continues beside a run that did not complete.
+   * @param outcome of the run; undefined if the session does not have it
+   */
+  end(outcome?: RunOutcome, failure?: EventloomError): void {
+    const isCompleted = outcome !== undefined && !failure;
+    this.isLeftOpen = this.hasBegun && !outcome;
     this.signal?.removeEventListener('abort', this.#onSignal);
     if (isCompleted) this.operation?.succeed();
     else this.operation?.leave();
@@ -183,7 +192,7 @@ export class RunControl implements RunStream, LockingRun {
 
   /** A generator that is closed before its first step runs none of its code. */
   #endUnbegun(): void {
-    if (this.#phase === 'new') this.end(false);
+    if (this.#phase === 'new') this.end();
   }
 
   [Symbol.asyncIterator](): this {

@@ -8,6 +8,7 @@ import {
   ConfigurationError,
   type Event,
   ModelError,
+  RequestKnownError,
   SessionNotFoundError,
   StateValueError,
 } from '@eventloom/core';
@@ -197,6 +198,19 @@ test('a run whose end cannot be stored stays open, and its stream does not end a
   expect(events.map(({ customMetadata }) => customMetadata?.['outcome'])).toEqual([undefined, undefined]);
   expect(stream.isLeftOpen).toBe(true);
   await expect(platform.drain()).rejects.toThrow('disk full');
+});
+
+test('the run fails if its agent throws the error of a request that another run knows', async () => {
+  const known = new RequestKnownError('known', { invocationId: 'e-other' });
+  const { start, stored } = await scenario({
+    async *agent() {
+      yield modelEvent('bot', 'one');
+      throw known;
+    },
+  });
+  const { error } = await runToError(start('hi', { requestId: 'r-1' }));
+  expect(error).toBe(known);
+  expect((await stored()).at(-1)?.errorCode).toBe('REQUEST_KNOWN');
 });
 
 test('a session deleted during its run fails the run', async () => {

@@ -16,11 +16,11 @@ import {
   StaleWriterError,
 } from '@eventloom/core';
 import { createErrorEvent, errorCodeOf, errorOutcome, nameFault, reportTo } from '@eventloom/core/internal';
-import { type EventCommitter, stampEvent } from './event-committer.ts';
+import { stampEvent } from './event-committer.ts';
 import { isAway } from './lease-keeper.ts';
-import type { LockedRun } from './lock-run.ts';
 import { isReplayed } from './resume/resume-invocation.ts';
 import { answerOpenCalls } from './resume/close-run.ts';
+import type { RunInvocation } from './run-invocation.ts';
 import type { Runner } from './runner.ts';
 
 /**
@@ -53,11 +53,9 @@ export function toRefusal(thrown: unknown, abortReason: EventloomError | undefin
   );
 }
 
-/** A run that did not come to its end, and why. */
-export interface UnfinishedRun {
-  readonly locked: LockedRun;
-  readonly context: InvocationContext;
-  readonly committer: EventCommitter;
+/** The failure that kept a run from its end. */
+export interface RunFailure {
+  /** The error that the run throws. */
   readonly failure: EventloomError;
   /** The error that was thrown; undefined if the reader left. */
   readonly thrown?: unknown;
@@ -85,15 +83,16 @@ const LOST = [StaleWriterError, SessionNotFoundError];
  *
  * A resumable run whose process is shutting down gets no end: it is resumed later.
  */
-export async function storeFailure(run: UnfinishedRun): Promise<StoredEnd> {
-  const { context, committer, failure } = run;
+export async function storeFailure(run: RunInvocation, reason: RunFailure): Promise<StoredEnd> {
+  const { context, committer } = run;
+  const { failure, thrown } = reason;
   if (committer.isLeaseLost || LOST.some((type) => type.isInstance(failure))) return NOT_ENDED;
   if (context.isResumable && isStopped(failure)) return NOT_ENDED;
   const events: Event[] = [];
   try {
     events.push(...(await storeMissingResponses(run)));
-    const isAnswered = hasAnswer(run);
-    if (!isAnswered && !context.isReported(run.thrown)) events.push(await storeErrorEvent(run));
+    const isAnswered = hasAnswer(run, reason);
+    if (!isAnswered && !context.isReported(thrown)) events.push(await storeErrorEvent(run, reason));
     if (context.isResumable) await committer.append(committer.endEvent());
     return { events, outcome: isAnswered ? { state: 'completed' } : outcomeOf(failure) };
   } catch (error) {
@@ -112,11 +111,7 @@ export function outcomeOf(failure: EventloomError): RunOutcome {
  * Stores responses to the calls of a run that have none, those of agents that were called as tools among them, which store nothing more from here
  * on. Returns the events that readers of the run get.
  */
-export async function storeMissingResponses({
-  locked,
-  context,
-  committer,
-}: Pick<UnfinishedRun, 'locked' | 'context' | 'committer'>): Promise<Event[]> {
+export async function storeMissingResponses({ locked, context, committer }: RunInvocation): Promise<Event[]> {
   await committer.closeInner();
   const { lock, loaded, invocationId, config } = locked;
   const params = (author: string): EventParams => ({ ...context.createEvent({ author }), executionId: invocationId });
@@ -132,20 +127,17 @@ export function isStopped(failure: EventloomError | undefined): boolean {
 }
 
 /** True for a run whose reader left at its answer, and for the call of a client that left: nothing is missing of it. */
-function hasAnswer({ context, committer, failure, thrown }: UnfinishedRun): boolean {
+function hasAnswer({ context, committer }: RunInvocation, { failure, thrown }: RunFailure): boolean {
   if (context.invocation.live?.clientDisconnected) return true;
   if (!RunAbortedError.isInstance(failure) || thrown !== undefined) return false;
   const last = committer.session.events.at(-1);
   return last?.invocationId === context.invocationId && isFinalResponse(last);
 }
 
-async function storeErrorEvent({
-  context,
-  committer,
-  failure,
-  thrown,
-  failed = context,
-}: UnfinishedRun): Promise<Event> {
+async function storeErrorEvent(
+  { context, committer }: RunInvocation,
+  { failure, thrown, failed = context }: RunFailure,
+): Promise<Event> {
   const { code, publicMessage } = failure;
   const event = committer.complete(createErrorEvent(failed.createEvent(), errorCodeOf(failure), publicMessage, code));
   // Plugins are not waited for after an abort.

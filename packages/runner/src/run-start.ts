@@ -23,7 +23,7 @@ import {
   copyJson,
   type OptionRules,
 } from '@eventloom/core/internal';
-import { answeredCallIds, checkNewMessage } from './run-message.ts';
+import { answeredCallIds, checkNewMessage } from './check-message.ts';
 import type { Runner } from './runner.ts';
 
 /** Behaviour for a request that is known: see `RunAsyncParams.ifKnown`. */

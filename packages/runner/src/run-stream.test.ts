@@ -18,7 +18,7 @@ test('a stream counts stored events since the message, without chunks', async ()
   const model = [{ calls: [{ name: 'look' }] }, { chunks: ['It is ', 'fine.'] }, 'Again.'];
   const { start, run } = await scenario({ model, agent: { tools: [look] } });
   const seen = await offsetsOf(start('hi', { runConfig: { streamingMode: 'sse' } }));
-  expect(seen.map(([seq, event]) => [seq, event.partial === true])).toEqual([
+  expect(seen.map(([offset, event]) => [offset, event.partial === true])).toEqual([
     [0, true],
     [1, false],
     [2, false],
@@ -40,7 +40,7 @@ test('a stream of a later run counts from its own message, including events that
   expect(seen.map(([offset]) => offset)).toEqual([1, 4, 5]);
   const stored = (await sessionService.getSession(KEY))?.events ?? [];
   const first = stored.findIndex(({ invocationId }) => invocationId === stream.invocationId);
-  for (const [seq, { id }] of seen) expect(stored[first + seq]?.id).toBe(id);
+  for (const [offset, { id }] of seen) expect(stored[first + offset]?.id).toBe(id);
   expect((await sessionService.findRun({ ...KEY, id: stream.invocationId }))?.firstSeq).toBe(first + 1);
 });
 
@@ -52,10 +52,10 @@ test('an event forwarded from an AgentTool has the number of its record', async 
   const events = await stored();
   const whole = seen.filter(([, event]) => event.partial !== true);
   expect(whole.map(([, { author }]) => author)).toContain('helper');
-  for (const [seq, { id, author }] of whole) {
-    const at = events[seq];
+  for (const [offset, { id, author }] of whole) {
+    const at = events[offset];
     expect(author === 'helper' ? at?.actions.agentState?.['streamed'] : at?.id).toBe(id);
   }
-  for (const [index, [seq]] of seen.entries()) expect(seq).toBeGreaterThanOrEqual(seen[index - 1]?.[0] ?? 0);
+  for (const [index, [offset]] of seen.entries()) expect(offset).toBeGreaterThanOrEqual(seen[index - 1]?.[0] ?? 0);
   expect(seen.map(([, event]) => textOf(event))).toContain('Mi');
 });

@@ -20,7 +20,7 @@ import { combineInstrumentation, PluginManager } from '@eventloom/core/internal'
 import { EventsCompactor } from '@eventloom/llm-agent/internal';
 import { findAnsweredRun, type FindAnsweredRunParams } from './answered-run.ts';
 import { OpenToolsets } from './open-toolsets.ts';
-import { answeredCallIds, checkNewMessage } from './run-message.ts';
+import { answeredCallIds, checkNewMessage } from './check-message.ts';
 import { rewind, type RewindParams } from './rewind.ts';
 import { closeRun, type CloseRunParams } from './resume/close-run.ts';
 import { RunControl } from './run-control.ts';

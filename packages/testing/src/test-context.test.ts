@@ -1,4 +1,4 @@
-import { CallbackContext, createEvent, ToolContext } from '@eventloom/core';
+import { CallbackContext, ConfigurationError, createEvent, ToolContext } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { testContext } from './test-context.ts';
 
@@ -16,4 +16,10 @@ test('a callback gets the given events and the given message', () => {
   expect(context.session.events).toBe(events);
   expect(new CallbackContext({ invocationContext: context }).userContent).toBe(userContent);
   expect(context.agent.name).toBe('agent');
+});
+
+test('a test context has no runner that could run an agent as a tool', () => {
+  const context = testContext();
+  const request = { agent: context.agent, callId: 'c', userContent: { parts: [] }, streaming: false };
+  expect(() => context.runSubInvocation(request)).toThrow(ConfigurationError);
 });

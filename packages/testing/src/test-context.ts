@@ -2,13 +2,14 @@ import {
   BaseAgent,
   type BaseArtifactService,
   type BaseMemoryService,
+  ConfigurationError,
   type Content,
   type Event,
   InvocationContext,
   type Platform,
   type RunConfig,
 } from '@eventloom/core';
-import { AbortGuard, type OptionRules, checkOptions, PluginManager } from '@eventloom/core/internal';
+import { AbortGuard, type OptionRules, checkOptions, PluginManager, type RunHost } from '@eventloom/core/internal';
 import { fixedPlatform } from './fixed-platform.ts';
 
 /** Options of `testContext`. All are optional. */
@@ -43,6 +44,15 @@ const OPTIONS: OptionRules<TestContextOptions> = {
   derived: 'object',
 };
 
+/** Runs agents without a runner: what they yield is neither completed nor stored. */
+const HOST: RunHost = {
+  runAgent: (context) => context.agent.runIn(context),
+  runSubInvocation: () => {
+    throw new ConfigurationError('runSubInvocation: an agent can be run within a run only by a runner');
+  },
+  readMessage: async (message) => ({ message, answers: undefined }),
+};
+
 class SilentAgent extends BaseAgent {
   protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
 }
@@ -73,6 +83,6 @@ export function testContext(options: TestContextOptions = {}): InvocationContext
     models: undefined,
     derived: options.derived ?? new Map(),
     ledger: { recordToolCall: () => undefined, listToolCalls: () => [] },
-    runAgent: (context) => context.agent.runIn(context),
+    host: HOST,
   }).forAgent(agent);
 }

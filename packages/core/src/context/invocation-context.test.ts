@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigurationError, InvalidRequestError, LlmCallLimitError, RunAbortedError } from '../errors.ts';
+import { InvalidRequestError, LlmCallLimitError, RunAbortedError } from '../errors.ts';
 import { BaseTool } from '../tool/base-tool.ts';
 import { AbortGuard } from './abort-guard.ts';
 import { agent, contextOf, other } from './fixtures/test-invocation.ts';
@@ -120,11 +120,6 @@ describe('sub-invocations', () => {
     inner.progress.countLlmCall();
     context.progress.countLlmCall();
     expect(() => inner.progress.countLlmCall()).toThrow(LlmCallLimitError);
-  });
-
-  test('need a runner', () => {
-    const request = { agent: other, callId: 'c', userContent: { parts: [] }, streaming: false };
-    expect(() => contextOf().forAgent(agent).runSubInvocation(request)).toThrow(ConfigurationError);
   });
 });
 

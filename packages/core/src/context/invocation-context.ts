@@ -249,7 +249,7 @@ export class InvocationContext {
    * @internal
    */
   runAgent(agent: BaseAgent, place?: AgentPlace): AsyncGenerator<Event, void, void> {
-    return this.invocation.runAgent(this.forAgent(agent, place));
+    return this.invocation.host.runAgent(this.forAgent(agent, place));
   }
 
   /**
@@ -258,14 +258,11 @@ export class InvocationContext {
    * stored; the agent continues when the next event is requested. In a resumed run, an interrupted call continues where it was.
    *
    * Errors of the agent are thrown. Closing the generator stops the agent.
-   * @throws ConfigurationError outside a runner
+   * @throws ConfigurationError in a `testContext`
    * @internal
    */
   runSubInvocation(request: SubInvocation): AsyncGenerator<Event, void, void> {
-    const { runSubInvocation } = this.invocation;
-    if (!runSubInvocation)
-      throw new ConfigurationError('runSubInvocation: an agent can be run within a run only by a runner');
-    return runSubInvocation(this, request);
+    return this.invocation.host.runSubInvocation(this, request);
   }
 
   /**

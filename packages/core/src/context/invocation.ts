@@ -30,6 +30,24 @@ export interface MessageWithAnswers {
   readonly answers: MessageAnswers | undefined;
 }
 
+/** The runner that drives an invocation, as its contexts see it. `testContext` has a host without a runner. */
+export interface RunHost {
+  /** Runs the agent of a context, and then each agent that control is transferred to. */
+  runAgent(context: InvocationContext): AsyncGenerator<Event, void, void>;
+  /**
+   * Runs an agent in a sub-invocation; see `InvocationContext.runSubInvocation`.
+   * @throws ConfigurationError without a runner
+   */
+  runSubInvocation(parent: InvocationContext, request: SubInvocation): AsyncGenerator<Event, void, void>;
+  /**
+   * Checks content that the client sends in a live run with the rules for the first message of a run, and matches its
+   * answers with their calls.
+   * @param before answers of the message that this one replaces
+   * @throws InvalidMessageError
+   */
+  readMessage(content: Content, before?: MessageAnswers): Promise<MessageWithAnswers>;
+}
+
 /** State and services that all agents of one invocation share. Created by the runner. */
 export interface Invocation {
   readonly invocationId: string;
@@ -41,13 +59,6 @@ export interface Invocation {
   readonly userContent: Content | undefined;
   /** The live side of a live run; absent in other runs and in the sub-invocations of a live run. */
   readonly live?: LiveRun | undefined;
-  /**
-   * Checks content that the client sends in a live run with the rules for the first message of a run, and matches its
-   * answers with their calls.
-   * @param before answers of the message that this one replaces
-   * @throws InvalidMessageError
-   */
-  readMessage?(content: Content, before?: MessageAnswers): Promise<MessageWithAnswers>;
   /** The abort of the whole run. */
   readonly abort: AbortGuard;
   readonly platform: Platform;
@@ -66,6 +77,7 @@ export interface Invocation {
   readonly derived: Map<unknown, unknown>;
   /** The stored part of the invocation, if it is resumed. */
   readonly recorded?: RecordedInvocation | undefined;
+  /** Records the tool calls of the run. */
   readonly ledger: ToolLedger;
   /**
    * Commits events of agents that run at the same time in an order that does not depend on their speed. Absent: in the
@@ -74,10 +86,6 @@ export interface Invocation {
   readonly inTurn?: InTurn | undefined;
   /** Called with each stored event of a sub-invocation, before its reader gets the event. */
   readonly onStored?: ((event: Event) => void) | undefined;
-  /** Runs the agent of a context, and then each agent that control is transferred to. */
-  readonly runAgent: (context: InvocationContext) => AsyncGenerator<Event, void, void>;
-  /** Runs an agent in a sub-invocation; see `InvocationContext.runSubInvocation`. */
-  readonly runSubInvocation?:
-    | ((parent: InvocationContext, request: SubInvocation) => AsyncGenerator<Event, void, void>)
-    | undefined;
+  /** The runner that drives the invocation. */
+  readonly host: RunHost;
 }

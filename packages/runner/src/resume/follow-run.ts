@@ -2,10 +2,12 @@ import {
   type Event,
   type RequestKnownError,
   RunAbortedError,
+  type RunOutcome,
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
 import { readStreamed } from '@eventloom/core/internal';
+import { COMPLETED } from '../event-committer.ts';
 import { isReplayed } from './resume-invocation.ts';
 import type { RunRequest } from '../run-start.ts';
 import type { RunControl } from '../run-control.ts';
@@ -22,6 +24,7 @@ const LOOK_EVERY_MS = 500;
  * Yields the stored events of the run that a request began before, from the request's message on, until the run has ended: another process may
  * have it. A run that was left is resumed to its end, or closed if it cannot be resumed.
  *
+ * @returns the outcome of the run
  * @throws SessionNotFoundError if the session is deleted in the meantime
  * @throws RunAbortedError if the reader aborts; the run continues
  */
@@ -30,7 +33,7 @@ export async function* followRun(
   { key, config: { requestId, busyWaitMs }, bounds }: RunRequest,
   control: RunControl,
   { invocationId }: RequestKnownError,
-): AsyncGenerator<Event, void, undefined> {
+): AsyncGenerator<Event, RunOutcome, undefined> {
   const { sessionService } = runner;
   const { signal } = control;
   let seq: number | undefined;
@@ -55,12 +58,11 @@ export async function* followRun(
           ? event
           : await readStreamed(sessionService, key, event, session.events, firstSeq);
         if (!yielded) continue;
-        control.noteStored(seq);
-        yield yielded;
+        yield control.advanceTo(yielded, seq);
       }
       if (session.events.length === 0) break;
     }
-    if (!record.open) return;
+    if (!record.open) return record.end ?? COMPLETED;
     if (signal?.aborted) throw new RunAbortedError('aborted while it followed the run', { cause: signal.reason });
     const run = { ...key, invocationId, ...record.open };
     const config = { onOpenRun: 'finish', busyWaitMs } as const;

@@ -215,15 +215,20 @@ describe('a resumed run', () => {
     expect(events.at(-1)?.object).toBe('runner.completion');
   });
 
-  test('yields its earlier events with replay', async () => {
+  test('yields its earlier events with replay, each at its offset', async () => {
     const gate = new Gate();
     gate.open();
     const { runner, params } = await left(halting(gate));
     const stream = runner.runAsync({ ...params, replay: true });
     const started = stream.whenStarted();
     const events: Event[] = [];
-    for await (const event of stream) events.push(event);
+    const offsets: number[] = [];
+    for await (const event of stream) {
+      events.push(event);
+      offsets.push(stream.offset);
+    }
     expect(textsOf(events)).toEqual(['one', 'one', 'two']);
+    expect(offsets.slice(0, 3)).toEqual([1, 2, 3]);
     expect(await started).toBe(true);
   });
 

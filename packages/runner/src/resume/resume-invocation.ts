@@ -14,6 +14,7 @@ import {
   streamedRecordOf,
   toStreamed,
 } from '@eventloom/core/internal';
+import { FROM_THE_BEGIN } from '../history-reader.ts';
 import { lastSpeaker, type PickedAgent } from '../pick-agent.ts';
 import type { LoadedSession } from '../session-loader.ts';
 import { InvocationLog } from './invocation-log.ts';
@@ -84,16 +85,31 @@ export function isReplayed({ author, branch, actions, object }: Event): boolean 
   return object !== ObjectType.runnerEnd && object !== ObjectType.runnerStreamed;
 }
 
+/** An event that the stream of a resumed run yields again. */
+export interface ReplayedEvent {
+  readonly event: Event;
+  /** The sequence number of the event; of an event of a sub-invocation, that of its record. */
+  readonly seq: number;
+}
+
 /**
  * Returns what the run yielded of its stored events, in the order in which it did: those of sub-invocations too.
- * @param first the index of the first event that counts
+ * @param first the index of the first event of the run that counts
  */
-export function replayedEvents(events: readonly Event[], first = 0): Event[] {
+export function replayedEvents(
+  { session, places = FROM_THE_BEGIN }: LoadedSession,
+  { events }: InvocationLog,
+  first = 0,
+): ReplayedEvent[] {
+  const replayed: ReplayedEvent[] = [];
   let byId: Map<string, Event> | undefined;
-  return events.slice(first).flatMap((event) => {
-    if (isReplayed(event)) return event;
+  let index = -1;
+  for (const event of events.slice(first)) {
+    index = session.events.indexOf(event, index + 1);
     const record = streamedRecordOf(event);
     const stored = record && (byId ??= new Map(events.map((each) => [each.id, each]))).get(record.id);
-    return (stored && toStreamed(record, event, stored)) ?? [];
-  });
+    const yielded = isReplayed(event) ? event : stored && toStreamed(record, event, stored);
+    if (yielded) replayed.push({ event: yielded, seq: places.seqOf(index) });
+  }
+  return replayed;
 }

@@ -2,116 +2,25 @@ import {
   type BaseArtifactService,
   ConfigurationError,
   type Content,
-  type Event,
   type EventActions,
   type EventParams,
   InvalidMessageError,
   type Invocation,
   type InvocationContext,
   type Part,
-  InvalidEventError,
 } from '@eventloom/core';
-import { Calls, sessionKeyOf, setOwn, isBase64, sealContent, describeKind, isRecord } from '@eventloom/core/internal';
+import { Calls, sessionKeyOf, setOwn } from '@eventloom/core/internal';
 import { matchAnswers, type MatchedMessage, type RequestAnswers } from './answers.ts';
 import { answeredRun } from './answered-run.ts';
-import type { CreatedInvocation } from './create-invocation.ts';
-import { stampEvent } from './event-committer.ts';
+import { answeredCallIds, checkNewMessage } from './check-message.ts';
 import type { LockedRun } from './lock-run.ts';
+import { type PickedAgent, pickAgent } from './pick-agent.ts';
 import { IS_REPLACED } from './resume/known-request.ts';
 import { toBeginning } from './resume/run-beginning.ts';
+import type { RunControl } from './run-control.ts';
+import type { RunInvocation } from './run-invocation.ts';
 import type { RunRequest } from './run-start.ts';
 import type { Runner } from './runner.ts';
-
-/**
- * Returns the message of a new run, checked, with its role: a sealed copy, which its event and the model requests share.
- * @throws InvalidMessageError when it is empty, not JSON, not the user's, holds function calls, or mixes function responses with
- * anything else
- */
-export function checkNewMessage(message: Content): Content {
-  if (!isRecord(message)) fail(`expected an object, got ${shown(message)}; ${EXAMPLE}`);
-  if (!Array.isArray(message.parts) || message.parts.length === 0) fail(`has no parts; ${EXAMPLE}`);
-  const { role = 'user', parts } = message;
-  if (role !== 'user') fail(`has the role ${JSON.stringify(role)}; write role: "user"`);
-  let responses = 0;
-  let isEmpty = true;
-  for (const [index, part] of parts.entries()) {
-    if (typeof part !== 'object' || part === null)
-      fail(`parts[${index}]: expected an object, got ${shown(part)}; write { text: 'hello' }`);
-    const fault = faultOfUserPart(part);
-    if (fault !== undefined) fail(`parts[${index}] ${fault}`);
-    if (part.functionResponse) responses++;
-    if (part.text?.trim() !== '') isEmpty = false;
-  }
-  if (responses > 0 && responses < parts.length)
-    fail('mixes function responses with other parts; send them in separate messages');
-  if (isEmpty) fail('is empty: its text has only blanks');
-  try {
-    return sealContent(message.role === undefined ? { ...message, role } : message);
-  } catch (error) {
-    if (!InvalidEventError.isInstance(error)) throw error;
-    return fail(error.message.replace('content.', ''));
-  }
-}
-
-const EXAMPLE = "write { role: 'user', parts: [{ text: 'hello' }] }";
-
-/** A text as it is, in short, and the kind of any other value. */
-function shown(value: unknown): string {
-  if (typeof value !== 'string') return describeKind(value);
-  return `the text ${JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)}`;
-}
-
-function fail(fault: string): never {
-  throw new InvalidMessageError(`newMessage: ${fault}`);
-}
-
-/** The payloads of a user's parts, each with a check that returns the fault. */
-const PAYLOADS: Readonly<Record<string, (part: Part) => string | undefined>> = {
-  text: ({ text }) => (typeof text === 'string' ? undefined : 'has a text that is no string'),
-  inlineData: ({ inlineData }) => {
-    if (!isText(inlineData?.mimeType)) return 'has inlineData without a mimeType';
-    return isBytes(inlineData?.data) ? undefined : 'has inlineData whose data is empty or not base64';
-  },
-  fileData: ({ fileData }) => (isText(fileData?.fileUri) ? undefined : 'has fileData without a fileUri'),
-  functionResponse: ({ functionResponse }) => {
-    if (!isText(functionResponse?.id)) return 'is a function response without the id of its call';
-    const response: unknown = functionResponse?.response ?? {};
-    const isObject = typeof response === 'object' && !Array.isArray(response);
-    return isObject ? undefined : 'is a function response whose response is not an object';
-  },
-};
-
-/** Payloads that only models write. */
-const MODEL_PAYLOADS = ['functionCall', 'executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse'] as const;
-
-/** Returns the fault of a part of a user's message, to follow "parts[n] "; undefined for a valid part. */
-function faultOfUserPart(part: Part): string | undefined {
-  if (typeof part.text === 'string' && Object.keys(part).length === 1) return undefined;
-  for (const payload of MODEL_PAYLOADS) if (part[payload]) return `is a ${payload}; only models make those`;
-  if (part.thought === true) return 'is a thought; only models have those';
-  const given = Object.keys(PAYLOADS).filter((key) => (part[key as keyof Part] ?? undefined) !== undefined);
-  const [payload] = given;
-  if (payload === undefined) return `has none of ${Object.keys(PAYLOADS).join(', ')}; write { text: 'hello' }`;
-  if (given.length > 1) return `has ${given.join(' and ')}; a part holds one thing`;
-  return PAYLOADS[payload]?.(part);
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string' && value !== '';
-}
-
-function isBytes(data: unknown): boolean {
-  return typeof data === 'string' && data !== '' && isBase64(data);
-}
-
-/** The ids of the calls that a message answers; empty for a message that answers none. */
-export function answeredCallIds({ parts = [] }: Content): readonly string[] {
-  let ids: string[] | undefined;
-  for (const { functionResponse } of parts) if (functionResponse?.id) (ids ??= []).push(functionResponse.id);
-  return ids ?? NO_IDS;
-}
-
-const NO_IDS: readonly string[] = [];
 
 /**
  * Matches a message to the calls that it answers.
@@ -135,11 +44,36 @@ export function matchContent(
 }
 
 /**
+ * Begins a run whose message was not stored as its session was locked: lets the plugins replace the message, picks the agent, and stores the
+ * message, if there is one. Returns the agent.
+ */
+export async function storeStart(
+  runner: Runner,
+  run: RunInvocation,
+  { stateDelta }: RunRequest,
+  control: RunControl,
+  sent: MatchedMessage | undefined,
+): Promise<PickedAgent> {
+  const { locked, invocation, context } = run;
+  let matched = sent;
+  if (sent && context.plugins.has('onUserMessageCallback')) {
+    matched = await replaceMessage(runner, locked, sent, context);
+    if (!locked.resumed) invocation.userContent = matched.message;
+  }
+  const picked = await pickAgent(runner, locked, matched);
+  control.live?.checkAgent(picked.agent, runner.agent);
+  const isReplaced = matched !== sent;
+  if (matched) await storeMessage(run, { matched, isReplaced, stateDelta, branch: picked.branch });
+  control.noteBegun(locked, locked.lock.lease, locked.loaded.session.lastSeq);
+  return picked;
+}
+
+/**
  * Lets the plugins replace the message that the run starts with.
  *
  * @throws InvalidMessageError, also for a message that answers another run than the one it replaces
  */
-export async function replaceMessage(
+async function replaceMessage(
   runner: Runner,
   run: LockedRun,
   matched: MatchedMessage,
@@ -170,7 +104,7 @@ function checkReplacement({ resumed, loaded }: LockedRun, message: Content): voi
 const CONTINUES: Partial<EventActions> = { agentState: { resumesCalls: true } };
 
 /** A message to be stored. */
-export interface MessageToStore {
+interface MessageToStore {
   readonly matched: MatchedMessage;
   /** True if a plugin replaced the message that was sent. */
   readonly isReplaced: boolean;
@@ -184,8 +118,8 @@ export interface MessageToStore {
  * Stores the message that a run starts with, or the answers that it resumes with. Answers to calls on one branch become one event on
  * that branch; the events of one message are stored together or not at all. Credentials among them are handed to the credential service, and never stored in an event.
  */
-export async function storeMessage(
-  { invocation, committer }: CreatedInvocation,
+async function storeMessage(
+  { invocation, committer }: RunInvocation,
   { matched, isReplaced, stateDelta, branch }: MessageToStore,
 ): Promise<void> {
   const { runConfig, session, artifactService, recorded } = invocation;
@@ -211,30 +145,6 @@ export async function storeMessage(
   const [only, ...others] = events;
   if (only && others.length === 0) await committer.appendNew(only);
   else await committer.appendAllNew(events);
-}
-
-/**
- * Creates the event of a message that needs nothing from the session, so that the store appends it as it begins the run. Undefined when
- * plugins may replace the message, or its files are saved as artifacts.
- */
-export function messageToBeginWith(
-  { platform, pluginManager }: Runner,
-  { start, config, stateDelta }: RunRequest,
-  invocationId: string,
-): Event | undefined {
-  if (start.kind !== 'message' || config.saveInputBlobsAsArtifacts) return undefined;
-  if (pluginManager.has('onUserMessageCallback')) return undefined;
-  const event: Event = {
-    id: platform.newEventId(),
-    invocationId,
-    author: 'user',
-    // The store dates the message: the run may wait long for its session.
-    timestamp: 0,
-    executionId: invocationId,
-    content: start.message,
-    actions: { stateDelta, artifactDelta: {}, ...(config.resumable && { agentState: toBeginning(config) }) },
-  };
-  return stampEvent(event, config);
 }
 
 /** Saves each piece of inline data as an artifact, and replaces it in the message by a line of text. */

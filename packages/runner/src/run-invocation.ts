@@ -1,0 +1,78 @@
+import { type Content, type Event, type Invocation, InvocationContext } from '@eventloom/core';
+import {
+  type MessageAnswers,
+  type MessageWithAnswers,
+  type RunHost,
+  RunOperations,
+  type SubInvocation,
+} from '@eventloom/core/internal';
+import { AgentDriver } from './agent-driver.ts';
+import { RequestAnswers } from './answers.ts';
+import { checkNewMessage } from './check-message.ts';
+import { EventCommitter } from './event-committer.ts';
+import type { LockedRun } from './lock-run.ts';
+import type { RunControl } from './run-control.ts';
+import type { Runner } from './runner.ts';
+import { matchContent } from './store-message.ts';
+import { runSubInvocation } from './sub-invocation.ts';
+
+/** The invocation of one run: the data and services that its agents share, and what their contexts ask of the runner. */
+export class RunInvocation implements RunHost {
+  readonly locked: LockedRun;
+  /** The user message may be replaced until it is stored. */
+  readonly invocation: Invocation & { userContent: Content | undefined };
+  /** The context that the first agent is started from. */
+  readonly context: InvocationContext;
+  readonly committer: EventCommitter;
+  /** True if nothing is stored after the last event of the agent: the store then records the end of the run together with this event. */
+  readonly endsWithEvent: boolean;
+  readonly #runner: Runner;
+
+  /** @param message the user's message; undefined in a live run */
+  constructor(runner: Runner, locked: LockedRun, control: RunControl, message: Content | undefined) {
+    const { platform, instrumentation } = runner;
+    const { resumed, loaded, lock } = locked;
+    this.#runner = runner;
+    this.locked = locked;
+    this.invocation = {
+      invocationId: locked.invocationId,
+      rootAgent: runner.agent,
+      session: loaded.session,
+      derived: loaded.derived,
+      recorded: resumed?.log,
+      runConfig: locked.config,
+      userContent: resumed?.userContent ?? message,
+      live: control.live,
+      abort: control.abortGuard,
+      platform,
+      plugins: runner.pluginManager,
+      operations: instrumentation && new RunOperations(instrumentation, platform),
+      artifactService: runner.artifactService,
+      memoryService: runner.memoryService,
+      credentialService: runner.credentialService,
+      models: runner.models,
+      contextCacheConfig: runner.contextCacheConfig,
+      ledger: lock,
+      host: this,
+    };
+    this.context = InvocationContext.create(this.invocation);
+    this.committer = new EventCommitter(this.context, lock);
+    const { isResumable, plugins } = this.context;
+    const hasCallbacks =
+      plugins.has('onEventCallback') || plugins.has('afterAgentCallback') || plugins.has('afterRunCallback');
+    this.endsWithEvent = !runner.compactor && !resumed && !isResumable && !control.live && !hasCallbacks;
+  }
+
+  runAgent(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return new AgentDriver(context);
+  }
+
+  runSubInvocation(parent: InvocationContext, request: SubInvocation): AsyncGenerator<Event, void, void> {
+    return runSubInvocation(parent, request, this.committer);
+  }
+
+  async readMessage(content: Content, before?: MessageAnswers): Promise<MessageWithAnswers> {
+    const answers = before instanceof RequestAnswers ? before : undefined;
+    return matchContent(this.#runner, this.locked, checkNewMessage(content), answers);
+  }
+}
