@@ -1,14 +1,19 @@
 import {
+  type BaseTool,
   ConfigurationError,
+  createEventActions,
   type EventActions,
   type JsonObject,
   type JsonValue,
   type ToolLedgerEntry,
 } from '@eventloom/core';
-import { recordedActions } from '@eventloom/core/internal';
+import { recordedActions, type RecordedOutcome, runRecorded } from '@eventloom/core/internal';
 import type { GraphStep } from './graph-step.ts';
 import type { NodeOutcome } from './node-outcome.ts';
-import { toOutput } from './json-values.ts';
+import { frozen, toOutput } from './json-values.ts';
+
+/** The output of a tool node whose call was interrupted and may not run again. */
+const INTERRUPTED: JsonObject = frozen({ error: 'interrupted' });
 
 /** Reads and writes the session's tool ledger for one run of a node. */
 export class NodeLedger {
@@ -38,9 +43,29 @@ export class NodeLedger {
       callId: this.#graph.ledgerId(call),
       name: this.#nodeName,
       status: response ? 'finished' : 'started',
-      ...(response ? { response: { ...response, ...(this.#given === undefined ? {} : { given: this.#given }) } } : {}),
+      ...(response ? { response: this.#withGiven(response) } : {}),
       ...(changed ? { actions: changed } : {}),
     });
+  }
+
+  /** Runs a tool under the ledger: see `runRecorded`. */
+  async runTool(call: string, tool: BaseTool, run: () => Promise<NodeOutcome>): Promise<NodeOutcome> {
+    let own: NodeOutcome | undefined;
+    const runTool = async (): Promise<RecordedOutcome> => {
+      own = await run();
+      const { isWaiting, output, actions } = own;
+      const response = this.#withGiven(output === undefined ? {} : { output });
+      return { response, actions: actions && createEventActions(actions), isWaiting };
+    };
+    const id = { callId: this.#graph.ledgerId(call), name: this.#nodeName };
+    const interrupted = this.#withGiven({ output: INTERRUPTED });
+    const before = await this.recorded(call);
+    const recorded = await runRecorded(this.#graph.context, id, before, tool, { runTool, interrupted });
+    return own ?? this.outcomeOf(recorded);
+  }
+
+  #withGiven(response: JsonObject): JsonObject {
+    return this.#given === undefined ? response : { ...response, given: this.#given };
   }
 
   /** Records a failed attempt that will be retried. */
@@ -74,7 +99,7 @@ export class NodeLedger {
   }
 
   /** Returns the outcome of a run that finished. @throws ConfigurationError if the run had another input then */
-  outcomeOf({ response = {}, actions }: ToolLedgerEntry): NodeOutcome {
+  outcomeOf({ response = {}, actions }: Pick<ToolLedgerEntry, 'response' | 'actions'> | RecordedOutcome): NodeOutcome {
     const { route, given } = response;
     this.checkGiven(given);
     // Written by `recordOutcome`.

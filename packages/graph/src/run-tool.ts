@@ -20,11 +20,8 @@ import type { AskedQuestion } from './graph-record.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
 
-const INTERRUPTED: JsonObject = frozen({ error: 'interrupted' });
-
 /**
- * Runs one attempt of a tool node. The start and end of the call are recorded in the session's tool ledger: a finished call is not repeated, and a
- * started one only if the tool is idempotent. The tool may ask people, as it may under a model.
+ * Runs one attempt of a tool node under the session's tool ledger: see `runRecorded`. The tool may ask people, as it may under a model.
  */
 export async function runTool(
   run: NodeRun,
@@ -39,13 +36,12 @@ export async function runTool(
   if (refusal) return { isWaiting: false, output: frozen(refusal) };
   // A call that continues with answers has its own ledger entry; the entry of the call before does not matter.
   const call = questions.length === 0 ? run.id : `${run.id}+${questions.length}`;
-  const recorded = await run.ledger.recorded(call);
-  if (recorded?.status === 'finished') return run.ledger.outcomeOf(recorded);
-  if (recorded?.status === 'started' && !tool.isIdempotent && !tool.resumesCalls) {
-    await run.ledger.record(call, { output: INTERRUPTED });
-    return { isWaiting: false, output: INTERRUPTED };
-  }
-  if (!recorded) await run.ledger.record(call);
+  return run.ledger.runTool(call, tool, () => runAttempt(run, tool, args, guard));
+}
+
+/** Runs the tool, which may ask people. */
+async function runAttempt(run: NodeRun, tool: BaseTool, args: JsonObject, guard: AbortGuard): Promise<NodeOutcome> {
+  const { questions } = run;
   const context = run.beginAttempt();
   let isEnded = false;
   const check = (): void => {
@@ -80,7 +76,6 @@ export async function runTool(
   }
   const output = toOutput(run.node.name, result);
   const changed = isEmptyActions(actions) ? undefined : actions;
-  await run.ledger.record(call, output === undefined ? {} : { output }, changed);
   return { isWaiting: false, output, actions: changed };
 }
 

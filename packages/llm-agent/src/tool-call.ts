@@ -1,9 +1,7 @@
 import {
   type BaseTool,
   ConfigurationError,
-  createEventActions,
   type Event,
-  type EventActions,
   type FunctionCall,
   InvalidRequestError,
   type JsonValue,
@@ -25,7 +23,10 @@ import {
   isToolResult,
   ledgerCallId,
   type ObservedOperation,
-  recordedActions,
+  type RecordedOutcome,
+  recordedOutcome,
+  type RecordedTool,
+  runRecorded,
   type ToolListener,
 } from '@eventloom/core/internal';
 import { deepArgsError } from './reply.ts';
@@ -34,13 +35,7 @@ import { answerWithSignals, asksPerson, type ToolAnswer, toToolAnswer, unknownTo
 import type { CallBatch, RunningCalls } from './tool-calls.ts';
 
 /** The outcome of one tool call. */
-export interface FunctionCallOutcome {
-  /** The response; undefined if a long-running tool has not given one yet. */
-  readonly response?: ToolAnswer['response'] | undefined;
-  /** The media of the response. */
-  readonly parts?: ToolAnswer['parts'];
-  /** Changes and signals of the tool and its callbacks; undefined if there are none. */
-  readonly actions?: EventActions | undefined;
+export interface FunctionCallOutcome extends RecordedOutcome {
   /** Tells the model of a live run how to schedule the response; undefined outside live runs. */
   readonly scheduling?: ResponseScheduling | undefined;
 }
@@ -49,7 +44,7 @@ export interface FunctionCallOutcome {
  * One function call with the callbacks around it. If the tool throws, the model gets `{ error }` as the response. The run fails if a callback
  * throws, the tool throws a StorageError, or the run loses its session.
  */
-export class ToolCall implements ToolListener {
+export class ToolCall implements ToolListener, RecordedTool<FunctionCallOutcome> {
   readonly #batch: CallBatch;
   readonly #call: FunctionCall;
   readonly #running: RunningCalls;
@@ -103,24 +98,19 @@ export class ToolCall implements ToolListener {
     const tool = this.#tool;
     const callId = ledgerCallId(eventId, this.#call);
     const before = ledger?.get(callId);
-    if (before?.status === 'finished') return outcomeOf(before);
+    // Also without the tool, which the agent may have lost since.
+    if (before?.status === 'finished') return recordedOutcome(before);
     const refused = tool ? deepArgsError(this.#call) : unknownTool(this.#call.name, tools);
     if (!tool || refused) {
       const { error = '' } = refused ?? {};
       this.#startOperation()?.fail(tool ? new InvalidRequestError(error) : new ConfigurationError(error));
       return { response: { error } };
     }
-    if (before && !tool.isIdempotent && !tool.resumesCalls) {
-      const outcome = { response: INTERRUPTED_CALL };
-      const finished = this.#record(tool, callId, 'finished', outcome);
-      return finished instanceof Promise ? finished.then(() => outcome) : outcome;
-    }
-    const begun = this.#record(tool, callId, 'started');
-    return begun instanceof Promise ? begun.then(() => this.#perform(tool, callId)) : this.#perform(tool, callId);
+    return runRecorded(this.#batch.turn.context, { callId, name: tool.name }, before, tool, this);
   }
 
-  /** Runs the tool with its callbacks, and records the response in the ledger. */
-  #perform(tool: BaseTool, callId: string): MaybePromise<FunctionCallOutcome> {
+  /** Runs the tool with its callbacks, inside the operation that observes the call. */
+  runTool(tool: BaseTool): MaybePromise<FunctionCallOutcome> {
     const operation = this.#batch.turn.context.invocation.operations && this.#startOperation();
     const given = operation
       ? operation.around(
@@ -128,25 +118,15 @@ export class ToolCall implements ToolListener {
           (answer) => answer?.response,
         )
       : this.#answer(tool, undefined);
-    return given instanceof Promise
-      ? given.then((answer) => this.#finish(tool, callId, answer))
-      : this.#finish(tool, callId, given);
+    return given instanceof Promise ? given.then((answer) => this.#toOutcome(answer)) : this.#toOutcome(given);
   }
 
-  #finish(tool: BaseTool, callId: string, given: ToolAnswer | undefined): MaybePromise<FunctionCallOutcome> {
+  #toOutcome(given: ToolAnswer | undefined): FunctionCallOutcome {
     const context = this.#context;
     const actions = isEmptyActions(context.actions) ? undefined : context.actions;
-    // The call is not finished, so the ledger keeps its status `started`.
-    if (context.isPaused) return { actions };
+    if (context.isPaused) return { actions, isWaiting: true };
     const answer = actions ? answerWithSignals(this.#batch.turn, actions, given) : given;
-    const outcome = {
-      response: answer?.response,
-      parts: answer?.parts,
-      actions,
-      scheduling: context.responseScheduling,
-    };
-    const finished = this.#record(tool, callId, 'finished', answer, actions);
-    return finished instanceof Promise ? finished.then(() => outcome) : outcome;
+    return { response: answer?.response, parts: answer?.parts, actions, scheduling: context.responseScheduling };
   }
 
   /**
@@ -162,31 +142,11 @@ export class ToolCall implements ToolListener {
       ledgers.set(invocationId, entries);
       const entry = entries.find(({ callId }) => callId === ledgerCallId(eventId, call));
       if (entry)
-        return entry.status === 'finished' ? outcomeOf(entry) : { ...outcomeOf(entry), response: INTERRUPTED_CALL };
+        return entry.status === 'finished'
+          ? recordedOutcome(entry)
+          : { ...recordedOutcome(entry), response: INTERRUPTED_CALL };
     }
     return undefined;
-  }
-
-  #record(
-    { name }: BaseTool,
-    callId: string,
-    status: ToolLedgerEntry['status'],
-    answer?: ToolAnswer,
-    actions?: EventActions,
-  ): MaybePromise<void> {
-    const { context } = this.#batch.turn;
-    const { invocation, invocationId } = context;
-    const entry: { -readonly [K in keyof ToolLedgerEntry]: ToolLedgerEntry[K] } = {
-      invocationId,
-      callId,
-      name,
-      status,
-    };
-    if (answer) entry.response = answer.response;
-    if (answer?.parts) entry.parts = answer.parts;
-    const changed = actions && recordedActions(context, actions);
-    if (changed) entry.actions = changed;
-    return invocation.ledger.recordToolCall(entry);
   }
 
   #startOperation(): ObservedOperation | undefined {
@@ -208,7 +168,7 @@ export class ToolCall implements ToolListener {
     const asksAfter = agent.afterToolCallback.length > 0 || plugins.has('afterToolCallback');
     const asksBefore = agent.beforeToolCallback.length > 0 || plugins.has('beforeToolCallback');
     if (asksBefore || asksAfter) return this.#answerAsked(running, asksBefore, asksAfter);
-    const returned = this.#runTool(running);
+    const returned = this.#callTool(running);
     return returned instanceof Promise
       ? returned.then((settled) => this.#toAnswer(tool, settled))
       : this.#toAnswer(tool, returned);
@@ -218,7 +178,7 @@ export class ToolCall implements ToolListener {
     const { context } = this.#batch.turn;
     const { tool } = running;
     const instead = asksBefore ? await context.untilAborted(this.#askBefore(running)) : undefined;
-    const returned = instead ?? (await this.#runTool(running));
+    const returned = instead ?? (await this.#callTool(running));
     if (!asksAfter || this.#context.isPaused) return this.#toAnswer(tool, returned);
     // A tool that only asks a person has not returned anything yet.
     if (returned === undefined && asksPerson(this.#context.actions)) return undefined;
@@ -226,7 +186,7 @@ export class ToolCall implements ToolListener {
   }
 
   /** Runs the tool without its callbacks. Returns what the tool returned, or the response for its error. */
-  #runTool(running: RunningTool): unknown {
+  #callTool(running: RunningTool): unknown {
     const { tool, args } = running;
     try {
       const returned = tool.runAsync({ args, toolContext: this.#context });
@@ -331,9 +291,4 @@ interface RunningTool {
   readonly tool: BaseTool;
   readonly args: Record<string, unknown>;
   readonly operation: ObservedOperation | undefined;
-}
-
-/** Returns the outcome that a ledger entry records. */
-function outcomeOf({ response, parts, actions }: ToolLedgerEntry): FunctionCallOutcome {
-  return { response, parts, actions: actions && createEventActions(structuredClone(actions)) };
 }

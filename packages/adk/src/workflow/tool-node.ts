@@ -4,18 +4,17 @@ import {
   contentText,
   createEvent,
   createEventActions,
-  type EventActions,
   ToolContext,
 } from '@eventloom/core';
 import {
   confirmationOf,
-  INTERRUPTED_CALL,
   isRecord,
   isToolResult,
   personRequests,
-  recordedActions,
+  type RecordedOutcome,
+  runRecorded,
 } from '@eventloom/core/internal';
-import { type ToolAnswer, toToolAnswer } from '@eventloom/llm-agent/internal';
+import { toToolAnswer } from '@eventloom/llm-agent/internal';
 import { BaseNode, type BaseNodeConfig, isContent, jsonOrText } from './base-node.ts';
 import type { AdkNodeContext } from './node-context.ts';
 
@@ -52,7 +51,14 @@ export class ToolNode extends BaseNode {
     });
     await toolContext.loadAnswers();
     const callId = `${id}#${place.activation}+${place.asked.length}`;
-    const { response, parts, actions } = await runRecorded(tool, args, toolContext, callId);
+    const { invocation, invocationId } = invocationContext;
+    const before = invocation.recorded
+      ? (await invocation.ledger.listToolCalls(invocationId)).find((entry) => entry.callId === callId)
+      : undefined;
+    const ran = await runRecorded(invocationContext, { callId, name: tool.name }, before, tool, {
+      runTool: () => runTool(tool, args, toolContext),
+    });
+    const { response = {}, parts, actions = createEventActions() } = ran;
     const requests = personRequests(invocationContext, [{ id, name: tool.name, args }], actions).flat();
     if (requests.length > 0) {
       const longRunningToolIds = requests.flatMap(({ functionCall }) => functionCall?.id ?? []);
@@ -66,31 +72,13 @@ export class ToolNode extends BaseNode {
   }
 }
 
-/** The answer of a tool, with its changes and its requests to people. */
-interface RecordedAnswer extends ToolAnswer {
-  readonly actions: EventActions;
-}
-
-/** Runs a tool with the callbacks of plugins. A call that finished before an interruption is not repeated. */
-async function runRecorded(
+/** Runs a tool with the callbacks of plugins. */
+async function runTool(
   tool: BaseTool,
   toolArgs: Record<string, unknown>,
   toolContext: ToolContext,
-  callId: string,
-): Promise<RecordedAnswer> {
-  const { invocationContext: context } = toolContext;
-  const { invocation, invocationId, plugins } = context;
-  const recorded = invocation.recorded
-    ? (await invocation.ledger.listToolCalls(invocationId)).find((entry) => entry.callId === callId)
-    : undefined;
-  if (recorded?.status === 'finished') {
-    const { response = {}, parts } = recorded;
-    return { response, parts, actions: createEventActions(recorded.actions) };
-  }
-  if (recorded && !tool.isIdempotent && !tool.resumesCalls)
-    return { response: INTERRUPTED_CALL, actions: createEventActions() };
-  const entry = { invocationId, callId, name: tool.name };
-  await invocation.ledger.recordToolCall({ ...entry, status: 'started' });
+): Promise<RecordedOutcome> {
+  const { plugins } = toolContext.invocationContext;
   let result: unknown = await plugins.first('beforeToolCallback', { tool, toolArgs, toolContext });
   try {
     result ??= await tool.runAsync({ args: toolArgs, toolContext });
@@ -103,16 +91,7 @@ async function runRecorded(
   const given = isToolResult(result) ? result.response : result;
   const returned = given as Record<string, unknown>;
   result = (await plugins.first('afterToolCallback', { tool, toolArgs, toolContext, result: returned })) ?? result;
-  const answer = toToolAnswer(tool.name, result);
-  const changed = recordedActions(context, toolContext.actions);
-  await invocation.ledger.recordToolCall({
-    ...entry,
-    status: 'finished',
-    response: answer.response,
-    ...(answer.parts ? { parts: answer.parts } : {}),
-    ...(changed ? { actions: changed } : {}),
-  });
-  return { ...answer, actions: createEventActions(toolContext.actions) };
+  return { ...toToolAnswer(tool.name, result), actions: createEventActions(toolContext.actions) };
 }
 
 /** @throws ConfigurationError for an input that is no object */

@@ -96,7 +96,13 @@ export { SESSION_RECORD_VERSION } from '../session/session-record.ts';
 export { readNewest } from '../session/read-newest.ts';
 export { sessionKeyOf } from '../session/session.ts';
 export { checkStoredKeys, inField, toStoredEvent } from '../session/stored-checks.ts';
-export { ledgerCallId } from '../session/tool-ledger.ts';
+export {
+  ledgerCallId,
+  type RecordedOutcome,
+  type RecordedTool,
+  recordedOutcome,
+  runRecorded,
+} from '../session/tool-ledger.ts';
 export {
   APP_PREFIX,
   applyStateDelta,

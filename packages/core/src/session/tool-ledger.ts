@@ -1,10 +1,14 @@
 import type { FunctionCall, FunctionResponsePart } from '../content/content.ts';
-import type { EventActions } from '../event/event-actions.ts';
+import { createEventActions, type EventActions } from '../event/event-actions.ts';
 import { sealJson } from '../content/copy-json.ts';
 import { describeKind, isRecord, type JsonValue } from '../content/json.ts';
 import { InvalidRequestError } from '../errors.ts';
+import { recordedActions } from '../context/recorded-actions.ts';
+import type { InvocationContext } from '../context/invocation-context.ts';
 import { createEvent } from '../event/create-event.ts';
 import { sealEvent } from '../event/seal-event.ts';
+import type { BaseTool } from '../tool/base-tool.ts';
+import { INTERRUPTED_CALL } from '../tool/reserved-calls.ts';
 import { checkName } from './check-name.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 import { checkStoredActions, inField } from './stored-checks.ts';
@@ -33,6 +37,94 @@ export interface ToolLedger {
   recordToolCall(entry: ToolLedgerEntry): MaybePromise<void>;
   /** Returns the entries of an invocation of the session. */
   listToolCalls(invocationId: string): MaybePromise<readonly ToolLedgerEntry[]>;
+}
+
+/** The outcome of a tool call that the ledger records. */
+export interface RecordedOutcome {
+  /** The response; undefined if a long-running tool has not given one yet. */
+  readonly response?: ToolLedgerEntry['response'] | undefined;
+  /** The media of the response. */
+  readonly parts?: ToolLedgerEntry['parts'] | undefined;
+  /** Changes and signals of the tool and its callbacks; undefined if there are none. */
+  readonly actions?: EventActions | undefined;
+  /** True for a call that waits for a person or a client: its entry stays `started`. Default false. */
+  readonly isWaiting?: boolean;
+}
+
+/** A tool call that `runRecorded` runs. */
+export interface RecordedTool<Outcome extends RecordedOutcome> {
+  /** Runs the tool, with its callbacks. */
+  runTool(tool: BaseTool): MaybePromise<Outcome>;
+  /** The response to a call that was interrupted and may not run again. Default: `INTERRUPTED_CALL`. */
+  readonly interrupted?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Runs a tool call under the ledger of its session. Only this function decides what becomes of a call that an earlier process began.
+ *
+ * | entry      | tool                             | the call                                                            |
+ * | ---------- | -------------------------------- | ------------------------------------------------------------------- |
+ * | none       | any                              | is recorded as `started`, runs, and is recorded as `finished`       |
+ * | `finished` | any                              | does not run again: the entry is its outcome                        |
+ * | `started`  | `isIdempotent` or `resumesCalls` | runs again, as a call without an entry                              |
+ * | `started`  | any other                        | gets the response `interrupted`, and is recorded as `finished`      |
+ *
+ * The start is recorded before the tool runs, also a second time: a process that lost the session fails there, and has no effect.
+ * Returns synchronously unless the tool or the store is asynchronous.
+ *
+ * @param id the call in the ledger: see `ledgerCallId`
+ * @param before the entry of the call; undefined if there is none
+ */
+export function runRecorded<Outcome extends RecordedOutcome>(
+  context: InvocationContext,
+  id: Pick<ToolLedgerEntry, 'callId' | 'name'>,
+  before: ToolLedgerEntry | undefined,
+  tool: BaseTool,
+  call: RecordedTool<Outcome>,
+): MaybePromise<Outcome | RecordedOutcome> {
+  if (before?.status === 'finished') return recordedOutcome(before);
+  if (before && !tool.isIdempotent && !tool.resumesCalls)
+    return recordEnd(context, id, { response: call.interrupted ?? INTERRUPTED_CALL });
+  const { invocation, invocationId } = context;
+  const started = invocation.ledger.recordToolCall({ invocationId, ...id, status: 'started' });
+  return started instanceof Promise
+    ? started.then(() => runStarted(context, id, tool, call))
+    : runStarted(context, id, tool, call);
+}
+
+function runStarted<Outcome extends RecordedOutcome>(
+  context: InvocationContext,
+  id: Pick<ToolLedgerEntry, 'callId' | 'name'>,
+  tool: BaseTool,
+  call: RecordedTool<Outcome>,
+): MaybePromise<Outcome> {
+  const ran = call.runTool(tool);
+  return ran instanceof Promise ? ran.then((outcome) => recordEnd(context, id, outcome)) : recordEnd(context, id, ran);
+}
+
+function recordEnd<Outcome extends RecordedOutcome>(
+  context: InvocationContext,
+  id: Pick<ToolLedgerEntry, 'callId' | 'name'>,
+  outcome: Outcome,
+): MaybePromise<Outcome> {
+  if (outcome.isWaiting) return outcome;
+  const { invocation, invocationId } = context;
+  const { response, parts, actions } = outcome;
+  const changed = actions && recordedActions(context, actions);
+  const recorded = invocation.ledger.recordToolCall({
+    invocationId,
+    ...id,
+    status: 'finished',
+    ...(response && { response }),
+    ...(parts && { parts }),
+    ...(changed && { actions: changed }),
+  });
+  return recorded instanceof Promise ? recorded.then(() => outcome) : outcome;
+}
+
+/** Returns the outcome that an entry records. */
+export function recordedOutcome({ response, parts, actions }: ToolLedgerEntry): RecordedOutcome {
+  return { response, parts, actions: actions && createEventActions(structuredClone(actions)) };
 }
 
 /**
