@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { contextOf } from '../context/fixtures/test-invocation.ts';
+import { BaseTool } from '../tool/base-tool.ts';
+import { INTERRUPTED_CALL } from '../tool/reserved-calls.ts';
+import { type RecordedOutcome, runRecorded, type ToolLedgerEntry } from './tool-ledger.ts';
+
+class NamedTool extends BaseTool {
+  override async runAsync(): Promise<unknown> {
+    return undefined;
+  }
+}
+
+const ID = { callId: 'event/c', name: 'pay' };
+const STARTED: ToolLedgerEntry = { invocationId: 'e-1', ...ID, status: 'started' };
+const FINISHED: ToolLedgerEntry = {
+  ...STARTED,
+  status: 'finished',
+  response: { paid: 1 },
+  actions: { stateDelta: { paid: true } },
+};
+
+/** Runs a call with this entry. Returns its outcome, and what was recorded and run, in order. */
+async function runCall(
+  before: ToolLedgerEntry | undefined,
+  { idempotent = false, outcome = { response: { paid: 2 } } as RecordedOutcome, isAsync = false } = {},
+) {
+  const log: unknown[] = [];
+  const { invocation } = contextOf();
+  const recordToolCall = (entry: ToolLedgerEntry): Promise<void> | undefined => {
+    log.push(entry);
+    return isAsync ? Promise.resolve() : undefined;
+  };
+  const context = contextOf().withInvocation({ ...invocation, ledger: { recordToolCall, listToolCalls: () => [] } });
+  const tool = new NamedTool({ name: 'pay', description: '', idempotent });
+  const runTool = (): RecordedOutcome | Promise<RecordedOutcome> => {
+    log.push('ran');
+    return isAsync ? Promise.resolve(outcome) : outcome;
+  };
+  const ran = runRecorded(context, ID, before, tool, { runTool });
+  expect(ran instanceof Promise).toBe(isAsync && log.length > 0);
+  return { outcome: await ran, log };
+}
+
+const RAN = [STARTED, 'ran', { ...STARTED, status: 'finished', response: { paid: 2 } }];
+
+test.each([false, true])('a call is recorded before and after the tool runs (async: %s)', async (isAsync) => {
+  const { outcome, log } = await runCall(undefined, { isAsync });
+  expect(outcome).toEqual({ response: { paid: 2 } });
+  expect(log).toEqual(RAN);
+});
+
+test('a finished call does not run again, and its entry is its outcome', async () => {
+  const { outcome, log } = await runCall(FINISHED, { idempotent: true });
+  expect(outcome).toMatchObject({ response: { paid: 1 }, actions: { stateDelta: { paid: true }, artifactDelta: {} } });
+  expect(log).toEqual([]);
+});
+
+test.each([false, true])(
+  'a call that was interrupted finishes with a response that says so (async: %s)',
+  async (isAsync) => {
+    const { outcome, log } = await runCall(STARTED, { isAsync });
+    expect(outcome).toEqual({ response: INTERRUPTED_CALL });
+    expect(log).toEqual([{ ...STARTED, status: 'finished', response: INTERRUPTED_CALL }]);
+  },
+);
+
+test('a call of an idempotent tool that was interrupted runs again', async () => {
+  const { log } = await runCall(STARTED, { idempotent: true });
+  expect(log).toEqual(RAN);
+});
+
+test('a call that waits stays started', async () => {
+  const { log } = await runCall(undefined, { outcome: { isWaiting: true } });
+  expect(log).toEqual([STARTED, 'ran']);
+});
+
+test('temporary state is not recorded', async () => {
+  const actions = { stateDelta: { paid: true, 'temp:card': 1 }, artifactDelta: {} };
+  const { log } = await runCall(undefined, { outcome: { response: {}, actions } });
+  expect(log.at(-1)).toMatchObject({ actions: { stateDelta: { paid: true } } });
+  expect(JSON.stringify(log)).not.toContain('temp:');
+});
