@@ -16,9 +16,9 @@ export interface FindAnsweredRunParams {
 }
 
 /**
- * Returns the open run that the answers to these calls continue: the one that made the calls. Undefined if the answers start a new run.
+ * Returns the run that the answers to these calls continue: the one that made the calls, if it can continue. Undefined if the answers start a new run.
  *
- * @throws InvalidMessageError if the calls are of several runs and one of these is open
+ * @throws InvalidMessageError if the calls are of several runs and one of these can continue
  */
 export function answeredRun(calls: Calls, callIds: readonly string[]): string | undefined {
   const ids = new Set<string | undefined>();

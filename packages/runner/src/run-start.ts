@@ -184,7 +184,7 @@ export type RunInput =
 export type RunStart =
   /** The user's words, or a file: a new run. */
   | { readonly kind: 'message'; readonly message: Content }
-  /** Responses to calls: they continue the run that made the calls if it is open, and otherwise start a run of the agent that made them. */
+  /** Responses to calls: they continue the run that made the calls if it can continue, and otherwise start a run of the agent that made them. */
   | { readonly kind: 'answers'; readonly message: Content }
   /** A run that the caller names is resumed, optionally with responses to its calls. */
   | { readonly kind: 'resume'; readonly message: Content | undefined; readonly invocationId: string }

@@ -109,7 +109,7 @@ export class Runner {
 
   /**
    * Runs the agent on the user's message and yields the events of the run. With an `invocationId` it resumes that run instead. Responses to
-   * calls continue the run that made the calls, if that run is resumable and open; otherwise they start a run of the agent that made them.
+   * calls continue the run that made the calls, if that run is resumable and has no end; otherwise they start a run of the agent that made them.
    *
    * The stream throws, before anything is written: ConfigurationError, InvalidMessageError, InvalidRequestError (a run that cannot be
    * resumed), RunNotFoundError, UnfinishedRunError, RequestKnownError, StateKeyError, StateValueError, SessionNotFoundError,
@@ -161,8 +161,8 @@ export class Runner {
   }
 
   /**
-   * Finds the run that `runAsync` continues when it gets this message without an `invocationId`: the open, resumable run that made the calls
-   * which the message answers. Resolves to undefined for a message that starts a run.
+   * Finds the run that `runAsync` continues when it gets this message without an `invocationId`: the resumable run that made the calls which
+   * the message answers, and has no end. Resolves to undefined for a message that starts a run.
    *
    * @throws InvalidMessageError for an invalid message, and for answers to calls of several runs
    * @throws SessionNotFoundError

@@ -74,7 +74,7 @@ export class Calls {
   readonly #newest = new Map<string, GrowingCall>();
   readonly #madeIn = new Map<Event, RecordedCall[]>();
   readonly #answeredIn = new Map<Event, RecordedCall[]>();
-  readonly #openRuns = new Set<string>();
+  readonly #unendedRuns = new Set<string>();
   #size = 0;
 
   /** @param events events of a session, in append order */
@@ -115,8 +115,8 @@ export class Calls {
   add(event: Event): void {
     const eventIndex = this.#size++;
     if (event.partial === true) return;
-    if (beginsResumableRun(event)) this.#openRuns.add(event.invocationId);
-    else if (event.object === ObjectType.runnerEnd) this.#openRuns.delete(event.invocationId);
+    if (beginsResumableRun(event)) this.#unendedRuns.add(event.invocationId);
+    else if (event.object === ObjectType.runnerEnd) this.#unendedRuns.delete(event.invocationId);
     let inReply: RecordedCall[] | undefined;
     let answered: RecordedCall[] | undefined;
     const parts = event.content?.parts ?? NO_PARTS;
@@ -193,7 +193,7 @@ export class Calls {
 
   #clear(): void {
     this.#all.length = 0;
-    for (const kept of [this.#byId, this.#newest, this.#madeIn, this.#answeredIn, this.#openRuns]) kept.clear();
+    for (const kept of [this.#byId, this.#newest, this.#madeIn, this.#answeredIn, this.#unendedRuns]) kept.clear();
   }
 
   /** All calls, oldest first. */
@@ -263,12 +263,9 @@ export class Calls {
     return call.isLongRunning && call.responses.length === 0 && this.newest(call.id, call.event.branch) === call;
   }
 
-  /**
-   * True for a resumable run without its end: it waits for an answer, or its process was lost. The store calls a run open only while it is to be
-   * taken up: one that waits for an answer is not, see `OpenRun`.
-   */
+  /** True for a resumable run without its end: it is in progress, was left by its process, or waits for an answer. See the table of `OpenRun`. */
   canContinue(invocationId: string): boolean {
-    return this.#openRuns.has(invocationId);
+    return this.#unendedRuns.has(invocationId);
   }
 
   /**
@@ -276,7 +273,7 @@ export class Calls {
    * its branch. If its run made such calls on several branches, each response takes another one without a response. Without such a call, the
    * newest of the id, so that the caller can say why it takes no response.
    *
-   * Calls that were imported are never found, and those of an agent that runs as a tool only while they wait in an open run.
+   * Calls that were imported are never found, and those of an agent that runs as a tool only while they wait in a run that can continue.
    *
    * @param ids the ids of the message's responses, in their order
    * @param invocationId only calls of this run; default: of every run

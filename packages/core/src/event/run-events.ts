@@ -8,7 +8,7 @@ import type { RunOutcome } from '../session/open-run.ts';
 export const RUN_ABANDONED = 'RUN_ABANDONED';
 
 /**
- * True for the message event that began a resumable run. The run is open until it has an event with the object `runner.end`. False
+ * True for the message event that began a resumable run. The run can continue until it has an event with the object `runner.end`: see `OpenRun`. False
  * for an imported event.
  */
 export function beginsResumableRun(event: Event): boolean {

@@ -17,15 +17,26 @@ export interface OpenRunState {
 }
 
 /**
- * A run that was begun and has not ended: it is in progress, or its process ended first. A session has at most one. A run
- * that waits for an answer is not open.
+ * A run that was begun and has not ended: it is in progress, or its process ended first. A session has at most one.
+ *
+ * The store and the events each know a part of the life of a run. Open means what the store knows:
+ *
+ * | the run                       | record in the store       | its events (resumable run)            | a message with answers  |
+ * | ----------------------------- | ------------------------- | ------------------------------------- | ----------------------- |
+ * | is in progress                | `open`, its lease is held | no `runner.end`                       | waits for the session   |
+ * | was left by its process       | `open`, no lease          | no `runner.end`                       | continues it            |
+ * | waits for an answer           | `end`: `completed`        | no `runner.end`, a call without result | continues it           |
+ * | has ended                     | `end`                     | `runner.end`                          | starts a new run        |
+ *
+ * `Calls.canContinue` is true for the first three rows of a resumable run. A run that is not resumable never has `runner.end`: it ends when
+ * its record does, and answers to its calls start a new run. Only the server tells its clients `waiting` apart: see `readRunState`.
  */
 export interface OpenRun extends SessionKey, OpenRunState {
   readonly invocationId: string;
 }
 
 /**
- * The outcome of a run. `completed`: it ended normally, though calls may still wait for answers. `failed`: it ended with an
+ * The outcome of a run. `completed`: it ended normally, or waits for an answer. `failed`: it ended with an
  * error. `interrupted`: it was aborted, cancelled or abandoned.
  */
 export interface RunOutcome {
@@ -45,7 +56,7 @@ export interface RunRecord {
   readonly invocationId: string;
   /** Sequence number, in the session, of the run's first event, which is the user's message. */
   readonly firstSeq: number;
-  /** Present while the run is open. */
+  /** Present while the run is open: see `OpenRun`. */
   readonly open?: OpenRunState;
   /** Present if the run has ended with a recorded outcome. Absent for runs of an imported session, whose outcomes are not known. */
   readonly end?: EndedRunState;

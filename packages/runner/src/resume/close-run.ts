@@ -109,9 +109,9 @@ async function storeClosing(
   const calls = Calls.of(session, derived);
   const events = eventsOfRun(session.events, invocationId);
   const [first] = events;
-  const isOpen = calls.canContinue(invocationId);
-  if (!first || (!isOpen && !run?.wasOpen)) return {};
-  if (!isOpen && (beginsResumableRun(first) || isAnswered(agent, events, pluginManager))) {
+  const canContinue = calls.canContinue(invocationId);
+  if (!first || (!canContinue && !run?.wasOpen)) return {};
+  if (!canContinue && (beginsResumableRun(first) || isAnswered(agent, events, pluginManager))) {
     // Its process ended between the last event and the release of the session.
     return { outcome: outcomeOfEvent(events.findLast(isReplayed)) };
   }
@@ -134,7 +134,7 @@ async function storeClosing(
     events.find(({ errorCode }) => errorCode === RUN_ABANDONED) ??
     (outcomeOfEvent(last).state === 'completed' ? undefined : last) ??
     (await append(createErrorEvent(params(appName), RUN_ABANDONED, reason)));
-  if (isOpen)
+  if (canContinue)
     await append(createEvent({ ...params(appName), object: ObjectType.runnerEnd, actions: { endOfAgent: true } }));
   return { error, outcome: outcomeOfEvent(error) };
 }

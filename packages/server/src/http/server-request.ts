@@ -18,7 +18,7 @@ import { checkCounts, checkId, parseJson, quotedName, readBytes } from './reques
 import { requireSameUser } from './authentication.ts';
 import { checkInvocationId, type FollowRunRequest, HostedRun } from './hosted-run.ts';
 import type { BodySpec } from './route.ts';
-import { checkAppName, openRun, parseRunBody, runnerOf, startRun } from './start-run.ts';
+import { checkAppName, readRequestedRun, parseRunBody, runnerOf, startRun } from './start-run.ts';
 import { RequestQuota } from './user-quotas.ts';
 
 type RoutedRequest = Pick<AppRequest, 'raw' | 'param' | 'queries'>;
@@ -133,9 +133,9 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     this.server.runs.readers.checkUser(body.userId);
     const requested = await startRun(this, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
     const { log, known } = requested;
-    await this.server.runs.opened(log);
+    await this.server.runs.untilReadable(log);
     if (log.failure && !known && !log.hasEvents) throw log.failure;
-    return new HostedRun((known ?? log).invocationId, (frames) => openRun(this, requested, frames));
+    return new HostedRun((known ?? log).invocationId, (frames) => readRequestedRun(this, requested, frames));
   }
 
   /** See `ProtocolRequest.followRun`. */

@@ -108,7 +108,7 @@ export async function startRun(
 }
 
 /** Opens a connection that reads the run which answers a request. @throws what `RunFollower.follow` throws for a known one */
-export function openRun(
+export function readRequestedRun(
   { server }: ServerRequest,
   { log, known }: RequestedRun,
   frames: FrameEncoder,

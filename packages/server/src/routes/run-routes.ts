@@ -20,7 +20,7 @@ import { jsonTextResponse, EVENT_IDS_HEADER, INVOCATION_ID_HEADER, invocationHea
 import type { BodySpec, Route } from '../http/route.ts';
 import { preferredWait } from '../http/preferred-wait.ts';
 import { HostedRun } from '../http/hosted-run.ts';
-import { openRun, parseRunBody, type RequestedRun, startRun } from '../http/start-run.ts';
+import { readRequestedRun, parseRunBody, type RequestedRun, startRun } from '../http/start-run.ts';
 import type { RunHub } from '../runs/run-hub.ts';
 import type { RunLog } from '../runs/run-log.ts';
 import { within } from '../runs/within.ts';
@@ -70,7 +70,7 @@ async function run(request: ServerRequest): Promise<Response> {
 /** Answers the events of a known request's run after its message, once the run has ended. */
 async function knownEvents(request: ServerRequest, requested: RequestedRun, invocationId: string): Promise<Response> {
   const headers = invocationHeader(invocationId);
-  const run = new HostedRun(invocationId, (frames) => openRun(request, requested, frames));
+  const run = new HostedRun(invocationId, (frames) => readRequestedRun(request, requested, frames));
   const events: string[] = [];
   let chars = 0;
   let last: Event | undefined;
@@ -95,12 +95,12 @@ async function runSse(request: ServerRequest): Promise<Response> {
   runs.readers.checkUser(body.userId);
   const requested = await startRun(request, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
   const { log, known } = requested;
-  await runs.opened(log);
+  await runs.untilReadable(log);
   if (log.failure && !known && !log.hasEvents) return failedResponse(request, log, log.failure);
   // A client that follows runs by number says so; an EventSource, with the header that it sends by itself.
   const hasEventIds = headers.get(EVENT_IDS_HEADER) === '1' || headers.has('Last-Event-ID');
-  const opened = await openRun(request, requested, hasEventIds ? NUMBERED_SSE_FRAMES : SSE_FRAMES);
-  return sseResponse(opened.invocationId, opened.body ?? '');
+  const read = await readRequestedRun(request, requested, hasEventIds ? NUMBERED_SSE_FRAMES : SSE_FRAMES);
+  return sseResponse(read.invocationId, read.body ?? '');
 }
 
 /** The fields of a run body that the address has. */

@@ -284,10 +284,10 @@ export class RunHub {
    * Settles when the answer to the start of a run can begin: at its first frame or its end, with a relay not before every process can find
    * the run, and at the latest after `limits.answerAfterMs`. Never rejects.
    */
-  async opened({ opened, publication }: RunLog): Promise<void> {
+  async untilReadable({ firstFrame, publication }: RunLog): Promise<void> {
     const late = Promise.withResolvers<void>();
     const callOff = this.platform.schedule(this.limits.answerAfterMs, late.resolve);
-    await Promise.race([opened, late.promise]);
+    await Promise.race([firstFrame, late.promise]);
     if (publication) await Promise.race([publication.announced, late.promise]);
     callOff();
   }

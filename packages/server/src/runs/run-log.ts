@@ -76,11 +76,11 @@ export class RunLog implements RelayedLog, LogMirror {
   gonePosition = 0;
   lastPosition = 0;
   readonly #memory: RunMemory;
-  readonly #opened: PromiseWithResolvers<void> = Promise.withResolvers();
+  readonly #firstFrame: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #ended: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #controller: AbortController = new AbortController();
   /** Settles at the first frame, or at the end if there is none. Never rejects. */
-  readonly opened: Promise<void> = this.#opened.promise;
+  readonly firstFrame: Promise<void> = this.#firstFrame.promise;
   /** Settles when the run has ended in any way. Never rejects. */
   readonly ended: Promise<void> = this.#ended.promise;
   /** Aborts the run that is recorded. */
@@ -168,7 +168,7 @@ export class RunLog implements RelayedLog, LogMirror {
     this.leftOpen = leftOpen;
     this.isEnded = true;
     this.#stored?.resolve(this.isStored);
-    this.#opened.resolve();
+    this.#firstFrame.resolve();
     this.#ended.resolve();
     this.publication?.notify();
     for (const reader of this.readers) reader.notify();
@@ -262,7 +262,7 @@ export class RunLog implements RelayedLog, LogMirror {
     this.#charsLeft -= json.length;
     if (json.length > this.largestChars) this.largestChars = json.length;
     if (!this.#isForgotten) this.#memory.count(this, json.length);
-    this.#opened.resolve();
+    this.#firstFrame.resolve();
     for (const reader of this.readers) reader.notify();
     this.publication?.notify();
   }

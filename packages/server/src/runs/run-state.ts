@@ -7,7 +7,7 @@ import { eventPages, readEnd } from './stored-frames.ts';
 export interface RunState {
   readonly invocationId: string;
   /**
-   * `queued`: waits for its session; its message is not stored yet. `running`: under way, here or in another process, or about to be resumed. `waiting`: ended with calls that are not answered yet.
+   * `queued`: waits for its session; its message is not stored yet. `running`: under way, here or in another process, or about to be resumed. `waiting`: waits for the answers to calls; its record in the session says `completed` (see `OpenRun`).
    * `completed`: came to its end. `failed`: ended with an error. `interrupted`: was cancelled, aborted or given up.
    */
   readonly state: 'queued' | 'running' | 'waiting' | 'completed' | 'failed' | 'interrupted';
