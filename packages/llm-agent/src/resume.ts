@@ -1,10 +1,11 @@
-import { type Event, type InvocationContext, ModelError } from '@eventloom/core';
+import type { Event, InvocationContext } from '@eventloom/core';
 import {
   askedCallId,
   type RecordedCall,
   type CallResponse,
   Calls,
   callsToRun,
+  errorOfEvent,
   FINISH_TASK,
   getOwn,
   isFailure,
@@ -28,7 +29,7 @@ import { type CallBatch, RunningCalls } from './tool-calls.ts';
  * Finishes the step that an earlier run of the agent left open. Returns true if the model is to be called next. A call that is finished
  * according to the tool ledger gets its recorded response and changes.
  *
- * @throws ModelError if the interrupted step ended with a failure of the model
+ * @throws the stored failure if the interrupted step failed: a ModelError if it was the model's
  */
 export async function* resumeStep(turn: AgentTurn, codeRun: CodeRun | undefined): AsyncGenerator<Event, boolean, void> {
   const { resumedFrom } = turn.context;
@@ -82,7 +83,7 @@ async function* finishStep(
     context.pause();
   }
   if (isFailure(reply)) {
-    const error = new ModelError(reply.errorMessage ?? '', { errorCode: reply.errorCode ?? 'MODEL_ERROR' });
+    const error = errorOfEvent(reply);
     context.markReported(error);
     throw error;
   }

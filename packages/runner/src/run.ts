@@ -25,6 +25,7 @@ import { type LockedRun, lockForRun } from './lock-run.ts';
 import { pickAgent } from './pick-agent.ts';
 import { finishRewind } from './restore-artifacts.ts';
 import { followRun } from './resume/follow-run.ts';
+import { storedAbort } from './resume/resume-invocation.ts';
 import { parseRunRequest, type RunInput, type RunRequest } from './run-start.ts';
 import type { Runner } from './runner.ts';
 import { matchContent, storeStart } from './store-message.ts';
@@ -76,6 +77,11 @@ export async function* run(
       const { agent, branch } = picking instanceof Promise ? await picking : picking;
       committer.agentName = agent.name;
       for (const { event, seq } of locked.replayed) yield control.advanceTo(event, seq);
+      const aborted = locked.resumed && storedAbort(locked.resumed);
+      if (aborted) {
+        context.markReported(aborted);
+        throw aborted;
+      }
 
       driver = new AgentDriver(context.forAgent(agent, { branch }));
       const instead = context.plugins.has('beforeRunCallback') ? await askBeforeRun(running, control) : undefined;

@@ -2,6 +2,7 @@ import { enclosureOf } from './branch.ts';
 import { EventTag, hasTag } from './event-tags.ts';
 import type { Event } from './event.ts';
 import { isFailure } from './event-predicates.ts';
+import { EventloomError, ModelError, RunAbortedError } from '../errors.ts';
 import type { RunOutcome } from '../session/open-run.ts';
 
 /** The `errorCode` of the event that ends an abandoned run: see `Runner.closeRun`. */
@@ -41,4 +42,18 @@ export function errorOutcome(code: string): RunOutcome {
 export function outcomeOfEvent(last: Event | undefined): RunOutcome {
   if (!last || !isFailure(last) || last.finishReason !== undefined) return { state: 'completed' };
   return errorOutcome(last.errorCode ?? 'INTERNAL');
+}
+
+/**
+ * Creates the error that a stored error event was made of: `isInstance` of its class is true for it, because it has the code of the class. An
+ * event without a code is one of a model.
+ */
+export function errorOfEvent({ error, errorCode = '', errorMessage = '' }: Event): EventloomError {
+  const code = error?.code ?? error?.type ?? ModelError.code;
+  if (code === ModelError.code) return new ModelError(errorMessage, { errorCode: errorCode || 'MODEL_ERROR' });
+  if (code === RunAbortedError.code) return new RunAbortedError(errorMessage);
+  class StoredError extends EventloomError {
+    static override readonly code = code;
+  }
+  return new StoredError(errorMessage);
 }

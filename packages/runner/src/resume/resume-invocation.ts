@@ -2,6 +2,7 @@ import {
   type BaseAgent,
   type Content,
   type Event,
+  type EventloomError,
   InvalidRequestError,
   ObjectType,
   type RunConfig,
@@ -10,7 +11,9 @@ import {
   beginsResumableRun,
   Calls,
   enclosureOf,
+  errorOfEvent,
   newestFirst,
+  outcomeOfEvent,
   streamedRecordOf,
   toStreamed,
 } from '@eventloom/core/internal';
@@ -60,6 +63,13 @@ export function resumeInvocation(
     picked: { agent, branch: first.branch },
     config: configOfBeginning(first),
   };
+}
+
+/** Returns the error of a run that was aborted or given up, and whose process ended before it stored the end: no agent of it continues. */
+export function storedAbort({ log }: ResumedInvocation): EventloomError | undefined {
+  const last = log.events.at(-1);
+  if (!last || !isReplayed(last) || outcomeOfEvent(last).state !== 'interrupted') return undefined;
+  return errorOfEvent(last);
 }
 
 /** The events of a run in order, without rewound ones. Empty if the session does not have the run, or was rewound to before it. */
