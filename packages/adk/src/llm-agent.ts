@@ -1,3 +1,4 @@
+import type { Event, InvocationContext } from '@eventloom/core';
 import { toList } from '@eventloom/core/internal';
 import { LlmAgent, type LlmAgentConfig, type ToolUnion } from '@eventloom/llm-agent';
 import { type BaseContextCompactor, shorteningCallbacks } from './context-compactors.ts';
@@ -7,6 +8,7 @@ import {
   requestCallbacks,
   responseCallbacks,
 } from './processors.ts';
+import { runTasks, type TaskAgentTool, taskAgentTools } from './task-agents.ts';
 import { type BaseNode, isBaseNode } from './workflow/base-node.ts';
 import { scopedInstruction } from './workflow/instruction-scope.ts';
 import { NodeTool } from './workflow/node-tool.ts';
@@ -26,7 +28,7 @@ export interface AdkLlmAgentConfig extends Omit<LlmAgentConfig, 'tools'> {
 }
 
 /**
- * The `LlmAgent` of programs that were written for `@google/adk`: that of `@eventloom/llm-agent`, with the habits of the ADK. Nodes may be tools, and in a workflow the instruction can name the input of
+ * The `LlmAgent` of programs that were written for `@google/adk`: that of `@eventloom/llm-agent`, with the habits of the ADK. Nodes may be tools, sub-agents with a `mode` are tools too, and in a workflow the instruction can name the input of
  * its node, `{Name.field}`, and the outputs of other nodes, `<Name.field from node>`.
  *
  * @example
@@ -38,6 +40,9 @@ export class AdkLlmAgent extends LlmAgent {
   readonly contextCompactors: readonly BaseContextCompactor[];
   readonly requestProcessors: readonly BaseLlmRequestProcessor[];
   readonly responseProcessors: readonly BaseLlmResponseProcessor[];
+  /** True if nothing follows the last reply: no callback, and no code of a subclass. @internal */
+  override readonly endsWithReply: boolean;
+  readonly #tasks: readonly TaskAgentTool[];
 
   /** @throws ConfigurationError for invalid or conflicting options, and for option names that this version does not know */
   constructor(config: AdkLlmAgentConfig) {
@@ -52,12 +57,14 @@ export class AdkLlmAgent extends LlmAgent {
     const owner = `agent "${config?.name}"`;
     const before = [...shorteningCallbacks(owner, contextCompactors), ...requestCallbacks(owner, requestProcessors)];
     const after = responseCallbacks(owner, responseProcessors);
+    // The agent refuses values that are not lists.
+    const own = Array.isArray(tools) ? tools.map(toTool) : (tools as [] | undefined);
+    const tasks = Array.isArray(options.subAgents) ? taskAgentTools(options.subAgents, own) : [];
     super({
       ...options,
       ...(before.length > 0 ? { beforeModelCallback: [...before, ...toList(options.beforeModelCallback)] } : {}),
       ...(after.length > 0 ? { afterModelCallback: [...after, ...toList(options.afterModelCallback)] } : {}),
-      // The agent refuses a value that is not a list.
-      ...(tools === undefined ? {} : { tools: Array.isArray(tools) ? tools.map(toTool) : (tools as []) }),
+      ...(tasks.length > 0 ? { tools: [...(own ?? []), ...tasks] } : own === undefined ? {} : { tools: own }),
       ...(instruction === undefined
         ? {}
         : { instruction: typeof instruction === 'string' ? scopedInstruction(instruction) : instruction }),
@@ -65,7 +72,16 @@ export class AdkLlmAgent extends LlmAgent {
     this.contextCompactors = contextCompactors;
     this.requestProcessors = requestProcessors;
     this.responseProcessors = responseProcessors;
+    this.#tasks = tasks;
+    // Tasks come before the agent's own turn, and never after its last reply.
+    this.endsWithReply =
+      this.afterAgentCallback.length === 0 && this.runAsyncImpl === AdkLlmAgent.prototype.runAsyncImpl;
     this.seesConversation = config.includeContents === 'default';
+  }
+
+  protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    const runTurn = (): AsyncGenerator<Event, void, void> => super.runAsyncImpl(context);
+    return this.#tasks.length === 0 ? runTurn() : runTasks(context, this.#tasks, runTurn);
   }
 }
 

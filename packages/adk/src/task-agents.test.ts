@@ -1,0 +1,248 @@
+import {
+  type AppendEventRequest,
+  type BeginRunRequest,
+  type BegunRun,
+  type Content,
+  type EndRunRequest,
+  type Event,
+  EventloomError,
+  getFunctionCalls,
+  getFunctionResponses,
+  type Platform,
+  type SessionLease,
+  stringifyContent,
+  systemPlatform,
+} from '@eventloom/core';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
+import { LlmAgent, Runner } from './index.ts';
+
+const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
+const TITLE = { type: 'object', properties: { title: { type: 'string' } }, required: ['title'] };
+const called = (name: string, args: Record<string, unknown> = { request: 'A book.' }): ScriptedStep => ({
+  calls: [{ name, args }],
+});
+const finished = (title: string): ScriptedStep => called('finish_task', { title });
+
+interface Setting {
+  readonly desk: readonly ScriptedStep[];
+  readonly clerk: readonly ScriptedStep[];
+  readonly resumable?: boolean;
+  readonly mode?: 'task' | 'single_turn';
+  readonly sessionService?: InMemorySessionService;
+}
+
+const ONE_BOOK: Setting = {
+  resumable: true,
+  desk: [called('clerk'), 'You get Emma.'],
+  clerk: [finished('Emma')],
+};
+
+class KilledError extends EventloomError {
+  static override readonly code = 'KILLED';
+}
+
+/** A session service whose process is lost after a number of commits. */
+class DyingService extends InMemorySessionService {
+  #left: number;
+  #lease: SessionLease | undefined;
+
+  constructor(commits: number) {
+    super();
+    this.#left = commits;
+  }
+
+  override async beginRun(request: BeginRunRequest): Promise<BegunRun> {
+    const begun = await super.beginRun(request);
+    this.#lease = begun.lease;
+    return begun;
+  }
+
+  override async appendEvent(request: AppendEventRequest): Promise<Event> {
+    if (this.#left-- <= 0) throw new KilledError('killed');
+    return super.appendEvent(request);
+  }
+
+  override async endRun(lease: SessionLease, request: EndRunRequest): Promise<Event | undefined> {
+    if (this.#left-- <= 0) throw new KilledError('killed');
+    return super.endRun(lease, request);
+  }
+
+  /** Lets the lease of the lost process run out. */
+  async revive(): Promise<void> {
+    this.#left = Infinity;
+    if (this.#lease) await this.releaseLease(this.#lease, { leaveOpen: true });
+  }
+}
+
+/** A desk that hands tasks to a clerk. */
+async function setUp({
+  desk,
+  clerk,
+  resumable = false,
+  mode = 'task',
+  sessionService = new InMemorySessionService(),
+}: Setting) {
+  const clerkModel = new ScriptedModel(clerk);
+  const deskModel = new ScriptedModel(desk);
+  const agent = new LlmAgent({
+    name: 'desk',
+    model: deskModel,
+    subAgents: [
+      new LlmAgent({ name: 'clerk', description: 'Finds a book.', model: clerkModel, mode, outputSchema: TITLE }),
+    ],
+  });
+  if (!(await sessionService.getSession(KEY))) await sessionService.createSession(KEY);
+  // A process that is lost reports nothing.
+  const platform: Platform = { ...systemPlatform, background: (work) => void work.catch(() => undefined) };
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable, platform });
+  const say = async (text: string): Promise<string[]> => {
+    const newMessage: Content = { role: 'user', parts: [{ text }] };
+    return shown(await runner.run({ userId: 'ann', sessionId: 's', newMessage }));
+  };
+  return {
+    clerkModel,
+    deskModel,
+    runner,
+    say,
+    stored: async () => (await sessionService.getSession(KEY))?.events ?? [],
+  };
+}
+
+/** Texts, calls and responses by author. */
+function shown(events: readonly Event[]): string[] {
+  return events.flatMap((event) => [
+    ...(stringifyContent(event) ? [`${event.author}: ${stringifyContent(event)}`] : []),
+    ...getFunctionCalls(event).map(({ name }) => `${event.author} calls ${name}`),
+    ...getFunctionResponses(event).map(({ name, response }) => `${name} gives ${JSON.stringify(response)}`),
+  ]);
+}
+
+describe.each([false, true])('with runs that are resumable: %s', (resumable) => {
+  test('the messages of the user go to a task agent until it finishes, and its result to the agent that called it', async () => {
+    const { clerkModel, deskModel, say, stored } = await setUp({
+      resumable,
+      desk: [called('clerk'), 'You get Emma.', 'You are welcome.'],
+      clerk: ['Which title?', 'Which author?', finished('Emma')],
+    });
+    expect(await say('I need a book.')).toEqual(['desk calls clerk', 'clerk: Which title?']);
+    expect(await say('Emma.')).toEqual(['clerk: Which author?']);
+    expect(await say('Austen.')).toEqual([
+      'clerk calls finish_task',
+      'finish_task gives {"result":"Task completed."}',
+      'clerk gives {"title":"Emma"}',
+      'desk: You get Emma.',
+    ]);
+    expect(await say('Thanks.')).toEqual(['desk: You are welcome.']);
+    deskModel.assertConsumed();
+    clerkModel.assertConsumed();
+    const scopes = (await stored()).filter(({ author }) => author === 'clerk').map((event) => event.isolationScope);
+    const [call] = (await stored()).flatMap(getFunctionCalls);
+    expect(new Set(scopes)).toEqual(new Set([call?.id]));
+    const read = JSON.stringify(deskModel.requests.map(({ request }) => request.contents));
+    expect(read).not.toContain('Which title?');
+  });
+
+  test('a task that is finished at once is answered in the same run, and another one can follow', async () => {
+    const { deskModel, say } = await setUp({
+      resumable,
+      desk: [called('clerk'), called('clerk'), 'Emma and Ulysses.'],
+      clerk: [finished('Emma'), finished('Ulysses')],
+    });
+    expect((await say('Two books.')).filter((line) => !line.includes('finish_task'))).toEqual([
+      'desk calls clerk',
+      'clerk gives {"title":"Emma"}',
+      'desk calls clerk',
+      'clerk gives {"title":"Ulysses"}',
+      'desk: Emma and Ulysses.',
+    ]);
+    expect(deskModel.requests[2]?.request.contents.at(-1)?.parts?.[0]?.functionResponse?.response).toEqual({
+      title: 'Ulysses',
+    });
+  });
+});
+
+test.each([1, 2, 3, 4, 5, 6])('a run whose process is lost after commit %i finishes the task once', async (commits) => {
+  const sessionService = new DyingService(commits);
+  const lost = await setUp({ ...ONE_BOOK, sessionService });
+  await expect(lost.say('A book.')).rejects.toThrow('killed');
+  const before = await lost.stored();
+  await sessionService.revive();
+  const calls = before.flatMap(getFunctionCalls).map(({ name }) => name);
+  const { runner, stored } = await setUp({
+    sessionService,
+    resumable: true,
+    desk: calls.includes('clerk') ? ['You get Emma.'] : ONE_BOOK.desk,
+    clerk: calls.includes('finish_task') ? [] : ONE_BOOK.clerk,
+  });
+  await runner.run({ userId: 'ann', sessionId: 's', invocationId: before[0]?.invocationId ?? '' });
+  expect(shown(await stored())).toEqual([
+    'user: A book.',
+    'desk calls clerk',
+    'clerk calls finish_task',
+    'finish_task gives {"result":"Task completed."}',
+    'clerk gives {"title":"Emma"}',
+    'desk: You get Emma.',
+  ]);
+});
+
+test('an agent with single_turn works in the scope of its call, and gives its answer', async () => {
+  const { clerkModel, say, stored } = await setUp({
+    mode: 'single_turn',
+    desk: [called('clerk'), 'You get Emma.'],
+    clerk: ['{"title":"Emma"}'],
+  });
+  expect(await say('A book.')).toEqual([
+    'desk calls clerk',
+    'clerk: {"title":"Emma"}',
+    'clerk gives {"title":"Emma"}',
+    'desk: You get Emma.',
+  ]);
+  expect((await stored()).find(({ author }) => author === 'clerk')?.isolationScope).toBeTypeOf('string');
+  clerkModel.assertConsumed();
+});
+
+test('two tasks of one reply are done one after the other', async () => {
+  const { say } = await setUp({
+    desk: [{ calls: [1, 2].map((at) => ({ name: 'clerk', args: { request: `Book ${at}.` } })) }, 'Both are here.'],
+    clerk: ['Which one?', finished('Emma'), finished('Ulysses')],
+  });
+  expect(await say('Two books.')).toEqual(['desk calls clerk', 'desk calls clerk', 'clerk: Which one?']);
+  expect((await say('Emma.')).filter((line) => !line.includes('finish_task'))).toEqual([
+    'clerk gives {"title":"Emma"}',
+    'clerk gives {"title":"Ulysses"}',
+    'desk: Both are here.',
+  ]);
+});
+
+test('the model reads that the arguments of a task are wrong', async () => {
+  const { say } = await setUp({ desk: [called('clerk', {}), 'I cannot.'], clerk: [] });
+  expect(await say('A book.')).toEqual([
+    'desk calls clerk',
+    expect.stringMatching(/^clerk gives \{"error":"the arguments of clerk are not valid: .*request/),
+    'desk: I cannot.',
+  ]);
+});
+
+test('the tool has the name and the input schema of the agent, and gives way to a tool of the program', async () => {
+  const model = new ScriptedModel(['Hello.']);
+  const own = new FunctionTool({ name: 'porter', description: 'Carries books.', execute: () => 'done' });
+  const agent = new LlmAgent({
+    name: 'desk',
+    model,
+    tools: [own],
+    subAgents: [
+      new LlmAgent({ name: 'clerk', model, mode: 'task', inputSchema: TITLE }),
+      new LlmAgent({ name: 'porter', model, mode: 'task' }),
+      new LlmAgent({ name: 'guide', model }),
+    ],
+  });
+  expect(agent.tools.map((tool) => 'name' in tool && tool.name)).toEqual(['porter', 'clerk']);
+  const clerk = agent.tools[1];
+  expect(clerk && '_getDeclaration' in clerk && clerk._getDeclaration()).toMatchObject({
+    name: 'clerk',
+    parametersJsonSchema: TITLE,
+  });
+});

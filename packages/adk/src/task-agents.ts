@@ -1,0 +1,105 @@
+import {
+  type BaseAgent,
+  BaseTool,
+  type Event,
+  type FunctionDeclaration,
+  type InvocationContext,
+  type RunAsyncToolRequest,
+} from '@eventloom/core';
+import { Calls, isRecord, type RecordedCall } from '@eventloom/core/internal';
+import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
+import { ValueSchema } from '@eventloom/tools';
+
+const REQUEST = {
+  type: 'object',
+  properties: { request: { type: 'string', description: 'The task, with everything that the agent has to know.' } },
+  required: ['request'],
+};
+const NOTE = 'A specialized agent does this task. Do not call another tool in the same reply.';
+
+/**
+ * The tool with which an agent hands a task to a sub-agent with `mode: 'task'` or `'single_turn'`, as in adk-python 2. Its call stays open until the sub-agent has a
+ * result; `runTasks` runs the sub-agent.
+ */
+export class TaskAgentTool extends BaseTool {
+  readonly agent: LlmAgent;
+  readonly #input: ValueSchema;
+
+  constructor(agent: LlmAgent) {
+    super({ name: agent.name, description: `${agent.description}\n${NOTE}`.trim(), isLongRunning: true });
+    this.agent = agent;
+    this.#input = new ValueSchema(agent.inputSchema ?? REQUEST, `agent "${agent.name}": inputSchema`);
+  }
+
+  override _getDeclaration(): FunctionDeclaration {
+    return { name: this.name, description: this.description, parametersJsonSchema: this.#input.json };
+  }
+
+  override async runAsync({ args }: RunAsyncToolRequest): Promise<unknown> {
+    const checked = await this.#input.check(args);
+    return 'issues' in checked
+      ? { error: `the arguments of ${this.name} are not valid: ${checked.issues.join('; ')}` }
+      : undefined;
+  }
+}
+
+/** Returns the tools for those sub-agents that do tasks. A tool of the same name takes precedence. */
+export function taskAgentTools(subAgents: readonly BaseAgent[] = [], tools: readonly unknown[] = []): TaskAgentTool[] {
+  const names = new Set(tools.map((tool) => (isRecord(tool) ? tool['name'] : undefined)));
+  return subAgents
+    .filter((agent) => isLlmAgent(agent) && agent.mode !== undefined)
+    .filter(({ name }) => !names.has(name))
+    .map((agent) => new TaskAgentTool(agent as LlmAgent));
+}
+
+/**
+ * Runs the turn of an agent whose sub-agents do tasks. A sub-agent with an open call comes first: the message of the user is for it. Its result is the
+ * response of the call, with which the agent's turn continues. Ends when a sub-agent waits for the user.
+ *
+ * @param runTurn runs the agent's own turn, until its model has answered or a task was called
+ */
+export async function* runTasks(
+  context: InvocationContext,
+  tools: readonly TaskAgentTool[],
+  runTurn: () => AsyncGenerator<Event, void, void>,
+): AsyncGenerator<Event, void, void> {
+  for (;;) {
+    for (const call of openTasks(context, tools)) {
+      const agent = tools.find(({ name }) => name === call.call.name)?.agent;
+      if (!agent) continue;
+      if (findOutput(context, agent, call) === undefined) yield* context.runAgent(agent, { isolationScope: call.id });
+      const output = findOutput(context, agent, call);
+      if (output === undefined) return;
+      const response = isRecord(output) ? output : { result: output };
+      const parts = [{ functionResponse: { id: call.id, name: call.call.name ?? '', response } }];
+      yield context.createEvent({ content: { role: 'user', parts } });
+    }
+    yield* runTurn();
+    if (context.isEnded || openTasks(context, tools).length === 0) return;
+  }
+}
+
+/** The open calls of tasks that the agent of the context made, oldest first. */
+function openTasks(
+  { agent, branch, session, invocation }: InvocationContext,
+  tools: readonly TaskAgentTool[],
+): RecordedCall[] {
+  const names = new Set(tools.map(({ name }) => name));
+  return Calls.of(session, invocation.derived).all.filter(
+    ({ call, event, responses, isImported }) =>
+      responses.length === 0 &&
+      !isImported &&
+      event.author === agent.name &&
+      event.branch === branch &&
+      names.has(call.name ?? ''),
+  );
+}
+
+/** The result of the task that a call handed over; undefined while there is none. In a resumed run it may be stored, and its response not. */
+function findOutput({ session }: InvocationContext, { name }: LlmAgent, { id, eventIndex }: RecordedCall): unknown {
+  for (let at = session.events.length - 1; at > eventIndex; at--) {
+    const event = session.events[at];
+    if (event?.isolationScope === id && event.author === name && event.output !== undefined) return event.output;
+  }
+  return undefined;
+}
