@@ -31,7 +31,7 @@ export const WEBHOOK_SESSION = 'webhook-';
 /** The sessions that are called in have ids that begin so. */
 export const LIVE_SESSION = 'live-';
 /** Codes that let a client send its message again, because no part of the message was stored. */
-const REFUSALS = new Set(['SESSION_BUSY', 'SERVER_BUSY', 'SHUTTING_DOWN', 'SESSION_NOT_FOUND']);
+const REFUSALS = new Set(['SESSION_BUSY', 'SERVER_BUSY', 'USER_LIMIT', 'SHUTTING_DOWN', 'SESSION_NOT_FOUND']);
 /** Codes that say nothing about the run: the client asks again. */
 const NO_CLAIM = new Set(['STORAGE_UNAVAILABLE', 'USER_OBJECT', 'RUN_RELAY', 'SLOW_READER', 'TOO_MANY_READERS']);
 /** No agent here fails by itself, so that no client may get such an error. */
