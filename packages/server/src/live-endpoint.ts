@@ -47,8 +47,11 @@ export interface LiveHost {
    */
   admit(request: Request, identify: () => Promise<AuthenticatedUser | undefined>): Promise<LiveAdmission>;
 
-  /** Ends the live run of a session with this id and waits for its end. Resolves to false when there is none. */
-  cancel(key: SessionKey, invocationId: string): Promise<boolean>;
+  /**
+   * Ends the live run of a session with this id and waits a short while for its end. Resolves to true when the end is stored, to false when the
+   * run has not ended yet, and to undefined when there is no such run here, or its end could not be stored.
+   */
+  cancel(key: SessionKey, invocationId: string): Promise<boolean | undefined>;
 
   /** Ends the live runs of a session that is about to be deleted. Resolves when they have ended. */
   forgetSession(key: SessionKey): Promise<void>;

@@ -7,6 +7,9 @@ import {
   type RunConfig,
   serializeEvent,
   type SessionKey,
+  SessionNotFoundError,
+  StaleWriterError,
+  StorageError,
   toError,
   type TraceHeaders,
 } from '@eventloom/core';
@@ -53,6 +56,7 @@ export class HostedLiveRun implements LiveSocketEvents {
   #stopReason: EventloomError | undefined;
   #failure: Error | undefined;
   #isClosed = false;
+  #hasEnded = false;
   #isSpeaking = false;
   #wasHeard = true;
   #missedBeats = 0;
@@ -87,6 +91,15 @@ export class HostedLiveRun implements LiveSocketEvents {
 
   get ended(): Promise<void> {
     return this.#ended.promise;
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** True if the run has ended here and its end is not stored. */
+  get isLeftOpen(): boolean {
+    return this.#hasEnded && this.#stream.isLeftOpen;
   }
 
   /** The error that the run failed with, if it failed. */
@@ -212,11 +225,24 @@ export class HostedLiveRun implements LiveSocketEvents {
       const isStop = RunAbortedError.isInstance(error) && this.#stopReason !== undefined;
       if (!isStop) this.#failure = toError(error);
     }
-    this.#sendEnd(this.#failure ?? this.#stopReason);
+    this.#hasEnded = true;
+    const reason = this.#failure ?? this.#stopReason;
+    this.#sendEnd(this.isLeftOpen ? unstoredEnd(reason) : reason);
     this.#hangUp();
     this.#callOff?.();
     this.#ended.resolve();
   }
+}
+
+/** Errors that do not say that the run has ended. */
+const OPEN_ENDS = [StorageError, StaleWriterError, SessionNotFoundError];
+
+/** Returns the error for the client of a run whose end is not stored: no other error is true yet. */
+function unstoredEnd(reason: Error | undefined): Error {
+  if (reason && OPEN_ENDS.some((type) => type.isInstance(reason))) return reason;
+  return new StorageError('the end of the call could not be stored; what was said before is in the session, so call again', {
+    cause: reason,
+  });
 }
 
 /** True for an event with what the client itself wrote: it is in the session, and not sent back. */

@@ -128,11 +128,14 @@ export class HostedLiveRuns implements LiveHost {
     return run;
   }
 
-  async cancel(key: SessionKey, invocationId: string): Promise<boolean> {
+  async cancel(key: SessionKey, invocationId: string): Promise<boolean | undefined> {
     const run = this.#of(key).find((one) => one.invocationId === invocationId);
-    run?.abort(new RunAbortedError('the call was cancelled'));
-    await run?.ended;
-    return run !== undefined;
+    if (!run) return undefined;
+    const { limits, platform } = this.#server;
+    run.abort(new RunAbortedError('the call was cancelled'));
+    await within(platform, run.ended, limits.answerAfterMs);
+    if (run.isLeftOpen) return undefined;
+    return run.hasEnded;
   }
 
   async forgetSession(key: SessionKey): Promise<void> {

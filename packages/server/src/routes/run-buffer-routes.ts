@@ -40,7 +40,7 @@ async function cancel(request: ServerRequest): Promise<Response> {
   const key = request.sessionKey();
   const invocationId = request.param('invocationId');
   const hasEnded =
-    (await live?.cancel(key, invocationId)) || (await runs.follower.cancel(request.runner(), key, invocationId));
+    (await live?.cancel(key, invocationId)) ?? (await runs.follower.cancel(request.runner(), key, invocationId));
   return jsonTextResponse('null', {}, hasEnded ? 200 : 202);
 }
 
