@@ -154,6 +154,24 @@ test.each([
   await expect(toolset.getTools()).rejects.toThrow(message);
 });
 
+test('YAML with 100,000 keys is read in linear time', async () => {
+  const keys = Array.from({ length: 100_000 }, (_, index) => `  k${index}: v`).join('\n');
+  const specStr = `openapi: 3.0.0\nservers: [{ url: https://api.example.com }]\npaths: { /a: { get: {} } }\nx:\n${keys}\n`;
+  expect(await namesOf(new OpenAPIToolset({ specStr }))).toEqual(['get_a']);
+});
+
+test('a key that stands twice in YAML is refused by its name', async () => {
+  const specStr = 'openapi: 3.0.0\npaths:\n  /a: {}\n  /a: {}\n';
+  await expect(new OpenAPIToolset({ specStr }).getTools()).rejects.toMatchObject({
+    code: 'OPENAPI_DOCUMENT',
+    message: expect.stringContaining('the key "/a" stands twice in one object'),
+  });
+});
+
+test.each(['/../admin', '/a/./b', '/..'])('the path %s, which leads out of the server, is refused', (path) => {
+  expect(() => toolsetOf(documentOf({ [path]: { get: {} } }))).toThrow('must not lead out of the path of the server');
+});
+
 test.each([
   [{}, 'one document is required; write specDict'],
   [{ specDict: {}, specStr: '' }, 'one document is required'],

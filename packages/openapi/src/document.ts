@@ -195,14 +195,30 @@ export function parseJsonDocument(text: string): OpenApiDocument {
 
 /** Parses YAML. Rejects with OpenApiDocumentError, also if the package `yaml` is not installed. */
 export async function parseYamlDocument(text: string): Promise<OpenApiDocument> {
-  const { parse } = await loadYaml();
-  let value: unknown;
+  const { isScalar, parseDocument, visit } = await loadYaml();
+  const refused = (message: string, cause?: unknown): never => {
+    throw new OpenApiDocumentError('#', `is not YAML: ${message.slice(0, 200)}`, { cause });
+  };
+  // The parser's own search for repeated keys takes quadratic time.
+  const parsed = parseDocument(text, { logLevel: 'silent', uniqueKeys: false });
+  const [error] = parsed.errors;
+  if (error) refused(error.message, error);
+  visit(parsed, {
+    Map(_, { items }) {
+      const keys = new Set<unknown>();
+      for (const { key } of items) {
+        const name: unknown = isScalar(key) ? key.value : key;
+        if (keys.has(name)) refused(`the key ${JSON.stringify(name)} stands twice in one object`);
+        keys.add(name);
+      }
+    },
+  });
   try {
-    value = parse(text, { logLevel: 'error' });
+    return new OpenApiDocument(parsed.toJS());
   } catch (cause) {
-    throw new OpenApiDocumentError('#', `is not YAML: ${toError(cause).message.slice(0, 200)}`, { cause });
+    if (OpenApiDocumentError.isInstance(cause)) throw cause;
+    return refused(toError(cause).message, cause);
   }
-  return new OpenApiDocument(value);
 }
 
 /** True for text that can only be JSON: it starts with a brace. */

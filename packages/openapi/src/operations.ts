@@ -113,6 +113,8 @@ export function listOperations(document: OpenApiDocument): LocatedOperation[] {
   for (const [path, item] of entriesBelow(below(document.root, 'paths'))) {
     if (path.startsWith('x-')) continue;
     if (!path.startsWith('/')) throw new OpenApiDocumentError(item.pointer, 'a path must begin with a slash');
+    if (path.split('/').some((segment) => segment === '.' || segment === '..'))
+      throw new OpenApiDocumentError(item.pointer, 'a path must not lead out of the path of the server with . or ..');
     const pathItem = document.followToRecord(item);
     for (const method of METHODS) {
       const held = below(pathItem, method);

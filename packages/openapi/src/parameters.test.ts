@@ -28,6 +28,10 @@ test.each([
   ['matrix', true, LIST, ';color=blue;color=black'],
   ['matrix', false, OBJECT, ';color=R,100,G,200'],
   ['matrix', true, OBJECT, ';R=100;G=200'],
+  ['matrix', false, '', ';color'],
+  ['matrix', true, '', ';color'],
+  ['matrix', true, ['', 'blue'], ';color;color=blue'],
+  ['matrix', true, { R: '', G: 1 }, ';R;G=1'],
 ])('a path parameter of style %s, explode %s, writes %j as %s', async (style, explode, value, written) => {
   expect(await urlOf('path', { style, explode }, value, '/echo/{color}')).toBe(`/echo/${written}`);
 });
@@ -40,6 +44,7 @@ test.each([
   [{ explode: false }, LIST, 'color=blue,black'],
   [{ explode: false }, OBJECT, 'color=R,100,G,200'],
   [{ style: 'spaceDelimited', explode: false }, LIST, 'color=blue%20black'],
+  [{ style: 'spaceDelimited', explode: false }, OBJECT, 'color=R%20100%20G%20200'],
   [{ style: 'pipeDelimited', explode: false }, LIST, 'color=blue%7Cblack'],
   [{ style: 'pipeDelimited', explode: false }, OBJECT, 'color=R%7C100%7CG%7C200'],
   [{ style: 'pipeDelimited', explode: true }, LIST, 'color=blue&color=black'],
@@ -91,6 +96,12 @@ test('headers that belong to the runtime are no parameters', async () => {
   }));
   const { headers } = await echo(operation('/echo', { parameters }));
   expect(headers['authorization']).toBeUndefined();
+});
+
+test.each(['simple', 'matrix'])('a path parameter of style %s may not be an empty list', async (style) => {
+  const parameters = [{ name: 'id', in: 'path', required: true, style, schema: {} }];
+  const message = 'the argument id is a part of the path and must not be empty';
+  expect(await call(operation('/echo/{id}', { parameters }), { id: [] })).toEqual({ error: message });
 });
 
 test.each(['.', '..', '%2e%2E', ''])('a path parameter may not be %j', async (id) => {

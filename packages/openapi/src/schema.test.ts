@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { operation, toolOf } from './fixtures/call-tool.ts';
+import { call, operation, toolOf } from './fixtures/call-tool.ts';
 
 /** The part of a declaration that the tests read. */
 interface Declared {
@@ -21,6 +21,29 @@ const LARGE = {
   type: 'object',
   properties: Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`property${index}`, { type: 'string' }])),
 };
+
+test.each([
+  ['a reference and allOf', { A: ref('B'), B: { allOf: [ref('A')] } }, true],
+  ['allOf of two', { A: { allOf: [ref('B'), ref('C')] }, B: { allOf: [ref('A')] }, C: { allOf: [ref('A')] } }, true],
+  ['not', { A: { not: ref('A') } }, true],
+  [
+    'alternatives that extend their base',
+    {
+      A: { type: 'object', properties: { kind: { type: 'string' } }, oneOf: [ref('B'), ref('C')] },
+      B: { allOf: [ref('A'), { type: 'object', properties: { b: { type: 'integer' } } }] },
+      C: { allOf: [ref('A'), { type: 'object', properties: { c: { type: 'integer' } } }] },
+    },
+    false,
+  ],
+])(
+  'schemas that describe their own value again through %s are declared, and arguments checked',
+  async (_, schemas, all) => {
+    const requestBody = { required: true, content: { 'application/json': { schema: ref('A') } } };
+    const document = operation('/echo', { requestBody }, { components: { schemas } });
+    expect(await call(document, { body: { kind: 'x' } })).toMatchObject({ body: { body: '{"kind":"x"}' } });
+    if (!all) expect(await call(document, { body: { kind: 1 } })).toEqual({ error: expect.stringContaining('kind') });
+  },
+);
 
 test('a declaration has the parameters, the body and what is required', async () => {
   const parameters = [

@@ -100,7 +100,7 @@ export class SchemaWriter {
     const root = inlineAll(schema);
     const $defs: DeclaredSchema = {};
     for (const name of kept) $defs[name] = inlineAll(definitions.get(name) ?? {});
-    return kept.size === 0 ? root : { ...root, $defs };
+    return kept.size === 0 ? root : { ...openCircles(root, $defs), $defs };
   }
 
   #definition(name: string): DeclaredSchema | undefined {
@@ -234,6 +234,41 @@ export class SchemaWriter {
     const { $ref: _, ...siblings } = schema;
     return { ...definition, ...siblings };
   }
+}
+
+/** Keywords whose schemas describe the same value as the schema around them. */
+const SAME_VALUE = ['allOf', 'anyOf'] as const;
+
+/**
+ * Replaces references by which a definition would describe its own value again, without a property or an item between, and which would keep
+ * a validator busy without an end: such a reference adds nothing, so it becomes a schema that accepts everything. Changes the definitions.
+ */
+function openCircles(root: DeclaredSchema, definitions: DeclaredSchema): DeclaredSchema {
+  const open = new Set<string>();
+  const done = new Set<string>();
+  const walk = (value: unknown): unknown => {
+    if (!isRecord(value)) return value;
+    const name = definitionOf(value);
+    if (name === undefined) return walkParts(value);
+    if (open.has(name)) return {};
+    if (!done.has(name)) {
+      open.add(name);
+      definitions[name] = walk(definitions[name]);
+      open.delete(name);
+      done.add(name);
+    }
+    return value;
+  };
+  const walkParts = (schema: DeclaredSchema): DeclaredSchema => {
+    const parts: DeclaredSchema = {};
+    for (const keyword of SAME_VALUE) if (Array.isArray(schema[keyword])) parts[keyword] = schema[keyword].map(walk);
+    const { not, ...others } = schema;
+    if (not === undefined) return { ...schema, ...parts };
+    const name = definitionOf(not);
+    return name !== undefined && open.has(name) ? { ...others, ...parts } : { ...schema, ...parts, not: walk(not) };
+  };
+  for (const name of Object.keys(definitions)) walk({ $ref: `${DEFINITION}${name}` });
+  return walkParts(root);
 }
 
 function listOf(value: unknown): readonly unknown[] {

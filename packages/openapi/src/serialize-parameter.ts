@@ -23,10 +23,10 @@ export function writePathValue({ name, style, explode }: ParameterForm, value: u
     case 'label':
       return `.${explode ? parts.map((part) => pair(part)).join('.') : flat(parts).join(',')}`;
     case 'matrix': {
-      const key = encode(name);
-      if (explode && isObject) return parts.map((part) => `;${pair(part)}`).join('');
-      if (explode) return parts.map(([, text]) => `;${key}=${text}`).join('');
-      return `;${key}=${flat(parts).join(',')}`;
+      const named = (key: string, text: string): string => (text === '' ? `;${key}` : `;${key}=${text}`);
+      const own = encode(name);
+      if (explode) return parts.map(([key, text]) => named(isObject && key !== undefined ? key : own, text)).join('');
+      return parts.length === 0 ? '' : named(own, flat(parts).join(','));
     }
     default:
       return (explode ? parts.map((part) => pair(part)) : flat(parts)).join(',');
