@@ -50,11 +50,13 @@ export function toMCPError(error: unknown, { name, params }: FailedConnection, o
   }
   if (SdkHttpError.isInstance(error)) {
     const { status } = error;
-    const Type = status >= 500 || status === 429 || status === 404 ? MCPConnectionError : MCPProtocolError;
-    return new Type(`${server}: ${params.address} answered with HTTP status ${status}`, {
-      cause: error,
-      publicMessage,
-    });
+    return new (errorOf(status))(
+      `${server}: ${params.address} answered with HTTP status ${status}${options ? '' : adviceFor(status)}`,
+      {
+        cause: error,
+        publicMessage,
+      },
+    );
   }
   const isAmbiguous = options !== undefined && !options.isRepeatable;
   const after = isAmbiguous ? '; the call may or may not have had its effect' : '';
@@ -67,6 +69,17 @@ export function toMCPError(error: unknown, { name, params }: FailedConnection, o
   }
   const reason = options ? 'the connection broke' : `cannot connect to ${params.address}`;
   return new MCPConnectionError(`${server}: ${reason}: ${reasonOf(error)}${after}`, { cause: error, publicMessage });
+}
+
+function errorOf(status: number): typeof MCPConnectionError | typeof MCPProtocolError | typeof MCPAuthorizationError {
+  if (status === 401) return MCPAuthorizationError;
+  return status >= 500 || status === 429 || status === 404 ? MCPConnectionError : MCPProtocolError;
+}
+
+function adviceFor(status: number): string {
+  if (status === 401)
+    return "; write headers: { authorization: 'Bearer …' } in the connectionParams, or authCredential for the consent of each user";
+  return status === 403 ? '; check what the key or the token in headers may do' : '';
 }
 
 /**

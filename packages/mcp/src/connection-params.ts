@@ -1,6 +1,6 @@
 import { ConfigurationError, type Platform } from '@eventloom/core';
 import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/internal';
-import { AddressRefusedError, checkPublicUrl, openPublicUrl } from '@eventloom/tools/internal';
+import { AddressRefusedError, checkPublicHost, checkPublicUrl, openPublicUrl } from '@eventloom/tools/internal';
 import { HttpTransport, isAuthProvider } from './http-transport.ts';
 import { limitBody } from './limit-body.ts';
 
@@ -37,6 +37,8 @@ export interface OpenTransport {
    * do not arrive.
    */
   readonly watch: number | undefined;
+  /** The reason for which the connection ended, if the transport knows a better one than the client library. Default: none. */
+  readonly failure?: Error | undefined;
   /** Lets the process end while no run is active. The transport stays open. */
   suspend(): void;
   /** Ends `suspend`. */
@@ -93,7 +95,8 @@ export interface StreamableHTTPConnectionOptions extends MCPConnectionOptions {
   readonly terminateOnClose?: boolean | undefined;
   /**
    * Sends the requests. Default: the global `fetch`, and for addresses of other hosts that a public server names, such as its authorization
-   * server, a client that connects to public addresses alone.
+   * server, a client that connects to public addresses alone. Before a function of your own gets such an address, its name is resolved, and
+   * the request is refused if that leads to an internal network; on Workers the name alone is checked.
    */
   readonly fetch?: ((url: string | URL, init?: RequestInit) => Promise<Response>) | undefined;
 }
@@ -190,8 +193,10 @@ export class StreamableHTTPConnectionParams extends MCPConnectionParams {
   async #send(to: string | URL, init: RequestInit = {}): Promise<Response> {
     const url = new URL(to);
     const isTrusted = url.origin === this.url.origin || !this.#isPublic;
-    if (!isTrusted) checkPublicUrl(url.href);
-    if (this.#fetch) return this.#fetch(to, init);
+    if (this.#fetch) {
+      if (!isTrusted) await refuseInternalHost(url);
+      return this.#fetch(to, init);
+    }
     if (isTrusted) return fetch(to, init);
     const { method, headers, body, signal } = new Request(url, init);
     const bytes = body && new Uint8Array(await new Response(body).arrayBuffer());
@@ -201,6 +206,17 @@ export class StreamableHTTPConnectionParams extends MCPConnectionParams {
       ...(bytes && { body: bytes }),
     });
   }
+}
+
+/**
+ * Rejects for a host that is internal, or resolves to an internal address. A name that this machine cannot resolve is left to the
+ * application's own `fetch`, which may use a proxy.
+ */
+async function refuseInternalHost({ href }: URL): Promise<void> {
+  checkPublicUrl(href);
+  await checkPublicHost(href).catch((error: unknown) => {
+    if (AddressRefusedError.isInstance(error)) throw error;
+  });
 }
 
 function isPublic({ href }: URL): boolean {

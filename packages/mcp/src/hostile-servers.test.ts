@@ -2,7 +2,7 @@ import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { StreamableHTTPConnectionParams } from './connection-params.ts';
 import { calling, play, responsesOf, toolsetOf, URL_OF_TESTS } from './fixtures/play.ts';
-import { serveSessions } from './fixtures/served.ts';
+import { serveModern, serveSessions } from './fixtures/served.ts';
 
 /** A server that answers these methods itself, and says everything else as a server should. */
 function lying(answers: Readonly<Record<string, (id: unknown) => Response | Promise<Response>>>) {
@@ -12,7 +12,7 @@ function lying(answers: Readonly<Record<string, (id: unknown) => Response | Prom
   });
 }
 
-const listing = (tools: readonly object[]) => ({
+const listing = (tools: readonly unknown[]) => ({
   'tools/list': (id: unknown) => Response.json({ jsonrpc: '2.0', id, result: { tools } }),
 });
 const inputSchema = { type: 'object' };
@@ -88,6 +88,28 @@ describe('a list', () => {
     await expect(toolsetOf(served).getTools()).rejects.toMatchObject({ code: 'MCP_LIMIT' });
   });
 
+  test('with tools that are none offers the others, and reports each with what is wrong', async () => {
+    const wrong = [
+      { name: 'text', inputSchema: { type: 'string' } },
+      { name: 'bare' },
+      { name: 'hint', inputSchema, annotations: { readOnlyHint: 'yes' } },
+      { inputSchema },
+      null,
+    ];
+    const served = lying(listing([...wrong, { name: 'untyped', inputSchema: { properties: {} } }, f]));
+    const { say, model, errors, runner } = await play(toolsetOf(served), ['done']);
+    await say('go');
+    expect(Object.keys(model.requests[0]?.request.toolsDict ?? {})).toEqual(['untyped', 'f']);
+    expect(errors.map(String)).toEqual([
+      expect.stringContaining('tool "text" is not offered: inputSchema.type: '),
+      expect.stringContaining('tool "bare" is not offered: its input schema is not an object'),
+      expect.stringContaining('tool "hint" is not offered: annotations.readOnlyHint: '),
+      expect.stringContaining('tool "" is not offered: name: '),
+      expect.stringContaining('tool "" is not offered: its input schema is not an object'),
+    ]);
+    await runner.close();
+  });
+
   test('with references in circles is offered unchanged', async () => {
     const circular = { type: 'object', properties: { next: { $ref: '#' } } };
     const [tool] = await toolsetOf(lying(listing([{ name: 'f', inputSchema: circular }]))).getTools();
@@ -132,6 +154,55 @@ describe('an answer to a call', () => {
     const { response } = await responseTo(() => new Promise(() => undefined), { callTimeoutMs: 50 });
     expect(response).toEqual({ error: expect.stringContaining('did not answer in time') });
   });
+});
+
+test('a progress message of 1 MB reaches readers shortened', async () => {
+  const served = serveSessions({
+    build: (server) => server.server.registerCapabilities({ tools: {} }),
+    before: (_, { method, id, params }) => {
+      if (method === 'tools/list') return Response.json({ jsonrpc: '2.0', id, result: { tools: [f] } });
+      if (method !== 'tools/call') return undefined;
+      const { progressToken } = (params as { readonly _meta: { readonly progressToken: string } })._meta;
+      const progress = { progressToken, progress: 1, message: 'm'.repeat(1_000_000) };
+      const messages = [
+        { jsonrpc: '2.0', method: 'notifications/progress', params: progress },
+        { jsonrpc: '2.0', id, result: { content: [] } },
+      ];
+      const body = messages.map((message) => `data: ${JSON.stringify(message)}\n\n`).join('');
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    },
+  });
+  const { say, runner } = await play(toolsetOf(served), [call, 'done']);
+  const shown = (await say('go')).filter(({ partial }) => partial);
+  expect(JSON.stringify(shown)).toContain('mmm');
+  expect(JSON.stringify(shown).length).toBeLessThan(10_000);
+  await runner.close();
+});
+
+test.each([
+  [401, 'MCP_AUTHORIZATION', "write headers: { authorization: 'Bearer …' } in the connectionParams, or authCredential"],
+  [403, 'MCP_PROTOCOL', 'check what the key or the token in headers may do'],
+])(
+  'a server that answers %i is unavailable with %s, and the error says what to write',
+  async (status, code, advice) => {
+    const fetch = () => Promise.resolve(new Response('no', { status }));
+    await expect(toolsetOf({ fetch }).getTools()).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(advice),
+    });
+  },
+);
+
+test('a server over HTTP that was unreachable is asked for its protocol version again', async () => {
+  const served = serveModern({ build: (server) => server.registerTool('f', {}, () => ({ content: [] })) });
+  let isAway = true;
+  const toolset = toolsetOf({
+    fetch: (url, init) => (isAway ? Promise.reject(new TypeError('fetch failed')) : served.fetch(url, init)),
+  });
+  await expect(toolset.getTools()).rejects.toMatchObject({ code: 'MCP_CONNECTION' });
+  isAway = false;
+  expect(await toolset.getTools()).toHaveLength(1);
+  await toolset.close();
 });
 
 test('an unreachable server is skipped, by name', async () => {

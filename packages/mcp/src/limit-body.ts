@@ -34,8 +34,7 @@ export function limitBody(response: Response, maxBytes: number, ended: (reason: 
           if (!counter.isResumable) report();
           return;
         }
-        if (counter.add(value) > maxBytes)
-          throw new MCPLimitError(`a message has more than ${maxBytes} bytes; raise maxMessageBytes if that is meant`);
+        if (counter.add(value) > maxBytes) throw new MCPLimitError(tooLarge(maxBytes));
         controller.enqueue(value);
       } catch (error) {
         controller.error(error);
@@ -49,6 +48,11 @@ export function limitBody(response: Response, maxBytes: number, ended: (reason: 
     },
   });
   return new Response(limited, { status, statusText, headers });
+}
+
+/** Returns the message of the error for a message of the server that is too large. */
+export function tooLarge(maxBytes: number): string {
+  return `a message has more than ${maxBytes} bytes; raise maxMessageBytes if that is meant`;
 }
 
 /** Counts the bytes of a body. */

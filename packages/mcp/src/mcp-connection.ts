@@ -10,17 +10,18 @@ import {
   type RequestOptions,
   SdkError,
   SdkErrorCode,
-  type Tool,
+  type StandardSchemaV1,
   type Transport,
 } from '@modelcontextprotocol/client';
 import type { Platform, TraceHeaders } from '@eventloom/core';
-import { reportTo } from '@eventloom/core/internal';
+import { isRecord, reportTo } from '@eventloom/core/internal';
 import type { MCPConnectionParams, OpenTransport, TransportHost } from './connection-params.ts';
 import { MCPLimitError, MCPProtocolError } from './errors.ts';
 import { ActiveCalls } from './active-calls.ts';
 import { isConnectionBroken, isSessionForgotten, toMCPError } from './connection-failures.ts';
 import { EXCHANGE_HEADER } from './http-transport.ts';
 import { sample } from './sampling.ts';
+import { plainText } from './server-tools.ts';
 import type { UserAuthorization } from './user-authorization.ts';
 
 /** Maximum number of tools that a server may list. */
@@ -31,6 +32,8 @@ const MAX_PAGES = 100;
 const LIST_AGE_MS = 300_000;
 /** Longest time for which a list is used because the server says so. */
 const MAX_LIST_AGE_MS = 3_600_000;
+/** Maximum length of the text of a progress message. */
+const MAX_PROGRESS = 4096;
 /** Longest time for the answer to one call. */
 const MAX_CALL_MS = 3_600_000;
 
@@ -79,7 +82,8 @@ export interface MCPSession {
 }
 
 interface ToolList {
-  readonly tools: readonly Tool[];
+  /** The tools as the server sent them. */
+  readonly tools: readonly unknown[];
   readonly session: MCPSession;
   readonly watch: number | undefined;
   readonly expiresAtMs: number;
@@ -101,7 +105,7 @@ export class MCPConnection {
   readonly #progress = new Map<unknown, (progress: object) => void>();
   #exchanges = 0;
   #waiting = 0;
-  /** True once the server has ended a connection because of the question for its protocol version. */
+  /** True once the server has ended a connection because of the question for its protocol version, or was silent. */
   #isLegacy = false;
 
   /** The authorization of the user, for toolsets that ask for it. */
@@ -122,7 +126,7 @@ export class MCPConnection {
   }
 
   /** Lists the server's tools: from memory as long as they cannot have changed. @throws MCPConnectionError, MCPProtocolError, MCPLimitError */
-  async listTools(): Promise<readonly Tool[]> {
+  async listTools(): Promise<readonly unknown[]> {
     this.#session?.transport.resume();
     const known = await this.#listed?.catch(() => undefined);
     if (known && this.#isFresh(known)) return known.tools;
@@ -149,7 +153,7 @@ export class MCPConnection {
   async #listTools(): Promise<ToolList> {
     const { timeoutMs } = this.#owner.params;
     let cursor: string | undefined;
-    const tools: Tool[] = [];
+    const tools: unknown[] = [];
     let ageMs = LIST_AGE_MS;
     let session: MCPSession | undefined;
     let watch: number | undefined;
@@ -162,13 +166,13 @@ export class MCPConnection {
       const result = await this.send(
         async (sent, { options }) => {
           if (page === 0) [session, watch] = [sent, sent.transport.watch];
-          if (!sent.client.getServerCapabilities()?.tools) return { tools: [] };
-          return sent.client.request({ method: 'tools/list', params }, options);
+          if (!sent.client.getServerCapabilities()?.tools) return NO_TOOLS;
+          return sent.client.request({ method: 'tools/list', params }, TOOL_PAGE, options);
         },
         { isRepeatable: true, timeoutMs },
       );
       for (const tool of result.tools) tools.push(tool);
-      if ('ttlMs' in result && typeof result.ttlMs === 'number') ageMs = Math.min(result.ttlMs, MAX_LIST_AGE_MS);
+      if (result.ttlMs !== undefined) ageMs = Math.min(result.ttlMs, MAX_LIST_AGE_MS);
       if (result.nextCursor === undefined || result.nextCursor === cursor) break;
       cursor = result.nextCursor;
     }
@@ -254,7 +258,8 @@ export class MCPConnection {
         meta: { _meta: { ...traceHeaders, ...(onProgress && { progressToken: exchange }) } },
       });
     } catch (error) {
-      throw MCPLimitError.isInstance(controller.signal.reason) ? controller.signal.reason : error;
+      if (MCPLimitError.isInstance(controller.signal.reason)) throw controller.signal.reason;
+      throw isConnectionBroken(error) && transport.failure ? transport.failure : error;
     } finally {
       session.pending--;
       if (session.isDropped) this.#closeUnused(session);
@@ -278,28 +283,32 @@ export class MCPConnection {
   }
 
   async #open(): Promise<MCPSession> {
+    const { params, platform } = this.#owner;
+    const endsAtMs = platform.now() + params.timeoutMs;
+    const wasLegacy = this.#isLegacy;
     try {
-      return await this.#tryToOpen();
-    } catch (error) {
-      const isProbeRefused = SdkError.isInstance(error) && error.code === SdkErrorCode.EraNegotiationFailed;
-      if (!isProbeRefused || this.#isLegacy) throw toMCPError(error, this.#owner);
-      // Servers of before 2026-07-28 may end when they are asked for something before `initialize`.
-      this.#isLegacy = true;
-      return await this.#tryToOpen().catch((second: unknown) => {
-        throw toMCPError(second, this.#owner);
+      return await this.#tryToOpen(params.timeoutMs);
+    } catch (first) {
+      if (wasLegacy || !this.#isLegacy) throw toMCPError(first, this.#owner);
+      return await this.#tryToOpen(Math.max(1, endsAtMs - platform.now())).catch((error: unknown) => {
+        // An unreachable server says nothing about its version.
+        this.#isLegacy = false;
+        throw toMCPError(error, this.#owner);
       });
     }
   }
 
-  async #tryToOpen(): Promise<MCPSession> {
+  /** Opens a session. Sets `#isLegacy` if the server does not answer the question for its protocol version. */
+  async #tryToOpen(timeoutMs: number): Promise<MCPSession> {
     const { params, platform } = this.#owner;
-    const { timeoutMs } = params;
     const transport = params['~open'](this.#host());
     const client = this.#createClient();
     const { promise: late, reject } = Promise.withResolvers<never>();
-    const cancel = platform.schedule(timeoutMs, () =>
-      reject(new SdkError(SdkErrorCode.RequestTimeout, `not connected after ${timeoutMs} ms`)),
-    );
+    let isLate = false;
+    const cancel = platform.schedule(timeoutMs, () => {
+      isLate = true;
+      reject(new SdkError(SdkErrorCode.RequestTimeout, `not connected after ${timeoutMs} ms`));
+    });
     try {
       const connecting = client.connect(toTransport(transport.transport), {
         timeout: timeoutMs,
@@ -310,8 +319,11 @@ export class MCPConnection {
       client.onclose = () => this.#drop(session);
       return session;
     } catch (error) {
+      const { failure = error } = transport;
       await client.close().catch((second: unknown) => reportTo(platform, second));
-      throw error;
+      if (SdkError.isInstance(error) && PROBE_CODES.has(error.code) && !isLate && !MCPLimitError.isInstance(failure))
+        this.#isLegacy = true;
+      throw failure;
     } finally {
       cancel();
     }
@@ -351,7 +363,11 @@ export class MCPConnection {
       client.setRequestHandler('sampling/createMessage', ({ params: request }) => this.#sample(request));
     // Replaces the client's own handler, which drops a message that arrives together with the answer.
     client.setNotificationHandler('notifications/progress', ({ params: { progressToken, progress, total, message } }) =>
-      this.#progress.get(progressToken)?.({ progress, total, message }),
+      this.#progress.get(progressToken)?.({
+        progress,
+        total,
+        ...(message !== undefined && { message: plainText(message, MAX_PROGRESS) }),
+      }),
     );
     client.setNotificationHandler('notifications/tools/list_changed', () => {
       this.#listed = undefined;
@@ -399,6 +415,38 @@ export class MCPConnection {
     await session.client.close();
   }
 }
+
+/** Codes of the client library for a server that does not answer the question for its protocol version. */
+const PROBE_CODES: ReadonlySet<string> = new Set([SdkErrorCode.EraNegotiationFailed, SdkErrorCode.RequestTimeout]);
+
+/** A page of a server's list of tools. */
+interface ToolPage {
+  readonly tools: readonly unknown[];
+  readonly nextCursor?: string | undefined;
+  /** Time for which the list may be used. */
+  readonly ttlMs?: number | undefined;
+}
+
+const NO_TOOLS: ToolPage = { tools: [] };
+
+/** Reads a page without its tools, which are checked one by one: a wrong one does not keep the others away. */
+const TOOL_PAGE: StandardSchemaV1<unknown, ToolPage> = {
+  '~standard': {
+    version: 1,
+    vendor: 'eventloom',
+    validate: (value) => {
+      const { tools, nextCursor, ttlMs } = isRecord(value) ? value : {};
+      if (!Array.isArray(tools)) return { issues: [{ message: 'tools must be a list' }] };
+      return {
+        value: {
+          tools,
+          nextCursor: typeof nextCursor === 'string' ? nextCursor : undefined,
+          ttlMs: typeof ttlMs === 'number' ? ttlMs : undefined,
+        },
+      };
+    },
+  },
+};
 
 /** Accepts all structured content: schemas of a server are not run, because their patterns can take any time. */
 const ACCEPT_ALL: jsonSchemaValidator = {

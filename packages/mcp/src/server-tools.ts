@@ -1,4 +1,4 @@
-import type { Tool } from '@modelcontextprotocol/client';
+import { specTypeSchemas, type Tool } from '@modelcontextprotocol/client';
 import { isDeeperThan } from '@eventloom/core/wire';
 import { isPersonRequest, isRecord, isReservedToolName, isToolName } from '@eventloom/core/internal';
 import { MCPToolRefusedError } from './errors.ts';
@@ -43,7 +43,7 @@ export interface AcceptedTools {
 }
 
 /** Checks the tools of a server, and gives each a name that models accept and that no other of them has. */
-export function acceptTools(owner: string, prefix: string | undefined, listed: readonly Tool[]): AcceptedTools {
+export function acceptTools(owner: string, prefix: string | undefined, listed: readonly unknown[]): AcceptedTools {
   const refused: MCPToolRefusedError[] = [];
   const refuse = (name: string, reason: string): void => {
     refused.push(
@@ -56,7 +56,12 @@ export function acceptTools(owner: string, prefix: string | undefined, listed: r
   const named: { readonly tool: Tool; readonly name: string }[] = [];
   const changed: Tool[] = [];
   const names = new Set<string>();
-  for (const tool of listed) {
+  for (const each of listed) {
+    const { tool, wrong } = toTool(each);
+    if (!tool) {
+      refuse(wrong.name, wrong.fault);
+      continue;
+    }
     const fault = seen.has(tool.name) ? 'another tool has the same name' : faultOf(tool, prefixed(prefix, tool.name));
     seen.add(tool.name);
     if (fault !== undefined) refuse(tool.name, fault);
@@ -135,9 +140,28 @@ function hashOf(text: string): string {
   return (hash >>> 0).toString(16).padStart(8, '0');
 }
 
+/** A tool as the protocol defines it, or what is wrong with it. */
+type CheckedTool =
+  | { readonly tool: Tool; readonly wrong?: undefined }
+  | { readonly tool?: undefined; readonly wrong: { readonly name: string; readonly fault: string } };
+
+function toTool(listed: unknown): CheckedTool {
+  const { name, inputSchema } = isRecord(listed) ? listed : {};
+  const refused = (fault: string): CheckedTool => ({ wrong: { name: typeof name === 'string' ? name : '', fault } });
+  if (!isRecord(inputSchema)) return refused('its input schema is not an object');
+  // Some servers leave the type out, which can only be this one.
+  const checked = specTypeSchemas.Tool['~standard'].validate({
+    ...(listed as object),
+    inputSchema: inputSchema['type'] === undefined ? { type: 'object', ...inputSchema } : inputSchema,
+  });
+  if (!checked.issues) return { tool: checked.value };
+  const [{ path = [], message } = { message: 'it is not a tool' }] = checked.issues;
+  const where = path.map((key) => String(typeof key === 'object' ? key.key : key)).join('.');
+  return refused(plainText(where === '' ? message : `${where}: ${message}`, 200));
+}
+
 function faultOf({ inputSchema: schema }: Tool, name: string): string | undefined {
   if (isRuntimeName(name)) return 'the runtime has a function of this name; write a toolNamePrefix';
-  if (!isRecord(schema)) return 'its input schema is not an object';
   if (isDeeperThan(MAX_SCHEMA_DEPTH, schema)) return `its input schema has more than ${MAX_SCHEMA_DEPTH} levels`;
   const { length } = JSON.stringify(schema);
   return length > MAX_SCHEMA

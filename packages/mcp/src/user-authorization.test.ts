@@ -227,7 +227,7 @@ test.each<[string, Record<string, string>?]>([
   ['http://[::1]:8080'],
   ['http://localhost:9000'],
   ['https://vault.internal'],
-  ['https://auth.example.com', { registration_endpoint: 'http://10.0.0.7/register' }],
+  ['https://93.184.215.14', { registration_endpoint: 'http://10.0.0.7/register' }],
 ])('a public server cannot make the process ask %s', async (address, metadata = {}) => {
   const { asked, toolset } = naming(address, metadata);
   const { say, runner } = await play(toolset, [connect, 'done'], services());
@@ -236,7 +236,7 @@ test.each<[string, Record<string, string>?]>([
     /MCP server "vault": names an authorization server that may not be asked/,
   );
   expect(new Set(asked)).toEqual(
-    new Set(['mcp.example.com', ...(address.includes('example') ? ['auth.example.com'] : [])]),
+    new Set(['mcp.example.com', ...(address.startsWith('https://93') ? ['93.184.215.14'] : [])]),
   );
   await runner.close();
 });

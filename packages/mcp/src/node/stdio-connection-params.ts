@@ -2,8 +2,8 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { basename } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import {
+  deserializeMessage,
   type JSONRPCMessage,
-  ReadBuffer,
   SdkError,
   SdkErrorCode,
   serializeMessage,
@@ -18,6 +18,8 @@ import {
   type OpenTransport,
   type TransportHost,
 } from '../connection-params.ts';
+import { MCPLimitError } from '../errors.ts';
+import { tooLarge } from '../limit-body.ts';
 
 /** The process of a server: its command and its environment. */
 export interface StdioServerParameters {
@@ -100,7 +102,7 @@ export class StdioConnectionParams extends MCPConnectionParams {
   }
 
   override '~open'({ platform }: TransportHost): OpenTransport {
-    return new StdioTransport(new ProcessTransport(this.serverParams, this.maxMessageBytes, platform));
+    return new StdioTransport(this.serverParams, this.maxMessageBytes, platform);
   }
 }
 
@@ -108,9 +110,17 @@ export class StdioConnectionParams extends MCPConnectionParams {
 class StdioTransport implements OpenTransport {
   readonly watch = 0;
   readonly transport: ProcessTransport;
+  /** Called if the answers to requests can no longer come, by the exchanges of the requests. */
+  readonly #broken = new Map<string, (reason: unknown) => void>();
 
-  constructor(transport: ProcessTransport) {
-    this.transport = transport;
+  constructor(params: StdioServerParameters, maxMessageBytes: number, platform: Platform) {
+    this.transport = new ProcessTransport(params, maxMessageBytes, platform, (reason) => {
+      for (const broken of this.#broken.values()) broken(reason);
+    });
+  }
+
+  get failure(): Error | undefined {
+    return this.transport.failure;
   }
 
   suspend(): void {
@@ -121,12 +131,12 @@ class StdioTransport implements OpenTransport {
     this.transport.hold(true);
   }
 
-  endExchange(): void {
-    // Requests share one pipe: there is nothing to end.
+  endExchange(exchange: string): void {
+    this.#broken.delete(exchange);
   }
 
-  onBrokenExchange(): void {
-    // The end of the process ends all requests.
+  onBrokenExchange(exchange: string, broken: (reason: unknown) => void): void {
+    this.#broken.set(exchange, broken);
   }
 
   terminate(): Promise<void> {
@@ -142,15 +152,26 @@ class ProcessTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
+  /** The reason for which the connection ended, unless it was closed. */
+  failure: Error | undefined;
   readonly #params: StdioServerParameters;
   readonly #platform: Platform;
-  readonly #received: ReadBuffer;
+  readonly #lines: Lines;
+  readonly #broken: (reason: unknown) => void;
   #process: ChildProcessByStdio<Writable, Readable, null> | undefined;
+  #hasSpoken = false;
 
-  constructor(params: StdioServerParameters, maxMessageBytes: number, platform: Platform) {
+  /** @param broken called when the process writes a message that is too large */
+  constructor(
+    params: StdioServerParameters,
+    maxMessageBytes: number,
+    platform: Platform,
+    broken: (reason: unknown) => void,
+  ) {
     this.#params = params;
     this.#platform = platform;
-    this.#received = new ReadBuffer({ maxBufferSize: maxMessageBytes });
+    this.#lines = new Lines(maxMessageBytes);
+    this.#broken = broken;
   }
 
   /** Resolves once the process runs, and rejects if it cannot be started. */
@@ -167,6 +188,10 @@ class ProcessTransport implements Transport {
     child.stdin.on('error', fail);
     child.stdout.on('error', fail);
     child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
+    child.on('exit', (code, signal) => {
+      if (this.#process)
+        this.failure ??= new Error(`the process ended (${signal ?? `exit code ${code}`})${this.#advice}`);
+    });
     child.on('close', () => {
       this.#process = undefined;
       this.onclose?.();
@@ -180,24 +205,38 @@ class ProcessTransport implements Transport {
     });
   }
 
+  /** Says how to see why a process ended that never sent a message. */
+  get #advice(): string {
+    return this.#hasSpoken || this.#params.stderr === 'inherit'
+      ? ''
+      : "; write stderr: 'inherit' in serverParams to see its messages";
+  }
+
   #read(chunk: Buffer): void {
+    if (!this.#process) return;
     try {
-      this.#received.append(chunk);
+      for (const line of this.#lines.add(chunk)) this.#receive(line);
+    } catch (error) {
+      // The rest cannot be divided into messages any more.
+      this.failure = toError(error);
+      this.#broken(error);
+      this.#process.kill('SIGKILL');
+      this.#platform.background(this.close());
+    }
+  }
+
+  #receive(line: string): void {
+    // Servers write logs there by mistake.
+    if (!line.startsWith('{')) return;
+    let message: JSONRPCMessage;
+    try {
+      message = deserializeMessage(line);
     } catch (error) {
       this.onerror?.(toError(error));
-      this.#platform.background(this.close());
       return;
     }
-    for (;;) {
-      try {
-        const message = this.#received.readMessage();
-        if (message === null) return;
-        this.onmessage?.(message);
-      } catch (error) {
-        // A line that is no message: servers write logs there by mistake.
-        this.onerror?.(toError(error));
-      }
-    }
+    this.#hasSpoken = true;
+    this.onmessage?.(message);
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
@@ -212,10 +251,11 @@ class ProcessTransport implements Transport {
   async close(): Promise<void> {
     const child = this.#process;
     this.#process = undefined;
-    this.#received.clear();
     if (!child) return;
     const { promise: ended, resolve } = Promise.withResolvers<void>();
+    child.once('exit', () => resolve());
     child.once('close', () => resolve());
+    if (child.exitCode !== null || child.signalCode !== null) resolve();
     const cancels = [
       this.#platform.schedule(END_MS, () => child.kill('SIGTERM'), { idle: true }),
       this.#platform.schedule(2 * END_MS, () => child.kill('SIGKILL'), { idle: true }),
@@ -223,6 +263,8 @@ class ProcessTransport implements Transport {
     child.stdin.end();
     await ended;
     for (const cancel of cancels) cancel();
+    // A process that the server started may hold the output open.
+    child.stdout.destroy();
   }
 
   /**
@@ -236,6 +278,41 @@ class ProcessTransport implements Transport {
       if (isHeld) each.ref();
       else each.unref();
     }
+  }
+}
+
+const NEWLINE = 10;
+
+/** Divides the output of a process into lines. */
+class Lines {
+  readonly #maxBytes: number;
+  /** The pieces of the last line so far. */
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Returns the lines that end in a piece of the output. @throws MCPLimitError for a line with more bytes than allowed */
+  add(piece: Buffer): string[] {
+    const lines: string[] = [];
+    let start = 0;
+    for (let end = piece.indexOf(NEWLINE); end !== -1; end = piece.indexOf(NEWLINE, start)) {
+      this.#keep(piece.subarray(start, end));
+      lines.push(Buffer.concat(this.#pieces).toString());
+      this.#pieces = [];
+      this.#bytes = 0;
+      start = end + 1;
+    }
+    if (start < piece.length) this.#keep(piece.subarray(start));
+    return lines;
+  }
+
+  #keep(piece: Buffer): void {
+    this.#bytes += piece.length;
+    if (this.#bytes > this.#maxBytes) throw new MCPLimitError(tooLarge(this.#maxBytes));
+    this.#pieces.push(piece);
   }
 }
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { StreamableHTTPConnectionParams } from '../connection-params.ts';
 import { calling, play, responsesOf } from '../fixtures/play.ts';
 import { MCPToolset } from '../mcp-toolset.ts';
@@ -96,5 +96,68 @@ test('a command that does not exist makes the server unavailable, by name', asyn
   await expect(toolset.getTools()).rejects.toMatchObject({
     code: 'MCP_CONNECTION',
     message: 'MCP server "files": cannot connect to the process no-such-program-here: ENOENT',
+  });
+});
+
+describe('a process that', () => {
+  const ODD = fileURLToPath(import.meta.resolve('../fixtures/odd-server.ts'));
+  const toolsetOf = (behaviour: string, limits: object = {}) =>
+    new MCPToolset({
+      name: 'odd',
+      connectionParams: new StdioConnectionParams({
+        serverParams: { command: process.execPath, args: [ODD, behaviour] },
+        ...limits,
+      }),
+    });
+  const call = calling({ id: 'c', name: 'f', args: {} });
+
+  /** Returns the response to a call of `f`. */
+  async function responseOf(behaviour: string, limits: object = {}) {
+    const { say, runner } = await play(toolsetOf(behaviour, limits), [call, 'done']);
+    const [response] = responsesOf(await say('go'));
+    await runner.close();
+    return response;
+  }
+
+  test('ends at once is unavailable: the error has its exit code and says how to see its messages', async () => {
+    await expect(toolsetOf('ends').getTools()).rejects.toMatchObject({
+      code: 'MCP_CONNECTION',
+      message: expect.stringContaining("the process ended (exit code 3); write stderr: 'inherit' in serverParams"),
+    });
+  });
+
+  test('ends in the middle of a call gives the model its exit code', async () => {
+    expect(await responseOf('ends in a call')).toEqual({
+      error:
+        'MCP server "odd": the connection broke: the process ended (exit code 9); the call may or may not have had its effect',
+    });
+  });
+
+  test.each(['large', 'endless'])(
+    'writes a message above maxMessageBytes (%s) is refused by its size',
+    async (behaviour) => {
+      const toolset = toolsetOf(behaviour, { maxMessageBytes: 50_000 });
+      const { say, runner } = await play(toolset, [call, 'done']);
+      const answered = await say('go').then(
+        (events) => JSON.stringify(responsesOf(events)),
+        (error: unknown) => String(error),
+      );
+      expect(answered).toContain('a message has more than 50000 bytes');
+      await runner.close();
+    },
+  );
+
+  test('writes logs to its output is understood', async () => {
+    expect(await responseOf('writes logs')).toEqual({ result: expect.stringMatching(/^\d+$/) });
+  });
+
+  test('is silent when it is asked for its protocol version is asked in the way of before 2026-07-28', async () => {
+    const limits = { timeoutMs: 4000 };
+    expect(await responseOf('ignores what it does not know', limits)).toEqual({ result: expect.any(String) });
+  });
+
+  test('has started another process, which holds its output open, does not keep the runner from closing', async () => {
+    const { result } = (await responseOf('starts another')) ?? {};
+    expect(process.kill(Number(result), 'SIGKILL')).toBe(true);
   });
 });
