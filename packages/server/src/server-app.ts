@@ -29,15 +29,15 @@ export type AppHandler = (context: AppContext) => Response | Promise<Response>;
 export interface AppContext {
   readonly req: AppRequest;
   /** Returns an answer with text. Default status: 200. */
-  text(text: string, status?: number, headers?: Record<string, string>): Response;
+  readonly text: (text: string, status?: number, headers?: Record<string, string>) => Response;
   /** Returns an answer with a page. */
-  html(page: string, status?: number, headers?: Record<string, string>): Response | Promise<Response>;
+  readonly html: (page: string, status?: number, headers?: Record<string, string>) => Response | Promise<Response>;
   /** Returns an answer with a value as JSON. */
-  json(value: object, status?: number, headers?: Record<string, string>): Response;
+  readonly json: (value: object, status?: number, headers?: Record<string, string>) => Response;
   /** Returns an answer with text or a stream; the headers name its type. */
-  body(data: string | ReadableStream | null, status?: number, headers?: Record<string, string>): Response;
+  readonly body: (data: string | ReadableStream | null, status?: number, headers?: Record<string, string>) => Response;
   /** Returns an answer that leads to another address. Default status: 302. */
-  redirect(location: string, status?: number): Response;
+  readonly redirect: (location: string, status?: number) => Response;
 }
 
 /** The request that a route of a `ServerApp` handles. */
