@@ -266,6 +266,17 @@ export class RunAbortedError extends EventloomError {
   static override readonly code = 'RUN_ABORTED';
 }
 
+/** A failure that a session stored, read again: `isInstance` of the class that it had is true for it, because it has the code of that class. */
+export class StoredError extends EventloomError {
+  static override readonly code = 'STORED_ERROR';
+  override readonly code: string;
+
+  constructor(message: string, code: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
 /**
  * The process is shutting down: it takes no new run, or stopped one after a commit. Retryable, in another process or later. As the
  * reason of a run's `abortSignal` it means that a resumable run will be continued later.

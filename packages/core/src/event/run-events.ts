@@ -2,7 +2,7 @@ import { enclosureOf } from './branch.ts';
 import { EventTag, hasTag } from './event-tags.ts';
 import type { Event } from './event.ts';
 import { isFailure } from './event-predicates.ts';
-import { EventloomError, ModelError, RunAbortedError } from '../errors.ts';
+import { type EventloomError, ModelError, RunAbortedError, StoredError } from '../errors.ts';
 import type { RunOutcome } from '../session/open-run.ts';
 
 /** The `errorCode` of the event that ends an abandoned run: see `Runner.closeRun`. */
@@ -52,8 +52,5 @@ export function errorOfEvent({ error, errorCode = '', errorMessage = '' }: Event
   const code = error?.code ?? error?.type ?? ModelError.code;
   if (code === ModelError.code) return new ModelError(errorMessage, { errorCode: errorCode || 'MODEL_ERROR' });
   if (code === RunAbortedError.code) return new RunAbortedError(errorMessage);
-  class StoredError extends EventloomError {
-    static override readonly code = code;
-  }
-  return new StoredError(errorMessage);
+  return new StoredError(errorMessage, code);
 }

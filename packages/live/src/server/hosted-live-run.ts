@@ -240,9 +240,8 @@ const OPEN_ENDS = [StorageError, StaleWriterError, SessionNotFoundError];
 /** Returns the error for the client of a run whose end is not stored: no other error is true yet. */
 function unstoredEnd(reason: Error | undefined): Error {
   if (reason && OPEN_ENDS.some((type) => type.isInstance(reason))) return reason;
-  return new StorageError('the end of the call could not be stored; what was said before is in the session, so call again', {
-    cause: reason,
-  });
+  const message = 'the end of the call could not be stored; what was said before is in the session, so call again';
+  return new StorageError(message, { cause: reason });
 }
 
 /** True for an event with what the client itself wrote: it is in the session, and not sent back. */
