@@ -6,7 +6,7 @@ import {
   type RunConfig,
   UnfinishedRunError,
 } from '@eventloom/core';
-import { Calls, mergeRunConfigs } from '@eventloom/core/internal';
+import { Calls, faultOfLeftRun, mergeRunConfigs } from '@eventloom/core/internal';
 import { answeredRun, findAnsweredRun } from './answered-run.ts';
 import { stampEvent } from './event-committer.ts';
 import {
@@ -15,7 +15,7 @@ import {
   type ResumedInvocation,
   resumeInvocation,
 } from './resume/resume-invocation.ts';
-import { endOpenRun, isResumable, NOT_RESUMABLE } from './resume/end-open-run.ts';
+import { endOpenRun, NOT_RESUMABLE } from './resume/end-open-run.ts';
 import { checkNotIn, checkNotKnown, settleKnown } from './resume/known-request.ts';
 import type { RunControl } from './run-control.ts';
 import { toBeginning } from './resume/run-beginning.ts';
@@ -66,7 +66,7 @@ async function lockForKnownRun(runner: Runner, request: RunRequest, control: Run
     const { invocationId } = error;
     const record = await runner.sessionService.findRun({ ...key, id: invocationId });
     if (!record?.open || record.open.heldUntilMs > runner.platform.now()) throw error;
-    if (!isResumable(record.open, bounds)) throw error;
+    if (faultOfLeftRun(record.open, bounds?.maxRunAttempts)) throw error;
     const start = { kind: 'resume', message: undefined, invocationId } as const;
     // The request is recorded, so `beginRun` gets no request id.
     const again = { ...request, start, callIds: [], config: { ...config, requestId: undefined } };

@@ -90,6 +90,7 @@ export { makeFolder } from '../platform/make-folder.ts';
 export { requireSqlite } from '../platform/sqlite-module.ts';
 export { sqliteResult, storageFailure } from '../platform/storage-failure.ts';
 export { checkName, nameFault } from '../session/check-name.ts';
+export { faultOfLeftRun } from '../session/open-run.ts';
 export { checkToolCall, type ToolLedger } from '../session/tool-ledger.ts';
 export { isPromiseLike } from '../session/maybe-promise.ts';
 export { SESSION_RECORD_VERSION } from '../session/session-record.ts';

@@ -1,3 +1,4 @@
+import { MAX_RUN_ATTEMPTS } from '../agent/run-config.ts';
 import type { SessionKey } from './session.ts';
 
 /** The state of an open run. */
@@ -14,6 +15,20 @@ export interface OpenRunState {
    * past, or 0: no process works on the run.
    */
   readonly heldUntilMs: number;
+}
+
+/**
+ * Returns the reason to close an open run that its process left, in place of resuming it. Undefined for a run to resume.
+ * @param maxAttempts number of attempts after which a run is given up
+ */
+export function faultOfLeftRun(
+  { resumable, attempts }: OpenRunState,
+  maxAttempts: number = MAX_RUN_ATTEMPTS,
+): string | undefined {
+  if (!resumable) return 'the run lost its process or its storage before it ended, and it is not resumable';
+  if (attempts < maxAttempts) return undefined;
+  const times = `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`;
+  return `the run was given up after ${times}: each time the run lost its process or its storage`;
 }
 
 /**

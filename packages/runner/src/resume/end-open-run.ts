@@ -2,13 +2,11 @@ import {
   ConfigurationError,
   InvalidRequestError,
   type OpenRun,
-  type OpenRunState,
-  type RunBounds,
   RunAbortedError,
   RunNotFoundError,
   ShuttingDownError,
 } from '@eventloom/core';
-import { MAX_RUN_ATTEMPTS, RUN_CONFIG_DEFAULTS } from '@eventloom/core/internal';
+import { faultOfLeftRun, RUN_CONFIG_DEFAULTS } from '@eventloom/core/internal';
 import type { RunAsyncParams, RunRequest } from '../run-start.ts';
 import type { Runner } from '../runner.ts';
 import { closeRun } from './close-run.ts';
@@ -32,26 +30,12 @@ export async function endOpenRun(
   if (onBusy === 'interrupt') reason = 'another run of the session interrupted the run';
   else if (onOpenRun === 'finish') {
     const params = { runConfig: { onBusy, busyWaitMs, onOpenRun: 'reject' }, bounds } as const;
-    const fault = isResumable(run, bounds) ? await finish(runner, run, params, abortSignal) : faultOf(run);
+    const fault = faultOfLeftRun(run, bounds?.maxRunAttempts) ?? (await finish(runner, run, params, abortSignal));
     if (fault === undefined) return;
     reason = fault;
   }
   const { userId, sessionId, invocationId } = run;
   await closeRun(runner, { userId, sessionId, invocationId, reason, onBusy, abortSignal });
-}
-
-/** True for an open run that is resumed rather than closed. */
-export function isResumable(
-  { resumable, attempts }: OpenRunState,
-  { maxRunAttempts = MAX_RUN_ATTEMPTS }: RunBounds = {},
-): boolean {
-  return resumable && attempts < maxRunAttempts;
-}
-
-function faultOf({ resumable, attempts }: OpenRun): string {
-  return resumable
-    ? `the run was given up after ${attempts} attempts: each time the run lost its process or its storage`
-    : 'the run lost its process or its storage before it ended, and it is not resumable';
 }
 
 /** Resumes a run to its end, which may be a failure. Returns why it cannot be resumed, if it cannot. */

@@ -10,6 +10,7 @@ import {
   ShuttingDownError,
   StaleWriterError,
 } from '@eventloom/core';
+import { faultOfLeftRun } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { ServerBusyError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
@@ -83,7 +84,7 @@ export class UnfinishedRuns {
   async takeUp(runner: Runner, key: SessionKey, id: string): Promise<void> {
     const { hub, limits, platform } = this.#params;
     const { invocationId = '', open } = (await runner.sessionService.findRun({ ...key, id })) ?? {};
-    if (!open?.resumable || open.heldUntilMs > platform.now() || open.attempts >= limits.maxRunAttempts) return;
+    if (!open || open.heldUntilMs > platform.now() || faultOfLeftRun(open, limits.maxRunAttempts)) return;
     if (hub.inFlightRun(key, invocationId)) return;
     void this.#resume(runner, { ...key, invocationId, ...open }, 'queue');
     await hub.inFlightRun(key, invocationId)?.whenStored();
@@ -167,28 +168,12 @@ export class UnfinishedRuns {
     const { action, limits } = this.#params;
     // A message that waits for the end of the run may be in line for the session, with others: then the run stands in the line as well.
     const onBusy = isWanted ? 'queue' : 'reject';
-    if (action === 'close') {
-      await this.#close(
-        runner,
-        run,
-        'the run lost its process or its storage before it ended, and this server does not resume such runs',
-        onBusy,
-      );
-    } else if (!run.resumable) {
-      await this.#close(
-        runner,
-        run,
-        'the run lost its process or its storage before it ended, and it is not resumable',
-        onBusy,
-      );
-    } else if (run.attempts >= limits.maxRunAttempts) {
-      const times = `${run.attempts} ${run.attempts === 1 ? 'attempt' : 'attempts'}`;
-      await this.#close(
-        runner,
-        run,
-        `the run was given up after ${times}: each time the run lost its process or its storage`,
-        onBusy,
-      );
+    const fault =
+      action === 'close'
+        ? 'the run lost its process or its storage before it ended, and this server does not resume such runs'
+        : faultOfLeftRun(run, limits.maxRunAttempts);
+    if (fault !== undefined) {
+      await this.#close(runner, run, fault, onBusy);
     } else if (isWanted || this.#resumed < limits.maxResumedRuns) {
       const ended = this.#resume(runner, run, onBusy);
       if (isWanted) await ended;
