@@ -14,7 +14,6 @@ import {
 } from '@eventloom/core';
 import { afterCovered, checkEventFields, isYieldedAgain, toStreamedRecord } from '@eventloom/core/internal';
 import { ChildChanges } from './child-changes.ts';
-import { asSeenWithin } from './sub-invocation.ts';
 import type { SessionLock } from './session-locks.ts';
 
 export const COMPLETED: RunOutcome = { state: 'completed' };
@@ -22,7 +21,18 @@ export const COMPLETED: RunOutcome = { state: 'completed' };
 /** Kinds of events that are streamed and never stored. */
 const NEVER_STORED: ReadonlySet<string | undefined> = new Set([ObjectType.agentTransfer, ObjectType.runnerCompletion]);
 
-/** Completes the events of one run and stores them under its lease. */
+/**
+ * Completes the events of one run and stores them under its lease.
+ *
+ * | method                  | event                                          | completes | asks plugins | stores               |
+ * | ----------------------- | ---------------------------------------------- | --------- | ------------ | -------------------- |
+ * | `commit`                | of an agent                                    | yes       | yes          | unless only streamed |
+ * | `commitEnd`             | the last one of an agent, with no plugin to ask | yes      | no           | with the end         |
+ * | `appendNew`             | made here, of the runtime                      | yes       | no           | yes                  |
+ * | `appendAllNew`          | several of them                                | yes       | no           | in one transaction   |
+ * | `append`                | complete already                               | no        | no           | yes                  |
+ * | `appendInner`           | of a sub-invocation, see `InnerCommitter`      | no        | no           | yes                  |
+ */
 export class EventCommitter {
   /** The author of events that name none: the agent that the run starts with. */
   agentName: string;
@@ -35,7 +45,6 @@ export class EventCommitter {
   readonly #isStamped: boolean;
   /** The end of the time range that compactions cover. No event is stored with an earlier timestamp, whatever the clock. */
   readonly #coveredUntil: number;
-  readonly #outer: EventCommitter | undefined;
   /** Events of sub-invocations that are being stored. */
   #underWay: Set<Promise<Event>> | undefined;
   #isClosed = false;
@@ -46,8 +55,7 @@ export class EventCommitter {
   /** The newest append of the run. */
   #newest: MaybePromise<Event> | undefined;
 
-  /** @param outer the committer of the whole run, for a sub-invocation */
-  constructor(context: InvocationContext, lock: SessionLock, outer?: EventCommitter) {
+  constructor(context: InvocationContext, lock: SessionLock) {
     this.#context = context;
     this.#lock = lock;
     this.agentName = context.agent.name;
@@ -55,21 +63,17 @@ export class EventCommitter {
     this.#platform = context.platform;
     this.#invocationId = context.invocationId;
     this.#asksPlugins = context.plugins.has('onEventCallback');
-    this.#coveredUntil = outer
-      ? outer.#coveredUntil
-      : coveredUntil(context.invocation.session.events, context.invocation.derived);
-    this.#outer = outer;
-    if (!outer && context.invocation.recorded)
+    this.#coveredUntil = coveredUntil(context.invocation.session.events, context.invocation.derived);
+    if (context.invocation.recorded)
       this.#childChanges = ChildChanges.inRun(context.invocationId, context.session.events);
     this.#isStamped = this.#config.requestId !== undefined || this.#config.customMetadata !== undefined;
   }
 
-  /** Creates the committer of a sub-invocation: it stores in the same session, and the sub-invocation sees its own events only. */
-  within(context: InvocationContext): EventCommitter {
-    const outer = this.#outer ?? this;
-    outer.hasInner = true;
-    outer.#childChanges ??= new ChildChanges();
-    return new EventCommitter(context, this.#lock, outer);
+  /** Notes that an agent runs as a tool: its `InnerCommitter` may store events from now on. Returns the lock of the session. */
+  openInner(): SessionLock {
+    this.hasInner = true;
+    this.#childChanges ??= new ChildChanges();
+    return this.#lock;
   }
 
   /**
@@ -78,7 +82,7 @@ export class EventCommitter {
    */
   commit(event: Event): MaybePromise<Event> {
     // Events of sub-invocations are already stored when they pass through the stream of the run.
-    if (this.#context.progress.isCommitted(event)) return this.#outer ? event : this.#recordStreamed(event);
+    if (this.#context.progress.isCommitted(event)) return this.#recordStreamed(event);
     const complete = this.complete(event);
     return this.#asksPlugins ? this.#commitAsAsked(complete) : this.#store(complete);
   }
@@ -107,10 +111,7 @@ export class EventCommitter {
       Boolean(event.nodeEvent) ||
       (this.#context.invocation.live?.isOnlyStreamed(event) === true &&
         !(this.#config.saveLiveModelAudioToSession === true && isModelAudio(event)));
-    if (isOnlyStreamed) {
-      if (this.#outer) this.#context.progress.noteCommitted(event);
-      return event;
-    }
+    if (isOnlyStreamed) return event;
     // A transfer takes effect once its event is stored.
     if (event.actions.transferToAgent !== undefined) this.#context.progress.noteTransfer(event);
     return this.append(event);
@@ -157,7 +158,6 @@ export class EventCommitter {
    * @param enclosure the branch of the call that the event is in. Default: none, readers of the run see the event
    */
   append(given: Event, enclosure = ''): MaybePromise<Event> {
-    if (this.#outer) return this.#appendInner(given, this.#outer);
     const isCovered = given.timestamp <= this.#coveredUntil;
     const event = isCovered ? { ...given, timestamp: afterCovered(given.timestamp, this.#coveredUntil) } : given;
     const changes = this.#childChanges;
@@ -188,20 +188,17 @@ export class EventCommitter {
     return stored;
   }
 
-  async #appendInner(event: Event, outer: EventCommitter): Promise<Event> {
-    if (outer.#isClosed) throw new RunAbortedError('the run has ended, so no further event is stored');
-    const appending = outer.append(event, this.#context.branch);
+  /** Stores an event of a sub-invocation. @throws RunAbortedError after `closeInner` */
+  appendInner(event: Event, enclosure: string | undefined): MaybePromise<Event> {
+    if (this.#isClosed) throw new RunAbortedError('the run has ended, so no further event is stored');
+    const appending = this.append(event, enclosure);
     if (appending instanceof Promise) {
-      const underWay = (outer.#underWay ??= new Set());
+      const underWay = (this.#underWay ??= new Set());
       underWay.add(appending);
       const isDone = (): void => void underWay.delete(appending);
       appending.then(isDone, isDone);
     }
-    const stored = await appending;
-    this.#context.session.events.push(asSeenWithin(stored));
-    this.#context.invocation.onStored?.(event);
-    this.#context.progress.noteCommitted(stored);
-    return stored;
+    return appending;
   }
 
   /** Stops storing events of sub-invocations, which may continue after an abort. Resolves when pending appends have settled. */
@@ -212,7 +209,7 @@ export class EventCommitter {
 
   /** The session of the run, with all of its events. */
   get session(): Session {
-    return (this.#outer ?? this).#context.invocation.session;
+    return this.#context.invocation.session;
   }
 
   /** True once nothing can be stored: another writer has the session, or the storage could not be used until the lease expired. */

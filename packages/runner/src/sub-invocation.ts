@@ -9,7 +9,7 @@ import {
 } from '@eventloom/core';
 import { enclosureOf, streamedRecordOf, type SubInvocation } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
-import type { EventCommitter } from './event-committer.ts';
+import { EventCommitter } from './event-committer.ts';
 
 /**
  * Runs an agent in isolation within a run; see `InvocationContext.runSubInvocation`. Its session object is a view with the state of the run
@@ -22,11 +22,11 @@ export async function* runSubInvocation(
 ): AsyncGenerator<Event, void, void> {
   const context = parent.forSubInvocation(request, partOf(parent.invocation, request));
   context.invocation.operations?.noteCaller(parent, request.callId, context);
-  const own = committer.within(context);
+  const own = new InnerCommitter(context, committer);
   const inTurn = context.invocation.inTurn ?? atOnce;
   context.throwIfAborted();
   if (context.resumedFrom) {
-    const recorded = recordedEvents(context, own.session);
+    const recorded = recordedEvents(context, committer.session);
     context.session.events.push(...recorded);
     const isUnasked = unaskedRequests(recorded, context);
     for (const event of recorded) {
@@ -56,6 +56,39 @@ export async function* runSubInvocation(
     if (context.isPaused) request.onPause?.();
   } finally {
     await driver.return();
+  }
+}
+
+/**
+ * Completes the events of a sub-invocation, and stores them in the session of its run. The sub-invocation sees only its own events, and its caller
+ * passes them on as they are.
+ */
+class InnerCommitter extends EventCommitter {
+  readonly #context: InvocationContext;
+  readonly #outer: EventCommitter;
+
+  /** @param outer the committer of the run */
+  constructor(context: InvocationContext, outer: EventCommitter) {
+    super(context, outer.openInner());
+    this.#context = context;
+    this.#outer = outer;
+  }
+
+  override async commit(event: Event): Promise<Event> {
+    const { progress } = this.#context;
+    // An event of a sub-invocation inside this one.
+    if (progress.isCommitted(event)) return event;
+    const committed = await super.commit(event);
+    progress.noteCommitted(committed);
+    return committed;
+  }
+
+  override async append(event: Event): Promise<Event> {
+    const stored = await this.#outer.appendInner(event, this.#context.branch);
+    const { session, onStored } = this.#context.invocation;
+    session.events.push(asSeenWithin(stored));
+    onStored?.(event);
+    return stored;
   }
 }
 
