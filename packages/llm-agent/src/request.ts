@@ -13,7 +13,7 @@ import {
   ReadonlyContext,
   createLlmRequest,
 } from '@eventloom/core';
-import { isCacheMetadata, isEmptyActions, isRecord, isVisibleOn } from '@eventloom/core/internal';
+import { DerivedKey, isCacheMetadata, isEmptyActions, isRecord, isVisibleOn } from '@eventloom/core/internal';
 import { inputFilesOf, withFileNames } from './code-execution/code-contents.ts';
 import { sessionContents } from './contents/contents-builder.ts';
 import { injectSessionState } from './instruction-template.ts';
@@ -208,6 +208,9 @@ interface CacheInfo {
   readonly promptTokens: number | undefined;
 }
 
+/** Context caches by the name and the branch of their agent. */
+const CACHES = new DerivedKey<Map<string, CacheInfo>>('context caches');
+
 /** Adds the runner's `contextCacheConfig` and the newest `cacheMetadata` of the agent's replies. Models without context caching ignore both. */
 const addContextCache: RequestProcessor = (request, { context }) => {
   const { contextCacheConfig } = context.invocation;
@@ -222,9 +225,10 @@ const addContextCache: RequestProcessor = (request, { context }) => {
 
 /** Reads the events since the last request. Rewound events are not excluded, because the service checks fingerprints. */
 function cacheInfo({ agent, branch, session: { events }, invocation: { derived } }: InvocationContext): CacheInfo {
-  const key = `context cache:${agent.name}@${branch ?? ''}`;
-  // Only this function uses the key.
-  const known = derived.get(key) as CacheInfo | undefined;
+  const key = `${agent.name}@${branch ?? ''}`;
+  let caches = derived.get(CACHES);
+  if (!caches) derived.set(CACHES, (caches = new Map()));
+  const known = caches.get(key);
   let { metadata, invocationId = '', promptTokens }: Partial<CacheInfo> = known ?? {};
   for (const event of events.slice(known?.count ?? 0)) {
     if (event.author !== agent.name || !isVisibleOn(event.branch, branch)) continue;
@@ -235,7 +239,7 @@ function cacheInfo({ agent, branch, session: { events }, invocation: { derived }
     promptTokens = event.usageMetadata?.promptTokenCount ?? promptTokens;
   }
   const info = { count: events.length, metadata, invocationId, promptTokens };
-  derived.set(key, info);
+  caches.set(key, info);
   return info;
 }
 

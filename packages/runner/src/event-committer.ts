@@ -12,7 +12,14 @@ import {
   type RunOutcome,
   type Session,
 } from '@eventloom/core';
-import { afterCovered, checkEventFields, isYieldedAgain, toStreamedRecord } from '@eventloom/core/internal';
+import {
+  afterCovered,
+  checkEventFields,
+  DerivedKey,
+  type DerivedValues,
+  isYieldedAgain,
+  toStreamedRecord,
+} from '@eventloom/core/internal';
 import { ChildChanges } from './child-changes.ts';
 import type { SessionLock } from './session-locks.ts';
 
@@ -277,22 +284,20 @@ interface Found {
   readonly endTimestamp: number;
 }
 
-/** The key of `Invocation.derived`. */
-const COVERED_UNTIL = Symbol('covered until');
+const COVERED_UNTIL = new DerivedKey<Found>('covered until');
 
 /**
  * Returns the time up to which compactions cover the session, in seconds; -Infinity without one. Reads only the events that were
  * appended since the last call.
  * @param derived is kept together with the events
  */
-export function coveredUntil(events: readonly Event[], derived: Map<unknown, unknown>): number {
-  // Only this file uses the key.
-  const found = derived.get(COVERED_UNTIL) as Found | undefined;
+export function coveredUntil(events: readonly Event[], derived: DerivedValues): number {
+  const found = derived.get(COVERED_UNTIL);
   let endTimestamp = found?.endTimestamp ?? -Infinity;
   for (let index = found?.count ?? 0; index < events.length; index++) {
     const end = events[index]?.actions.compaction?.endTimestamp;
     if (end !== undefined && end > endTimestamp) endTimestamp = end;
   }
-  derived.set(COVERED_UNTIL, { count: events.length, endTimestamp } satisfies Found);
+  derived.set(COVERED_UNTIL, { count: events.length, endTimestamp });
   return endTimestamp;
 }

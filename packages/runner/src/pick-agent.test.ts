@@ -42,7 +42,7 @@ function tree(): BaseAgent {
   return agentOf('top', { subAgents: [open, closed, steps] });
 }
 
-const pick = (events: Event[], derived = new Map<unknown, unknown>()): string =>
+const pick = (events: Event[], derived = new Map<unknown, never>()): string =>
   lastSpeaker(tree(), events, derived).name;
 
 describe('a user message goes to', () => {
@@ -101,7 +101,7 @@ describe('a long history', () => {
   });
 
   test('without a suitable agent is read once', () => {
-    const derived = new Map<unknown, unknown>();
+    const derived = new Map<unknown, never>();
     const { events, looks } = watched(Array.from({ length: 1000 }, () => by('worker')));
     expect(pick(events, derived)).toBe('top');
     expect(looks()).toBe(1000);
@@ -112,7 +112,7 @@ describe('a long history', () => {
   });
 
   test('is read again if the found event was rewound', () => {
-    const derived = new Map<unknown, unknown>();
+    const derived = new Map<unknown, never>();
     const events = [by('open', { invocationId: 'e-1' }), by('deep', { invocationId: 'e-2' })];
     expect(pick(events, derived)).toBe('deep');
     events.push(by('user', { actions: { rewindBeforeInvocationId: 'e-2' } }));

@@ -5,7 +5,15 @@ import {
   InvalidMessageError,
   type MaybePromise,
 } from '@eventloom/core';
-import { type RecordedCall, enclosureOf, newestEntries, readNewest, sessionKeyOf } from '@eventloom/core/internal';
+import {
+  DerivedKey,
+  type DerivedValues,
+  type RecordedCall,
+  enclosureOf,
+  newestEntries,
+  readNewest,
+  sessionKeyOf,
+} from '@eventloom/core/internal';
 import type { MatchedMessage } from './answers.ts';
 import type { LockedRun } from './lock-run.ts';
 import type { Runner } from './runner.ts';
@@ -42,8 +50,7 @@ interface Remembered {
   readonly agent: BaseAgent;
 }
 
-/** The key of `Invocation.derived` under which the last speaker is remembered. */
-const LAST_SPEAKER = Symbol('last speaker');
+const LAST_SPEAKER = new DerivedKey<Remembered>('last speaker');
 
 /**
  * Returns the agent that made the calls which a message answers, wherever it is in the tree; the root if the tree lost it.
@@ -68,17 +75,16 @@ export function agentOfCalls(root: BaseAgent, calls: readonly Pick<RecordedCall,
  *
  * @param derived is kept as long as the events are
  */
-export function lastSpeaker(root: BaseAgent, events: readonly Event[], derived: Map<unknown, unknown>): BaseAgent {
+export function lastSpeaker(root: BaseAgent, events: readonly Event[], derived: DerivedValues): BaseAgent {
   if (root.subAgents.length === 0 || !root.transferRules) return root;
-  // Only this file uses the key.
-  const remembered = derived.get(LAST_SPEAKER) as Remembered | undefined;
+  const remembered = derived.get(LAST_SPEAKER);
   const agent = findSpeaker(root, events, remembered) ?? root;
   rememberSpeaker(derived, events.length, agent);
   return agent;
 }
 
-function rememberSpeaker(derived: Map<unknown, unknown>, count: number, agent: BaseAgent): void {
-  derived.set(LAST_SPEAKER, { count, agent } satisfies Remembered);
+function rememberSpeaker(derived: DerivedValues, count: number, agent: BaseAgent): void {
+  derived.set(LAST_SPEAKER, { count, agent });
 }
 
 /**

@@ -6,7 +6,7 @@ import {
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { sealEvent } from '@eventloom/core/internal';
+import { type DerivedValues, sealEvent } from '@eventloom/core/internal';
 import type { SessionLock } from './session-locks.ts';
 import { type HistoryPlaces, needsEarlierEvents, type ReadSession, readBack } from './history-reader.ts';
 
@@ -14,7 +14,7 @@ import { type HistoryPlaces, needsEarlierEvents, type ReadSession, readBack } fr
 export interface LoadedSession {
   readonly session: Session;
   /** Values that agents derived from the events; see `Invocation.derived`. */
-  readonly derived: Map<unknown, unknown>;
+  readonly derived: DerivedValues;
   /**
    * Sequence numbers of the events in the session: undefined if all events from the first on are here. Must not be used for a
    * window that lacks some.
@@ -46,7 +46,7 @@ export interface CachedEvents {
   readonly lastSeq: number;
   readonly events: Event[];
   /** Values that agents derived from the events; see `Invocation.derived`. */
-  readonly derived: Map<unknown, unknown>;
+  readonly derived: DerivedValues;
   readonly places: HistoryPlaces | undefined;
 }
 

@@ -9,7 +9,14 @@ import {
   type Platform,
   type RunConfig,
 } from '@eventloom/core';
-import { AbortGuard, type OptionRules, checkOptions, PluginManager, type RunHost } from '@eventloom/core/internal';
+import {
+  AbortGuard,
+  type DerivedValues,
+  type OptionRules,
+  checkOptions,
+  PluginManager,
+  type RunHost,
+} from '@eventloom/core/internal';
 import { fixedPlatform } from './fixed-platform.ts';
 
 /** Options of `testContext`. All are optional. */
@@ -27,8 +34,8 @@ export interface TestContextOptions {
   readonly memoryService?: BaseMemoryService;
   /** Clock, ids and timers. Default: a new `fixedPlatform()`. */
   readonly platform?: Platform;
-  /** Values derived from the events so far; see `Invocation.derived`. */
-  readonly derived?: Map<unknown, unknown>;
+  /** Values derived from the events so far. Default: none. */
+  readonly derived?: DerivedValues;
 }
 
 const OPTIONS: OptionRules<TestContextOptions> = {

@@ -254,7 +254,7 @@ describe('the calls of a session', () => {
   });
 
   test('are read once, and afterwards only from added events', () => {
-    const derived = new Map<unknown, unknown>();
+    const derived = new Map<unknown, never>();
     const events = [calling(['a'])];
     const calls = Calls.of({ events }, derived);
     const [first] = calls.all;
@@ -269,7 +269,7 @@ describe('the calls of a session', () => {
   });
 
   test('are read again after a rewind', () => {
-    const derived = new Map<unknown, unknown>();
+    const derived = new Map<unknown, never>();
     const events = [begun, calling(['a'], second)];
     const calls = Calls.of({ events }, derived);
     events.push(rewind);

@@ -1,4 +1,5 @@
 import type { FunctionCall, Part } from '../content/content.ts';
+import { DerivedKey, type DerivedValues } from '../context/derived-values.ts';
 import { enclosureOf } from '../event/branch.ts';
 import { type Event, ObjectType } from '../event/event.ts';
 import { EventTag, hasTag } from '../event/event-tags.ts';
@@ -85,12 +86,11 @@ export class Calls {
   /**
    * Returns the calls of a session's events, from the cache if possible.
    *
-   * @param derived cache of the session's events, see `Invocation.derived`
+   * @param derived the values that are kept with these events
    */
-  static of({ events }: { readonly events: readonly Event[] }, derived: Map<unknown, unknown>): Calls {
-    const known = derived.get(Calls);
-    const calls = known instanceof Calls ? known : new Calls();
-    if (calls !== known) derived.set(Calls, calls);
+  static of({ events }: { readonly events: readonly Event[] }, derived: DerivedValues): Calls {
+    let calls = derived.get(CALLS);
+    if (!calls) derived.set(CALLS, (calls = new Calls()));
     calls.update(events);
     return calls;
   }
@@ -323,6 +323,7 @@ export function openAnswers({ requests }: RecordedCall): CallResponse[] {
   return [...byEvent.values()].sort((one, other) => other.eventIndex - one.eventIndex);
 }
 
+const CALLS = new DerivedKey<Calls>('calls');
 const NO_CALLS: readonly RecordedCall[] = [];
 /** The lists that a new call begins with: `listWith` replaces them. */
 const EMPTY: never[] = [];

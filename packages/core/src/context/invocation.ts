@@ -14,6 +14,7 @@ import type { PluginManager } from '../plugin/plugin-manager.ts';
 import type { Session, SessionKey } from '../session/session.ts';
 import type { ToolLedger } from '../session/tool-ledger.ts';
 import type { AbortGuard } from './abort-guard.ts';
+import type { DerivedValues } from './derived-values.ts';
 import type { InvocationContext } from './invocation-context.ts';
 import type { RecordedInvocation } from './recorded-invocation.ts';
 import type { InTurn, SubInvocation } from './sub-invocation.ts';
@@ -73,8 +74,8 @@ export interface Invocation {
   readonly models: ModelResolver | undefined;
   /** Options of the context cache of model services; undefined: no cache. */
   readonly contextCacheConfig?: ContextCacheConfig | undefined;
-  /** Cache of values derived from the session's events, keyed by the module that derives them; dropped with the events. */
-  readonly derived: Map<unknown, unknown>;
+  /** Values derived from the events of the session. */
+  readonly derived: DerivedValues;
   /** The stored part of the invocation, if it is resumed. */
   readonly recorded?: RecordedInvocation | undefined;
   /** Records the tool calls of the run. */

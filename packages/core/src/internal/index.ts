@@ -40,6 +40,7 @@ export {
   type RecordedInvocation,
 } from '../context/recorded-invocation.ts';
 export { Semaphore } from '../context/semaphore.ts';
+export { DerivedKey, type DerivedValues } from '../context/derived-values.ts';
 export type { InTurn, SubInvocation } from '../context/sub-invocation.ts';
 export type { ToolListener } from '../context/tool-context.ts';
 export { branchBelow, enclosedBranch, enclosureOf, isVisibleOn } from '../event/branch.ts';

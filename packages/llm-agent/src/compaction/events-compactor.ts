@@ -5,7 +5,14 @@ import {
   type Event,
   type InvocationContext,
 } from '@eventloom/core';
-import { readNewest, sessionKeyOf, type OptionRules, checkOptions } from '@eventloom/core/internal';
+import {
+  DerivedKey,
+  type DerivedValues,
+  readNewest,
+  sessionKeyOf,
+  type OptionRules,
+  checkOptions,
+} from '@eventloom/core/internal';
 import type { BaseEventsSummarizer } from './base-events-summarizer.ts';
 import { CompactionCounters } from './compaction-counters.ts';
 import { type CompactionPlan, type Overlap, planWhole, planWindow } from './compaction-plan.ts';
@@ -119,11 +126,10 @@ export class EventsCompactor {
   }
 }
 
-const COUNTERS = Symbol('compaction counters');
+const COUNTERS = new DerivedKey<CompactionCounters>('compaction counters');
 
-function countersOf(derived: Map<unknown, unknown>): CompactionCounters {
-  // Only this file uses the key.
-  let counters = derived.get(COUNTERS) as CompactionCounters | undefined;
+function countersOf(derived: DerivedValues): CompactionCounters {
+  let counters = derived.get(COUNTERS);
   if (!counters) derived.set(COUNTERS, (counters = new CompactionCounters()));
   return counters;
 }

@@ -1,4 +1,5 @@
 import {
+  type BaseAgent,
   type Content,
   type Event,
   type FunctionResponse,
@@ -9,6 +10,8 @@ import {
   type ModelCapabilities,
 } from '@eventloom/core';
 import {
+  DerivedKey,
+  type DerivedValues,
   type RecordedCall,
   Calls,
   callsToRun,
@@ -55,9 +58,10 @@ export function sessionContents(
     return new ContentsBuilder(agent.name, branch, options).build(session.events);
   }
   const isMain = branch === undefined && scope === undefined;
-  const key = isMain ? agent : `contents:${JSON.stringify([agent.name, branch, scope])}`;
-  // Only this function uses the keys.
-  let cached = derived.get(key) as CachedBuilder | undefined;
+  const key = isMain ? agent : JSON.stringify([agent.name, branch, scope]);
+  let builders = derived.get(BUILDERS);
+  if (!builders) derived.set(BUILDERS, (builders = new Map()));
+  let cached = builders.get(key);
   if (!cached || cached.model !== model) {
     const { responseMedia = NO_MEDIA } = optionsOf(model, codeStyle);
     const builder =
@@ -65,7 +69,7 @@ export function sessionContents(
         ? cached.builder
         : new ContentsBuilder(agent.name, branch, { codeStyle, responseMedia, derived, scope });
     cached = { builder, model, responseMedia };
-    derived.set(key, cached);
+    builders.set(key, cached);
   }
   return cached.builder.build(session.events, recorded && invocationId);
 }
@@ -76,6 +80,9 @@ interface CachedBuilder {
   readonly model: BaseLlm | undefined;
   readonly responseMedia: ModelCapabilities['responseMedia'];
 }
+
+/** Builders by agent, and those of agents on a branch or in a scope by their name, branch and scope. */
+const BUILDERS = new DerivedKey<Map<BaseAgent | string, CachedBuilder>>('contents');
 
 function isSameMedia(one: ModelCapabilities['responseMedia'], other: ModelCapabilities['responseMedia']): boolean {
   return isSameList(one.inlineData, other.inlineData) && isSameList(one.fileData, other.fileData);
@@ -162,7 +169,7 @@ export interface ContentsOptions {
   /** The id of an invocation whose calls still run, so a missing response will come. */
   readonly underWay?: string | undefined;
   /** Cache for the calls of the session, see `Invocation.derived`. Default: a new map. */
-  readonly derived?: Map<unknown, unknown> | undefined;
+  readonly derived?: DerivedValues | undefined;
   /** All events of the session, if the builder gets only some of them: a response may answer an earlier call. Default: the built events. */
   readonly sessionEvents?: readonly Event[] | undefined;
 }
@@ -183,7 +190,7 @@ export class ContentsBuilder {
   readonly #agentName: string;
   readonly #branch: string | undefined;
   readonly #options: ContentsOptions;
-  readonly #derived: Map<unknown, unknown>;
+  readonly #derived: DerivedValues;
   #contents: Content[] = [];
   /** The events of the current `build`, and the session's calls once an event needed them. */
   #events: readonly Event[] = [];

@@ -21,7 +21,7 @@ class Named extends BaseAgent {
   protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
 }
 
-function contextOf(events: Event[], { name = 'bot', derived = new Map<unknown, unknown>() } = {}): InvocationContext {
+function contextOf(events: Event[], { name = 'bot', derived = new Map<unknown, never>() } = {}): InvocationContext {
   return testContext({ agent: new Named({ name }), events, derived });
 }
 
@@ -30,7 +30,7 @@ function textsOf(contents: readonly Content[]): (string | undefined)[] {
 }
 
 test('sessionContents continues from the contents of the earlier events', () => {
-  const derived = new Map<unknown, unknown>();
+  const derived = new Map<unknown, never>();
   const events = [userEvent('one')];
   const context = contextOf(events, { derived });
   expect(textsOf(sessionContents(context))).toEqual(['one']);
@@ -65,7 +65,7 @@ test('media of earlier responses is where the model of the step reads it', () =>
 });
 
 test('each agent has its own view of the same events', () => {
-  const derived = new Map<unknown, unknown>();
+  const derived = new Map<unknown, never>();
   const events = [modelEvent('bot', 'mine')];
   expect(sessionContents(contextOf(events, { derived }))).toEqual([{ role: 'model', parts: [{ text: 'mine' }] }]);
   expect(sessionContents(contextOf(events, { name: 'other', derived }))).toEqual([
