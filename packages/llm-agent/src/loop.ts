@@ -24,14 +24,7 @@ import type { LlmAgent } from './llm-agent.ts';
 import { createTurn } from './agent-turn.ts';
 import { missingToolsetsEvent } from './turn-toolsets.ts';
 import { ModelCall, plannedResponse, readResponse } from './reply.ts';
-import {
-  SetModelResponseTool,
-  describeMismatch,
-  readFinalOutput,
-  saveOutput,
-  structuredAnswer,
-  withOutput,
-} from './output.ts';
+import { OutputTool, describeMismatch, readFinalOutput, saveOutput, structuredAnswer, withOutput } from './output.ts';
 import { prepareRequest } from './request.ts';
 import { resumeStep } from './resume.ts';
 import { RunningCalls } from './tool-calls.ts';
@@ -120,19 +113,18 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     const running = new RunningCalls({ turn, calls: call.calls, tools, eventId: reply.id });
     const settled = running.outcome();
     const outcome = (settled instanceof Promise ? await settled : settled) ?? (yield* running.events());
-    const answer = isTask ? tools[FINISH_TASK] : agent.outputValueSchema && tools[SET_MODEL_RESPONSE];
-    if (isTask && outcome.event && answer instanceof SetModelResponseTool && answer.accepted) {
-      yield withOutput(turn, outcome.event, answer.accepted.value);
+    const outputTool = isTask ? tools[FINISH_TASK] : agent.outputValueSchema && tools[SET_MODEL_RESPONSE];
+    const output = outputTool instanceof OutputTool ? outputTool.output : undefined;
+    if (output && 'value' in output && isTask && outcome.event) {
+      yield withOutput(turn, outcome.event, output.value);
       return;
     }
     if (outcome.event) yield outcome.event;
-    if (answer instanceof SetModelResponseTool) {
-      if (answer.accepted) {
-        yield structuredAnswer(turn, answer.accepted.value);
-        return;
-      }
-      if (answer.issues && ++mismatches > MAX_MISMATCHES) throw mismatchError(agent, describeMismatch(answer.issues));
+    if (output && 'value' in output) {
+      yield structuredAnswer(turn, output.value);
+      return;
     }
+    if (output && ++mismatches > MAX_MISMATCHES) throw mismatchError(agent, describeMismatch(output.issues));
     if (outcome.isPaused) context.pause();
     if (outcome.isWaiting || outcome.leavesAgent) return;
   }

@@ -1,13 +1,13 @@
 import { ValueSchema } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { SetModelResponseTool } from './output.ts';
+import { OutputTool } from './output.ts';
 
-function toolOf(schema: Record<string, unknown>): SetModelResponseTool {
-  return new SetModelResponseTool(new ValueSchema(schema, 'agent "bot": outputSchema'));
+function toolOf(schema: Record<string, unknown>): OutputTool {
+  return new OutputTool(new ValueSchema(schema, 'agent "bot": outputSchema'));
 }
 
 /** Calls the tool and returns its response; the tool does not use the context of the call. */
-function handIn(tool: SetModelResponseTool, args: Record<string, unknown>): Promise<unknown> {
+function handIn(tool: OutputTool, args: Record<string, unknown>): Promise<unknown> {
   return tool.runAsync({ args, toolContext: undefined as never });
 }
 
@@ -36,12 +36,14 @@ test('a wrapped schema keeps its definitions at the root', () => {
 
 test('set_model_response keeps a matching answer and returns the problems of another', async () => {
   const tool = toolOf({ type: 'integer' });
-  expect([tool.accepted, tool.issues]).toEqual([undefined, undefined]);
+  expect(tool.output).toBeUndefined();
   const issue = 'value: Instance type "string" is invalid. Expected "integer".';
   expect(await handIn(tool, { value: 'x' })).toEqual({ error: `the answer does not match the schema: ${issue}` });
-  expect([tool.accepted, tool.issues]).toEqual([undefined, [issue]]);
+  expect(tool.output).toEqual({ issues: [issue] });
   expect(await handIn(tool, { value: 5 })).toEqual({ status: 'accepted' });
-  expect(tool.accepted).toEqual({ value: 5 });
+  expect(tool.output).toEqual({ value: 5 });
+  expect(await handIn(tool, { value: 'x' })).toMatchObject({ error: expect.stringContaining('does not match') });
+  expect(tool.output).toEqual({ value: 5 });
 });
 
 test('set_model_response rejects arguments without the value', async () => {

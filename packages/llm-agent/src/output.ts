@@ -15,8 +15,16 @@ import type { AgentTurn } from './agent-turn.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import { isCutShort } from './reply.ts';
 
-/** The final answer (its text, or the parsed value if there is an output schema), or the problems found in it. */
-type FinalOutput = { readonly value: unknown } | { readonly issues: readonly string[] };
+/**
+ * The final output of an agent (a text, or a value if there is an output schema), or the problems found in it. It comes in one of three ways:
+ *
+ * | way                                | used by                                             | read by           | ends the turn with      |
+ * | ---------------------------------- | --------------------------------------------------- | ----------------- | ----------------------- |
+ * | a reply without calls              | every agent that is no task                         | `readFinalOutput` | the reply               |
+ * | a call of `set_model_response`     | an `outputSchema` beside tools, on models that need it | `OutputTool`   | an event of its own     |
+ * | a call of `finish_task`            | an agent with `mode: 'task'`                        | `OutputTool`      | the response to the call |
+ */
+export type FinalOutput = { readonly value: unknown } | { readonly issues: readonly string[] };
 
 /** Reads the final answer from a response without calls. Undefined if there is no text, or if a structured answer was truncated. */
 export function readFinalOutput(
@@ -71,7 +79,7 @@ export function describeMismatch(issues: readonly string[]): string {
 }
 
 /** The differences between the tools with which a model delivers a result. */
-interface AnswerTool {
+interface OutputToolTexts {
   readonly name: string;
   readonly description: string;
   /** Name of the argument that holds a result whose schema is not an object, because arguments always are an object. */
@@ -80,14 +88,14 @@ interface AnswerTool {
   readonly accepted: unknown;
 }
 
-const SET_RESPONSE: AnswerTool = {
+const SET_RESPONSE: OutputToolTexts = {
   name: SET_MODEL_RESPONSE,
   description: 'Hands in the final answer in the required shape.',
   wrapper: 'value',
   accepted: { status: 'accepted' },
 };
 
-const TASK: AnswerTool = {
+const TASK: OutputToolTexts = {
   name: FINISH_TASK,
   description: 'Signals that the agent has completed its task, and hands in the result.',
   wrapper: 'result',
@@ -104,13 +112,12 @@ function taskResult(): ValueSchema {
  * The tool with which a model delivers its structured answer, for models that cannot combine an output schema with tools. Each request needs a
  * new instance, because the instance keeps the answer.
  */
-export class SetModelResponseTool extends BaseTool {
+export class OutputTool extends BaseTool {
   readonly #schema: ValueSchema;
-  readonly #tool: AnswerTool;
-  #accepted: { readonly value: unknown } | undefined;
-  #issues: readonly string[] | undefined;
+  readonly #tool: OutputToolTexts;
+  #output: FinalOutput | undefined;
 
-  constructor(schema: ValueSchema, tool: AnswerTool = SET_RESPONSE) {
+  constructor(schema: ValueSchema, tool: OutputToolTexts = SET_RESPONSE) {
     const { name, description } = tool;
     super({ name, description, idempotent: true });
     this.#schema = schema;
@@ -118,8 +125,8 @@ export class SetModelResponseTool extends BaseTool {
   }
 
   /** Creates the tool `finish_task` of an agent with `mode: 'task'`. @param schema the agent's `outputSchema` */
-  static forTask(schema: ValueSchema | undefined): SetModelResponseTool {
-    return new SetModelResponseTool(schema ?? taskResult(), TASK);
+  static forTask(schema: ValueSchema | undefined): OutputTool {
+    return new OutputTool(schema ?? taskResult(), TASK);
   }
 
   override _getDeclaration(): FunctionDeclaration {
@@ -135,14 +142,9 @@ export class SetModelResponseTool extends BaseTool {
     return this.#schema.json['type'] !== 'object';
   }
 
-  /** The delivered answer, if it matched the schema; otherwise undefined. */
-  get accepted(): { readonly value: unknown } | undefined {
-    return this.#accepted;
-  }
-
-  /** Problems of a delivered answer that did not match the schema; otherwise undefined. */
-  get issues(): readonly string[] | undefined {
-    return this.#issues;
+  /** The delivered output, or its problems; undefined if the model delivered none. A later call replaces an output that has problems. */
+  get output(): FinalOutput | undefined {
+    return this.#output;
   }
 
   /** Returns the answer in these arguments; undefined if it does not match the schema. */
@@ -158,10 +160,10 @@ export class SetModelResponseTool extends BaseTool {
   override async runAsync({ args }: RunAsyncToolRequest): Promise<unknown> {
     const checked = await this.#check(args);
     if ('issues' in checked) {
-      this.#issues = checked.issues;
+      if (!this.#output || 'issues' in this.#output) this.#output = checked;
       return { error: `the answer does not match the schema: ${checked.issues.join('; ')}` };
     }
-    this.#accepted = checked;
+    this.#output = checked;
     return this.#tool.accepted;
   }
 }

@@ -21,7 +21,7 @@ import type { LlmAgent } from './llm-agent.ts';
 import type { InstructionProvider } from './llm-agent-config.ts';
 import { type AgentTurn, identityInstruction } from './agent-turn.ts';
 import { addTools } from './tools.ts';
-import { SetModelResponseTool } from './output.ts';
+import { OutputTool } from './output.ts';
 import { copyPlain } from './reply.ts';
 
 /**
@@ -150,7 +150,7 @@ const addCodeExecution: RequestProcessor = (request, { agent: { codeExecutor }, 
 const addOutputSchema: RequestProcessor = (request, { agent, model }) => {
   const schema = agent.outputValueSchema;
   if (agent.mode === 'task') {
-    const tool = SetModelResponseTool.forTask(schema);
+    const tool = OutputTool.forTask(schema);
     appendTools(request, [tool]);
     appendInstructions(request, [
       `Work on your task with your tools until every part of it is done, and ask the user if it is unclear. Then call ${tool.name} with the result, by itself and without any text. Do not call it before.`,
@@ -164,7 +164,7 @@ const addOutputSchema: RequestProcessor = (request, { agent, model }) => {
     request.config.responseJsonSchema = schema.json;
     return;
   }
-  const tool = new SetModelResponseTool(schema);
+  const tool = new OutputTool(schema);
   appendTools(request, [tool]);
   appendInstructions(request, [
     `When you have the final answer, hand it in by calling ${tool.name} with it. Do not write it as text.`,

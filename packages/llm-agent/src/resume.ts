@@ -21,7 +21,7 @@ import {
 import type { AgentTurn } from './agent-turn.ts';
 import type { CodeRun } from './code-execution/code-run.ts';
 import { prepareTools } from './request.ts';
-import { SetModelResponseTool, structuredAnswer, withOutput } from './output.ts';
+import { OutputTool, structuredAnswer, withOutput } from './output.ts';
 import { answersTo, type AnsweredCalls } from './answered-calls.ts';
 import { type CallBatch, RunningCalls } from './tool-calls.ts';
 
@@ -199,7 +199,7 @@ class OpenStep {
     const name = this.#turn.agent.mode === 'task' ? FINISH_TASK : SET_MODEL_RESPONSE;
     const tool = getOwn(tools, name);
     const handedIn = calls.find(({ call }) => call.name === name)?.call;
-    return handedIn && tool instanceof SetModelResponseTool ? tool.check(handedIn.args ?? {}) : undefined;
+    return handedIn && tool instanceof OutputTool ? tool.check(handedIn.args ?? {}) : undefined;
   }
 
   /** Reads the calls of the reply that the runtime runs, with their stored responses and requests. */
