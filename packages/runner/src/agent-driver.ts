@@ -153,7 +153,7 @@ export class AgentDriver implements AgentEvents {
 
 function runAgent(context: InvocationContext): AgentEvents {
   const { invocation, agent, progress } = context;
-  const run = progress.isTurnDue() ? runAfterYielding : undefined;
+  const run = progress.shouldYieldToEventLoop() ? runAfterYielding : undefined;
   const operation = invocation.operations?.start({ kind: 'agent', context });
   if (!operation) return run ? run(context) : agent.runIn(context);
   return observeGenerator(

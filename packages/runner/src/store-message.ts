@@ -9,13 +9,12 @@ import {
   type InvocationContext,
   type Part,
 } from '@eventloom/core';
-import { Calls, sessionKeyOf, setOwn } from '@eventloom/core/internal';
+import { Calls, RunMark, sessionKeyOf, setOwn } from '@eventloom/core/internal';
 import { matchAnswers, type MatchedMessage, type RequestAnswers } from './answers.ts';
 import { answeredRun } from './answered-run.ts';
 import { answeredCallIds, checkNewMessage } from './check-message.ts';
 import type { LockedRun } from './lock-run.ts';
 import { type PickedAgent, pickAgent } from './pick-agent.ts';
-import { IS_REPLACED } from './resume/known-request.ts';
 import { toBeginning } from './resume/run-beginning.ts';
 import type { RunControl } from './run-control.ts';
 import type { RunInvocation } from './run-invocation.ts';
@@ -101,7 +100,7 @@ function checkReplacement({ resumed, loaded }: LockedRun, message: Content): voi
 }
 
 /** Marks a user event as a continuation, so that reading back to the start of the run does not stop at it. */
-const CONTINUES: Partial<EventActions> = { agentState: { resumesCalls: true } };
+const CONTINUES: Partial<EventActions> = { agentState: { [RunMark.continues]: true } };
 
 /** A message to be stored. */
 interface MessageToStore {
@@ -134,7 +133,7 @@ async function storeMessage(
   }
   if (!recorded && runConfig.resumable) actions = { ...actions, agentState: toBeginning(runConfig) };
   if (isReplaced && runConfig.requestId !== undefined)
-    actions = { ...actions, agentState: { ...actions.agentState, [IS_REPLACED]: true } };
+    actions = { ...actions, agentState: { ...actions.agentState, [RunMark.isReplaced]: true } };
   if (answers) await answers.keepCredentials(sessionKeyOf(session));
   const events: EventParams[] = [];
   for (const [place, parts] of partsByBranch(content.parts ?? [], calls, branch)) {

@@ -6,7 +6,18 @@ import type { InvocationContext } from './invocation-context.ts';
 /** Number of agents that start without a model call between them before the run yields to the event loop. */
 const STARTS_PER_TURN = 64;
 
-/** Progress of an invocation, or of a sub-invocation in it: one object that all of its contexts share. */
+/**
+ * Progress of an invocation, or of a sub-invocation in it: one object that all of its contexts share.
+ *
+ * | what                                        | counts for                      | is noted by                        | is used by                          |
+ * | ------------------------------------------- | ------------------------------- | ---------------------------------- | ----------------------------------- |
+ * | `ended`, `endsItself`                       | the invocation or sub-invocation | contexts; live agents              | agents, and their driver            |
+ * | `reportedError`, `noteFailure`              | the invocation or sub-invocation | the agent that failed, its driver  | the runner, for the error event     |
+ * | `noteTransfer`                              | the invocation or sub-invocation | the committer, contexts of a resumed run | the driver                    |
+ * | `countLlmCall`, `checkHandOvers`            | the whole run                   | agents; the driver                 | the limits of `RunConfig`           |
+ * | `shouldYieldToEventLoop`                    | the whole run                   | the driver                         | the driver                          |
+ * | `noteCommitted`                             | the whole run                   | committers of sub-invocations      | agents and committers around them   |
+ */
 export class InvocationProgress {
   ended = false;
   /** True while a live agent runs. After the invocation is ended it stops by itself, once its tool calls have settled. */
@@ -70,7 +81,7 @@ export class InvocationProgress {
    * Counts the start of an agent. Returns true if the run should yield to the event loop first: a run that never waits for
    * I/O would block the process, and no abort could reach it. Runs with model calls wait often enough.
    */
-  isTurnDue(): boolean {
+  shouldYieldToEventLoop(): boolean {
     const run = this.#run;
     if (++run.#starts < STARTS_PER_TURN) return false;
     run.#starts = 0;

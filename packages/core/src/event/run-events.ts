@@ -9,22 +9,37 @@ import type { RunOutcome } from '../session/open-run.ts';
 export const RUN_ABANDONED = 'RUN_ABANDONED';
 
 /**
+ * The keys under which the runner stores facts about a run in the `agentState` of the user's events. In the events of agents the same field
+ * holds their checkpoints, under keys of their own.
+ */
+export const RunMark = {
+  /** True in the message that began a resumable run. */
+  resumable: 'resumable',
+  /** In the message that began a resumable run: the options that are in force when the run is resumed. */
+  runConfig: 'runConfig',
+  /** True in a message that continues a run, and did not begin it. */
+  continues: 'resumesCalls',
+  /** True in a message that a plugin replaced: a repeated request cannot be compared with it. */
+  isReplaced: 'isReplaced',
+} as const;
+
+/**
  * True for the message event that began a resumable run. The run can continue until it has an event with the object `runner.end`: see `OpenRun`. False
  * for an imported event.
  */
 export function beginsResumableRun(event: Event): boolean {
   const { author, actions } = event;
-  return author === 'user' && actions.agentState?.['resumable'] === true && !hasTag(event, EventTag.imported);
+  return author === 'user' && actions.agentState?.[RunMark.resumable] === true && !hasTag(event, EventTag.imported);
 }
 
 /**
  * True when `events`, the newest of a session in order, include the message that began the run. A message that only continues a run has
- * `resumesCalls` in its `agentState`.
+ * the mark `RunMark.continues`.
  */
 export function hasBeginOfRun(events: readonly Event[], invocationId: string): boolean {
   const first = events.find((event) => event.invocationId === invocationId);
   // The request to an agent that runs as a tool or a node is a user event too, inside an enclosed branch.
-  return first?.author === 'user' && enclosureOf(first.branch) === '' && !first.actions.agentState?.['resumesCalls'];
+  return first?.author === 'user' && enclosureOf(first.branch) === '' && !first.actions.agentState?.[RunMark.continues];
 }
 
 /** Codes of runs that were interrupted, which is neither a success nor a failure. */

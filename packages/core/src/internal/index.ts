@@ -68,7 +68,14 @@ export { INCOMPLETE_CALL, ResponseAggregator, withoutCalls } from '../model/resp
 export { secretRedactor } from '../model/secret-redactor.ts';
 export { STRUCTURED_OUTPUT } from '../event/event.ts';
 export { newestEntries, newestFirst } from '../event/newest-first.ts';
-export { beginsResumableRun, errorOfEvent, errorOutcome, hasBeginOfRun, outcomeOfEvent } from '../event/run-events.ts';
+export {
+  beginsResumableRun,
+  errorOfEvent,
+  errorOutcome,
+  hasBeginOfRun,
+  outcomeOfEvent,
+  RunMark,
+} from '../event/run-events.ts';
 export { sealContent, sealEvent } from '../event/seal-event.ts';
 export { readStreamed, streamedRecordOf, toStreamed, toStreamedRecord, withoutText } from '../event/streamed-record.ts';
 export { readTraceHeaders } from '../instrumentation/trace-headers.ts';

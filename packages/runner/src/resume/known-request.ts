@@ -14,7 +14,7 @@ import {
   SessionBusyError,
   type SessionKey,
 } from '@eventloom/core';
-import { isPersonRequest, isSameJson, stateScopeOf } from '@eventloom/core/internal';
+import { isPersonRequest, isSameJson, RunMark, stateScopeOf } from '@eventloom/core/internal';
 import { parseJson, readConfirmation, unwrapAnswer } from '../answers.ts';
 import type { RunRequest } from '../run-start.ts';
 import type { Runner } from '../runner.ts';
@@ -221,12 +221,9 @@ function isSameDelta(given: Readonly<Record<string, unknown>>, stored: Readonly<
   return isSameJson(Object.fromEntries(kept), stored);
 }
 
-/** The key in the `agentState` of a user event that marks a message replaced by a plugin. */
-export const IS_REPLACED = 'isReplaced';
-
 /** True if a message equals the stored one. A message that a plugin replaced is not compared. */
 function isSameMessage({ parts = [] }: Content, events: readonly Event[], areBlobsSaved: boolean): boolean {
-  if (events.some(({ actions }) => actions.agentState?.[IS_REPLACED] === true)) return true;
+  if (events.some(({ actions }) => actions.agentState?.[RunMark.isReplaced] === true)) return true;
   const answers = parts.flatMap(({ functionResponse }) => functionResponse ?? []);
   if (answers.length > 0) {
     // Calls on different branches may have the same id.

@@ -1,5 +1,5 @@
 import { ConfigurationError, type Event, type RunConfig } from '@eventloom/core';
-import { checkRunConfig } from '@eventloom/core/internal';
+import { checkRunConfig, RunMark } from '@eventloom/core/internal';
 
 /** Options that a resumable run stores in addition to those on every event. */
 const REMEMBERED = ['streamingMode', 'completionEvent', 'maxLlmCalls', 'maxParallelToolCalls', 'clientTools'] as const;
@@ -10,14 +10,15 @@ export function toBeginning(config: RunConfig): Record<string, unknown> {
   const runConfig = Object.fromEntries(
     REMEMBERED.flatMap((name) => (config[name] === undefined ? [] : [[name, config[name]]])),
   );
-  return Object.keys(runConfig).length > 0 ? { resumable: true, runConfig } : { resumable: true };
+  const mark = { [RunMark.resumable]: true };
+  return Object.keys(runConfig).length > 0 ? { ...mark, [RunMark.runConfig]: runConfig } : mark;
 }
 
 /**
  * Returns the stored options of the run that began with this event. Invalid ones, from another version, are left out.
  */
 export function configOfBeginning({ requestId, customMetadata, actions }: Event): RunConfig {
-  const remembered = actions.agentState?.['runConfig'];
+  const remembered = actions.agentState?.[RunMark.runConfig];
   return {
     ...sensible(Object(remembered)),
     resumable: true,
