@@ -44,42 +44,47 @@ export interface LockedRun {
   readonly replayed: readonly ReplayedEvent[];
 }
 
-/** Locks the session of a run, reads it, and decides which run is continued, if any. An abort ends the wait for the lock. */
+/**
+ * Locks the session of a run, reads it, and decides which run is continued, if any. An abort ends the wait for the lock.
+ * @throws RequestKnownError for a request that is known, unless its run was left and `ifKnown` is `resume`
+ */
 export function lockForRun(runner: Runner, request: RunRequest, control: RunControl): MaybePromise<LockedRun> {
   const { live, signal } = control;
   if (live)
     return live.whileWaiting(async (abortSignal) => lockForNewRun(runner, request, control, abortSignal), signal);
-  if (request.ifKnown === 'resume') return lockForKnownRun(runner, request, control);
-  const { kind } = request.start;
-  return kind === 'message'
-    ? lockForNewRun(runner, request, control, signal)
-    : lockForContinuedRun(runner, request, control, signal);
+  const locking =
+    request.start.kind === 'message'
+      ? lockForNewRun(runner, request, control, signal)
+      : lockForContinuedRun(runner, request, control, signal);
+  if (request.ifKnown !== 'resume' || !(locking instanceof Promise)) return locking;
+  return locking.catch((error: unknown) => lockForKnownRun(runner, request, control, error));
 }
 
-/** Locks the session. A request that is known resumes its run if the process of that run left it. @throws RequestKnownError otherwise */
-async function lockForKnownRun(runner: Runner, request: RunRequest, control: RunControl): Promise<LockedRun> {
+/** Locks the session to resume the run of a request that is known, if the process of that run left it. @throws the error otherwise */
+async function lockForKnownRun(
+  runner: Runner,
+  request: RunRequest,
+  control: RunControl,
+  error: unknown,
+): Promise<LockedRun> {
+  if (!RequestKnownError.isInstance(error)) throw error;
+  const { key, config, bounds } = request;
+  const { invocationId } = error;
+  const record = await runner.sessionService.findRun({ ...key, id: invocationId });
+  if (!record?.open || record.open.heldUntilMs > runner.platform.now()) throw error;
+  if (faultOfLeftRun(record.open, bounds?.maxRunAttempts)) throw error;
+  const start = { kind: 'resume', message: undefined, invocationId } as const;
+  // The request is recorded, so `beginRun` gets no request id.
+  const again = { ...request, start, callIds: [], config: { ...config, requestId: undefined } };
   try {
-    return await lockForRun(runner, { ...request, ifKnown: 'reject' }, control);
-  } catch (error) {
-    if (!RequestKnownError.isInstance(error)) throw error;
-    const { key, config, bounds } = request;
-    const { invocationId } = error;
-    const record = await runner.sessionService.findRun({ ...key, id: invocationId });
-    if (!record?.open || record.open.heldUntilMs > runner.platform.now()) throw error;
-    if (faultOfLeftRun(record.open, bounds?.maxRunAttempts)) throw error;
-    const start = { kind: 'resume', message: undefined, invocationId } as const;
-    // The request is recorded, so `beginRun` gets no request id.
-    const again = { ...request, start, callIds: [], config: { ...config, requestId: undefined } };
-    try {
-      const locked = await lockForContinuedRun(runner, again, control, control.signal);
-      const { resumed, loaded } = locked;
-      const first = resumed?.log.events.findIndex(({ requestId }) => requestId === config.requestId);
-      return { ...locked, replayed: resumed ? replayedEvents(loaded, resumed.log, first) : NO_EVENTS };
-    } catch (failure) {
-      // Another process ended the run in the meantime, or it cannot be resumed: it is followed to its end.
-      for (const type of NOT_RESUMABLE) if (type.isInstance(failure)) throw error;
-      throw failure;
-    }
+    const locked = await lockForContinuedRun(runner, again, control, control.signal);
+    const { resumed, loaded } = locked;
+    const first = resumed?.log.events.findIndex(({ requestId }) => requestId === config.requestId);
+    return { ...locked, replayed: resumed ? replayedEvents(loaded, resumed.log, first) : NO_EVENTS };
+  } catch (failure) {
+    // Another process ended the run in the meantime, or it cannot be resumed: it is followed to its end.
+    for (const type of NOT_RESUMABLE) if (type.isInstance(failure)) throw error;
+    throw failure;
   }
 }
 
@@ -150,11 +155,9 @@ async function lockForContinuedRun(
   const continued = config.requestId;
   if (continued !== undefined) await checkNotKnown(runner, request, continued);
   const ownId = control.invocationId;
-  for (let tries = 1; ;) {
+  for (let tries = 1; ; tries++) {
     const resumedId =
-      start.kind === 'resume'
-        ? start.invocationId
-        : await findAnsweredRun(runner.sessionService, key, callIds, tries++);
+      start.kind === 'resume' ? start.invocationId : await findAnsweredRun(runner.sessionService, key, callIds, tries);
     control.invocationId = resumedId ?? ownId;
     const isResume = resumedId !== undefined;
     let begun: BegunSession;
