@@ -12,6 +12,9 @@ import type { DocumentStore } from './document-store.ts';
 
 const EMPTY = JSON.stringify({ count: 0, state: [], sessions: [] } satisfies AppDocument);
 
+/** The name of a document that no app has: names of apps are not empty. */
+const PROBE = '';
+
 /** Sessions in one document for each app. Every call costs the whole document: right for apps with little in them. */
 export class DocumentSessionDriver implements SessionDriver {
   readonly shared = true;
@@ -158,6 +161,11 @@ export class DocumentSessionDriver implements SessionDriver {
       else if (session.toolCalls[place]?.status !== 'finished') session.toolCalls[place] = entry;
       return true;
     });
+  }
+
+  async checkWritable() {
+    const { text = EMPTY, version } = await this.#store.read(PROBE);
+    await this.#store.write(PROBE, text, version);
   }
 
   async listToolCalls(key: SessionKey, invocationId: string) {

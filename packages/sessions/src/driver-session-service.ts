@@ -320,6 +320,10 @@ export class DriverSessionService extends BaseSessionService {
     return this.#driver.listToolCalls(request, request.invocationId);
   }
 
+  override checkWritable(): MaybePromise<void> {
+    return this.#driver.checkWritable();
+  }
+
   /** @throws InvalidRequestError for a name that no session can have */
   #check(appName: string, userId: string, sessionId: string): void {
     const last = this.#checked;

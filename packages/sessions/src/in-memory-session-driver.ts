@@ -267,6 +267,8 @@ export class InMemorySessionDriver implements SessionDriver {
     return true;
   }
 
+  checkWritable(): void {}
+
   listToolCalls(key: SessionKey, invocationId: string): ToolLedgerEntry[] {
     const calls = this.#find(key)?.toolCalls?.get(invocationId);
     return calls ? structuredClone([...calls.values()]) : [];

@@ -330,6 +330,9 @@ export interface SessionDriver {
 
   /** An invocation's tool calls in the order in which they were first recorded. */
   listToolCalls(key: SessionKey, invocationId: string): MaybePromise<ToolLedgerEntry[]>;
+
+  /** Implements `BaseSessionService.checkWritable`. May be more than one transaction. */
+  checkWritable(): MaybePromise<void>;
 }
 
 /** Selects the webhooks to list. */

@@ -351,6 +351,12 @@ export abstract class BaseSessionService {
    */
   abstract changeRunWebhook(webhook: RunWebhook, change: RunWebhookChange | undefined): MaybePromise<boolean>;
 
+  /**
+   * Writes as much as a small event and removes it again: shows that the storage can be written, which a read does not. No session changes.
+   * @throws StorageError if the storage cannot be reached, does not answer in time, is full, is locked or is read-only
+   */
+  abstract checkWritable(): MaybePromise<void>;
+
   /** Lists the tool calls of an invocation, in the order in which they started. */
   abstract listToolCalls(request: ListToolCallsRequest): MaybePromise<ToolLedgerEntry[]>;
 

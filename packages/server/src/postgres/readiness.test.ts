@@ -1,3 +1,4 @@
+import { systemPlatform } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { PostgresSessionService } from '@eventloom/sessions/postgres';
@@ -13,7 +14,10 @@ test('a server whose database is stopped or frozen answers /readyz with 503 and 
   const pool = new Pool({ connectionString: proxy.url });
   const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
   const sessionService = new PostgresSessionService({ pool, queryTimeoutMs: 3000 });
-  const server = createServer({ runners: [new Runner({ appName: 'app', agent, sessionService })] });
+  // A good answer counts for a second: it is over at the next request.
+  let laterMs = 0;
+  const platform = { ...systemPlatform, now: () => systemPlatform.now() + (laterMs += 1000) };
+  const server = createServer({ runners: [new Runner({ appName: 'app', agent, sessionService })], platform });
   const probe = async (path: string) => {
     const response = await server.fetch(new Request(`http://localhost${path}`));
     return [response.status, await response.json()];

@@ -51,34 +51,38 @@ async function answerReadiness({ server }: ServerRequest<FrontContext>): Promise
 
 /** The time that the storage has for its answer: probes give up after a few seconds. */
 const STORAGE_ANSWER_MS = 2000;
+/** The time for which a good answer counts, so that requests without authentication make few writes. */
+const GOOD_FOR_MS = 1000;
 
 /**
- * Creates the function that asks the session services of runners for a session that nobody has: one indexed read each. It resolves to
- * false when one of them fails or does not answer in time. Concurrent calls share the answer.
+ * Creates the function that has each session service of the runners write and remove a row: a full disk or a server that only reads
+ * answers reads. It resolves to false when one of them fails or does not answer in time. Concurrent calls share the answer.
  */
 export function createStorageProbe(runners: Iterable<Runner>, platform: Platform): () => Promise<boolean> {
-  const services = new Map(Array.from(runners, ({ sessionService, appName }) => [sessionService, appName]));
+  const services = new Set(Array.from(runners, ({ sessionService }) => sessionService));
   const askAll = async (): Promise<boolean> => {
-    await Promise.all(
-      Array.from(services, async ([service, appName]) =>
-        service.getSession({ appName, userId: 'readyz', sessionId: 'readyz', config: { numRecentEvents: 0 } }),
-      ),
-    );
+    await Promise.all(Array.from(services, async (service) => service.checkWritable()));
     return true;
   };
   let asking: Promise<boolean> | undefined;
+  let goodSinceMs = -Infinity;
   const ask = async (): Promise<boolean> => {
     const late = Promise.withResolvers<boolean>();
     const callOff = platform.schedule(STORAGE_ANSWER_MS, () => late.resolve(false), { idle: true });
     try {
       // Every request that needs the storage reports the failure.
-      return await Promise.race([askAll().catch(() => false), late.promise]);
+      const isGood = await Promise.race([askAll().catch(() => false), late.promise]);
+      if (isGood) goodSinceMs = platform.now();
+      return isGood;
     } finally {
       callOff();
       asking = undefined;
     }
   };
-  return () => (asking ??= ask());
+  return async () => {
+    const ageMs = platform.now() - goodSinceMs;
+    return (ageMs >= 0 && ageMs < GOOD_FOR_MS) || (asking ??= ask());
+  };
 }
 
 /** Routes about the server itself. */
@@ -105,9 +109,9 @@ export const serverRoutes: readonly Route<FrontContext>[] = [
     method: 'get',
     path: '/readyz',
     operationId: 'readyz',
-    summary: 'Says whether the server takes runs; 503 when it is shutting down, or its sessions cannot be read',
+    summary: 'Says whether the server takes runs; 503 when it is shutting down, or its storage cannot be written',
     answer: { schema: OK },
-    alsoAnswers: { 503: 'The server is shutting down, or the storage of its sessions does not answer' },
+    alsoAnswers: { 503: 'The server is shutting down, or the storage of its sessions does not answer or takes no writes' },
     isPublic: true,
     handle: answerReadiness,
   },

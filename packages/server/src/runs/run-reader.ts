@@ -247,7 +247,7 @@ export class RunReader {
    * The HTTP server may write the message of the stream's error to the client.
    */
   #cut(error: unknown): void {
-    this.#close(error)?.error(new Error(errorBody(error).error));
+    this.#close(error)?.error(cutError(errorBody(error).error));
   }
 
   /** Writes a text that the encoder makes. False if it is empty. */
@@ -279,7 +279,7 @@ export class RunReader {
     // The reason waits in front of a connection that may never read again, and which is cut then. Not every runtime can cut a stream that is closed.
     const cut = (): void => {
       this.#leaving = undefined;
-      controller.error(new SlowReaderError(why));
+      controller.error(cutError(why));
     };
     this.#leaving = { controller, cancelCut: this.#platform.schedule(this.#readers.heartbeatMs, cut, { idle: true }) };
   }
@@ -309,6 +309,13 @@ export class RunReader {
     if (log) this.#readers.closed(this, log, failure);
     return controller;
   }
+}
+
+/** Creates the error of a stream that is cut. It has no stack: the HTTP server of Node prints it, and whatever failed was reported. */
+function cutError(why: string): Error {
+  const error = new Error(why);
+  error.stack = `a stream was cut: ${why}`;
+  return error;
 }
 
 /** A connection that is closed when its client reads on, and cut otherwise. */

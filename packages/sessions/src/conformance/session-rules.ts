@@ -184,6 +184,24 @@ export const sessionRules: readonly SessionRule[] = [
     },
   },
   {
+    id: 'session.check-writable',
+    title: 'A check whether the storage can be written succeeds each time, and changes no session and no listing.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession({ ...KEY, state: { kept: 1, 'app:kept': 1, 'user:kept': 1 } });
+      await appendAll(service, session, ['one']);
+      const before = await readSession(subject);
+      const checks = async () => {
+        await service.checkWritable();
+        await service.checkWritable();
+      };
+      await expect.fulfils('two checks', checks());
+      expect.same('the session afterwards', await readSession(subject), before);
+      const { sessions } = await service.listSessions({ appName: KEY.appName });
+      expect.same('the sessions of the app', sessions.map(({ id }) => id), [KEY.sessionId]);
+    },
+  },
+  {
     id: 'session.incarnation',
     title:
       'Appending through a session object of a deleted session is SessionNotFoundError, also after a session of the same key was created.',

@@ -181,6 +181,12 @@ export class PostgresSessionDriver implements SessionDriver {
     return this.#reads.listToolCalls(key, invocationId);
   }
 
+  /** Writes to a row that stays: removing it would be a second statement. */
+  async checkWritable(): Promise<void> {
+    const rows = await this.#database.run(this.#sessions.probe, []);
+    if (rows.length === 0) await this.#refused();
+  }
+
   /** Checks why a write found nothing to write to. @throws ConfigurationError when a newer program migrated the tables */
   async #refused(): Promise<undefined> {
     await this.#database.checkVersion();

@@ -56,6 +56,11 @@ export function sessionStatements(tables: Tables) {
         WITH ORDINALITY AS call (invocation_id, call_id, name, status, response, actions, place)
       ORDER BY place`),
 
+    /** Writes the row of a session that no session is. */
+    probe: toStatement(`
+      INSERT INTO ${toolCalls} (session, invocation_id, call_id, name, status) SELECT 0, '', '', '', '' WHERE ${current}
+      ON CONFLICT (session, invocation_id, call_id) DO UPDATE SET status = excluded.status RETURNING 1`),
+
     /** $1 app, $2 user, $3 session, $4 its `pk`. */
     removeSession: toStatement(`
       WITH one AS (DELETE FROM ${events} WHERE session = $4),

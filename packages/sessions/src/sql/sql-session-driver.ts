@@ -258,6 +258,14 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#read(() => this.#toolCalls.list(key, invocationId));
   }
 
+  /** In two transactions: pages that one transaction fills and frees are not written. */
+  checkWritable(): MaybePromise<void> {
+    return this.#work.write(() => {
+      this.#connection.write(() => this.#toolCalls.writeProbe());
+      this.#connection.write(() => this.#toolCalls.removeProbe());
+    });
+  }
+
   #beginRun(begin: RunBegin): BeginOutcome {
     const { appName, userId, sessionId, nowMs } = begin;
     let row = this.#leases.findForRun(begin);

@@ -6,6 +6,11 @@ import type { SqlStatements } from './statements.ts';
 /** The response and the actions of a call, null for none. */
 type OutcomeTexts = readonly [response: string | null, actions: string | null];
 
+/** The number that no session has. */
+const NO_SESSION = 0;
+/** As large as a small event, so that it needs pages of its own. */
+const PROBE = ' '.repeat(16 * 1024);
+
 /** The ledger of tool calls. */
 export class SqlToolCalls {
   readonly #sql: SqlStatements;
@@ -34,6 +39,16 @@ export class SqlToolCalls {
 
   list({ appName, userId, sessionId }: SessionKey, invocationId: string): ToolLedgerEntry[] {
     return this.#sql.toolCalls.all(appName, userId, sessionId, invocationId).map(this.#toEntry);
+  }
+
+  /** Writes a row of no session. @see BaseSessionService.checkWritable */
+  writeProbe(): void {
+    this.#sql.deleteToolCalls.run(NO_SESSION);
+    this.#sql.insertToolCall.run(NO_SESSION, '', '', 1, '', '', PROBE, null);
+  }
+
+  removeProbe(): void {
+    this.#sql.deleteToolCalls.run(NO_SESSION);
   }
 
   /** All of a session's. */

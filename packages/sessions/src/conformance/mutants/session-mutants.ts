@@ -1,4 +1,4 @@
-import { InvalidRequestError, SessionNotFoundError, type Session, type ToolLedgerEntry } from '@eventloom/core';
+import { InvalidRequestError, SessionNotFoundError, StorageError, type Session, type ToolLedgerEntry } from '@eventloom/core';
 import { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { StoredSession } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
@@ -22,6 +22,20 @@ export const sessionMutants: readonly Mutant[] = [
       return created;
     },
   })),
+  brokenDriver('session.check-writable', 'leaves a session behind', (driver) => ({
+    checkWritable() {
+      driver.createSession({ appName: 'app', userId: 'user', sessionId: 'probe', writes: [], nowMs: 0 });
+    },
+  })),
+  brokenDriver('session.check-writable', 'fails the second time', () => {
+    let isChecked = false;
+    return {
+      checkWritable() {
+        if (isChecked) throw new StorageError('a second probe');
+        isChecked = true;
+      },
+    };
+  }),
   brokenDriver('session.one-creator-wins', 'lets the last creator win', (driver) => ({
     createSession(creation) {
       driver.deleteSession(creation);
