@@ -111,7 +111,9 @@ export const serverRoutes: readonly Route<FrontContext>[] = [
     operationId: 'readyz',
     summary: 'Says whether the server takes runs; 503 when it is shutting down, or its storage cannot be written',
     answer: { schema: OK },
-    alsoAnswers: { 503: 'The server is shutting down, or the storage of its sessions does not answer or takes no writes' },
+    alsoAnswers: {
+      503: 'The server is shutting down, or the storage of its sessions does not answer or takes no writes',
+    },
     isPublic: true,
     handle: answerReadiness,
   },

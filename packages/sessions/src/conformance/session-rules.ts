@@ -198,7 +198,11 @@ export const sessionRules: readonly SessionRule[] = [
       await expect.fulfils('two checks', checks());
       expect.same('the session afterwards', await readSession(subject), before);
       const { sessions } = await service.listSessions({ appName: KEY.appName });
-      expect.same('the sessions of the app', sessions.map(({ id }) => id), [KEY.sessionId]);
+      expect.same(
+        'the sessions of the app',
+        sessions.map(({ id }) => id),
+        [KEY.sessionId],
+      );
     },
   },
   {

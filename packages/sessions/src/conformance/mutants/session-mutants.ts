@@ -1,4 +1,10 @@
-import { InvalidRequestError, SessionNotFoundError, StorageError, type Session, type ToolLedgerEntry } from '@eventloom/core';
+import {
+  InvalidRequestError,
+  SessionNotFoundError,
+  StorageError,
+  type Session,
+  type ToolLedgerEntry,
+} from '@eventloom/core';
 import { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { StoredSession } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
