@@ -59,6 +59,16 @@ test('an abort between two events stops the agent, and committed events stay', a
   expect(await stream.next()).toEqual({ done: true, value: undefined });
 });
 
+test('an abort with a RunAbortedError is stored with the message of that error', async () => {
+  const gate = new Gate();
+  const { runner, controller, hi, stored } = await abortable({ agent: { beforeModelCallback: () => gate.pass() } });
+  const running = aborted(runner, hi);
+  await gate.reached;
+  controller.abort(new RunAbortedError('the run was cancelled'));
+  expect((await running).error.message).toBe('the run was cancelled');
+  expect((await stored()).at(-1)?.errorMessage).toBe('the run was cancelled');
+});
+
 test('an abort after the last event is an abort, not a silent end', async () => {
   const { runner, controller, hi } = await abortable({
     async *agent() {

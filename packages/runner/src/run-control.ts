@@ -86,8 +86,12 @@ export class RunControl implements RunStream, LockingRun {
     signal?.addEventListener('abort', this.#onSignal, { once: true });
   }
 
-  readonly #onSignal = (): void =>
-    this.abort(new RunAbortedError('the run was aborted', { cause: this.signal?.reason }));
+  readonly #onSignal = (): void => {
+    const reason: unknown = this.signal?.reason;
+    // What is stored says the same as what the server tells clients: that the run was cancelled, for example.
+    const message = RunAbortedError.isInstance(reason) ? reason.message : 'the run was aborted';
+    this.abort(new RunAbortedError(message, { cause: reason }));
+  };
 
   /** Aborts the run: work that listens to its signal stops, and the stream throws the reason. */
   abort(reason: EventloomError): void {

@@ -16,7 +16,7 @@ import type { FrameEncoder } from '../runs/run-reader.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { ServerRequest } from './server-request.ts';
 import { requireSameUser } from './authentication.ts';
-import { checkCounts, checkId } from './request-body.ts';
+import { checkCounts, checkId, quotedName } from './request-body.ts';
 import { decideRunConfig } from './run-policy.ts';
 
 /**
@@ -154,7 +154,7 @@ export function checkAppName({ runners }: Pick<FrontContext, 'runners'>, appName
 }
 
 function appNotFound(appName: string): AppNotFoundError {
-  return new AppNotFoundError(`there is no app ${JSON.stringify(appName)}; GET /list-apps lists the apps`);
+  return new AppNotFoundError(`there is no app ${quotedName(appName)}; GET /list-apps lists the apps`);
 }
 
 /** Returns the runner of an app. @throws AppNotFoundError */

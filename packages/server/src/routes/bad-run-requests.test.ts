@@ -173,3 +173,10 @@ test.each([
   expect(response.headers.get('content-type')).toContain(isState ? 'application/json' : 'text/event-stream');
   await response.text();
 });
+
+test('the error for an unknown app quotes the beginning of a long name', async () => {
+  const { send } = await setUp();
+  const answer = await send('POST', '/run', { ...RUN, appName: 'x'.repeat(40_000) });
+  const { code, error } = (await answer.json()) as { code: string; error: string };
+  expect([answer.status, code, error.length < 200]).toEqual([404, 'APP_NOT_FOUND', true]);
+});
