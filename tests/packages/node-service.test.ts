@@ -106,7 +106,6 @@ describe('an empty project on Node that installs every package from its tarball'
       ['typescript-5.6', 'commonjs', { module: 'commonjs', moduleResolution: 'node10', ...dom }, entries],
       ['typescript-5.6', 'nodenext', { ...nodenext, ...dom }, entries],
       ['typescript-5.6', 'bundler', { module: 'esnext', moduleResolution: 'bundler', ...dom }, entries],
-      ['typescript-5.6', 'nodenext without the DOM', { ...nodenext, ...node }, withoutDom],
       ['typescript-6.0', 'nodenext', { ...nodenext, ...dom }, entries],
       ['typescript', 'commonjs', { module: 'commonjs', moduleResolution: 'bundler', ...dom }, entries],
       ['typescript', 'nodenext', { ...nodenext, ...dom }, entries],

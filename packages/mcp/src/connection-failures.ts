@@ -50,13 +50,12 @@ export function toMCPError(error: unknown, { name, params }: FailedConnection, o
   }
   if (SdkHttpError.isInstance(error)) {
     const { status } = error;
-    return new (errorOf(status))(
-      `${server}: ${params.address} answered with HTTP status ${status}${options ? '' : adviceFor(status)}`,
-      {
-        cause: error,
-        publicMessage,
-      },
-    );
+    const Type = errorOf(status);
+    const advice = options ? '' : adviceFor(status);
+    return new Type(`${server}: ${params.address} answered with HTTP status ${status}${advice}`, {
+      cause: error,
+      publicMessage,
+    });
   }
   const isAmbiguous = options !== undefined && !options.isRepeatable;
   const after = isAmbiguous ? '; the call may or may not have had its effect' : '';
@@ -67,8 +66,9 @@ export function toMCPError(error: unknown, { name, params }: FailedConnection, o
       return new MCPConnectionError(`${server}: did not answer in time${after}`, { cause: error, publicMessage });
     return new MCPProtocolError(`${server}: ${quoted(error.message)}`, { cause: error });
   }
-  const reason = options ? 'the connection broke' : `cannot connect to ${params.address}`;
-  return new MCPConnectionError(`${server}: ${reason}: ${reasonOf(error)}${after}`, { cause: error, publicMessage });
+  const reason = reasonOf(error);
+  const text = options ? `the connection broke: ${reason}${after}` : cannotConnect(params.address, reason, error);
+  return new MCPConnectionError(`${server}: ${text}`, { cause: error, publicMessage });
 }
 
 function errorOf(status: number): typeof MCPConnectionError | typeof MCPProtocolError | typeof MCPAuthorizationError {
@@ -79,6 +79,7 @@ function errorOf(status: number): typeof MCPConnectionError | typeof MCPProtocol
 function adviceFor(status: number): string {
   if (status === 401)
     return "; write headers: { authorization: 'Bearer …' } in the connectionParams, or authCredential for the consent of each user";
+  if (status === 404) return '; check the path of its url, which often ends in /mcp';
   return status === 403 ? '; check what the key or the token in headers may do' : '';
 }
 
@@ -115,6 +116,22 @@ function quoted(text: string): string {
     .replaceAll(/[\p{C}\s]+/gu, ' ')
     .trim();
   return text.length > MAX_QUOTED ? `${line}…` : line;
+}
+
+/** What to do about frequent failures to connect, by their codes. */
+const CONNECT_ADVICE: Readonly<Record<string, string>> = {
+  ENOENT: 'no such program or folder; install the program, or write its whole path as serverParams.command',
+  EACCES: 'the file cannot be run; write the program that runs it, such as node, as serverParams.command',
+  ECONNREFUSED: 'nothing listens there; start the server, or correct the url',
+  ENOTFOUND: 'there is no such host; correct the url',
+};
+
+function cannotConnect(address: string, reason: string, error: unknown): string {
+  const hasEnded = SdkError.isInstance(error) && error.code === SdkErrorCode.ConnectionClosed;
+  const advice = hasEnded
+    ? "it ended before it answered; run its command in a terminal, or write stderr: 'inherit' in serverParams, to see why"
+    : CONNECT_ADVICE[reason];
+  return `cannot connect to ${address}: ${reason}${advice === undefined ? '' : `: ${advice}`}`;
 }
 
 /** Returns the code of a failed connection, such as ECONNREFUSED, or the beginning of the message. */

@@ -214,7 +214,8 @@ test('an unreachable server is skipped, by name', async () => {
   expect(model.requests[0]?.request.config.systemInstruction).toContain('"weather"');
   await expect(toolset.getTools()).rejects.toMatchObject({
     code: 'MCP_CONNECTION',
-    message: 'MCP server "weather": cannot connect to http://mcp.test/mcp: ECONNREFUSED',
+    message:
+      'MCP server "weather": cannot connect to http://mcp.test/mcp: ECONNREFUSED: nothing listens there; start the server, or correct the url',
   });
   await runner.close();
 });

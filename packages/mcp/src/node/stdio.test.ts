@@ -95,7 +95,17 @@ test('a command that does not exist makes the server unavailable, by name', asyn
   });
   await expect(toolset.getTools()).rejects.toMatchObject({
     code: 'MCP_CONNECTION',
-    message: 'MCP server "files": cannot connect to the process no-such-program-here: ENOENT',
+    message:
+      'MCP server "files": cannot connect to the process no-such-program-here: ENOENT: no such program or folder; install the program, or write its whole path as serverParams.command',
+  });
+});
+
+test('a process that ends before it answers makes the server unavailable, with how to see why', async () => {
+  const serverParams = { command: process.execPath, args: ['-e', 'process.exit(1)'] };
+  const toolset = new MCPToolset({ name: 'files', connectionParams: new StdioConnectionParams({ serverParams }) });
+  await expect(toolset.getTools()).rejects.toMatchObject({
+    code: 'MCP_CONNECTION',
+    message: expect.stringMatching(/Connection closed: it ended before it answered; run its command in a terminal, or/),
   });
 });
 
