@@ -57,13 +57,20 @@ test('a folder gives one skill', async () => {
   expect((await loadSkillFromDir(join(folder, 'greeting'))).frontmatter.description).toBe('Knows greeting.');
 });
 
+test('a registry in the shape of the ADK adds the tool that searches it', async () => {
+  const frontmatter = { name: 'draw', description: 'Draws.' };
+  const skill = { frontmatter, instructions: 'Draw.', resources: { scripts: { 'draw.js': { src: '1 + 1' } } } };
+  const registry = { getSkill: () => Promise.resolve(skill), searchSkills: () => Promise.resolve([frontmatter]) };
+  const tools = await new SkillToolset([], { registry }).getTools();
+  expect(tools.map(({ name }) => name)).toContain('search_skills');
+});
+
 test.each([
-  ['additionalTools', 'write the tools in the tools of the agent'],
-  ['registry', 'write skills'],
-  ['allowInlineScripts', 'write codeExecutor in the agent'],
-  ['scriptOutputDir', 'leave it out'],
-])('the option %s is refused with what to write', (name, advice) => {
-  expect(() => new SkillToolset([], { [name]: true })).toThrow(
+  ['registry', {}, 'registry must have the methods getSkill and searchSkills'],
+  ['allowInlineScripts', true, 'allowInlineScripts needs a codeExecutor'],
+  ['scriptOutputDir', 'out', 'leave it out'],
+])('the option %s is refused with what to write', (name, value, advice) => {
+  expect(() => new SkillToolset([], { [name]: value })).toThrow(
     expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(advice) }),
   );
 });

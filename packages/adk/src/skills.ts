@@ -1,7 +1,15 @@
 import { loadAllSkillsInDir as loadAll, loadSkillFromDir as loadOne } from '#skills';
 import { type BaseCodeExecutor, ConfigurationError } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
-import { type Skill, SkillError, type SkillFile, type SkillResources, SkillToolset } from '@eventloom/skills';
+import {
+  type Skill,
+  SkillError,
+  type SkillFile,
+  type SkillRegistry,
+  type SkillResources,
+  SkillToolset,
+  type SkillToolsetOptions,
+} from '@eventloom/skills';
 
 /** A script of a skill in the shape of `@google/adk`. */
 export interface Script {
@@ -22,6 +30,17 @@ export interface AdkSkill extends Omit<Skill, 'resources'> {
 export interface AdkSkillToolsetOptions {
   /** Runs the JavaScript of skills, and adds the tool `run_skill_script`. Default: no script is run. */
   readonly codeExecutor?: BaseCodeExecutor | undefined;
+  /** Tools and toolsets of which the agent gets those that a loaded skill names in `metadata.adk_additional_tools`. Default: none. */
+  readonly additionalTools?: SkillToolsetOptions['additionalTools'];
+  /** More skills than the agent can list, which `search_skills` finds. Default: none. */
+  readonly registry?: AdkSkillRegistry | undefined;
+  /** True lets the model run JavaScript that it writes, once a person has confirmed it. Needs a `codeExecutor`. Default false. */
+  readonly allowInlineScripts?: boolean | undefined;
+}
+
+/** A registry of skills in the shape of `@google/adk`. */
+export interface AdkSkillRegistry extends Omit<SkillRegistry, 'getSkill'> {
+  getSkill(name: string): Promise<AdkSkill | undefined>;
 }
 
 /**
@@ -43,7 +62,8 @@ export class AdkSkillToolset extends SkillToolset {
       throw new ConfigurationError(
         `SkillToolset: expected skills, got ${describeKind(skills)}; write new SkillToolset(await loadAllSkillsInDir('skills'))`,
       );
-    super({ ...options, skills: list.map(toSkill) });
+    const { registry, ...others } = options;
+    super({ ...others, skills: list.map(toSkill), ...(registry && { registry: toRegistry(registry) }) });
     this.skills = byName(list);
   }
 
@@ -85,6 +105,19 @@ function toSkill(skill: AdkSkill): Skill {
     isScript(script) ? script.src : script,
   ]);
   return { ...skill, resources: { ...skill.resources, scripts: Object.fromEntries(scripts) } };
+}
+
+function toRegistry(registry: AdkSkillRegistry): SkillRegistry {
+  if (typeof registry.getSkill !== 'function' || typeof registry.searchSkills !== 'function')
+    throw new ConfigurationError('SkillToolset: registry must have the methods getSkill and searchSkills');
+  return {
+    getSkill: async (name) => {
+      const skill = await registry.getSkill(name);
+      return skill && toSkill(skill);
+    },
+    searchSkills: (query) => registry.searchSkills(query),
+    searchToolDescription: () => registry.searchToolDescription?.(),
+  };
 }
 
 function isScript(script: Script | SkillFile): script is Script {

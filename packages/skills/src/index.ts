@@ -2,6 +2,7 @@
 
 export type { SkillToolsetOptions } from './skill-toolset.ts';
 export { SkillToolset } from './skill-toolset.ts';
+export type { SkillRegistry } from './skill-shelf.ts';
 
 // Skills and their files
 export type { Frontmatter, Skill, SkillFile, SkillResources } from './skill.ts';

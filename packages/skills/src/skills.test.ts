@@ -1,11 +1,19 @@
-import { type Event, StreamingMode } from '@eventloom/core';
+import {
+  type BaseSessionService,
+  BaseTool,
+  BaseToolset,
+  type Event,
+  getFunctionCalls,
+  type Part,
+  StreamingMode,
+} from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { QuickJsCodeExecutor } from '@eventloom/quickjs';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
-import { loadAllSkillsFromFiles, loadSkillFromFiles } from './skill.ts';
+import { loadAllSkillsFromFiles, loadSkillFromFiles, type Skill } from './skill.ts';
 import { SkillToolset, type SkillToolsetOptions } from './skill-toolset.ts';
 import { loadAllSkillsInBucket } from './skills-in-bucket.ts';
 
@@ -21,23 +29,29 @@ const sums = loadSkillFromFiles({
   'notes.txt': 'left out',
 });
 
-async function play(options: SkillToolsetOptions, steps: readonly ScriptedStep[]) {
+async function play(
+  options: SkillToolsetOptions,
+  steps: readonly ScriptedStep[],
+  { sessionService = new InMemorySessionService(), parts = [{ text: 'go' }] }: PlayOptions = {},
+) {
   const model = new ScriptedModel(steps);
   const agent = new LlmAgent({ name: 'bot', model, tools: [new SkillToolset(options)] });
-  const runner = new Runner({
-    appName: 'app',
-    agent,
-    sessionService: new InMemorySessionService(),
-    autoCreateSession: true,
-  });
+  const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
   const events = await runner.run({
     userId: 'u',
     sessionId: 's',
-    newMessage: { role: 'user', parts: [{ text: 'go' }] },
+    newMessage: { role: 'user', parts: [...parts] },
     runConfig: { streamingMode: StreamingMode.NONE },
   });
   await runner.close();
-  return { events, model, responses: responsesOf(events) };
+  const offered = model.requests.map(({ request }) => Object.keys(request.toolsDict));
+  return { events, model, offered, responses: responsesOf(events) };
+}
+
+interface PlayOptions {
+  /** The sessions of an earlier play. */
+  readonly sessionService?: BaseSessionService;
+  readonly parts?: readonly Part[];
 }
 
 function responsesOf(events: readonly Event[]) {
@@ -129,6 +143,177 @@ describe('an agent with skills', () => {
     expect(responses[3]).toMatchObject({ skill_name: 'c', released: ['b'] });
     expect(responses[4]).toEqual({ error: expect.stringContaining('not loaded') });
     expect(responses[5]).toMatchObject({ content: 'a' });
+  });
+});
+
+describe('additional tools', () => {
+  class PlainTool extends BaseTool {
+    readonly #result: string;
+
+    constructor(name: string, result: string) {
+      super({ name, description: `Does ${name}.` });
+      this.#result = result;
+    }
+
+    override _getDeclaration() {
+      return { name: this.name, description: this.description };
+    }
+
+    override runAsync() {
+      return Promise.resolve({ result: this.#result });
+    }
+  }
+  const toolOf = (name: string, result = 'own') => new PlainTool(name, result);
+  const wanting = (name: string, ...tools: readonly unknown[]) =>
+    loadSkillFromFiles({
+      'SKILL.md': `---\nname: ${name}\ndescription: Does it.\nmetadata: { adk_additional_tools: ${JSON.stringify(tools)} }\n---\n`,
+    });
+  class Menu extends BaseToolset {
+    readonly calls: string[] = [];
+    override getTools(): Promise<BaseTool[]> {
+      return Promise.resolve([toolOf('cook'), toolOf('add', 'of the menu'), toolOf('load_skill', 'of the menu')]);
+    }
+    override async suspend(): Promise<void> {
+      this.calls.push('suspend');
+    }
+    override async close(): Promise<void> {
+      this.calls.push('close');
+    }
+  }
+
+  test('are offered from the step after a skill is loaded that names them, also in the next turn', async () => {
+    const sessionService = new InMemorySessionService();
+    const menu = new Menu();
+    const options = {
+      skills: [wanting('sums', 'add', 'cook', 'load_skill', 'nothing', 5), wanting('idle')],
+      additionalTools: [toolOf('add'), toolOf('subtract'), menu],
+    };
+    const first = await play(options, [load('idle'), load('sums'), call('add', {}), 'done'], { sessionService });
+    const own = ['list_skills', 'load_skill', 'load_skill_resource'];
+    expect(first.offered).toEqual([own, own, [...own, 'add', 'cook'], [...own, 'add', 'cook']]);
+    expect(first.responses[2]).toEqual({ result: 'own' });
+    expect(menu.calls).toEqual(['suspend', 'close']);
+    const second = await play(options, ['done'], { sessionService });
+    expect(second.offered).toEqual([[...own, 'add', 'cook']]);
+  });
+
+  test('of a released skill are offered no longer', async () => {
+    const options = {
+      skills: [wanting('a', 'add'), wanting('b')],
+      additionalTools: [toolOf('add')],
+      maxActiveSkills: 1,
+    };
+    const { offered } = await play(options, [load('a'), load('b'), 'done']);
+    expect(offered.map((names) => names.includes('add'))).toEqual([false, true, false]);
+  });
+
+  test.each([
+    [[toolOf('load_skill')], 'additionalTools[0]: another tool has the name "load_skill"'],
+    [[toolOf('a'), toolOf('a')], 'additionalTools[1]: another tool has the name "a"'],
+    [['a'], 'additionalTools[0] must be a tool or a toolset, got a string'],
+  ])('that cannot be offered are refused', (additionalTools, message) => {
+    expect(() => new SkillToolset({ skills: [], additionalTools: additionalTools as never })).toThrow(message);
+  });
+});
+
+describe('a registry', () => {
+  const found = { name: 'far', description: 'Is far.' };
+  const far = loadSkillFromFiles({ 'SKILL.md': text('far', 'Go far.'), 'references/x.md': 'X' });
+  const registryOf = (getSkill: (name: string) => Promise<unknown>, results: readonly unknown[] = [found]) => {
+    const asked: string[] = [];
+    return {
+      asked,
+      getSkill: async (name: string) => {
+        asked.push(name);
+        return (await getSkill(name)) as Skill | undefined;
+      },
+      searchSkills: () => Promise.resolve(results as never),
+    };
+  };
+  const search = call('search_skills', { query: 'far' });
+  const readFar = call('load_skill_resource', { skill_name: 'far', path: 'references/x.md' });
+
+  test('is searched, and its skills are loaded and read, each fetched once a run', async () => {
+    const registry = registryOf(async (name) => (name === 'far' ? far : undefined));
+    const sessionService = new InMemorySessionService();
+    const options = { skills: [sums], registry };
+    const { responses, model } = await play(options, [readFar, search, load('far'), readFar, load('other'), 'done'], {
+      sessionService,
+    });
+    expect(model.requests[0]?.request.config.systemInstruction).toContain('search_skills finds others');
+    expect(responses).toMatchObject([
+      { error: expect.stringContaining('call load_skill first') },
+      { skills: [found] },
+      { instructions: 'Go far.', files: ['references/x.md'] },
+      { content: 'X' },
+      { error: 'there is no skill of this name; the skills are: sums; search_skills finds others' },
+    ]);
+    expect(registry.asked).toEqual(['far', 'other']);
+    expect((await play(options, [readFar, 'done'], { sessionService })).responses).toMatchObject([{ content: 'X' }]);
+    expect(registry.asked).toEqual(['far', 'other', 'far']);
+  });
+
+  test('with results that are no front matter, names of own skills, or too many gives the model the others', async () => {
+    const many = Array.from({ length: 200 }, (_, index) => ({ name: `s${index}`, description: 'x' }));
+    const wrong = [null, 5, { name: '../x', description: 'x' }, { name: 'x' }, { name: 'sums', description: 'Mine.' }];
+    const { responses } = await play(
+      { skills: [sums], registry: registryOf(async () => undefined, [...wrong, ...many]) },
+      [search, 'done'],
+    );
+    expect(responses).toEqual([{ skills: many.slice(0, 50) }]);
+  });
+
+  test.each([
+    ['fails', () => Promise.reject(new TypeError('no network')), 'registry: failed: no network'],
+    ['returns another skill', async () => sums, 'registry: returned for "far" the skill "sums"'],
+    ['returns no skill', async () => ({ name: 'far' }), 'registry: returned for "far" what is not a skill'],
+    [
+      'returns wrong front matter',
+      async () => ({ frontmatter: { name: 'far' }, instructions: '' }),
+      'registry, "far": description must be a text',
+    ],
+  ])('that %s gives the model an error, and is asked again', async (_, getSkill, message) => {
+    const registry = registryOf(getSkill);
+    const { responses } = await play({ skills: [], registry }, [load('far'), load('far'), 'done']);
+    expect(responses).toEqual([
+      { error: expect.stringContaining(message) },
+      { error: expect.stringContaining(message) },
+    ]);
+  });
+});
+
+// Workers compile no WebAssembly at run time.
+describe.skipIf(navigator.userAgent === 'Cloudflare-Workers')('a script that the model writes', () => {
+  const script_content = 'console.log(args.a + 1)';
+  const inline = { calls: [{ id: 'c', name: 'run_skill_inline_script', args: { script_content, args: { a: 1 } } }] };
+  const options = () => ({ skills: [], codeExecutor: new QuickJsCodeExecutor(), allowInlineScripts: true });
+
+  test.each([
+    [true, { stdout: '2\n', stderr: '' }],
+    [false, { error: 'This script is rejected.' }],
+  ])('is run only if a person who saw it confirms it: %s', async (confirmed, response) => {
+    const sessionService = new InMemorySessionService();
+    const { events } = await play(options(), [inline], { sessionService });
+    const request = events.flatMap(getFunctionCalls).find(({ name }) => name === 'adk_request_confirmation');
+    expect(JSON.stringify(request?.args)).toContain(
+      'Please approve or reject this script of the model:\\n\\nconsole.log(args.a',
+    );
+    const answer = { functionResponse: { id: request?.id, name: 'adk_request_confirmation', response: { confirmed } } };
+    const { responses } = await play(options(), ['done'], { sessionService, parts: [answer as Part] });
+    expect(responses.at(-1)).toEqual(response);
+  });
+
+  test('is refused if it is too long or in another language', async () => {
+    const run = (args: Record<string, unknown>) => call('run_skill_inline_script', args);
+    const { responses } = await play(options(), [
+      run({ script_content: 'x'.repeat(20_000) }),
+      run({ script_content: 'print(1)', language: 'python' }),
+      'done',
+    ]);
+    expect(responses).toEqual([
+      { error: 'script_content must be a text of at most 16384 characters' },
+      { error: 'only JavaScript is run: write language: "javascript"' },
+    ]);
   });
 });
 
