@@ -13,7 +13,9 @@ const SAME_MEANING = new Set([
   'MCPConnectionParams',
   'MCPSession',
   'Route',
+  'RunSkillInlineScriptTool',
   'RunSkillScriptTool',
+  'SearchSkillsTool',
   'StdioConnectionParams',
   'StreamableHTTPConnectionParams',
   // Sessions and server cannot import each other, and describe the same parts of a PostgreSQL client.

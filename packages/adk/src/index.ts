@@ -222,7 +222,12 @@ export type {
   ParsedOperation,
   RestApiToolOptions,
 } from './openapi.ts';
-export type { AdkSkill as Skill, AdkSkillToolsetOptions as SkillToolsetOptions, Script } from './skills.ts';
+export type {
+  AdkSkill as Skill,
+  AdkSkillRegistry as SkillRegistry,
+  AdkSkillToolsetOptions as SkillToolsetOptions,
+  Script,
+} from './skills.ts';
 export { AdkSkillToolset as SkillToolset, loadAllSkillsInDir, loadSkillFromDir, validateSkillDir } from './skills.ts';
 export type { Frontmatter, SkillResources as Resources } from '@eventloom/skills';
 export { AdkOpenAPIToolset as OpenAPIToolset, AdkRestApiTool as RestApiTool, createRestApiTool } from './openapi.ts';
@@ -513,7 +518,6 @@ export type {
   RunnerOrRunnerConfig,
   ScheduleDynamicNode,
   ScheduleDynamicNodeOptions,
-  SkillRegistry,
   ToA2aOptions,
   VertexAiCreateSessionRequest,
   VertexAiMemoryBankServiceOptions,

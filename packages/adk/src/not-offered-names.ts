@@ -228,10 +228,10 @@ export const RunSkillInlineScriptErrorCode = /* @__PURE__ */ notOffered(
   'write codeExecutor in the agent, which runs the code that its model writes',
 );
 export type RunSkillInlineScriptErrorCode = typeof RunSkillInlineScriptErrorCode;
-/** Not offered: write codeExecutor in the agent, which runs the code that its model writes. */
+/** Not offered: write new SkillToolset(skills, { codeExecutor, allowInlineScripts: true }); it has the tool for it. */
 export const RunSkillInlineScriptTool = /* @__PURE__ */ notOffered(
   'RunSkillInlineScriptTool',
-  'write codeExecutor in the agent, which runs the code that its model writes',
+  'write new SkillToolset(skills, { codeExecutor, allowInlineScripts: true }); it has the tool for it',
 );
 export type RunSkillInlineScriptTool = typeof RunSkillInlineScriptTool;
 /** Not offered: write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them. */
@@ -240,10 +240,10 @@ export const RunSkillScriptTool = /* @__PURE__ */ notOffered(
   'write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them',
 );
 export type RunSkillScriptTool = typeof RunSkillScriptTool;
-/** Not offered: load the skills before, and give them to SkillToolset. */
+/** Not offered: write new SkillToolset(skills, { registry }); it has the tool for it. */
 export const SearchSkillsTool = /* @__PURE__ */ notOffered(
   'SearchSkillsTool',
-  'load the skills before, and give them to SkillToolset',
+  'write new SkillToolset(skills, { registry }); it has the tool for it',
 );
 export type SearchSkillsTool = typeof SearchSkillsTool;
 /** Not offered: unpack the archive, and write loadSkillFromFiles of `@eventloom/skills`. */

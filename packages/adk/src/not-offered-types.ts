@@ -104,8 +104,6 @@ export type RunnerOrRunnerConfig =
 export type ScheduleDynamicNode = NotOffered<'write context.runNode(node, input, options)'>;
 /** Not offered: write context.runNode(node, input, options). */
 export type ScheduleDynamicNodeOptions = NotOffered<'write context.runNode(node, input, options)'>;
-/** Not offered: load the skills before, and give them to SkillToolset. */
-export type SkillRegistry = NotOffered<'load the skills before, and give them to SkillToolset'>;
 /** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
 export type ToA2aOptions =
   NotOffered<'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own'>;

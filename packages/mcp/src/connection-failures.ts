@@ -118,7 +118,7 @@ function quoted(text: string): string {
   return text.length > MAX_QUOTED ? `${line}…` : line;
 }
 
-/** What to do about frequent failures to connect, by their codes. */
+/** The advice for frequent failures to connect, by their codes. */
 const CONNECT_ADVICE: Readonly<Record<string, string>> = {
   ENOENT: 'no such program or folder; install the program, or write its whole path as serverParams.command',
   EACCES: 'the file cannot be run; write the program that runs it, such as node, as serverParams.command',

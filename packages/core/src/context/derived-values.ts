@@ -12,11 +12,6 @@ export class DerivedKey<Value> {
 /**
  * Values that were derived from the events of a session, so that a turn reads only the events that are new. They are kept with the events, also
  * between runs, and dropped with them. A sub-invocation, which sees other events, has its own.
- *
- * @example
- * const COUNT = new DerivedKey<number>('count of events');
- * const known = invocation.derived.get(COUNT) ?? 0;
- * invocation.derived.set(COUNT, session.events.length);
  */
 export interface DerivedValues {
   get<Value>(key: DerivedKey<Value>): Value | undefined;

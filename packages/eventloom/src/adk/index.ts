@@ -211,7 +211,7 @@ export type {
 } from '@eventloom/adk';
 export { LoadMcpResourceTool, MCPSessionManager, MCPTool, MCPToolset } from '@eventloom/adk';
 export type { OpenAPIToolsetOptions, OperationEndpoint, ParsedOperation, RestApiToolOptions } from '@eventloom/adk';
-export type { Script, Skill, SkillToolsetOptions } from '@eventloom/adk';
+export type { Script, Skill, SkillRegistry, SkillToolsetOptions } from '@eventloom/adk';
 export { SkillToolset, loadAllSkillsInDir, loadSkillFromDir, validateSkillDir } from '@eventloom/adk';
 export type { Frontmatter, Resources } from '@eventloom/adk';
 export { OpenAPIToolset, RestApiTool, createRestApiTool } from '@eventloom/adk';
@@ -496,7 +496,6 @@ export type {
   RunnerOrRunnerConfig,
   ScheduleDynamicNode,
   ScheduleDynamicNodeOptions,
-  SkillRegistry,
   ToA2aOptions,
   VertexAiCreateSessionRequest,
   VertexAiMemoryBankServiceOptions,

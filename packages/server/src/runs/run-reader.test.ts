@@ -1,6 +1,5 @@
 import { Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
-import { SlowReaderError } from '../errors.ts';
 import { type FrameEncoder, NUMBERED_SSE_FRAMES, SSE_FRAMES } from './run-reader.ts';
 import { keptOf, readAll, readerOf, readTexts, say, setUp, shorten } from './fixtures/hosted-runs.ts';
 

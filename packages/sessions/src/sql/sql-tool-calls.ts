@@ -8,7 +8,7 @@ type OutcomeTexts = readonly [response: string | null, actions: string | null];
 
 /** The number that no session has. */
 const NO_SESSION = 0;
-/** As large as a small event, so that it needs pages of its own. */
+/** A text as large as a small event, so that it needs pages of its own. */
 const PROBE = ' '.repeat(16 * 1024);
 
 /** The ledger of tool calls. */
