@@ -1,4 +1,4 @@
-import type { Event, InvocationContext } from '@eventloom/core';
+import type { Event, GenerateContentConfig, InvocationContext } from '@eventloom/core';
 import { toList } from '@eventloom/core/internal';
 import { LlmAgent, type LlmAgentConfig, type ToolUnion } from '@eventloom/llm-agent';
 import { type BaseContextCompactor, shorteningCallbacks } from './context-compactors.ts';
@@ -17,8 +17,10 @@ import { NodeTool } from './workflow/node-tool.ts';
 export type AdkToolUnion = ToolUnion | BaseNode;
 
 /** Options of an `LlmAgent` of programs that were written for `@google/adk`: those of `@eventloom/llm-agent`, and nodes as tools. */
-export interface AdkLlmAgentConfig extends Omit<LlmAgentConfig, 'tools'> {
+export interface AdkLlmAgentConfig extends Omit<LlmAgentConfig, 'tools' | 'generateContentConfig'> {
   readonly tools?: readonly AdkToolUnion[];
+  /** Options of the model's service, such as `temperature`: an object, or a `GenerateContentConfig` of `@google/genai`. */
+  readonly generateContentConfig?: GenerateContentConfig | KnownOptions<GenerateContentConfig>;
   /** Shorten the conversation that the model reads. Default: none. */
   readonly contextCompactors?: readonly BaseContextCompactor[] | undefined;
   /** Change requests to the model in place, before `beforeModelCallback`. They are added to what the runtime does. Default: none. */
@@ -26,6 +28,9 @@ export interface AdkLlmAgentConfig extends Omit<LlmAgentConfig, 'tools'> {
   /** Change responses of the model in place, before `afterModelCallback`. Default: none. */
   readonly responseProcessors?: readonly BaseLlmResponseProcessor[] | undefined;
 }
+
+/** The options that have a name. A type of another library has these, and no index signature. */
+type KnownOptions<T> = { readonly [K in keyof T as string extends K ? never : K]: T[K] };
 
 /**
  * The `LlmAgent` of programs that were written for `@google/adk`: that of `@eventloom/llm-agent`, with the habits of the ADK. Nodes may be tools, sub-agents with a `mode` are tools too, and in a workflow the instruction can name the input of
@@ -49,6 +54,7 @@ export class AdkLlmAgent extends LlmAgent {
     const {
       tools,
       instruction,
+      generateContentConfig,
       contextCompactors = [],
       requestProcessors = [],
       responseProcessors = [],
@@ -62,6 +68,10 @@ export class AdkLlmAgent extends LlmAgent {
     const tasks = Array.isArray(options.subAgents) ? taskAgentTools(options.subAgents, own) : [];
     super({
       ...options,
+      // The agent refuses a value that is not an object.
+      ...(generateContentConfig === undefined
+        ? {}
+        : { generateContentConfig: generateContentConfig as GenerateContentConfig }),
       ...(before.length > 0 ? { beforeModelCallback: [...before, ...toList(options.beforeModelCallback)] } : {}),
       ...(after.length > 0 ? { afterModelCallback: [...after, ...toList(options.afterModelCallback)] } : {}),
       ...(tasks.length > 0 ? { tools: [...(own ?? []), ...tasks] } : own === undefined ? {} : { tools: own }),
