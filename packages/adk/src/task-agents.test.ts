@@ -3,6 +3,7 @@ import {
   type BeginRunRequest,
   type BegunRun,
   type Content,
+  createEvent,
   type EndRunRequest,
   type Event,
   EventloomError,
@@ -186,6 +187,21 @@ test.each([1, 2, 3, 4, 5, 6])('a run whose process is lost after commit %i finis
     'clerk gives {"title":"Emma"}',
     'desk: You get Emma.',
   ]);
+});
+
+test('a task that finished before its process was lost is not done again', async () => {
+  const { runner, say } = await setUp({ desk: ['You get Emma.'], clerk: [] });
+  const session = (await runner.sessionService.getSession(KEY)) ?? expect.unreachable();
+  const place = { invocationId: 'i-1' };
+  const call = { id: 'c1', name: 'clerk', args: { request: 'A book.' } };
+  const content = { role: 'model', parts: [{ functionCall: call }] };
+  for (const event of [
+    createEvent({ ...place, author: 'user', content: { role: 'user', parts: [{ text: 'A book.' }] } }),
+    createEvent({ ...place, author: 'desk', content, longRunningToolIds: ['c1'] }),
+    createEvent({ ...place, author: 'clerk', isolationScope: 'c1', output: { title: 'Emma' } }),
+  ])
+    await runner.sessionService.appendEvent({ session, event });
+  expect(await say('Is it there?')).toEqual(['clerk gives {"title":"Emma"}', 'desk: You get Emma.']);
 });
 
 test('an agent with single_turn works in the scope of its call, and gives its answer', async () => {
