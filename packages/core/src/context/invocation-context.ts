@@ -191,7 +191,7 @@ export class InvocationContext {
   forSubInvocation({ agent, callId, abort }: SubInvocation, invocation: Invocation): InvocationContext {
     const branch = enclosedBranch(this.branch, agent.name, callId);
     const parentExecutionId = this.#visibleExecutionId;
-    const resumedFrom = invocation.recorded?.claim({ parentExecutionId, branch, after: this.#childrenAfter });
+    const resumedFrom = invocation.recorded?.claimChild({ parentExecutionId, branch, after: this.#childrenAfter });
     return new InvocationContext({
       invocation,
       progress: new InvocationProgress(undefined, 0, this.progress),
@@ -221,13 +221,13 @@ export class InvocationContext {
   #recordedExecutionOf(agent: BaseAgent, branch: string | undefined): RecordedExecution | undefined {
     const { recorded } = this.invocation;
     const resumedFrom = this.#hasAgent
-      ? recorded?.claim({
+      ? recorded?.claimChild({
           parentExecutionId: this.#visibleExecutionId,
           agentName: agent.name,
           branch,
           after: this.#childrenAfter,
         })
-      : recorded?.claimById(this.executionId, agent.name);
+      : recorded?.findExecution(this.executionId, agent.name);
     for (const event of resumedFrom?.events ?? []) this.progress.noteTransfer(event);
     return resumedFrom;
   }

@@ -27,18 +27,16 @@ export interface ExecutionQuery {
   readonly after: number;
 }
 
-/**
- * The stored part of an invocation that is resumed. Each execution is returned once: to the agent that continues it.
- */
+/** The stored part of an invocation that is resumed. */
 export interface RecordedInvocation {
   /** The events of the invocation, in order. */
   readonly events: readonly Event[];
   /** Number of model replies so far. */
   readonly llmCalls: number;
   /** Returns the execution with this id and this agent name; undefined if there is none. */
-  claimById(executionId: string, agentName: string): RecordedExecution | undefined;
-  /** Returns the first matching execution that has not been claimed; undefined if there is none. */
-  claim(execution: ExecutionQuery): RecordedExecution | undefined;
+  findExecution(executionId: string, agentName: string): RecordedExecution | undefined;
+  /** Returns the first matching execution, and never again: it belongs to the agent that continues it. Undefined if there is none. */
+  claimChild(execution: ExecutionQuery): RecordedExecution | undefined;
   /** True if an event after the loop's last checkpoint ended this loop, and not a loop inside it. */
   isLeft(loop: RecordedExecution): boolean;
   /** Returns the events that a sub-invocation sees, since it began. */

@@ -158,7 +158,7 @@ export class ToolContext extends CallbackContext {
   }
 
   /** Loads the credentials that were given for requests of this call, for `getAuthResponse`. For code that runs tools. @internal */
-  async loadAnswers(): Promise<void> {
+  async loadGivenCredentials(): Promise<void> {
     const keys = this.#asked.flatMap((call) => credentialKeyOf(call) ?? []);
     if (keys.length === 0) return;
     const given = new Map<string, AuthCredential>();
