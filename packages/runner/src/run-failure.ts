@@ -15,10 +15,9 @@ import {
   ShuttingDownError,
   StaleWriterError,
 } from '@eventloom/core';
-import { createErrorEvent, errorCodeOf, errorOutcome, nameFault, reportTo } from '@eventloom/core/internal';
+import { createErrorEvent, errorCodeOf, errorOutcome, isYielded, nameFault, reportTo } from '@eventloom/core/internal';
 import { stampEvent } from './event-committer.ts';
 import { isAway } from './lease-keeper.ts';
-import { isReplayed } from './resume/resume-invocation.ts';
 import { answerOpenCalls } from './resume/close-run.ts';
 import type { RunInvocation } from './run-invocation.ts';
 import type { Runner } from './runner.ts';
@@ -118,7 +117,7 @@ export async function storeMissingResponses({ locked, context, committer }: RunI
   const events: Event[] = [];
   for (const answer of await answerOpenCalls(lock, loaded, invocationId, params))
     events.push(await committer.append(stampEvent(answer, config)));
-  return events.filter(isReplayed);
+  return events.filter(isYielded);
 }
 
 /** True for the abort of a run whose process is about to end. */

@@ -1,5 +1,6 @@
 import type { BaseSessionService } from '../session/session-service.ts';
 import type { SessionKey } from '../session/session.ts';
+import { enclosureOf } from './branch.ts';
 import type { EventParams } from './create-event.ts';
 import { type Event, ObjectType } from './event.ts';
 
@@ -14,6 +15,12 @@ export interface StreamedRecord {
   readonly seq: number;
   /** True if the event was yielded without its text: see `withoutText`. */
   readonly isTextless: boolean;
+}
+
+/** True for a stored event that the stream of its run yielded in its place. Events of sub-invocations have their place from a record. */
+export function isYielded({ author, branch, actions, object }: Event): boolean {
+  if (author === 'user' || enclosureOf(branch) !== '' || actions.compaction) return false;
+  return object !== ObjectType.runnerEnd && object !== ObjectType.runnerStreamed;
 }
 
 /** Creates the fields of the event that holds a record. */

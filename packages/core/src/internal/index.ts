@@ -77,7 +77,14 @@ export {
   RunMark,
 } from '../event/run-events.ts';
 export { sealContent, sealEvent } from '../event/seal-event.ts';
-export { readStreamed, streamedRecordOf, toStreamed, toStreamedRecord, withoutText } from '../event/streamed-record.ts';
+export {
+  isYielded,
+  readStreamed,
+  streamedRecordOf,
+  toStreamed,
+  toStreamedRecord,
+  withoutText,
+} from '../event/streamed-record.ts';
 export { readTraceHeaders } from '../instrumentation/trace-headers.ts';
 export type { ObservedOperation } from '../instrumentation/instrumentation.ts';
 export { combineInstrumentation, observeGenerator, RunOperations } from '../instrumentation/instrumentation.ts';

@@ -23,6 +23,7 @@ import {
   checkName,
   createErrorEvent,
   enclosureOf,
+  isYielded,
   ledgerCallId,
   openAnswers,
   outcomeOfEvent,
@@ -34,7 +35,7 @@ import { coveredUntil } from '../event-committer.ts';
 import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';
 import type { SessionLock } from '../session-locks.ts';
-import { eventsOfRun, isReplayed } from './resume-invocation.ts';
+import { eventsOfRun } from './resume-invocation.ts';
 
 /** Parameters of `Runner.closeRun`. */
 export interface CloseRunParams {
@@ -113,7 +114,7 @@ async function storeClosing(
   if (!first || (!canContinue && !run?.wasOpen)) return {};
   if (!canContinue && (beginsResumableRun(first) || isAnswered(agent, events, pluginManager))) {
     // Its process ended between the last event and the release of the session.
-    return { outcome: outcomeOfEvent(events.findLast(isReplayed)) };
+    return { outcome: outcomeOfEvent(events.findLast(isYielded)) };
   }
   const { requestId, customMetadata } = first;
   const covered = coveredUntil(session.events, derived);

@@ -7,7 +7,7 @@ import {
   ShuttingDownError,
 } from '@eventloom/core';
 import { faultOfLeftRun, RUN_CONFIG_DEFAULTS } from '@eventloom/core/internal';
-import type { RunAsyncParams, RunRequest } from '../run-start.ts';
+import type { RunAsyncParams, RunRequest } from '../run-request.ts';
 import type { Runner } from '../runner.ts';
 import { closeRun } from './close-run.ts';
 

@@ -6,10 +6,9 @@ import {
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { readStreamed } from '@eventloom/core/internal';
+import { isYielded, readStreamed } from '@eventloom/core/internal';
 import { COMPLETED } from '../event-committer.ts';
-import { isReplayed } from './resume-invocation.ts';
-import type { RunRequest } from '../run-start.ts';
+import type { RunRequest } from '../run-request.ts';
 import type { RunControl } from '../run-control.ts';
 import type { Runner } from '../runner.ts';
 import { endOpenRun } from './end-open-run.ts';
@@ -54,7 +53,7 @@ export async function* followRun(
         if (event.invocationId !== invocationId) continue;
         isBehindMessage ||= event.requestId === requestId;
         if (!isBehindMessage) continue;
-        const yielded = isReplayed(event)
+        const yielded = isYielded(event)
           ? event
           : await readStreamed(sessionService, key, event, session.events, firstSeq);
         if (!yielded) continue;

@@ -32,12 +32,12 @@ export class InvocationLog implements RecordedInvocation {
     this.llmCalls = llmCalls;
   }
 
-  claimById(executionId: string, agentName: string): RecordedExecution | undefined {
+  findExecution(executionId: string, agentName: string): RecordedExecution | undefined {
     const execution = this.#executions.get(executionId);
     return execution?.isOf(agentName) ? execution : undefined;
   }
 
-  claim({ parentExecutionId, branch, agentName, after }: ExecutionQuery): RecordedExecution | undefined {
+  claimChild({ parentExecutionId, branch, agentName, after }: ExecutionQuery): RecordedExecution | undefined {
     for (const execution of this.#executions.values()) {
       if (execution.begin <= after || this.#claimed.has(execution)) continue;
       if (execution.parentExecutionId !== parentExecutionId || execution.branch !== branch) continue;

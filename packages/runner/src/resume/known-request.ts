@@ -16,7 +16,7 @@ import {
 } from '@eventloom/core';
 import { isPersonRequest, isSameJson, RunMark, stateScopeOf } from '@eventloom/core/internal';
 import { parseJson, readConfirmation, unwrapAnswer } from '../answers.ts';
-import type { RunRequest } from '../run-start.ts';
+import type { RunRequest } from '../run-request.ts';
 import type { Runner } from '../runner.ts';
 import type { SessionLock } from '../session-locks.ts';
 

@@ -4,14 +4,13 @@ import {
   type Event,
   type EventloomError,
   InvalidRequestError,
-  ObjectType,
   type RunConfig,
 } from '@eventloom/core';
 import {
   beginsResumableRun,
   Calls,
-  enclosureOf,
   errorOfEvent,
+  isYielded,
   newestFirst,
   outcomeOfEvent,
   streamedRecordOf,
@@ -89,12 +88,6 @@ function firstAgent(root: BaseAgent, message: Event, events: readonly Event[], c
   return (answered && root.findAgent(answered.event.author)) ?? lastSpeaker(root, before, new Map());
 }
 
-/** True for a stored event that the stream of its run yields at its place: not those of sub-invocations, which have records. */
-export function isReplayed({ author, branch, actions, object }: Event): boolean {
-  if (author === 'user' || enclosureOf(branch) !== '' || actions.compaction) return false;
-  return object !== ObjectType.runnerEnd && object !== ObjectType.runnerStreamed;
-}
-
 /** An event that the stream of a resumed run yields again. */
 export interface ReplayedEvent {
   readonly event: Event;
@@ -118,7 +111,7 @@ export function replayedEvents(
     index = session.events.indexOf(event, index + 1);
     const record = streamedRecordOf(event);
     const stored = record && (byId ??= new Map(events.map((each) => [each.id, each]))).get(record.id);
-    const yielded = isReplayed(event) ? event : stored && toStreamed(record, event, stored);
+    const yielded = isYielded(event) ? event : stored && toStreamed(record, event, stored);
     if (yielded) replayed.push({ event: yielded, seq: places.seqOf(index) });
   }
   return replayed;

@@ -46,7 +46,8 @@ export async function readRunState(service: BaseSessionService, key: SessionKey,
   if (frame) return { invocationId, state: outcome.state, ...(JSON.parse(frame.json) as ErrorBody) };
   const calls = new Calls();
   const lastSeq = end?.lastSeq ?? Infinity;
-  const isWaiting = (call: RecordedCall): boolean => call.event.invocationId === invocationId && calls.isWaiting(call);
+  const isWaiting = (call: RecordedCall): boolean =>
+    call.event.invocationId === invocationId && calls.lacksResponse(call);
   // Answers may come in runs after this one.
   for await (const { seq, events } of eventPages(service, key, firstSeq - 1, Infinity)) {
     for (const event of events) if (event.actions.rewindBeforeInvocationId === undefined) calls.add(event);

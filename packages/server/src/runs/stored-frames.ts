@@ -8,7 +8,7 @@ import {
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { enclosureOf, isBookkeeping, outcomeOfEvent, readStreamed } from '@eventloom/core/internal';
+import { isBookkeeping, isYielded, outcomeOfEvent, readStreamed } from '@eventloom/core/internal';
 import { readWithoutState } from '../http/session-response.ts';
 import { chunkPosition, eventPosition, offsetOf } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
@@ -177,8 +177,6 @@ function goneError({ sessionId }: SessionKey): SessionNotFoundError {
  * readers get them where the run yielded them, from its record of that.
  */
 function isReadEvent(event: Event, invocationId: string): boolean {
-  if (event.invocationId !== invocationId || event.author === 'user') return false;
-  if (event.object === ObjectType.runnerEnd || event.actions.compaction) return false;
-  if (event.object === ObjectType.runnerStreamed) return true;
-  return enclosureOf(event.branch) === '' && !isBookkeeping(event);
+  if (event.invocationId !== invocationId) return false;
+  return event.object === ObjectType.runnerStreamed || (isYielded(event) && !isBookkeeping(event));
 }
