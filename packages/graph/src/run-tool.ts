@@ -61,7 +61,7 @@ async function runAttempt(run: NodeRun, tool: BaseTool, args: JsonObject, guard:
     },
   };
   const toolContext = new AttemptToolContext(params, check);
-  await toolContext.loadAnswers();
+  await toolContext.loadGivenCredentials();
   const operation = context.invocation.operations?.start({ kind: 'tool', context: toolContext, name: tool.name, args });
   const work = (): Promise<unknown> => answer(run, tool, args, toolContext, guard);
   const result = await (operation ? operation.around(work, (returned) => returned) : work()).finally(

@@ -27,7 +27,7 @@ import { ModelCall, plannedResponse, readResponse } from './reply.ts';
 import { OutputTool, describeMismatch, readFinalOutput, saveOutput, structuredAnswer, withOutput } from './output.ts';
 import { prepareRequest } from './request.ts';
 import { resumeStep } from './resume.ts';
-import { RunningCalls } from './tool-calls.ts';
+import { RunningCalls } from './running-calls.ts';
 
 /** Number of answers that may fail the output schema and be returned to the model. One more fails the run. */
 const MAX_MISMATCHES = 3;

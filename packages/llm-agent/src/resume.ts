@@ -23,7 +23,7 @@ import type { CodeRun } from './code-execution/code-run.ts';
 import { prepareTools } from './request.ts';
 import { OutputTool, structuredAnswer, withOutput } from './output.ts';
 import { answersTo, type AnsweredCalls } from './answered-calls.ts';
-import { type CallBatch, RunningCalls } from './tool-calls.ts';
+import { type CallBatch, RunningCalls } from './running-calls.ts';
 
 /**
  * Finishes the step that an earlier run of the agent left open. Returns true if the model is to be called next. A call that is finished
@@ -178,7 +178,7 @@ class OpenStep {
       if (!hasText) yield structuredAnswer(this.#turn, result.value);
       return false;
     }
-    if (this.#context.isPaused || this.#readCalls().some(isWaiting)) {
+    if (this.#context.isPaused || this.#readCalls().some(isUnfinished)) {
       this.#context.pause();
       return false;
     }
@@ -246,6 +246,6 @@ function isAnsweredByUser({ responses }: RecordedCall): boolean {
 }
 
 /** Returns true if a long-running call has no response, or a request about the call is not settled. */
-function isWaiting({ isLongRunning, responses, requests }: RecordedCall): boolean {
+function isUnfinished({ isLongRunning, responses, requests }: RecordedCall): boolean {
   return (isLongRunning && responses.length === 0) || requests.some((request) => !isSettled(request));
 }

@@ -24,7 +24,7 @@ import type { AgentTurn } from './agent-turn.ts';
 import { EmittedEvents } from './emitted-events.ts';
 import type { AnsweredCalls } from './answered-calls.ts';
 import { asksOnlyConfirmations, asksPerson } from './tool-answer.ts';
-import { type FunctionCallOutcome, ToolCall } from './tool-call.ts';
+import { type CallOutcome, ToolCall } from './tool-call.ts';
 
 /** Calls to run together: those of one reply, or those that answers of people resume. */
 export interface CallBatch {
@@ -44,12 +44,12 @@ export interface CallBatch {
 }
 
 /** The outcome of all calls of one reply. */
-export interface FunctionCallsOutcome {
+export interface ReplyOutcome {
   /** The event with the responses in call order and their actions, merged in that order; undefined if there is neither. */
   readonly event: Event | undefined;
   /** True if the model is not called yet: a call has no response, or only a preliminary one that the model need not comment on. */
   readonly isWaiting: boolean;
-  /** True if a result comes later, or a person's answer was requested: a resumable run stays open for it. */
+  /** True if a result comes later, or a person's answer was requested: a resumable run can continue with it. */
   readonly isPaused: boolean;
   /** True if the agent's model is not called with the responses, for example because a tool transferred the conversation. */
   readonly leavesAgent: boolean;
@@ -58,7 +58,7 @@ export interface FunctionCallsOutcome {
 /** Runs the calls of one reply concurrently, at most `maxParallelToolCalls` at a time. The constructor starts them. */
 export class RunningCalls {
   readonly #batch: CallBatch;
-  readonly #running: MaybePromise<FunctionCallsOutcome>;
+  readonly #running: MaybePromise<ReplyOutcome>;
   /** The events that tools emitted; undefined until the first, because most tools emit none. */
   #emitted: EmittedEvents | undefined;
   /** Ends the wait in `outcome` when there is an event to read. */
@@ -73,12 +73,12 @@ export class RunningCalls {
   }
 
   /** Starts the calls. Returns synchronously if all calls do. */
-  #run(): MaybePromise<FunctionCallsOutcome> {
+  #run(): MaybePromise<ReplyOutcome> {
     const { turn, calls } = this.#batch;
     const limit = turn.context.runConfig.maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls;
     if (calls.length > limit) return this.#joinedLater(this.#runSome(limit));
-    const outcomes: MaybePromise<FunctionCallOutcome>[] = [];
-    const settled: FunctionCallOutcome[] = [];
+    const outcomes: MaybePromise<CallOutcome>[] = [];
+    const settled: CallOutcome[] = [];
     for (const call of calls) {
       const outcome = new ToolCall(this.#batch, call, this).run();
       outcomes.push(outcome);
@@ -90,9 +90,7 @@ export class RunningCalls {
     return this.#joinedLater(Promise.all(outcomes.map((outcome) => Promise.resolve(outcome))));
   }
 
-  async #joinedLater(
-    pending: Promise<FunctionCallOutcome | readonly FunctionCallOutcome[]>,
-  ): Promise<FunctionCallsOutcome> {
+  async #joinedLater(pending: Promise<CallOutcome | readonly CallOutcome[]>): Promise<ReplyOutcome> {
     try {
       const settled = await pending;
       return this.#joined('length' in settled ? settled : [settled]);
@@ -102,9 +100,9 @@ export class RunningCalls {
   }
 
   /** Runs at most `limit` calls at a time. Returns the outcomes in call order. After a failure no further call is started. */
-  async #runSome(limit: number): Promise<FunctionCallOutcome[]> {
+  async #runSome(limit: number): Promise<CallOutcome[]> {
     const { calls } = this.#batch;
-    const outcomes: FunctionCallOutcome[] = [];
+    const outcomes: CallOutcome[] = [];
     let next = 0;
     const work = async (): Promise<void> => {
       while (next < calls.length) {
@@ -122,7 +120,7 @@ export class RunningCalls {
     return outcomes;
   }
 
-  #joined(given: readonly FunctionCallOutcome[]): FunctionCallsOutcome {
+  #joined(given: readonly CallOutcome[]): ReplyOutcome {
     const { turn, calls, asked } = this.#batch;
     const outcomes = given.length > 1 ? oneTransfer(given) : given;
     const { context } = turn;
@@ -145,9 +143,9 @@ export class RunningCalls {
     // They are stored before the response that says that the call waits: `isSettled` counts the responses behind a request.
     for (const request of requests) (this.#emitted ??= new EmittedEvents()).add(request);
     const isComplete = (parts?.length ?? 0) === calls.length;
-    const isPaused = !isComplete || requests.length > 0 || (asked?.length ?? 0) > 0;
+    const isPaused = !isComplete || requests.length > 0;
     // The model speaks after a tool that asked for a confirmation itself and said what it waits for.
-    const modelContinues = isComplete && actions !== undefined && asked === undefined && asksOnlyConfirmations(actions);
+    const modelContinues = isComplete && actions !== undefined && asksOnlyConfirmations(actions);
     const isWaiting = isPaused && !modelContinues;
     if (!parts && !actions) return { event: undefined, isWaiting, isPaused, leavesAgent: false };
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(
@@ -178,7 +176,7 @@ export class RunningCalls {
    * Returns the outcome if the tools emit no events; undefined as soon as there is an event, and the caller then reads `events`. This is cheaper
    * than reading an empty `events`.
    */
-  outcome(): MaybePromise<FunctionCallsOutcome | undefined> {
+  outcome(): MaybePromise<ReplyOutcome | undefined> {
     const running = this.#running;
     if (this.#emitted) return undefined;
     if (!(running instanceof Promise)) return running;
@@ -192,7 +190,7 @@ export class RunningCalls {
    * Yields the events of the tools, then their requests to a person, and returns the outcome of the calls. If the reader leaves early, streaming
    * tools are stopped and other tools are awaited, unless the run was aborted.
    */
-  async *events(): AsyncGenerator<Event, FunctionCallsOutcome, void> {
+  async *events(): AsyncGenerator<Event, ReplyOutcome, void> {
     const emitted = (this.#emitted ??= new EmittedEvents());
     const running = Promise.resolve(this.#running);
     emitted.endWith(running);
@@ -211,7 +209,7 @@ export class RunningCalls {
 const NO_EVENTS: readonly Event[] = [];
 
 /** Keeps the first of several transfers, and responds to the others with an error, because only one agent can take over. */
-function oneTransfer(outcomes: readonly FunctionCallOutcome[]): readonly FunctionCallOutcome[] {
+function oneTransfer(outcomes: readonly CallOutcome[]): readonly CallOutcome[] {
   const first = outcomes.find(({ actions }) => actions?.transferToAgent !== undefined);
   if (!first) return outcomes;
   return outcomes.map((outcome) => {

@@ -32,10 +32,10 @@ import {
 import { deepArgsError } from './reply.ts';
 import type { AnsweredCall } from './answered-calls.ts';
 import { answerWithSignals, asksPerson, type ToolAnswer, toToolAnswer, unknownTool } from './tool-answer.ts';
-import type { CallBatch, RunningCalls } from './tool-calls.ts';
+import type { CallBatch, RunningCalls } from './running-calls.ts';
 
 /** The outcome of one tool call. */
-export interface FunctionCallOutcome extends RecordedOutcome {
+export interface CallOutcome extends RecordedOutcome {
   /** Tells the model of a live run how to schedule the response; undefined outside live runs. */
   readonly scheduling?: ResponseScheduling | undefined;
 }
@@ -44,13 +44,13 @@ export interface FunctionCallOutcome extends RecordedOutcome {
  * One function call with the callbacks around it. If the tool throws, the model gets `{ error }` as the response. The run fails if a callback
  * throws, the tool throws a StorageError, or the run loses its session.
  */
-export class ToolCall implements ToolListener, RecordedTool<FunctionCallOutcome> {
+export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
   readonly #batch: CallBatch;
   readonly #call: FunctionCall;
   readonly #running: RunningCalls;
   readonly #answered: AnsweredCall | undefined;
   readonly #tool: BaseTool | undefined;
-  readonly #context: ToolContext;
+  readonly #toolContext: ToolContext;
 
   constructor(batch: CallBatch, call: FunctionCall, running: RunningCalls) {
     const { turn, tools } = batch;
@@ -61,7 +61,7 @@ export class ToolCall implements ToolListener, RecordedTool<FunctionCallOutcome>
     this.#running = running;
     this.#answered = answered;
     this.#tool = getOwn(tools, name);
-    this.#context = new ToolContext({
+    this.#toolContext = new ToolContext({
       invocationContext: turn.context,
       functionCallId: id,
       listener: this,
@@ -69,14 +69,14 @@ export class ToolCall implements ToolListener, RecordedTool<FunctionCallOutcome>
       inputs: answered?.inputs,
       asked: answered?.asked,
     });
-    if (turn.context.invocation.live) this.#context.responseScheduling = this.#tool?.responseScheduling;
+    if (turn.context.invocation.live) this.#toolContext.responseScheduling = this.#tool?.responseScheduling;
   }
 
   /**
    * Runs the call, unless it was refused or the ledger has its result. Returns synchronously unless the tool, a callback or the store is
    * asynchronous. Never throws synchronously: a failure is a rejected promise.
    */
-  run(): MaybePromise<FunctionCallOutcome> {
+  run(): MaybePromise<CallOutcome> {
     try {
       return this.#answered ? this.#runAnswered(this.#answered) : this.#start(this.#batch.eventId);
     } catch (error) {
@@ -84,16 +84,16 @@ export class ToolCall implements ToolListener, RecordedTool<FunctionCallOutcome>
     }
   }
 
-  async #runAnswered(answered: AnsweredCall): Promise<FunctionCallOutcome> {
+  async #runAnswered(answered: AnsweredCall): Promise<CallOutcome> {
     if (answered.refusal) return { response: answered.refusal };
     const earlier = await this.#findEarlierRun(answered);
     if (earlier) return earlier;
-    await this.#context.loadAnswers();
+    await this.#toolContext.loadGivenCredentials();
     return this.#start(answered.eventId);
   }
 
   /** @param eventId the event whose id identifies the call in the ledger, together with the id of the call */
-  #start(eventId: string): MaybePromise<FunctionCallOutcome> {
+  #start(eventId: string): MaybePromise<CallOutcome> {
     const { ledger, tools } = this.#batch;
     const tool = this.#tool;
     const callId = ledgerCallId(eventId, this.#call);
@@ -110,7 +110,7 @@ export class ToolCall implements ToolListener, RecordedTool<FunctionCallOutcome>
   }
 
   /** Runs the tool with its callbacks, inside the operation that observes the call. */
-  runTool(tool: BaseTool): MaybePromise<FunctionCallOutcome> {
+  runTool(tool: BaseTool): MaybePromise<CallOutcome> {
     const operation = this.#batch.turn.context.invocation.operations && this.#startOperation();
     const given = operation
       ? operation.around(
@@ -121,12 +121,12 @@ export class ToolCall implements ToolListener, RecordedTool<FunctionCallOutcome>
     return given instanceof Promise ? given.then((answer) => this.#toOutcome(answer)) : this.#toOutcome(given);
   }
 
-  #toOutcome(given: ToolAnswer | undefined): FunctionCallOutcome {
-    const context = this.#context;
-    const actions = isEmptyActions(context.actions) ? undefined : context.actions;
-    if (context.isPaused) return { actions, isWaiting: true };
+  #toOutcome(given: ToolAnswer | undefined): CallOutcome {
+    const toolContext = this.#toolContext;
+    const actions = isEmptyActions(toolContext.actions) ? undefined : toolContext.actions;
+    if (toolContext.isPaused) return { actions, isWaiting: true };
     const answer = actions ? answerWithSignals(this.#batch.turn, actions, given) : given;
-    return { response: answer?.response, parts: answer?.parts, actions, scheduling: context.responseScheduling };
+    return { response: answer?.response, parts: answer?.parts, actions, scheduling: toolContext.responseScheduling };
   }
 
   /**
@@ -134,7 +134,7 @@ export class ToolCall implements ToolListener, RecordedTool<FunctionCallOutcome>
    * outcome is the result in the ledger (none for a long-running tool), or a response that says the call was interrupted. Undefined if the call
    * did not run.
    */
-  async #findEarlierRun({ call, earlier }: AnsweredCall): Promise<FunctionCallOutcome | undefined> {
+  async #findEarlierRun({ call, earlier }: AnsweredCall): Promise<CallOutcome | undefined> {
     const { invocation } = this.#batch.turn.context;
     const ledgers = new Map<string, readonly ToolLedgerEntry[]>();
     for (const { invocationId, eventId } of earlier) {
@@ -152,7 +152,7 @@ export class ToolCall implements ToolListener, RecordedTool<FunctionCallOutcome>
   #startOperation(): ObservedOperation | undefined {
     const { invocation } = this.#batch.turn.context;
     const { name = '', args = {} } = this.#call;
-    return invocation.operations?.start({ kind: 'tool', context: this.#context, name, args });
+    return invocation.operations?.start({ kind: 'tool', context: this.#toolContext, name, args });
   }
 
   /** Returns the response of the tool and its callbacks; undefined if there is none yet. */
@@ -179,9 +179,9 @@ export class ToolCall implements ToolListener, RecordedTool<FunctionCallOutcome>
     const { tool } = running;
     const instead = asksBefore ? await context.untilAborted(this.#askBefore(running)) : undefined;
     const returned = instead ?? (await this.#callTool(running));
-    if (!asksAfter || this.#context.isPaused) return this.#toAnswer(tool, returned);
+    if (!asksAfter || this.#toolContext.isPaused) return this.#toAnswer(tool, returned);
     // A tool that only asks a person has not returned anything yet.
-    if (returned === undefined && asksPerson(this.#context.actions)) return undefined;
+    if (returned === undefined && asksPerson(this.#toolContext.actions)) return undefined;
     return context.untilAborted(this.#askAfter(running, returned));
   }
 
@@ -189,7 +189,7 @@ export class ToolCall implements ToolListener, RecordedTool<FunctionCallOutcome>
   #callTool(running: RunningTool): unknown {
     const { tool, args } = running;
     try {
-      const returned = tool.runAsync({ args, toolContext: this.#context });
+      const returned = tool.runAsync({ args, toolContext: this.#toolContext });
       if (isPromiseLike(returned)) return this.#awaitTool(running, returned);
       this.#batch.turn.context.throwIfAborted();
       return returned;
@@ -210,7 +210,7 @@ export class ToolCall implements ToolListener, RecordedTool<FunctionCallOutcome>
   }
 
   #toAnswer(tool: BaseTool, returned: unknown): ToolAnswer | undefined {
-    const { actions, isPaused } = this.#context;
+    const { actions, isPaused } = this.#toolContext;
     if (isPaused) return undefined;
     if (returned === undefined && (tool.isLongRunning || asksPerson(actions))) return undefined;
     return toToolAnswer(tool.name, returned);
@@ -219,7 +219,7 @@ export class ToolCall implements ToolListener, RecordedTool<FunctionCallOutcome>
   /** Returns what a callback gives in place of the tool's result; undefined if the tool is to run. */
   async #askBefore({ tool, args }: RunningTool): Promise<unknown> {
     const { agent, context } = this.#batch.turn;
-    const toolContext = this.#context;
+    const toolContext = this.#toolContext;
     return (
       (await context.plugins.first('beforeToolCallback', { tool, toolArgs: args, toolContext })) ??
       (await firstAnswer(agent.beforeToolCallback, { tool, args, context: toolContext }))
@@ -229,7 +229,7 @@ export class ToolCall implements ToolListener, RecordedTool<FunctionCallOutcome>
   /** Shows the callbacks what the tool returned, unchanged and not copied, as the ADK does: they may change it in place. */
   async #askAfter({ tool, args }: RunningTool, returned: unknown): Promise<ToolAnswer | undefined> {
     const { agent, context } = this.#batch.turn;
-    const toolContext = this.#context;
+    const toolContext = this.#toolContext;
     // Typed as in the ADK, although a tool may return any value.
     const response = (isToolResult(returned) ? returned.response : returned) as Record<string, unknown>;
     const replaced =
@@ -252,7 +252,7 @@ export class ToolCall implements ToolListener, RecordedTool<FunctionCallOutcome>
 
   async #askAboutError(tool: BaseTool, args: Record<string, unknown>, error: Error): Promise<unknown> {
     const { agent, context } = this.#batch.turn;
-    const toolContext = this.#context;
+    const toolContext = this.#toolContext;
     const answered =
       (await context.plugins.first('onToolErrorCallback', { tool, toolArgs: args, toolContext, error })) ??
       (await firstAnswer(agent.onToolErrorCallback, { tool, args, context: toolContext, error }));

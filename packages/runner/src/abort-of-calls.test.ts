@@ -4,7 +4,7 @@ import { LlmAgent } from '@eventloom/llm-agent';
 import { Gate, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import type { RunAsyncParams } from './run-start.ts';
+import type { RunAsyncParams } from './run-request.ts';
 import { abortable, aborted, textOf } from './fixtures/aborted-run.ts';
 import { expectFree, KEY } from './fixtures/scenario.ts';
 

@@ -44,7 +44,7 @@ export class AgentDriver implements AgentEvents {
     if (this.#isDone) return Promise.resolve(DONE);
     const { isEnded, progress } = this.context;
     if (isEnded && !progress.endsItself) return this.return();
-    const events = (this.#events ??= runAgent(this.context));
+    const events = (this.#events ??= startAgent(this.context));
     this.#isWorking = true;
     this.isRunning = true;
     return events.next().then(this.#onStep, this.#onFailure);
@@ -151,7 +151,7 @@ export class AgentDriver implements AgentEvents {
   }
 }
 
-function runAgent(context: InvocationContext): AgentEvents {
+function startAgent(context: InvocationContext): AgentEvents {
   const { invocation, agent, progress } = context;
   const run = progress.shouldYieldToEventLoop() ? runAfterYielding : undefined;
   const operation = invocation.operations?.start({ kind: 'agent', context });

@@ -12,7 +12,7 @@ import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/test
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { Runner } from './runner.ts';
-import type { RunAsyncParams } from './run-start.ts';
+import type { RunAsyncParams } from './run-request.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const OPEN_PAGE: FunctionDeclaration = {

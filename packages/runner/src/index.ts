@@ -8,5 +8,5 @@ export type { LooseEnd } from './find-loose-ends.ts';
 export type { CloseRunParams } from './resume/close-run.ts';
 export type { RunStream } from './run-stream.ts';
 export type { RewindParams } from './rewind.ts';
-export type { IfKnown, RunAsyncParams } from './run-start.ts';
+export type { IfKnown, RunAsyncParams } from './run-request.ts';
 export type { RunnerConfig } from './runner-config.ts';

@@ -19,7 +19,7 @@ import { endOpenRun, NOT_RESUMABLE } from './resume/end-open-run.ts';
 import { checkNotIn, checkNotKnown, settleKnown } from './resume/known-request.ts';
 import type { RunControl } from './run-control.ts';
 import { toBeginning } from './resume/run-beginning.ts';
-import type { RunRequest, RunStart } from './run-start.ts';
+import type { RunRequest, RunStart } from './run-request.ts';
 import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
 import type { BegunSession, SessionLock } from './session-locks.ts';

@@ -11,7 +11,7 @@ import {
 import { AbortGuard, type ObservedOperation, streamedRecordOf } from '@eventloom/core/internal';
 import type { AgentDriver } from './agent-driver.ts';
 import { run } from './run.ts';
-import type { RunInput, RunStart } from './run-start.ts';
+import type { RunInput, RunStart } from './run-request.ts';
 import type { RunStream } from './run-stream.ts';
 import type { Runner } from './runner.ts';
 import type { LockingRun } from './session-locks.ts';

@@ -9,7 +9,7 @@ import {
 } from '@eventloom/core';
 import { type ScriptedStep } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import type { RunAsyncParams } from './run-start.ts';
+import type { RunAsyncParams } from './run-request.ts';
 import { saying, scenario } from './fixtures/scenario.ts';
 
 test.each([

@@ -26,7 +26,7 @@ import { pickAgent } from './pick-agent.ts';
 import { finishRewind } from './restore-artifacts.ts';
 import { followRun } from './resume/follow-run.ts';
 import { storedAbort } from './resume/resume-invocation.ts';
-import { parseRunRequest, type RunInput, type RunRequest } from './run-start.ts';
+import { parseRunRequest, type RunInput, type RunRequest } from './run-request.ts';
 import type { Runner } from './runner.ts';
 import { matchContent, storeStart } from './store-message.ts';
 

@@ -24,7 +24,7 @@ import {
   isBaseAgent,
 } from '@eventloom/core/internal';
 import { type EventsCompactionConfig, isBaseEventsSummarizer } from '@eventloom/llm-agent';
-import { toGivenConfig } from './run-start.ts';
+import { toGivenConfig } from './run-request.ts';
 import type { SessionCacheOptions } from './session-loader.ts';
 
 /**

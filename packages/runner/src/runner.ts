@@ -25,7 +25,7 @@ import { rewind, type RewindParams } from './rewind.ts';
 import { closeRun, type CloseRunParams } from './resume/close-run.ts';
 import { RunControl } from './run-control.ts';
 import type { RunStream } from './run-stream.ts';
-import type { RunAsyncParams } from './run-start.ts';
+import type { RunAsyncParams } from './run-request.ts';
 import { checkRunnerConfig, defaultsOf, type RunnerConfig } from './runner-config.ts';
 import { SessionLocks } from './session-locks.ts';
 

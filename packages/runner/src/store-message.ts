@@ -18,7 +18,7 @@ import { type PickedAgent, pickAgent } from './pick-agent.ts';
 import { toBeginning } from './resume/run-beginning.ts';
 import type { RunControl } from './run-control.ts';
 import type { RunInvocation } from './run-invocation.ts';
-import type { RunRequest } from './run-start.ts';
+import type { RunRequest } from './run-request.ts';
 import type { Runner } from './runner.ts';
 
 /**

@@ -49,7 +49,7 @@ export class ToolNode extends BaseNode {
         .map(([call, given]) => confirmationOf(call, isRecord(given) ? given : undefined))
         .findLast((each) => each !== undefined),
     });
-    await toolContext.loadAnswers();
+    await toolContext.loadGivenCredentials();
     const callId = `${id}#${place.activation}+${place.asked.length}`;
     const { invocation, invocationId } = invocationContext;
     const before = invocation.recorded

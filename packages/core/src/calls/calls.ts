@@ -66,6 +66,15 @@ interface ResponsePlace {
  * answers of users, belongs to the newest call of its id if no call without a branch has it, calls of agents that run as tools excepted.
  * A request to a person belongs to the call that it is about by the same rule.
  *
+ * The lists of calls by their state:
+ *
+ * | list              | calls                                                                                                            |
+ * | ----------------- | ---------------------------------------------------------------------------------------------------------------- |
+ * | `open(run)`       | of a run, without a response: interrupted, in progress or long-running; not requests to people                  |
+ * | `waiting`         | long-running, also requests to people, without a response: a client or a person is to give it                   |
+ * | `unsettled(run)`  | that a person was asked about and answered, without their result: they are to run, or were interrupted          |
+ * | `answerable(ids)` | that the responses of a new message belong to, also if they have their response already                        |
+ *
  * Rewound events are ignored. The cost of adding an event does not depend on the number of events.
  */
 export class Calls {
@@ -253,13 +262,13 @@ export class Calls {
     });
   }
 
-  /** Calls for which `isWaiting` is true, oldest first. */
+  /** Calls for which `lacksResponse` is true, oldest first. */
   get waiting(): RecordedCall[] {
-    return this.#all.filter((call) => this.isWaiting(call));
+    return this.#all.filter((call) => this.lacksResponse(call));
   }
 
   /** True for a long-running call that can still have its first response: it is the newest of its id on its branch. */
-  isWaiting(call: RecordedCall): boolean {
+  lacksResponse(call: RecordedCall): boolean {
     return call.isLongRunning && call.responses.length === 0 && this.newest(call.id, call.event.branch) === call;
   }
 

@@ -67,7 +67,7 @@ export function resumeInvocation(
 /** Returns the error of a run that was aborted or given up, and whose process ended before it stored the end: no agent of it continues. */
 export function storedAbort({ log }: ResumedInvocation): EventloomError | undefined {
   const last = log.events.at(-1);
-  if (!last || !isReplayed(last) || outcomeOfEvent(last).state !== 'interrupted') return undefined;
+  if (!last || !isYielded(last) || outcomeOfEvent(last).state !== 'interrupted') return undefined;
   return errorOfEvent(last);
 }
 
