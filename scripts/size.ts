@@ -48,8 +48,8 @@ const bundles = [
   // Without @opentelemetry/api, which applications install.
   { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 9_500 },
   // Since it has Studio, and agents and a model for those who have no key: 2.3 kB more. The spans that Studio draws, and their routes: 5.6 kB.
-  // What the server grew by, above: 2.4 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 229_300 },
+  // What the server grew by, above: 2.4 kB. The keys of derived values and the marks of runs, by name, and the host of a run as a class: 0.1 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 229_600 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
