@@ -25,7 +25,7 @@ test('matching many answers reads each event once', async () => {
   const platform = fixedPlatform();
   const matched = await matchAnswers(
     { role: 'user', parts },
-    { events, platform, requestTtlMs: undefined, credentialService: undefined },
+    { events, calls: new Calls(events), platform, requestTtlMs: undefined, credentialService: undefined },
   );
   expect(matched.calls.map(({ id }) => id)).toEqual(ids);
   expect(answeredRun(new Calls(events), ids)).toBeUndefined();
@@ -50,7 +50,13 @@ test('answers to calls with the same id match one call after the other on each b
   const answer = { functionResponse: { id: 'c', response: {} } };
   const { calls } = await matchAnswers(
     { role: 'user', parts: [answer, answer] },
-    { events, platform: fixedPlatform(), requestTtlMs: undefined, credentialService: undefined },
+    {
+      events,
+      calls: new Calls(events),
+      platform: fixedPlatform(),
+      requestTtlMs: undefined,
+      credentialService: undefined,
+    },
   );
   expect(calls.map(({ event }) => event.id)).toEqual(['z', 'x']);
 });

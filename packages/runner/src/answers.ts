@@ -15,7 +15,7 @@ import {
 import {
   askedCallId,
   type RecordedCall,
-  Calls,
+  type Calls,
   inputRequestOf,
   isPersonRequest,
   isRecord,
@@ -38,7 +38,7 @@ export interface MatchedMessage {
 export interface MatchParams {
   /** The events of the session, in order. */
   readonly events: readonly Event[];
-  readonly calls?: Calls;
+  readonly calls: Calls;
   /** The run that is resumed: only its calls can be answered. */
   readonly invocationId?: string | undefined;
   /** True if that run was interrupted: an answer that it stored before will still be used. Default false. */
@@ -62,7 +62,7 @@ export async function matchAnswers(
   params: MatchParams,
   before?: RequestAnswers,
 ): Promise<MatchedMessage> {
-  const { invocationId, events, calls = new Calls(events) } = params;
+  const { invocationId, calls } = params;
   const answers = new RequestAnswers(params, before);
   const ids = message.parts?.flatMap(({ functionResponse }) => (functionResponse ? (functionResponse.id ?? '') : []));
   const answerable = calls.answerable(ids ?? [], invocationId);

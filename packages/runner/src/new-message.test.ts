@@ -1,5 +1,5 @@
 import { type Content, createEvent, type Event, InvalidMessageError } from '@eventloom/core';
-import { sealEvent } from '@eventloom/core/internal';
+import { Calls, sealEvent } from '@eventloom/core/internal';
 import { fixedPlatform, functionCallEvent, functionResponseEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { type MatchedMessage, matchAnswers } from './answers.ts';
@@ -69,6 +69,7 @@ test.each([
 function match(message: Content, events: readonly Event[]): Promise<MatchedMessage> {
   return matchAnswers(message, {
     events,
+    calls: new Calls(events),
     platform: fixedPlatform(),
     requestTtlMs: undefined,
     credentialService: undefined,

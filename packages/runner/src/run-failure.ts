@@ -18,7 +18,7 @@ import {
 import { createErrorEvent, errorCodeOf, errorOutcome, isYielded, nameFault, reportTo } from '@eventloom/core/internal';
 import { stampEvent } from './event-committer.ts';
 import { isAway } from './lease-keeper.ts';
-import { answerOpenCalls } from './resume/close-run.ts';
+import { responsesToOpenCalls } from './resume/close-run.ts';
 import type { RunInvocation } from './run-invocation.ts';
 import type { Runner } from './runner.ts';
 
@@ -115,7 +115,7 @@ export async function storeMissingResponses({ locked, context, committer }: RunI
   const { lock, loaded, invocationId, config } = locked;
   const params = (author: string): EventParams => ({ ...context.createEvent({ author }), executionId: invocationId });
   const events: Event[] = [];
-  for (const answer of await answerOpenCalls(lock, loaded, invocationId, params))
+  for (const answer of await responsesToOpenCalls(lock, loaded, invocationId, params))
     events.push(await committer.append(stampEvent(answer, config)));
   return events.filter(isYielded);
 }

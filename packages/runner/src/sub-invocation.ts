@@ -27,7 +27,7 @@ export async function* runSubInvocation(
   context.throwIfAborted();
   if (context.resumedFrom) {
     const recorded = recordedEvents(context, committer.session);
-    context.session.events.push(...recorded);
+    context.invocation.session.events.push(...recorded);
     const isUnasked = unaskedRequests(recorded, context);
     for (const event of recorded) {
       if (!isUnasked(event)) {

@@ -128,7 +128,8 @@ async function storeClosing(
     ...(customMetadata === undefined ? {} : { customMetadata }),
   });
   const append = async (event: Event): Promise<Event> => lock.append(session, event);
-  for (const answer of await answerOpenCalls(lock, { session, derived }, invocationId, params)) await append(answer);
+  for (const answer of await responsesToOpenCalls(lock, { session, derived }, invocationId, params))
+    await append(answer);
   // A process that ended while it stored the end of the run may have stored the error event already.
   const last = events.at(-1);
   const error =
@@ -156,7 +157,7 @@ function isAnswered(root: BaseAgent, events: readonly Event[], plugins: PluginMa
  *
  * @param params of an event by this author
  */
-export async function answerOpenCalls(
+export async function responsesToOpenCalls(
   lock: SessionLock,
   { session, derived }: Pick<LoadedSession, 'session' | 'derived'>,
   invocationId: string,
