@@ -1,5 +1,6 @@
-import type { FunctionCall, ToolConfirmation } from '@eventloom/core';
+import type { Event, FunctionCall, ToolConfirmation } from '@eventloom/core';
 import {
+  Calls,
   confirmationOf,
   inputOf,
   inputRequestOf,
@@ -8,6 +9,9 @@ import {
   type RecordedCall,
   refusalOf,
 } from '@eventloom/core/internal';
+import type { AgentTurn } from './agent-turn.ts';
+import { prepareTools } from './request.ts';
+import { type CallBatch, RunningCalls } from './running-calls.ts';
 
 /** A call about which a person was asked and answered, so that it can go on: it runs again, or gets the refusal as its response. */
 export interface AnsweredCall {
@@ -41,6 +45,31 @@ export interface Answers {
   readonly toRun: AnsweredCalls;
   /** True if other calls of the same reply still wait for a response or a person. */
   readonly isWaiting: boolean;
+}
+
+/** Runs the calls that the user message of a new run answered. Returns true if the model is to be called next. */
+export async function* runAnsweredCalls(turn: AgentTurn): AsyncGenerator<Event, boolean, void> {
+  const { context } = turn;
+  const { session, invocation } = context;
+  const message = session.events.findLast(({ author }) => author === 'user');
+  const answered = message ? Calls.of(session, invocation.derived).answeredIn(message) : [];
+  const { toRun, isWaiting } = answersTo(answered, context);
+  if (toRun.size > 0) {
+    const { tools, changes } = await prepareTools(turn);
+    if (changes) yield changes;
+    const outcome = yield* runAnswered({ turn, tools, eventId: '' }, toRun).events();
+    if (outcome.event) yield outcome.event;
+    if (outcome.isPaused) context.pause();
+    if (outcome.isWaiting || outcome.leavesAgent) return false;
+  }
+  if (isWaiting) context.pause();
+  return !isWaiting;
+}
+
+/** Runs the answered calls again, also those that a person rejected. Responds to calls with a refusal without running them. */
+export function runAnswered(batch: Omit<CallBatch, 'calls' | 'answered'>, answered: AnsweredCalls): RunningCalls {
+  const calls = Array.from(answered.values(), ({ call }) => call);
+  return new RunningCalls({ ...batch, calls, answered });
 }
 
 /**

@@ -22,7 +22,7 @@ import type { AgentTurn } from './agent-turn.ts';
 import type { CodeRun } from './code-execution/code-run.ts';
 import { prepareTools } from './request.ts';
 import { OutputTool, structuredAnswer, withOutput } from './output.ts';
-import { answersTo, type AnsweredCalls } from './answered-calls.ts';
+import { answersTo, runAnswered, runAnsweredCalls } from './answered-calls.ts';
 import { type CallBatch, RunningCalls } from './running-calls.ts';
 
 /**
@@ -37,32 +37,6 @@ export async function* resumeStep(turn: AgentTurn, codeRun: CodeRun | undefined)
   const isFinished = yield* finishStep(turn, resumedFrom, codeRun);
   if (isFinished) resumedFrom.continueFresh();
   return isFinished;
-}
-
-/** Runs the calls that the user message of a new run answered. */
-async function* runAnsweredCalls(turn: AgentTurn): AsyncGenerator<Event, boolean, void> {
-  const { context } = turn;
-  const { session, invocation } = context;
-  const message = session.events.findLast(({ author }) => author === 'user');
-  const answered = message ? Calls.of(session, invocation.derived).answeredIn(message) : [];
-  const { toRun, isWaiting } = answersTo(answered, context);
-  if (toRun.size > 0) {
-    const { tools, changes } = await prepareTools(turn);
-    if (changes) yield changes;
-    // No event id for the batch: each call uses the id of the event that answered it.
-    const outcome = yield* runAnswered({ turn, tools, eventId: '' }, toRun).events();
-    if (outcome.event) yield outcome.event;
-    if (outcome.isPaused) context.pause();
-    if (outcome.isWaiting || outcome.leavesAgent) return false;
-  }
-  if (isWaiting) context.pause();
-  return !isWaiting;
-}
-
-/** Runs the answered calls again, also those that a person rejected. Responds to calls with a refusal without running them. */
-function runAnswered(batch: Omit<CallBatch, 'calls' | 'answered'>, answered: AnsweredCalls): RunningCalls {
-  const calls = Array.from(answered.values(), ({ call }) => call);
-  return new RunningCalls({ ...batch, calls, answered });
 }
 
 /** Finishes the last step of an agent that is resumed. */

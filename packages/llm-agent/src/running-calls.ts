@@ -31,7 +31,10 @@ export interface CallBatch {
   readonly turn: AgentTurn;
   readonly calls: readonly FunctionCall[];
   readonly tools: Readonly<Record<string, BaseTool>>;
-  /** The id of the event with the calls. Together with the id of a call it identifies the call in the ledger. */
+  /**
+   * The id of the event with the calls. Together with the id of a call it identifies the call in the ledger. Not used for `answered` calls, which
+   * have the id of the event of their answer in its place; empty if all are.
+   */
   readonly eventId: string;
   /** Ledger entries of the invocation by call id; absent if no call ran before. */
   readonly ledger?: ReadonlyMap<string, ToolLedgerEntry>;
