@@ -4,10 +4,12 @@ import {
   contentText,
   createEvent,
   createEventActions,
+  type FunctionCall,
   ToolContext,
 } from '@eventloom/core';
 import {
   confirmationOf,
+  inputRequestOf,
   isRecord,
   isToolResult,
   personRequests,
@@ -48,6 +50,7 @@ export class ToolNode extends BaseNode {
       toolConfirmation: answered
         .map(([call, given]) => confirmationOf(call, isRecord(given) ? given : undefined))
         .findLast((each) => each !== undefined),
+      inputs: new Map(answered.flatMap(([call, given]) => toInput(call, given))),
     });
     await toolContext.loadGivenCredentials();
     const callId = `${id}#${place.activation}+${place.asked.length}`;
@@ -70,6 +73,12 @@ export class ToolNode extends BaseNode {
     const functionResponse = { id, name: tool.name, response, ...(parts ? { parts: [...parts] } : {}) };
     yield createEvent({ content: { role: 'user', parts: [{ functionResponse }] }, actions, output: response });
   }
+}
+
+/** Returns the answer to a request for input, with the key of the request; empty for another request, and without an answer. */
+function toInput(call: FunctionCall, given: unknown): [string, unknown][] {
+  const request = inputRequestOf(call);
+  return request && given !== undefined ? [[request.key, given]] : [];
 }
 
 /** Runs a tool with the callbacks of plugins. */

@@ -166,6 +166,24 @@ describe('a question', () => {
 
 const upper2 = node((_context: NodeContext, text: string) => `${text.toUpperCase()}!`, { name: 'upper2' });
 
+test('a tool in a workflow that asks for input gets the answer by the key of its request', async () => {
+  const order = new FunctionTool({
+    name: 'order',
+    description: 'Orders.',
+    execute: (_, context) => {
+      const size = context?.getInput('size');
+      return size === undefined ? context?.requestInput({ key: 'size', message: 'Which size?' }) : { ordered: size };
+    },
+  });
+  const { send } = await talk(
+    new Workflow({ name: 'w', edges: [['START', node(() => ({}), { name: 'begin' }), order]] }),
+  );
+  const [call] = (await send('go')).flatMap(getFunctionCalls).filter(({ name }) => name === 'adk_request_input');
+  expect(call?.args).toMatchObject({ key: 'size' });
+  const events = await send(answer(call?.id ?? '', { result: 'L' }));
+  expect(events.findLast(({ output }) => output !== undefined)?.output).toEqual({ ordered: 'L' });
+});
+
 describe('an agent in a workflow', () => {
   const pay = new FunctionTool({ name: 'pay', description: 'Pays.', requireConfirmation: true, execute: () => 'paid' });
 
