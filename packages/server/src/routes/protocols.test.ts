@@ -131,6 +131,27 @@ describe('a custom protocol', () => {
     expect((await ask('DELETE', '/p/app/ann/runs/none')).status).toBe(404);
   });
 
+  test.each([undefined, 'a text', { status: 200 }, null])(
+    'is answered with 500 and reported if a route returns %j in place of a response',
+    async (returned) => {
+      const reported: unknown[] = [];
+      const handle = (): never => returned as never;
+      const odd = { method: 'get', summary: '', answer: { schema: {} }, handle } as const;
+      const routes = [{ ...odd, path: OWNER, operationId: 'odd' }];
+      const commonRoutes = [{ ...odd, path: '/common', operationId: 'common' }];
+      const protocols = [{ name: 'odd', routes, commonRoutes }];
+      const { ask } = await setUp([], { protocols, onError: (error) => void reported.push(error) });
+      for (const path of ['/p/app/ann', '/common']) {
+        const { status, text } = await ask('GET', path);
+        expect([status, JSON.parse(text)]).toEqual([
+          500,
+          { error: expect.stringContaining('expected a Response'), code: 'CONFIGURATION' },
+        ]);
+      }
+      expect(reported).toHaveLength(2);
+    },
+  );
+
   test('is not called for a request that names another user, an invalid one or an unknown app', async () => {
     const handle = () => expect.unreachable();
     const shared = { method: 'get', summary: '', answer: { schema: {} }, handle } as const;

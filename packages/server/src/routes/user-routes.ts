@@ -35,7 +35,10 @@ export function userRoutes(protocols: readonly Protocol[] = []): Route[] {
 /** Returns the routes of the protocols that act for no user. On Workers the Worker answers them. */
 export function commonRoutes(protocols: readonly Protocol[] = []): Route<FrontContext>[] {
   return protocols.flatMap(({ commonRoutes: routes = [] }) =>
-    routes.map((route) => ({ ...specOf(route), handle: (request) => route.handle(request) })),
+    routes.map((route) => ({
+      ...specOf(route),
+      handle: async (request) => checkResponse(route.path, await route.handle(request)),
+    })),
   );
 }
 
@@ -44,7 +47,7 @@ function toRoute(route: ProtocolRoute): Route {
   const spec = { ...specOf(route), ...(owner ? { owner } : {}) };
   const handle = async (request: ServerRequest): Promise<Response> => {
     await requireOwner(spec, request);
-    return route.handle(request);
+    return checkResponse(route.path, await route.handle(request));
   };
   return { ...spec, handle };
 }
@@ -67,6 +70,18 @@ export async function requireOwner<Server extends FrontContext>(
 
 function ownerInPath<Server extends FrontContext>(path: string, request: ServerRequest<Server>): RunOwner {
   return path.includes('{sessionId}') ? request.sessionKey() : { userId: request.userId(), appName: request.appName() };
+}
+
+/**
+ * A route in JavaScript may return anything; of another value than a response, the router and the HTTP server make a text of their own. The class
+ * of a response is not compared: that server replaces the global one.
+ */
+function checkResponse(path: string, answer: Response): Response {
+  const { status, headers } = Object(answer) as Partial<Response>;
+  if (typeof status === 'number' && isRecord(headers)) return answer;
+  throw new ConfigurationError(
+    `${path}: handle: expected a Response, got ${describeKind(answer)}; write return Response.json({ … })`,
+  );
 }
 
 /** A route in JavaScript may return anything. */
