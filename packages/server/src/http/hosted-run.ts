@@ -2,7 +2,7 @@ import { ConfigurationError, type Event, type SessionKey, InvalidRequestError } 
 import { describeKind } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
 import { formatPosition } from '../runs/run-log.ts';
-import { type FrameEncoder, sseResponse } from '../runs/run-reader.ts';
+import { type FrameEncoder, sseResponse } from './responses.ts';
 import type { FollowedRun } from '../runs/follow-run.ts';
 import { invocationHeader } from './responses.ts';
 

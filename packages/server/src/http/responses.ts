@@ -1,3 +1,7 @@
+import { isRecord } from '@eventloom/core/internal';
+import { formatPosition } from '../runs/run-log.ts';
+import type { RunFrame } from '../runs/run-relay.ts';
+
 /** A response whose body is JSON text already. */
 export function jsonTextResponse(text: string, headers: Readonly<Record<string, string>> = {}, status = 200): Response {
   return new Response(text, { status, headers: { 'content-type': 'application/json', ...headers } });
@@ -78,3 +82,62 @@ export const EVENT_IDS_HEADER = 'Eventloom-Event-Ids';
 
 /** The response header with the cursor of the next page of a list. */
 export const NEXT_CURSOR = 'Eventloom-Next-Cursor';
+
+/** Keeps a silent connection open. A block of its own, so that the next frame still begins with `data: `. */
+export const SSE_HEARTBEAT = ': heartbeat\n\n';
+/** Asks the client to connect again after two seconds. */
+export const SSE_RETRY = 'retry: 2000\n\n';
+
+/** Writes the frames of a run in the format of one protocol. */
+export interface FrameEncoder {
+  /**
+   * Writes one frame. An empty text leaves it out.
+   * @param json an event, or `{error, code}` as the last frame of a run that failed
+   * @param position undefined for an error that is no frame of the run: the stream ends, and the run may go on
+   */
+  encode(json: string, position: number | undefined): string;
+  /** Written when the stream ends. */
+  readonly end?: string | undefined;
+}
+
+/**
+ * Frames as server-sent events for clients of the ADK. They take a frame only if it begins with `data: `, and end the run at a frame with `error`: events
+ * are written without it, because `errorCode` and `errorMessage` say the same.
+ */
+export const SSE_FRAMES: FrameEncoder = {
+  encode: (json) => `data: ${json.includes('"error":{') ? withoutErrorDetails(json) : json}\n\n`,
+};
+
+/** The text of a message may have the characters of an error as well: what is parsed decides. */
+function withoutErrorDetails(json: string): string {
+  const event: unknown = JSON.parse(json);
+  if (!isRecord(event) || !isRecord(event['error'])) return json;
+  const { error: _details, ...plain } = event;
+  return JSON.stringify(plain);
+}
+
+/** Frames as server-sent events with their numbers, which clients send as `Last-Event-ID`. */
+export const NUMBERED_SSE_FRAMES: FrameEncoder = {
+  encode: (json, position) =>
+    position === undefined ? `data: ${json}\n\n` : `id: ${formatPosition(position)}\ndata: ${json}\n\n`,
+};
+
+/** Writes frames one after the other. */
+export function encodeFrames(frames: readonly RunFrame[], encoder: FrameEncoder): string {
+  let text = '';
+  for (const { position, json } of frames) text += encoder.encode(json, position);
+  return text;
+}
+
+/** A response with the frames of a run. */
+export function sseResponse(invocationId: string, body: ReadableStream<Uint8Array<ArrayBuffer>> | string): Response {
+  return new Response(body, {
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      // Keeps reverse proxies from holding the stream back.
+      'x-accel-buffering': 'no',
+      ...(IN_HEADER.test(invocationId) && { [INVOCATION_ID_HEADER]: invocationId }),
+    },
+  });
+}

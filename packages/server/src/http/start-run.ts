@@ -12,7 +12,7 @@ import { AppNotFoundError } from '../errors.ts';
 import type { FollowedRun } from '../runs/follow-run.ts';
 import { within } from '../runs/within.ts';
 import { eventPosition, type RunLog } from '../runs/run-log.ts';
-import type { FrameEncoder } from '../runs/run-reader.ts';
+import type { FrameEncoder } from './responses.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { ServerRequest } from './server-request.ts';
 import { requireSameUser } from './authentication.ts';

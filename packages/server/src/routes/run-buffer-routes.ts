@@ -5,10 +5,10 @@ import {
   jsonTextResponse,
   INVOCATION_ID_HEADER,
   invocationHeader,
+  sseResponse,
 } from '../http/responses.ts';
 import type { Route } from '../http/route.ts';
 import { parsePosition } from '../runs/run-log.ts';
-import { sseResponse } from '../runs/run-reader.ts';
 import { RUN_STATE_SCHEMA } from '../runs/run-state.ts';
 
 const RUN = '/apps/{appName}/users/{userId}/sessions/{sessionId}/runs/{invocationId}';

@@ -16,7 +16,15 @@ import { readRunRequest } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors.ts';
 import type { ServerRequest } from '../http/server-request.ts';
 import { errorResponse, errorStatus } from '../http/error-response.ts';
-import { jsonTextResponse, EVENT_IDS_HEADER, INVOCATION_ID_HEADER, invocationHeader } from '../http/responses.ts';
+import {
+  jsonTextResponse,
+  EVENT_IDS_HEADER,
+  INVOCATION_ID_HEADER,
+  invocationHeader,
+  NUMBERED_SSE_FRAMES,
+  SSE_FRAMES,
+  sseResponse,
+} from '../http/responses.ts';
 import type { BodySpec, Route } from '../http/route.ts';
 import { preferredWait } from '../http/preferred-wait.ts';
 import { HostedRun } from '../http/hosted-run.ts';
@@ -24,7 +32,6 @@ import { readRequestedRun, parseRunBody, type RequestedRun, startRun } from '../
 import type { RunHub } from '../runs/run-hub.ts';
 import type { RunLog } from '../runs/run-log.ts';
 import { within } from '../runs/within.ts';
-import { NUMBERED_SSE_FRAMES, SSE_FRAMES, sseResponse } from '../runs/run-reader.ts';
 import { RUN_STATE_SCHEMA, type RunState } from '../runs/run-state.ts';
 
 const RUN = { component: 'RunBody', read: readRunRequest } satisfies BodySpec;

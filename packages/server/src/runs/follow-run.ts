@@ -11,7 +11,8 @@ import { eventPosition, formatPosition, offsetOf, RunLog, runName } from './run-
 import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
 import { within } from './within.ts';
 import type { RunMemory } from './run-memory.ts';
-import type { EarlierFrames, FrameEncoder, RunReaders } from './run-reader.ts';
+import type { FrameEncoder } from '../http/responses.ts';
+import type { EarlierFrames, RunReaders } from './run-reader.ts';
 import type { Runner } from '@eventloom/runner';
 import type { RelayEnd, RemoteRun, RunRelay } from './run-relay.ts';
 import { type RunState, readRunState } from './run-state.ts';

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { ServerBusyError, TooManyReadersError, UserLimitError } from '../errors.ts';
 import { KEY, keptOf, readAll, readerOf, say, setUp, turn } from './fixtures/hosted-runs.ts';
 import type { RunLog } from './run-log.ts';
-import { SSE_HEARTBEAT } from './run-reader.ts';
+import { SSE_HEARTBEAT } from '../http/responses.ts';
 
 describe('a run', () => {
   test('is read from its first event to its end', async () => {

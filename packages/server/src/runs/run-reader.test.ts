@@ -1,6 +1,6 @@
 import { Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
-import { type FrameEncoder, NUMBERED_SSE_FRAMES, SSE_FRAMES } from './run-reader.ts';
+import { type FrameEncoder, NUMBERED_SSE_FRAMES, SSE_FRAMES } from '../http/responses.ts';
 import { keptOf, readAll, readerOf, readTexts, say, setUp, shorten } from './fixtures/hosted-runs.ts';
 
 describe('writes to a reader', () => {

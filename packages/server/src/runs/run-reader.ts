@@ -1,62 +1,17 @@
 import type { Platform } from '@eventloom/core';
-import { isRecord } from '@eventloom/core/internal';
 import { SlowReaderError, TooManyReadersError, UserLimitError } from '../errors.ts';
 import { errorBody } from '../http/error-response.ts';
-import { IN_HEADER, INVOCATION_ID_HEADER } from '../http/responses.ts';
+import { encodeFrames, type FrameEncoder, NUMBERED_SSE_FRAMES, SSE_HEARTBEAT, SSE_RETRY } from '../http/responses.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import { formatPosition, type RunLog } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
 
 /** Characters of one write: what a reader that stops reading leaves behind in memory. */
 const MAX_WRITE_CHARS = 64 * 1024;
-/** Keeps a silent connection open. A block of its own, so that the next frame still begins with `data: `. */
-export const SSE_HEARTBEAT = ': heartbeat\n\n';
-/** Asks the client to connect again after two seconds. */
-const SSE_RETRY = 'retry: 2000\n\n';
 /** Number of heartbeats that a reader may leave unread before it is disconnected. */
 const MAX_MISSED_BEATS = 2;
 /** Time without a read after which a reader is disconnected when the limit of readers is reached. */
 const PROBE_MS = 1000;
-
-/** Writes the frames of a run in the format of one protocol. */
-export interface FrameEncoder {
-  /**
-   * Writes one frame. An empty text leaves it out.
-   * @param json an event, or `{error, code}` as the last frame of a run that failed
-   * @param position undefined for an error that is no frame of the run: the stream ends, and the run may go on
-   */
-  encode(json: string, position: number | undefined): string;
-  /** Written when the stream ends. */
-  readonly end?: string | undefined;
-}
-
-/**
- * Frames as server-sent events for clients of the ADK. They take a frame only if it begins with `data: `, and end the run at a frame with `error`: events
- * are written without it, because `errorCode` and `errorMessage` say the same.
- */
-export const SSE_FRAMES: FrameEncoder = {
-  encode: (json) => `data: ${json.includes('"error":{') ? withoutErrorDetails(json) : json}\n\n`,
-};
-
-/** The text of a message may have the characters of an error as well: what is parsed decides. */
-function withoutErrorDetails(json: string): string {
-  const event: unknown = JSON.parse(json);
-  if (!isRecord(event) || !isRecord(event['error'])) return json;
-  const { error: _details, ...plain } = event;
-  return JSON.stringify(plain);
-}
-
-/** Frames as server-sent events with their numbers, which clients send as `Last-Event-ID`. */
-export const NUMBERED_SSE_FRAMES: FrameEncoder = {
-  encode: (json, position) =>
-    position === undefined ? `data: ${json}\n\n` : `id: ${formatPosition(position)}\ndata: ${json}\n\n`,
-};
-
-function encodeFrames(frames: readonly RunFrame[], encoder: FrameEncoder): string {
-  let text = '';
-  for (const { position, json } of frames) text += encoder.encode(json, position);
-  return text;
-}
 
 /** Stored events that come before the frames of a log, page by page. */
 export interface EarlierFrames {
@@ -329,19 +284,6 @@ function tooSlow({ invocationId, gonePosition, key, isEnded }: RunLog): SlowRead
     `this connection is too slow for the run ${invocationId}, whose frames up to ${formatPosition(gonePosition)} are no longer kept; ` +
       `${isEnded ? 'the run has ended' : 'the run continues'}: read session ${JSON.stringify(key.sessionId)} for the missed events, or follow the run again`,
   );
-}
-
-/** A response with the frames of a run. */
-export function sseResponse(invocationId: string, body: ReadableStream<Uint8Array<ArrayBuffer>> | string): Response {
-  return new Response(body, {
-    headers: {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache, no-transform',
-      // Keeps reverse proxies from holding the stream back.
-      'x-accel-buffering': 'no',
-      ...(IN_HEADER.test(invocationId) && { [INVOCATION_ID_HEADER]: invocationId }),
-    },
-  });
 }
 
 /** Options of `RunReaders`. */

@@ -11,6 +11,9 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { createServer } from '../create-server.ts';
 import { WebhookError } from '../errors.ts';
 
+/** Longer than any answer takes on a busy machine. */
+const SOON = { timeout: 10_000 };
+
 const KEY = Buffer.alloc(32, 7);
 const SECRET = `whsec_${KEY.toString('base64')}`;
 const SESSION = '/apps/app/users/ann/sessions/s';
@@ -48,7 +51,7 @@ async function startReceiver(answer: (response: ServerResponse, index: number) =
   const receiver: Receiver = {
     origin: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
     messages,
-    received: (count) => vi.waitUntil(() => messages.length >= count, { timeout: 10_000 }).then(() => undefined),
+    received: (count) => vi.waitUntil(() => messages.length >= count, SOON).then(() => undefined),
     close: () => {
       http.closeAllConnections();
       http.close();
@@ -94,7 +97,7 @@ const pendingOf = (service: InMemorySessionService) =>
 async function endOf({ server, platform }: Awaited<ReturnType<typeof setUp>>): Promise<void> {
   let isDrained = false;
   const drained = server.drain(0).then(() => (isDrained = true));
-  await vi.waitUntil(() => platform.advance(1) === undefined && isDrained);
+  await vi.waitUntil(() => platform.advance(1) === undefined && isDrained, SOON);
   await drained;
 }
 
@@ -134,8 +137,8 @@ test('a refused webhook is sent again with growing delays and the same id', asyn
   const { begin, platform, errors } = await setUp(['done'], [receiver.origin]);
   await begin({ url: receiver.origin });
   await receiver.received(1);
-  await vi.waitUntil(() => platform.advance(7_500) === undefined && receiver.messages.length === 2);
-  await vi.waitUntil(() => platform.advance(15_000) === undefined && receiver.messages.length === 3);
+  await vi.waitUntil(() => platform.advance(7_500) === undefined && receiver.messages.length === 2, SOON);
+  await vi.waitUntil(() => platform.advance(15_000) === undefined && receiver.messages.length === 3, SOON);
   expect(new Set(receiver.messages.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   expect(new Set(receiver.messages.map(({ headers }) => headers['webhook-timestamp'])).size).toBe(3);
   expect(errors).toEqual([]);
@@ -145,7 +148,7 @@ test('a webhook is given up after six attempts and reported', async () => {
   const receiver = await startReceiver(withStatus(...Array.from({ length: 20 }, () => 503)));
   const { begin, platform, errors } = await setUp(['done'], [receiver.origin]);
   await begin({ url: `${receiver.origin}/secret-path` });
-  await vi.waitUntil(() => platform.advance(5_000) === undefined && errors.length > 0, { timeout: 10_000 });
+  await vi.waitUntil(() => platform.advance(5_000) === undefined && errors.length > 0, SOON);
   expect(receiver.messages).toHaveLength(6);
   expect(errors).toEqual([expect.any(WebhookError)]);
   expect(String(errors[0])).toContain(`${receiver.origin}: it answered 503`);
@@ -171,7 +174,7 @@ test('a redirect is not followed', async () => {
   });
   const { begin, platform } = await setUp(['done'], [receiver.origin]);
   await begin({ url: receiver.origin });
-  await vi.waitUntil(() => platform.advance(1_000) === undefined && receiver.messages.length === 2);
+  await vi.waitUntil(() => platform.advance(1_000) === undefined && receiver.messages.length === 2, SOON);
   expect(inner.messages).toEqual([]);
 });
 
@@ -180,12 +183,12 @@ test('a webhook that one process could not deliver is delivered by the next with
   const first = await setUp(['done'], [receiver.origin]);
   await first.begin({ url: receiver.origin });
   await receiver.received(1);
-  await vi.waitUntil(async () => (await pendingOf(first.sessionService))[0]?.dueMs !== undefined);
+  await vi.waitUntil(async () => (await pendingOf(first.sessionService))[0]?.dueMs !== undefined, SOON);
   await endOf(first);
   const second = await setUp([], [receiver.origin], first.sessionService, first.platform);
-  await vi.waitUntil(() => second.platform.advance(7_500) === undefined && receiver.messages.length === 2);
+  await vi.waitUntil(() => second.platform.advance(7_500) === undefined && receiver.messages.length === 2, SOON);
   expect(new Set(receiver.messages.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-  await vi.waitUntil(async () => (await pendingOf(first.sessionService)).length === 0);
+  await vi.waitUntil(async () => (await pendingOf(first.sessionService)).length === 0, SOON);
 });
 
 test('an attempt whose process died before its answer is repeated', async () => {
@@ -211,7 +214,7 @@ test('one of several processes makes each attempt', async () => {
   await vi.waitUntil(async () => {
     first.platform.advance(2_500);
     return (await pendingOf(first.sessionService)).length === 0;
-  });
+  }, SOON);
   expect(receiver.messages).toHaveLength(3);
   expect([first, ...others].flatMap(({ errors }) => errors)).toEqual([]);
 });
@@ -264,11 +267,11 @@ test('a repeated request causes one webhook', async () => {
   expect(ids[0]).toBe(ids[1]);
   gate.open();
   await receiver.received(1);
-  await vi.waitUntil(async () => (await pendingOf(sessionService)).length === 0);
+  await vi.waitUntil(async () => (await pendingOf(sessionService)).length === 0, SOON);
   const again = await begin({ url: receiver.origin }, 'r-1');
   expect([again.status, await again.json()]).toEqual([202, { invocationId: ids[0], state: 'completed' }]);
   platform.advance(15_000);
-  await vi.waitUntil(async () => (await pendingOf(sessionService)).length === 0);
+  await vi.waitUntil(async () => (await pendingOf(sessionService)).length === 0, SOON);
   expect(receiver.messages).toHaveLength(1);
 });
 
@@ -277,12 +280,10 @@ test('a webhook to an origin that is no longer listed is not sent', async () => 
   const first = await setUp(['done'], [receiver.origin]);
   await first.begin({ url: receiver.origin });
   await receiver.received(1);
-  await vi.waitUntil(async () => (await pendingOf(first.sessionService))[0]?.dueMs !== undefined);
+  await vi.waitUntil(async () => (await pendingOf(first.sessionService))[0]?.dueMs !== undefined, SOON);
   await endOf(first);
   const second = await setUp([], ['https://hooks.example'], first.sessionService, first.platform);
-  await vi.waitUntil(() => second.platform.advance(5_000) === undefined && second.errors.length > 0, {
-    timeout: 10_000,
-  });
+  await vi.waitUntil(() => second.platform.advance(5_000) === undefined && second.errors.length > 0, SOON);
   expect(String(second.errors[0])).toContain('not in webhooks.origins any more');
   expect(receiver.messages).toHaveLength(1);
 });
@@ -302,10 +303,10 @@ test('shutdown waits for a webhook in flight', async () => {
       answered.promise,
       new Promise<undefined>((resolve) => setImmediate(() => resolve(undefined))),
     ]);
-  });
+  }, SOON);
   expect(isDrained).toBe(false);
   response.end();
-  await vi.waitUntil(() => platform.advance(1) === undefined && isDrained);
+  await vi.waitUntil(() => platform.advance(1) === undefined && isDrained, SOON);
   await drained;
 });
 
