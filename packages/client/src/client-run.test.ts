@@ -209,8 +209,10 @@ describe('a client', () => {
   test.each<[object, string]>([
     [{ baseUrl: 'localhost:8000' }, "write baseUrl: 'http://localhost:8000'"],
     [{ baseURL: 'http://localhost' }, 'has no option "baseURL"; did you mean "baseUrl"?'],
+    // From JavaScript.
+    [Object('http://localhost'), 'has no option "http://localhost"; it has baseUrl'],
   ])('refuses %j', (options, message) => {
-    expect(() => new EventloomClient(options)).toThrow(message);
+    expect(() => new EventloomClient(options.valueOf())).toThrow(message);
   });
 
   test('sends the headers that a function returns, and calls it for each request', async () => {
@@ -263,7 +265,7 @@ describe('a client', () => {
   test('refuses a session key with an empty name', () => {
     const { client } = startServer([]);
     expect(() => client.session({ appName: 'app', userId: '', sessionId: 'x' })).toThrow(
-      'expected texts for appName, userId and sessionId',
+      'expected appName, userId and sessionId',
     );
   });
 });

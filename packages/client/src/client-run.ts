@@ -143,7 +143,7 @@ export class ClientRun implements AsyncIterable<Event> {
       onConnection?.('closed');
     }
     throw new ConnectionLostError(
-      `the run ${this.#invocationId ?? this.id} could not be read in ${http.attempts} attempts; it continues: follow it later`,
+      `the run ${this.#invocationId ?? this.id} could not be read in ${http.attempts} attempts from ${http.baseUrl}; it may continue`,
       { cause: failure },
     );
   }

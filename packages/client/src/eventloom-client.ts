@@ -70,7 +70,7 @@ export class EventloomClient {
     for (const value of [appName, userId, sessionId])
       if (typeof value !== 'string' || value === '')
         throw new ConfigurationError(
-          `client.session: expected texts for appName, userId and sessionId, got ${JSON.stringify(value)}`,
+          `client.session: expected appName, userId and sessionId, got ${JSON.stringify(value)}`,
         );
     return new ClientSession(this.#http, { appName, userId, sessionId });
   }

@@ -109,9 +109,9 @@ export function serverAddress(caller: string, baseUrl: string | undefined = glob
   );
 }
 
-/** @throws ConfigurationError for an option that is not among the known ones; names one with the same begin */
-export function checkNames(caller: string, known: Readonly<Record<string, true>>, options: object): void {
-  for (const name of Object.keys(options)) {
+/** @throws ConfigurationError for a string in place of options, and for an unknown option; names a known one that begins alike */
+export function checkNames(caller: string, known: Readonly<Record<string, true>>, options: object | string): void {
+  for (const name of typeof options === 'string' ? [options] : Object.keys(options)) {
     if (Object.hasOwn(known, name)) continue;
     const meant = Object.keys(known).find((option) => option.slice(0, 3) === name.slice(0, 3));
     const hint = meant ? `did you mean "${meant}"?` : `it has ${Object.keys(known).join(', ')}`;

@@ -249,15 +249,15 @@ export class AgentError extends EventloomError {
   static override readonly code = 'AGENT';
 
   /**
-   * Returns an Eventloom error unchanged, and anything else as the `cause` of an AgentError with its message. The `publicMessage` of that
-   * error names only `who`.
+   * Returns an Eventloom error unchanged, and anything else as the `cause` of an AgentError, whose message names `who` and quotes the
+   * thrown one. Its `publicMessage` names only `who`.
    * @param who the part that failed, e.g. `agent "helper"`
    */
   static around(thrown: unknown, who: string): EventloomError {
     if (EventloomError.isInstance(thrown)) return thrown;
     const { message, name } = toError(thrown);
     const publicMessage = `${who} failed; the reason was reported to the program that runs it`;
-    return new AgentError(message || name, { cause: thrown, publicMessage });
+    return new AgentError(`${who} failed: ${message || name}`, { cause: thrown, publicMessage });
   }
 }
 

@@ -1,4 +1,4 @@
-import { AgentError, EventloomError, type EventloomErrorOptions } from '@eventloom/core';
+import { AgentError, EventloomError, type EventloomErrorOptions, toError } from '@eventloom/core';
 
 /** A node of a graph failed in its last attempt: its code threw (`cause`), or a value did not match its schema. The run fails with this error. */
 export class NodeError extends EventloomError {
@@ -12,11 +12,12 @@ export class NodeError extends EventloomError {
   }
 }
 
-/** Returns an Eventloom error as it is, and anything else as the `cause` of a NodeError. */
+/** Returns an Eventloom error unchanged, and anything else as the `cause` of a NodeError. */
 export function toNodeError(nodeName: string, thrown: unknown): EventloomError {
   if (EventloomError.isInstance(thrown)) return thrown;
-  const { message, publicMessage } = AgentError.around(thrown, `node "${nodeName}"`);
-  return new NodeError(nodeName, message, { cause: thrown, publicMessage });
+  const { publicMessage } = AgentError.around(thrown, `node "${nodeName}"`);
+  const { message, name } = toError(thrown);
+  return new NodeError(nodeName, message || name, { cause: thrown, publicMessage });
 }
 
 /** One attempt of a node took longer than its `timeoutMs`. The node's `retry` decides whether it is tried again. */

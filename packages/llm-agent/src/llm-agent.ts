@@ -17,6 +17,7 @@ import {
   checkOptions,
   wrongOption,
   checkStateKey,
+  toCallbacks,
   toList,
   describeKind,
   isBaseCodeExecutor,
@@ -137,12 +138,17 @@ export class LlmAgent extends BaseAgent {
     this.outputKey = config.outputKey;
     this.disallowTransferToParent = config.disallowTransferToParent ?? false;
     this.disallowTransferToPeers = config.disallowTransferToPeers ?? false;
-    this.beforeModelCallback = toList(config.beforeModelCallback);
-    this.afterModelCallback = toList(config.afterModelCallback);
-    this.onModelErrorCallback = toList(config.onModelErrorCallback);
-    this.beforeToolCallback = toList(config.beforeToolCallback);
-    this.afterToolCallback = toList(config.afterToolCallback);
-    this.onToolErrorCallback = toList(config.onToolErrorCallback);
+    const { name } = config;
+    const { beforeModelCallback, afterModelCallback, onModelErrorCallback } = config;
+    const { beforeToolCallback, afterToolCallback, onToolErrorCallback } = config;
+    const model = '{ context, request';
+    const tool = '{ tool, args, context';
+    this.beforeModelCallback = toCallbacks(name, 'beforeModelCallback', beforeModelCallback, `(${model} })`);
+    this.afterModelCallback = toCallbacks(name, 'afterModelCallback', afterModelCallback, '({ context, response })');
+    this.onModelErrorCallback = toCallbacks(name, 'onModelErrorCallback', onModelErrorCallback, `(${model}, error })`);
+    this.beforeToolCallback = toCallbacks(name, 'beforeToolCallback', beforeToolCallback, `(${tool} })`);
+    this.afterToolCallback = toCallbacks(name, 'afterToolCallback', afterToolCallback, `(${tool}, response })`);
+    this.onToolErrorCallback = toCallbacks(name, 'onToolErrorCallback', onToolErrorCallback, `(${tool}, error })`);
     this.endsWithReply = this.afterAgentCallback.length === 0 && this.runAsyncImpl === LlmAgent.prototype.runAsyncImpl;
     this.outputValueSchema =
       config.outputSchema === undefined ? undefined : new ValueSchema(config.outputSchema, `${owner}: outputSchema`);

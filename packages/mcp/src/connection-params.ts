@@ -231,10 +231,12 @@ function isPublic({ href }: URL): boolean {
 function toUrl(owner: string, given: unknown): URL {
   const text = given instanceof URL ? given.href : given;
   if (typeof text !== 'string' || !URL.canParse(text))
-    throw new ConfigurationError(`${owner}: url must be an address such as https://mcp.example.com/mcp`);
+    throw new ConfigurationError(`${owner}: url must be an address; write url: 'https://mcp.example.com/mcp'`);
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
-    throw new ConfigurationError(`${owner}: url must begin with https:// or http://, begins with ${url.protocol}//`);
+    throw new ConfigurationError(
+      `${owner}: url must begin with https:// or http://, begins with ${url.protocol}; write url: 'http://localhost:3000/mcp'`,
+    );
   if (url.username !== '' || url.password !== '')
     throw new ConfigurationError(
       `${owner}: url must have no user name and no password; write headers: { authorization: … }`,

@@ -93,7 +93,7 @@ test.each(['beforeModelCallback', 'afterModelCallback', 'beforeAgentCallback', '
         onModelErrorCallback: () => expect.unreachable(),
       },
     });
-    await expect(run()).rejects.toMatchObject({ code: 'AGENT', message: 'callback' });
+    await expect(run()).rejects.toMatchObject({ code: 'AGENT', message: 'agent "bot" failed: callback' });
     expect((await session()).events.at(-1)).toMatchObject({
       errorCode: 'AGENT',
       errorMessage: expect.stringContaining('agent "bot"'),

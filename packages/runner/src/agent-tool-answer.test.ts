@@ -45,7 +45,7 @@ describe('the answer of an AgentTool', () => {
   test('is an error if the agent fails, and the caller continues', async () => {
     const { run } = await scenario({ agent: caller(scripted('helper', [new TypeError('no network')])) });
     const events = await run();
-    expect(responsesOf(events)).toEqual([{ error: 'no network' }]);
+    expect(responsesOf(events)).toEqual([{ error: 'the model of agent "helper" failed: no network' }]);
     expect(textOf(events.at(-1) ?? expect.unreachable())).toBe('done');
   });
 

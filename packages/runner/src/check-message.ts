@@ -49,7 +49,8 @@ const PAYLOADS: Readonly<Record<string, (part: Part) => string | undefined>> = {
   text: ({ text }) => (typeof text === 'string' ? undefined : 'has a text that is no string'),
   inlineData: ({ inlineData }) => {
     if (!isText(inlineData?.mimeType)) return 'has inlineData without a mimeType';
-    return isBytes(inlineData?.data) ? undefined : 'has inlineData whose data is empty or not base64';
+    if (isBytes(inlineData?.data)) return undefined;
+    return "has inlineData whose data is empty or not base64; write data: bytes.toString('base64')";
   },
   fileData: ({ fileData }) => (isText(fileData?.fileUri) ? undefined : 'has fileData without a fileUri'),
   functionResponse: ({ functionResponse }) => {

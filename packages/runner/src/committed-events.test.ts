@@ -195,7 +195,7 @@ test('an error thrown in a finally block after endInvocation fails the run', asy
       }
     },
   });
-  await expect(run()).rejects.toMatchObject({ code: 'AGENT', message: 'cleanup' });
+  await expect(run()).rejects.toMatchObject({ code: 'AGENT', message: 'agent "bot" failed: cleanup' });
 });
 
 test('stateDelta is stored with the message', async () => {

@@ -133,7 +133,11 @@ test('a stream that fails before its first chunk is an error event without conte
 test('an error of a model that is not a ModelError has the code MODEL_ERROR', async () => {
   const { start } = await streaming(new Yielding(chunk({ text: 'a' }), new TypeError('broken')));
   const { events, error } = await runToError(start());
-  expect(error).toMatchObject({ code: 'MODEL', errorCode: 'MODEL_ERROR', message: 'broken' });
+  expect(error).toMatchObject({
+    code: 'MODEL',
+    errorCode: 'MODEL_ERROR',
+    message: 'the model of agent "bot" failed: broken',
+  });
   expect(events[1]).toMatchObject({ errorCode: 'MODEL_ERROR', content: { parts: [{ text: 'a' }] } });
 });
 

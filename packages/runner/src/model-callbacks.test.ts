@@ -218,5 +218,5 @@ test("an error thrown by onModelErrorCallback replaces the model's error", async
       },
     },
   });
-  await expect(run()).rejects.toMatchObject({ code: 'AGENT', message: 'callback' });
+  await expect(run()).rejects.toMatchObject({ code: 'AGENT', message: 'agent "bot" failed: callback' });
 });

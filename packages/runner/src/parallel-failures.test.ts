@@ -38,7 +38,7 @@ test('the first failure aborts and closes the siblings, and is thrown', async ()
   });
   const error: unknown = await run().catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(AgentError);
-  expect(error).toMatchObject({ message: 'broken' });
+  expect(error).toMatchObject({ message: 'agent "failing" failed: broken' });
   expect(closed.toSorted()).toEqual(['suspended', 'waiting']);
   const events = await stored();
   expect(events.map(textOf)).not.toContain('never');

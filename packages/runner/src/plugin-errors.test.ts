@@ -23,7 +23,7 @@ test('a plugin that throws in its notification has no effect on the run', async 
   const last = new Recording('last');
   const { runner, platform, start } = await scenario({ agent: throwing, plugins: [new Failing('failing'), last] });
   const { events, error } = await runToError(start('hi', { runConfig: { completionEvent: true } }));
-  expect(error).toMatchObject({ code: 'AGENT', message: 'broken' });
+  expect(error).toMatchObject({ code: 'AGENT', message: 'agent "bot" failed: broken' });
   expect(events.map((event) => event.object)).toEqual(['error', 'runner.completion']);
   expect(last.log).toEqual([error]);
   await expect(platform.drain()).rejects.toThrow('plugin');
@@ -46,7 +46,7 @@ test("an error of a plugin's callback fails the run like the agent's", async () 
     plugins: [plugin],
   });
   const { events, error } = await runToError(start());
-  expect(error).toMatchObject({ code: 'AGENT', message: 'after' });
+  expect(error).toMatchObject({ code: 'AGENT', message: 'agent "bot" failed: after' });
   expect(events.map((event) => event.errorMessage)).toEqual([
     undefined,
     'agent "bot" failed; the reason was reported to the program that runs it',
@@ -63,7 +63,7 @@ test("a plugin that refuses every event does not hide the run's error", async ()
   const plugins = [new Refusing('refusing')];
   const { runner, start } = await scenario({ agent: throwing, plugins });
   const { events, error } = await runToError(start('hi', { runConfig: { completionEvent: true } }));
-  expect(error).toMatchObject({ code: 'AGENT', message: 'broken' });
+  expect(error).toMatchObject({ code: 'AGENT', message: 'agent "bot" failed: broken' });
   expect(events.map((event) => event.object)).toEqual(['error', 'runner.completion']);
   await expectFree(runner);
 });
@@ -77,7 +77,7 @@ test('an error of a plugin in onUserMessageCallback is typed, and nothing is wri
   const { runner, stored, start } = await scenario({ agent: throwing, plugins: [new Refusing('refusing')] });
   const { events, error } = await runToError(start());
   expect(error).toBeInstanceOf(AgentError);
-  expect(error).toMatchObject({ message: 'refused' });
+  expect(error).toMatchObject({ message: 'the run failed: refused' });
   expect(events).toEqual([]);
   expect(await stored()).toEqual([]);
   await expectFree(runner);

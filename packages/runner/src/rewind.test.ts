@@ -139,6 +139,10 @@ test('an impossible rewind is refused and changes nothing', async () => {
     [runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: second }), InvalidRequestError],
     [runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: 'e-unknown' }), InvalidRequestError],
     [runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: '' }), InvalidRequestError],
+    [
+      runner.rewindAsync(IDS as never),
+      'got nothing; write rewindBeforeInvocationId: event.invocationId, of an event to undo',
+    ],
     [bare.rewindAsync({ ...IDS, rewindBeforeInvocationId: second }), ConfigurationError],
     [runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: second, dryRun: true } as never), ConfigurationError],
   ];

@@ -18,6 +18,7 @@ import {
   ARTIFACTS_TO_RESTORE,
   checkOptions,
   checkName,
+  describeKind,
   type OptionRules,
   reportTo,
   setOwn,
@@ -118,7 +119,12 @@ async function commitRewind(
 function checkParams(params: RewindParams): void {
   checkOptions('rewindAsync', PARAMS, params, {}, 'rewindAsync({ userId, sessionId, rewindBeforeInvocationId })');
   checkAbortSignal('rewindAsync', params.abortSignal);
-  checkName('rewindBeforeInvocationId', params.rewindBeforeInvocationId);
+  const { rewindBeforeInvocationId: invocationId } = params;
+  if (typeof invocationId !== 'string')
+    throw new InvalidRequestError(
+      `rewindBeforeInvocationId: expected a string, got ${describeKind(invocationId)}; write rewindBeforeInvocationId: event.invocationId, of an event to undo`,
+    );
+  checkName('rewindBeforeInvocationId', invocationId);
 }
 
 /** The changes that take a session back to before an invocation. */

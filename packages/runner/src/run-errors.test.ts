@@ -60,7 +60,7 @@ test('an error of the agent becomes one stored error event, and is then thrown',
   });
   const { events, error } = await runToError(start());
   expect(error).toBeInstanceOf(AgentError);
-  expect(error).toMatchObject({ message: 'broken', cause });
+  expect(error).toMatchObject({ message: 'agent "bot" failed: broken', cause });
   expect(events).toHaveLength(2);
   expect(events[1]).toMatchObject({
     author: 'bot',
@@ -105,7 +105,10 @@ test.each([
   });
   const { events, error } = await runToError(start());
   expect(error).toBeInstanceOf(AgentError);
-  expect(error).toMatchObject({ message, ...(thrown === undefined ? {} : { cause: thrown }) });
+  expect(error).toMatchObject({
+    message: `agent "bot" failed: ${message}`,
+    ...(thrown === undefined ? {} : { cause: thrown }),
+  });
   expect(events).toMatchObject([{ errorCode: 'AGENT', errorMessage: PUBLIC_MESSAGE }]);
 });
 
@@ -173,7 +176,7 @@ test('if the error event cannot be stored, the first error is thrown', async () 
   const { start } = await scenario({ agent: twice, sessionService, plugins: [plugin] });
   const { events, error } = await runToError(start('hi', { runConfig: { completionEvent: true } }));
   expect(error).toBeInstanceOf(AgentError);
-  expect(error).toMatchObject({ message: 'disk full' });
+  expect(error).toMatchObject({ message: 'agent "bot" failed: disk full' });
   expect(plugin.log).toEqual([error]);
   expect(events.map((event) => event.object)).toEqual([undefined]);
 });
@@ -194,7 +197,7 @@ test('a run whose end cannot be stored stays open, and its stream does not end a
   const { platform, start } = await scenario({ agent: twice, sessionService });
   const stream = start('hi', { runConfig: { completionEvent: true } });
   const { events, error } = await runToError(stream);
-  expect(error).toMatchObject({ message: 'connection lost' });
+  expect(error).toMatchObject({ message: 'agent "bot" failed: connection lost' });
   expect(events.map(({ customMetadata }) => customMetadata?.['outcome'])).toEqual([undefined, undefined]);
   expect(stream.isLeftOpen).toBe(true);
   await expect(platform.drain()).rejects.toThrow('disk full');

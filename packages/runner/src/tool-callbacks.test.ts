@@ -160,7 +160,7 @@ test.each(['beforeToolCallback', 'afterToolCallback', 'onToolErrorCallback'] as 
         },
       },
     });
-    await expect(run()).rejects.toMatchObject({ code: 'AGENT', message: 'callback' });
+    await expect(run()).rejects.toMatchObject({ code: 'AGENT', message: 'agent "bot" failed: callback' });
   },
 );
 

@@ -20,7 +20,10 @@ test('a turn fails with a stored error until artifacts of an unfinished rewind a
     if (name === 'saveArtifact') throw new RangeError('disk full');
   };
   await rewind();
-  await expect(runner.run({ ...IDS, newMessage: GO })).rejects.toMatchObject({ code: 'AGENT', message: 'disk full' });
+  await expect(runner.run({ ...IDS, newMessage: GO })).rejects.toMatchObject({
+    code: 'AGENT',
+    message: 'agent "bot" failed: disk full',
+  });
   const bare = make(sessions, undefined);
   await expect(bare.run({ ...IDS, newMessage: GO })).rejects.toMatchObject({ code: 'CONFIGURATION' });
   expect((await stored()).events.slice(-4).map(({ author, errorCode }) => errorCode ?? author)).toEqual([

@@ -182,3 +182,40 @@ test.each(['beforeAgentCallback', 'onAgentErrorCallback', 'afterAgentCallback'] 
     });
   },
 );
+
+describe('a callback', () => {
+  test.each(['beforeAgentCallback', 'afterAgentCallback', 'onAgentErrorCallback'] as const)(
+    'that needs two parameters is refused as %s',
+    (option) => {
+      const callback = (_context: object, _request: object): undefined => undefined;
+      const config: object = { [option]: [() => undefined, callback] };
+      expect(() => new Worker(config)).toThrow(
+        `${option}: expected a function of one parameter, got a function of 2; write ${option}: (`,
+      );
+    },
+  );
+
+  test('that is no function is refused in a list', () => {
+    const config: object = { beforeAgentCallback: ['stop'] };
+    expect(() => new Worker(config)).toThrow('beforeAgentCallback: expected a function of one parameter, got a string');
+  });
+});
+
+test('the lists of an agent cannot be changed, because agents share the empty one', () => {
+  for (const agent of [new Worker(), new Worker({ beforeAgentCallback: () => undefined })]) {
+    const lists: readonly object[] = [agent.subAgents, agent.beforeAgentCallback, agent.afterAgentCallback];
+    expect(lists.every((list) => Object.isFrozen(list))).toBe(true);
+  }
+});
+
+test('an agent whose runAsyncImpl is no generator fails with what to write', async () => {
+  class Hasty extends Worker {
+    // From JavaScript.
+    protected override runAsyncImpl(): never {
+      return Promise.resolve('done') as never;
+    }
+  }
+  await expect(said(new Hasty())).rejects.toThrow(
+    'runAsyncImpl: expected an async generator, got an object; write async *runAsyncImpl(context) { yield … }',
+  );
+});

@@ -116,7 +116,30 @@ export async function firstAnswer<P, R extends object>(
 /** Returns one value, a list or undefined as a new list. */
 export function toList<T>(value: T | readonly T[] | undefined): readonly T[] {
   if (value === undefined) return EMPTY;
-  return Array.isArray(value) ? [...(value as readonly T[])] : [value as T];
+  return Object.freeze(Array.isArray(value) ? [...(value as readonly T[])] : [value as T]);
 }
 
-const EMPTY: readonly never[] = [];
+/** Agents share it, so nothing may be added to it. */
+const EMPTY: readonly never[] = Object.freeze([]);
+
+/**
+ * Returns an option with one or several callbacks as a frozen list.
+ * @param write code of a valid callback
+ * @throws ConfigurationError for an item that is not a function, and for one that needs more than the one parameter that it gets
+ */
+export function toCallbacks<T>(
+  agentName: string,
+  option: string,
+  value: T | readonly T[] | undefined,
+  write: string,
+): readonly T[] {
+  const callbacks = toList(value);
+  for (const callback of callbacks) {
+    if (typeof callback === 'function' && callback.length <= 1) continue;
+    const got = typeof callback === 'function' ? `a function of ${callback.length}` : describeKind(callback);
+    throw new ConfigurationError(
+      `agent "${agentName}": ${option}: expected a function of one parameter, got ${got}; write ${option}: ${write} => { … }`,
+    );
+  }
+  return callbacks;
+}

@@ -10,6 +10,7 @@ import {
   runWithCallbacks,
   type SingleAgentCallback,
   type SingleAgentErrorCallback,
+  toCallbacks,
   toList,
 } from './agent-callbacks.ts';
 import { type OptionRules, wrongOption } from './options.ts';
@@ -111,9 +112,11 @@ export abstract class BaseAgent {
         '[writer, critic]',
       );
     this.subAgents = toList(config.subAgents);
-    this.beforeAgentCallback = toList(config.beforeAgentCallback);
-    this.afterAgentCallback = toList(config.afterAgentCallback);
-    this.onAgentErrorCallback = toList(config.onAgentErrorCallback);
+    const { name } = config;
+    this.beforeAgentCallback = toCallbacks(name, 'beforeAgentCallback', config.beforeAgentCallback, '(context)');
+    this.afterAgentCallback = toCallbacks(name, 'afterAgentCallback', config.afterAgentCallback, '(context)');
+    const onError = config.onAgentErrorCallback;
+    this.onAgentErrorCallback = toCallbacks(name, 'onAgentErrorCallback', onError, '({ context, error })');
     this.#below = this.subAgents.length > 0 ? indexSubAgents(config.name, this.subAgents) : NO_AGENTS;
     for (const agent of this.subAgents) agent['~eventloom.agent.adopt'](this);
   }
@@ -249,6 +252,10 @@ export abstract class BaseAgent {
     const events = live
       ? (this.runLiveImpl?.(context, live.queue) ?? live.runAgent(this, context))
       : this.runAsyncImpl(context);
+    if (typeof events?.next !== 'function')
+      throw new ConfigurationError(
+        `agent "${this.name}": runAsyncImpl: expected an async generator, got ${describeKind(events)}; write async *runAsyncImpl(context) { yield … }`,
+      );
     // The runner completes the events of the first agent of a run.
     const isFirst = context.parentExecutionId === undefined && context.branch === undefined;
     return isFirst || this.makesCompleteEvents ? events : completed(events, context);

@@ -321,7 +321,9 @@ test('the body that changes a session needs a delta', () => {
 test('the body that rewinds a session needs an invocation', () => {
   const body = { rewindBeforeInvocationId: 'e-1', onBusy: 'queue' };
   expect(readRewindSessionRequest({ rewind_before_invocation_id: 'e-1', on_busy: 'queue' })).toEqual(body);
-  expect(() => readRewindSessionRequest({})).toThrow('rewindBeforeInvocationId: expected a string, got nothing');
+  expect(() => readRewindSessionRequest({})).toThrow(
+    'rewindBeforeInvocationId: is missing; write "rewindBeforeInvocationId": "…", the invocationId of an event to undo',
+  );
   expect(() => readRewindSessionRequest({ rewindBeforeInvocationId: '' })).toThrow(
     'expected a string that is not empty',
   );

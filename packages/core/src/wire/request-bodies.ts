@@ -121,6 +121,10 @@ export function readPatchSessionRequest(body: unknown): PatchSessionBody {
 
 /** Reads the body that rewinds a session. @throws InvalidRequestError */
 export function readRewindSessionRequest(body: unknown): RewindSessionBody {
+  if (isRecord(body) && !Object.keys(body).some((name) => toCamelCase(name) === 'rewindBeforeInvocationId'))
+    throw new InvalidRequestError(
+      'rewindBeforeInvocationId: is missing; write "rewindBeforeInvocationId": "…", the invocationId of an event to undo',
+    );
   return readBody(REWIND_SESSION_BODY, body);
 }
 

@@ -138,6 +138,8 @@ test.each(BROKEN_REPORTERS)(
     expect(server.runsInFlight).toBe(0);
     expect(await send('DELETE', session)).toBe(200);
     await server.drain(0);
-    expect(reported).toEqual(expect.arrayContaining([`Error: ${SECRET}`, `ModelError: ${SECRET}`]));
+    expect(reported).toEqual(
+      expect.arrayContaining([`Error: ${SECRET}`, `ModelError: the model of agent "helper" failed: ${SECRET}`]),
+    );
   },
 );
