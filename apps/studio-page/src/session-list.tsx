@@ -174,7 +174,7 @@ function useSettled(text: string): string {
 /** The largest file that is imported: the server's limit of a body may be lower. */
 const MAX_IMPORT_BYTES = 20 * 1024 * 1024;
 
-/** Saves the session as a file: what `importSession` reads. */
+/** Saves the session as a file that `importSession` reads. */
 function exportSession({ appName, userId, sessionId }: Place, events: readonly Event[]): void {
   const stored = events.filter(({ id }) => !id.startsWith('local-'));
   const text = JSON.stringify({ appName, userId, id: sessionId, state: {}, events: stored }, undefined, 2);

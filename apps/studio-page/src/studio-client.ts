@@ -119,7 +119,7 @@ export function readAgent(appName: string, userId: string): Promise<AppAgent> {
   return readJson(`/studio-api${userPath(appName, userId)}/agent`);
 }
 
-/** A session as the list shows it. */
+/** A session of the list. */
 export interface ListedSession {
   readonly id: string;
   readonly lastUpdateTime: number;

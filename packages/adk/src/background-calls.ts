@@ -160,8 +160,8 @@ function hintOf(asked: unknown): string | undefined {
 }
 
 /**
- * Runs the agent for each message of a stream, and again when a background call of the session ends. One run at a time; the next step is taken when the
- * reader asks for the next event.
+ * Runs the agent for each message of a stream, and again when a background call of the session ends. Runs one at a time, and
+ * continues when the reader asks for the next event.
  */
 export async function* runMessages(
   runner: StreamRunner,

@@ -105,9 +105,9 @@ function textOf({ content }: Event): string {
 
 /** Options of a `TokenBasedContextCompactor`. */
 export interface TokenBasedContextCompactorOptions {
-  /** Tokens of a model request from which on the session is compacted. */
+  /** Minimum number of tokens of a model request at which the session is compacted. */
   readonly tokenThreshold: number;
-  /** Number of the newest events that stay as they are. */
+  /** Number of the newest events that are not summarized. */
   readonly eventRetentionSize: number;
   readonly summarizer: BaseSummarizer;
 }
@@ -267,8 +267,8 @@ export function shorteningCallbacks(
 }
 
 /**
- * Returns the compaction of sessions that the agents of a tree ask for; undefined if none does.
- * @throws ConfigurationError if they ask for different ones
+ * Returns the compaction that the agents of a tree configure; undefined if none does.
+ * @throws ConfigurationError if two agents configure different ones
  */
 export function compactionOf(root: BaseAgent): EventsCompactionConfig | undefined {
   const found = new Set<TokenBasedContextCompactor>();

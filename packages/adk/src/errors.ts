@@ -138,7 +138,7 @@ export class DynamicNodeFailError extends EventloomError {
   }
 }
 
-/** Ends the function of a node that ran a node which waits for a person. It is no failure. */
+/** Ends the function of a node while an inner node waits for a person. It is not a failure. */
 export class NodeInterruptedError extends EventloomError {
   static override readonly code = 'ADK_NODE_INTERRUPTED';
 }

@@ -9,7 +9,7 @@ import { answerPart, type ClientMessage, type PersonAnswer, toContent } from './
 /** The state of an AgentChat at one moment. The object is a new one after each change. */
 export interface ChatSnapshot {
   readonly conversation: Conversation;
-  /** The whole events behind it, oldest first: those of the session, and of runs since. */
+  /** The complete events of the session and of the runs since, oldest first: the conversation is made of them. */
   readonly events: readonly Event[];
   /** `loading`: reads the session. `running`: a run is under way. `reconnecting`: its connection was lost. */
   readonly status: 'loading' | 'idle' | 'running' | 'reconnecting';

@@ -117,7 +117,7 @@ export class ClientSession {
     return readPage(await this.#http.request(`${this.#path}/events${queryOf({ ...options })}`));
   }
 
-  /** Undoes a run and everything after it. Returns the event that says so. @throws ServerError */
+  /** Undoes a run and everything after it. Returns the event that records the rewind. @throws ServerError */
   rewind(rewindBeforeInvocationId: string): Promise<Event> {
     const json = { rewindBeforeInvocationId };
     return this.#http.readJson<Event>(`${this.#path}/rewind`, { method: 'POST', json });

@@ -25,8 +25,8 @@ const NAMES = { type: 'array', items: { type: 'string' } };
 
 /**
  * Creates the protocol with the routes for developers that the ADK's page adk-web calls beside the ADK's own: the graph of an app,
- * traces, and answers to its questions about evaluations and tests, of which there are none. `GET
- * /dev/apps/{app}/users/{user}/sessions/{session}/spans` returns the spans as the store has them.
+ * traces, and empty lists for its requests about evaluations and tests, which are not supported. `GET
+ * /dev/apps/{app}/users/{user}/sessions/{session}/spans` returns the stored spans.
  *
  * Every route acts for one user: the authenticated one; without `authenticate` the one in `user_id` or in the address of adk-web, and
  * otherwise `user`, as adk-web calls it. A user gets no spans of others.

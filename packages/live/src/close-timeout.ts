@@ -15,7 +15,7 @@ export interface CloseTimeoutParams {
 /** Waits for application code: without a limit while the client is connected, and for a limited time after it has closed its queue. */
 export class CloseTimeout {
   readonly #params: CloseTimeoutParams;
-  /** Aborted when the client closes its queue. */
+  /** A signal that is aborted when the client closes its queue. */
   readonly #connected: AbortGuard;
 
   constructor(params: CloseTimeoutParams) {

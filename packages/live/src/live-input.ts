@@ -208,7 +208,7 @@ class HistoryResponses {
     }
   }
 
-  /** True for a response that the history holds; once for each of its responses. */
+  /** Returns true for a response that the history holds, once for each such response there. */
   take(functionResponse: FunctionResponse): boolean {
     const key = keyOf(withoutClientId({ functionResponse }).functionResponse ?? functionResponse);
     const left = this.#counts.get(key) ?? 0;

@@ -13,7 +13,7 @@ import type { AgentTurn } from './agent-turn.ts';
 import { prepareTools } from './request.ts';
 import { type CallBatch, RunningCalls } from './running-calls.ts';
 
-/** A call about which a person was asked and answered, so that it can go on: it runs again, or gets the refusal as its response. */
+/** A tool call that waited for a person who has answered: the call runs again, or gets the refusal as its response. */
 export interface AnsweredCall {
   readonly call: FunctionCall;
   /** The response for the model if the call is not run: no credential was given, or the answer arrived too late. */
@@ -41,7 +41,7 @@ export type AnsweredCalls = ReadonlyMap<string, AnsweredCall>;
 
 /** The effect of answers on the agent that made the calls. */
 export interface Answers {
-  /** The calls that can go on now. */
+  /** The calls to run now. */
   readonly toRun: AnsweredCalls;
   /** True if other calls of the same reply still wait for a response or a person. */
   readonly isWaiting: boolean;

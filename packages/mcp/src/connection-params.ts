@@ -33,8 +33,8 @@ export interface OpenTransport {
   /** The transport itself. Its type is left out, because its declarations need those of Node. */
   readonly transport: object;
   /**
-   * A number that stays the same as long as no message of the server about its lists can have been missed; undefined while such messages
-   * do not arrive.
+   * A number that changes when a message of the server about its lists may have been missed; undefined while such messages do not
+   * arrive.
    */
   readonly watch: number | undefined;
   /** The reason for which the connection ended, if the transport knows a better one than the client library. Default: none. */

@@ -2,7 +2,7 @@ import { MCPLimitError } from './errors.ts';
 
 const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;
-/** Begins the line with an event's id, from which another request can continue the stream. */
+/** The beginning of the line with an event's id. Another request can continue the stream from that id. */
 const ID_FIELD = 'id:';
 
 /**

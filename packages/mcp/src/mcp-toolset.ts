@@ -274,14 +274,16 @@ function checkToolsetOptions(options: MCPToolsetOptions): void {
       throw new ConfigurationError(`MCPToolset: ${name} must be a positive integer, is ${describeKind(value)}`);
   if (authCredential) {
     if (!(connectionParams instanceof StreamableHTTPConnectionParams))
-      throw new ConfigurationError('MCPToolset: authCredential is only for StreamableHTTPConnectionParams');
+      throw new ConfigurationError(
+        'MCPToolset: authCredential works only over HTTP; leave it out, or write connectionParams: new StreamableHTTPConnectionParams({ url })',
+      );
     if (authCredential.authType !== 'oauth2' || typeof authCredential.oauth2?.redirectUri !== 'string')
       throw new ConfigurationError(
         "MCPToolset: authCredential must be { authType: 'oauth2', oauth2: { redirectUri: 'https://…' } }; for a key or a token write headers of the connectionParams",
       );
     if (options.connectionPerUser === false)
       throw new ConfigurationError(
-        'MCPToolset: authCredential needs a connection for each user; leave connectionPerUser out',
+        'MCPToolset: authCredential needs a connection for each user; leave out connectionPerUser: false',
       );
   }
   if (headerProvider !== undefined && typeof headerProvider !== 'function')

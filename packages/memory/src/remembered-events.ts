@@ -17,7 +17,8 @@ export function checkEvents(events: unknown): void {
   if (!Array.isArray(events))
     throw new InvalidRequestError(`events: expected a list of events, got ${describeKind(events)}`);
   for (const [index, event] of events.entries()) {
-    if (!isEventLike(event)) throw new InvalidRequestError(`events.${index}: is not an event`);
+    if (!isEventLike(event))
+      throw new InvalidRequestError(`events.${index}: expected an event, such as those of session.events`);
     const { id, timestamp } = event;
     checkName(`events.${index}.id`, id);
     if (typeof timestamp !== 'number' || !(timestamp >= 0 && timestamp <= MAX_TIMESTAMP)) {

@@ -37,7 +37,9 @@ export const LEAST_MEMORY_BYTES = FIRST_PAGES * PAGE_BYTES;
 /** @throws ConfigurationError for a module that has no meter */
 export function checkEngine({ wasmModule }: QuickJsEngine): void {
   if (wasmModule && WebAssembly.Module.customSections(wasmModule, METER.mark).length === 0)
-    throw new ConfigurationError('wasmModule: expected the module of @eventloom/quickjs/engine.wasm');
+    throw new ConfigurationError(
+      "wasmModule: expected the module of @eventloom/quickjs; write import wasmModule from '@eventloom/quickjs/engine.wasm'",
+    );
 }
 
 /**

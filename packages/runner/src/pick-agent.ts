@@ -105,7 +105,7 @@ async function pickLastAgent(
   return { agent: lastSpeaker(root, events, derived) };
 }
 
-/** The last agent that spoke and that control can come back from. */
+/** Returns the last agent that spoke and that can give control back. */
 function findSpeaker(root: BaseAgent, events: readonly Event[], remembered?: Remembered): BaseAgent | undefined {
   for (const [index, event] of newestEntries(events)) {
     // A rewind to before this event may undo what was found there.

@@ -25,8 +25,8 @@ export interface ServerOptions {
   /** The apps, each under its runner's `appName`. Their services are the caller's to close. */
   readonly runners: readonly Runner[];
   /**
-   * Says who a request comes from; undefined or null refuses it. Asked for every request but the probes `/health`, `/livez` and `/readyz`. It
-   * must not read the request's body.
+   * Returns the user that a request comes from; undefined or null refuses the request. Called for every request except the probes
+   * `/health`, `/livez` and `/readyz`. It must not read the request's body.
    */
   readonly authenticate?:
     | ((request: Request) => AuthenticatedUser | null | undefined | Promise<AuthenticatedUser | null | undefined>)

@@ -29,7 +29,7 @@ export interface LeaseTicket {
  */
 export type ClaimRefusal = { readonly status: 'missing' } | { readonly status: 'busy'; readonly freeAtMs: number };
 
-/** The lease as its owner gets it: a plain object, compared by value. */
+/** The lease that its owner gets: a plain object, compared by value. */
 export interface TakenLease {
   readonly status: 'taken';
   readonly lease: SessionLease;

@@ -48,8 +48,8 @@ export function toEventPage({ order = 'asc', limit = DEFAULT_PAGE, cursor }: Lis
 }
 
 /**
- * The page, with a cursor when there is more behind it.
- * @throws SessionNotFoundError when the page before was of a session that was deleted since
+ * Returns the page, with a cursor if more events follow.
+ * @throws SessionNotFoundError if the session of the previous page was deleted
  */
 export function showEventPage(
   request: ListEventsRequest,

@@ -35,7 +35,7 @@ export function selectOpenRunPage(
   );
 }
 
-/** The first of those that match. Whenever a batch is full it is sorted and cut, and what comes after its last is let by. */
+/** Returns the first matching items. A full batch is sorted and cut to the limit; later items that sort after its last one are skipped. */
 function selectFirst<T>(
   items: Iterable<T>,
   limit: number,

@@ -84,7 +84,7 @@ export interface SessionBackground extends Omit<StoredSession, 'events'> {
   readonly toolCalls: readonly ToolLedgerEntry[];
 }
 
-/** A session to store as it was elsewhere. */
+/** A session of another store, to import unchanged. */
 export interface SessionImport extends SessionKey {
   readonly updatedAtMs: number;
   /** The session's own keys as it was created with them. */
@@ -203,7 +203,7 @@ export type RunRefusal =
   | { readonly status: 'known'; readonly invocationId: string }
   /** The session does not have the run that continues. Looked at before the lease as well. */
   | { readonly status: 'unknown' }
-  /** The lease could be had, and another run is open. */
+  /** The lease was free, but another run of the session is open. */
   | { readonly status: 'open'; readonly run: OpenRun };
 
 /** The outcome of beginning a run. */
@@ -245,10 +245,10 @@ export interface SessionDriver {
   /** True when other processes may write to the same storage: a wait for a lease then asks again from time to time. */
   readonly shared: boolean;
 
-  /** Makes a session and writes its state; undefined, with nothing changed, when its key is taken. */
+  /** Creates a session and writes its state. Returns undefined, and changes nothing, if the key is taken. */
   createSession(creation: SessionCreation): MaybePromise<CreatedSession | undefined>;
 
-  /** The session, its state and a window of its events as of one moment; undefined when it is not there. */
+  /** Returns the session, its state and a window of its events, all of one moment; undefined if the session does not exist. */
   readSession(key: SessionKey, window: EventWindow): MaybePromise<StoredSession | undefined>;
 
   /** A page of sessions with their state and without events. What they share of it may be the same objects in all of them. */

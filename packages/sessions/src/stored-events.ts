@@ -14,7 +14,7 @@ interface EventBlock {
   latest: number;
   /** The latest of it and of all blocks before. */
   latestSoFar: number;
-  /** True when one of them holds a compaction. */
+  /** True if one of the events holds a compaction. */
   hasCompaction: boolean;
 }
 

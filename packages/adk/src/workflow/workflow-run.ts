@@ -51,7 +51,7 @@ export class WorkflowRun implements NodeRuns {
   readonly history: AdkNodeHistory;
   /** The last words of a node. */
   lastWords: { readonly author: string; readonly text: string } | undefined;
-  /** The last output that an event had. */
+  /** The output of the latest event with one. */
   lastOutput: { readonly value: unknown } | undefined;
   readonly #channel = new EventChannel();
   readonly #outputs = new Map<string, unknown>();

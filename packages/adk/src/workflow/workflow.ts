@@ -200,7 +200,7 @@ class GraphTurn {
 
   readonly #counts = new Map<string, number>();
 
-  /** Notes the nodes that follow a node. A node that waits for all before it is reached when the last of them is done. */
+  /** Schedules the nodes that follow a node. A node that requires all its predecessors is scheduled when the last of them has completed. */
   #follow(name: string, { output, route, branch }: NodeResult): void {
     const next = this.#graph.getNextPendingNodes(name, route);
     for (const target of next) {

@@ -67,7 +67,10 @@ export class LiveCall implements AsyncIterable<Event> {
   constructor(options: LiveCallOptions) {
     checkNames('LiveCall', OPTIONS, options);
     const { baseUrl, WebSocket = globalThis.WebSocket } = options;
-    if (!WebSocket) throw new ConfigurationError('LiveCall: this runtime has no WebSocket; give the option WebSocket');
+    if (!WebSocket)
+      throw new ConfigurationError(
+        'LiveCall: this runtime has no WebSocket; write { WebSocket } with the class of a library such as ws',
+      );
     const address = `${serverAddress('LiveCall', baseUrl).replace(/^http/, 'ws')}/run_live?${queryOf(options).toString()}`;
     this.#socket = new WebSocket(address, [...(options.protocols ?? [])]);
     this.#socket.binaryType = 'arraybuffer';

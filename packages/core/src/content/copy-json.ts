@@ -19,7 +19,7 @@ export interface CopyJsonOptions {
 
 /** Maximum nesting of a value. Deeper values overflow the stack of code that walks them recursively, such as `JSON.stringify`. */
 const MAX_DEPTH = 200;
-/** The keys of a path in a message. */
+/** Maximum number of keys of a path that an error message shows. */
 const MAX_SHOWN_KEYS = 12;
 /** Nesting level of a function response's data in an event. A sealed value must still fit there. */
 const DEPTH_IN_EVENT = 5;

@@ -110,7 +110,7 @@ export class InvocationContext {
    * @internal
    */
   readonly resumedFrom: RecordedExecution | undefined;
-  /** The event that the agent yields last, and returns after, if the agent said so. @internal */
+  /** The last event of the agent, if the agent announced it before it yields it. @internal */
   lastEvent: Event | undefined = undefined;
   /** False before any agent has started. */
   readonly #hasAgent: boolean;

@@ -61,7 +61,7 @@ export interface ImportSessionRequest {
   readonly appName?: string | undefined;
   /** User of the new session. Default: the exported one. */
   readonly userId?: string | undefined;
-  /** Id of the new session. Default: the exported one. */
+  /** Id of the new session. Default: the id of the exported session. */
   readonly sessionId?: string | undefined;
 }
 

@@ -3,7 +3,7 @@ import { type OpenApiSchemaName, WIRE_SHAPES } from './wire-shapes.ts';
 
 /** The part of JSON Schema that the wire schemas use. */
 export interface WireSchema {
-  /** `#/components/schemas/` and the name of another one; then there is nothing else. */
+  /** A reference: `#/components/schemas/` and the name of another schema. A schema with it has no other member. */
   readonly $ref?: string;
   readonly description?: string;
   readonly type?: string | readonly string[];

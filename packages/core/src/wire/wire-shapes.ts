@@ -35,7 +35,7 @@ export interface RunBody {
   readonly onBusy?: OnBusy;
 }
 
-/** The body that creates a session; none at all is an empty one. */
+/** The body of a request that creates a session. No body means an empty one. */
 export interface CreateSessionBody {
   readonly sessionId?: string;
   readonly state?: Record<string, unknown>;

@@ -61,7 +61,7 @@ export function errorCodeOf(code: number): string {
   return code >= 400 && code < 600 ? statusCode(code) : String(code);
 }
 
-/** The service also sends transcriptions with nothing in them. */
+/** True for a transcription with text or an end: the service also sends empty ones. */
 function saysSomething(transcription: Transcription | undefined): transcription is Transcription {
   return transcription !== undefined && (Boolean(transcription.text) || transcription.finished === true);
 }

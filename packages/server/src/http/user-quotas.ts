@@ -95,7 +95,7 @@ export class RequestQuota {
     else users.set(userId, own);
   }
 
-  /** Names the user of an anonymous request, once its body said so, and charges the body to the user. @throws UserLimitError @throws ServerBusyError */
+  /** Sets the user of an anonymous request, who is known once its body is read, and charges the body to this user. @throws UserLimitError @throws ServerBusyError */
   chargeTo(userId: string): void {
     if (this.#userId !== undefined) return;
     const { bodyBytes } = this.#used;

@@ -19,7 +19,7 @@ export interface RunWrite {
   readonly frames: string | undefined;
   /** True when there are more frames than go into one row. */
   readonly isFull: boolean;
-  /** True when nothing comes behind it. */
+  /** True for the last batch of the run. */
   readonly isEnd: boolean;
   readonly isForgotten: boolean;
 }

@@ -62,7 +62,7 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
     /** Marks the runs of a host that shuts down as lost. Parameter: host. */
     leave: `DELETE FROM ${hosts} WHERE host = $1`,
 
-    /** A run that may be found. App, user, session, invocation id or request id. */
+    /** Finds a run. Parameters: app, user, session, and invocation id or request id. */
     find: `
       SELECT r.invocation_id, r.attempt::float8 AS attempt, r.gone_position::float8 AS gone_position, r.last_position::float8 AS last_position,
         r.state, ${isAlive} AS is_alive

@@ -88,7 +88,7 @@ export class RunLog implements RelayedLog, LogMirror {
   #stopReason: EventloomError | undefined;
   #frames: RunFrame[] = [];
   #dropped = 0;
-  /** The offset of the newest stored event, and the number of chunks behind it. */
+  /** The offset of the newest stored event, and the number of chunks after it. */
   #offset = 0;
   #chunks = 0;
   #charsLeft = CHARS_OF_FIRST_TURN;

@@ -308,10 +308,10 @@ export class RunReaders {
   }
 
   /**
-   * Opens a connection that reads a log as server-sent events. Returns a text when the log is ended and short.
-   * @param position frames behind it are sent; default: the beginning of the log
+   * Opens a connection that reads a log as server-sent events. Returns the whole text if the log has ended and is short.
+   * @param position the frames after it are sent; default: the beginning of the log
    * @param frames writes the frames in the reader's own format
-   * @param earlier stored events to be sent before
+   * @param earlier stored events to send before the frames
    * @throws TooManyReadersError
    */
   read(

@@ -31,7 +31,7 @@ interface FramePage {
 }
 
 /**
- * The events of a session behind a sequence number, up to another one, or to the newest. A page is read when it is asked for.
+ * Yields the events of a session after a sequence number, up to another one or the newest, page by page. A page is read when it is requested.
  * @throws SessionNotFoundError if the session is deleted in the meantime
  */
 export async function* eventPages(

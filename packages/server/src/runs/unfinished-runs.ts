@@ -99,9 +99,9 @@ export class UnfinishedRuns {
   }
 
   /**
-   * Looks once at all open runs: resumes or closes those that were left. Settles when the runs that are resumed have their
-   * sessions; they go on behind it. Never rejects.
-   * @returns after how many milliseconds the first session is free of those that are held by others now; undefined when there is none
+   * Looks once at all open runs, and resumes or closes those that their processes left. Settles when each resumed run has locked its
+   * session, before the run ends. Never rejects.
+   * @returns the milliseconds until the lock of another process expires, the first of those that exist; undefined if there is none
    */
   look(): Promise<number | undefined> {
     if (this.#params.action === 'leave' || this.#isStopped) return Promise.resolve(undefined);
@@ -163,7 +163,7 @@ export class UnfinishedRuns {
     return freeMs;
   }
 
-  /** @param isWanted whether another run waits for the session: then the run is taken up in any case, and its end is waited for */
+  /** @param isWanted true if another run waits for the session: then the unfinished run is resumed in any case, and the promise settles at its end */
   async #takeUp(runner: Runner, run: OpenRun, isWanted = false): Promise<void> {
     const { action, limits } = this.#params;
     // A message that waits for the end of the run may be in line for the session, with others: then the run stands in the line as well.

@@ -187,7 +187,7 @@ export class PostgresDatabase {
     return this.#prepares ? { name, text, values } : { text, values };
   }
 
-  /** Does the work, and once more, after a while that is longer each time, when PostgreSQL undid it to let others go on. */
+  /** Does the work, and repeats it with growing delays when PostgreSQL rolled it back in favour of other transactions. */
   async #attempt<T>(work: () => Promise<T>): Promise<T> {
     if (!this.#isReady) await this.#within(this.ready());
     for (let attempt = 1; ; attempt++) {

@@ -29,7 +29,7 @@ export class SqlListing {
     this.#sql.setListedAt.run(pk, nowMs);
   }
 
-  /** Called inside a transaction. */
+  /** Reads one page of sessions. Called inside a transaction. */
   readPage({ appName, userId, limit, after }: SessionPage): ListedRow[] {
     const user = userId === undefined ? [] : [userId];
     const { boundary, page } = this.#statements(userId);

@@ -14,7 +14,7 @@ export interface FakeGeminiReply {
    * holds what follows it. Only for `:streamGenerateContent`, and for errors of it.
    */
   readonly frames?: readonly unknown[];
-  /** Into which pieces the bytes are cut. Default: a frame, or the whole body, is one piece. */
+  /** Splits the bytes into pieces that are sent one by one. Default: one piece for each frame, or for the whole body. */
   readonly split?: ByteSplit;
   /**
    * The end of the body. `finish` (default): a proper end. `cut`: the socket is closed. `hang`: the response never

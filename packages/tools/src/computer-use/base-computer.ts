@@ -18,7 +18,7 @@ export interface ScreenPoint {
 }
 
 /**
- * A computer that a model uses: a browser, or a device. Each action returns the screen behind it. A subclass drives one machine, so an
+ * A computer that a model uses: a browser, or a device. Each action returns the screen after it. A subclass drives one machine, so an
  * object is for one session at a time; see `prepare`.
  */
 export abstract class BaseComputer {

@@ -199,7 +199,7 @@ export class PlaywrightComputer extends BaseComputer {
     return this.#after(() => Promise.resolve());
   }
 
-  /** Does something on the page, and returns the screen behind it. */
+  /** Runs an action on the page, and returns the screen after it. */
   async #after(action: (page: PlaywrightPage) => Promise<unknown>): Promise<ComputerState> {
     const page = this.#page;
     if (!page) throw new ConfigurationError('PlaywrightComputer: the browser is not open; call initialize() first');

@@ -6,7 +6,7 @@ export type ApiClient = ConstructorParameters<typeof Models>[0];
 
 /** The request that `Models` of `@google/genai` would send. */
 export interface DraftedRequest {
-  /** The name of the model as it is in addresses. */
+  /** The name of the model in the form that addresses contain. */
   readonly model: string;
   /** The JSON of the body. */
   readonly body: Readonly<Record<string, unknown>>;

@@ -11,7 +11,7 @@ function brokenOwner(how: string, change: (owner: MemoryOwner) => MemoryOwner): 
   }));
 }
 
-/** A mutant whose ids join names as they are. */
+/** A mutant whose ids join names without separating them. */
 function brokenIds(service: BaseMemoryService): Partial<BaseMemoryService> {
   const ids = new Map<string, string>();
   return {

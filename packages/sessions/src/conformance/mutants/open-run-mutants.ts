@@ -128,7 +128,7 @@ export const openRunMutants: readonly Mutant[] = [
   })),
 ];
 
-/** A mutant that takes a run for another one. */
+/** A mutant that confuses a run with another one. */
 export function brokenBegin(breaks: string, how: string, change: (begin: RunBegin) => RunBegin): Mutant {
   return brokenDriver(breaks, how, (driver) => ({ beginRun: (begin) => driver.beginRun(change(begin)) }));
 }
