@@ -276,6 +276,8 @@ export { isBaseLlm } from '@eventloom/core/internal';
 export type { AdkLlmRequest, GeminiParams } from './gemini.ts';
 export { AdkGemini as Gemini, geminiInitParams } from './gemini.ts';
 export type { BaseLlmType } from './llm-registry.ts';
+export type { ApigeeLlmParams } from './apigee-llm.ts';
+export { ApigeeLlm } from './apigee-llm.ts';
 export { LLMRegistry } from './llm-registry.ts';
 export type { LlmRouter, RoutedLlmParams } from './routed-llm.ts';
 export { RoutedLlm } from './routed-llm.ts';
@@ -444,7 +446,6 @@ export {
   AgentEngineSandboxCodeExecutor,
   AgentRegistry,
   AgentRegistrySingleMCPToolset,
-  ApigeeLlm,
   BaseEnvironment,
   ConsolidateContextTool,
   ContextCompactionTrigger,
@@ -491,7 +492,6 @@ export type {
   AgentInfo,
   AgentSkillMetadata,
   ApiParameter,
-  ApigeeLlmParams,
   AuthPreparationResult,
   BeforeA2ARequestCallback,
   BeforeExecuteCallback,

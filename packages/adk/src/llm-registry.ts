@@ -1,4 +1,5 @@
 import { type BaseLlm, ConfigurationError, type ModelResolver } from '@eventloom/core';
+import { ApigeeLlm } from './apigee-llm.ts';
 import { AdkGemini } from './gemini.ts';
 
 /** A class of models that `LLMRegistry` can create. */
@@ -10,7 +11,7 @@ export interface BaseLlmType {
 
 /**
  * Classes of models by the names that they serve. Runners of this package create the model of a name with it. It serves the whole process, as in
- * the ADK; Gemini is registered.
+ * the ADK; Gemini, also behind Apigee, is registered.
  *
  * @example
  * class Echo extends BaseLlm {
@@ -28,6 +29,7 @@ export class LLMRegistry {
 
   static {
     LLMRegistry.register(AdkGemini);
+    LLMRegistry.register(ApigeeLlm);
   }
 
   /** Registers a class for its `supportedModels`. A later class takes over the same name or pattern. */

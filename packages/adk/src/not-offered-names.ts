@@ -87,9 +87,6 @@ export const AgentRegistrySingleMCPToolset = /* @__PURE__ */ notOffered(
   'write new MCPToolset({ type, url }) with the address of the server',
 );
 export type AgentRegistrySingleMCPToolset = typeof AgentRegistrySingleMCPToolset;
-/** Not offered: write new Gemini({ model, baseUrl, headers }). */
-export const ApigeeLlm = /* @__PURE__ */ notOffered('ApigeeLlm', 'write new Gemini({ model, baseUrl, headers })');
-export type ApigeeLlm = typeof ApigeeLlm;
 /** Not offered: write new MCPToolset({ type, url }) with the address of the server. */
 export const GCP_MCP_SERVER_DESTINATION_ID = /* @__PURE__ */ notOffered(
   'GCP_MCP_SERVER_DESTINATION_ID',

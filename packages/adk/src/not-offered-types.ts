@@ -28,8 +28,6 @@ export type AgentInfo =
 /** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
 export type AgentSkillMetadata =
   NotOffered<'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server'>;
-/** Not offered: write new Gemini({ model, baseUrl, headers }). */
-export type ApigeeLlmParams = NotOffered<'write new Gemini({ model, baseUrl, headers })'>;
 /** Not offered: write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation. */
 export type ApiParameter =
   NotOffered<'write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation'>;

@@ -260,6 +260,8 @@ export { isBaseLlm } from '@eventloom/adk';
 export type { AdkLlmRequest, GeminiParams } from '@eventloom/adk';
 export { Gemini, geminiInitParams } from '@eventloom/adk';
 export type { BaseLlmType } from '@eventloom/adk';
+export type { ApigeeLlmParams } from '@eventloom/adk';
+export { ApigeeLlm } from '@eventloom/adk';
 export { LLMRegistry } from '@eventloom/adk';
 export type { LlmRouter, RoutedLlmParams } from '@eventloom/adk';
 export { RoutedLlm } from '@eventloom/adk';
@@ -422,7 +424,6 @@ export {
   AgentEngineSandboxCodeExecutor,
   AgentRegistry,
   AgentRegistrySingleMCPToolset,
-  ApigeeLlm,
   BaseEnvironment,
   ConsolidateContextTool,
   ContextCompactionTrigger,
@@ -469,7 +470,6 @@ export type {
   AgentInfo,
   AgentSkillMetadata,
   ApiParameter,
-  ApigeeLlmParams,
   AuthPreparationResult,
   BeforeA2ARequestCallback,
   BeforeExecuteCallback,
