@@ -127,6 +127,13 @@ describe('shutting down', () => {
   });
 });
 
+test('keeps an idle connection for longer than load balancers do, so that no request meets its end', async () => {
+  const server = await serve(createApp([]), { port: 0 });
+  const { headers } = await fetch(`${server.url}/livez`);
+  expect(headers.get('keep-alive')).toBe('timeout=65');
+  await server.shutDown();
+});
+
 test('createServer says what to write when it gets nothing', () => {
   expect(() => createServer(undefined as never)).toThrow(
     'createServer: expected an object of options, got nothing; write createServer({ runners: [new Runner({ appName, agent, sessionService })], authenticate })',

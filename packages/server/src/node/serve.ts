@@ -47,6 +47,11 @@ export interface NodeServer {
 /** The time that connections get to receive the end of their responses. */
 const FLUSH_MS = 1000;
 const DEFAULT_DRAIN_MS = 10_000;
+/**
+ * Time for which an idle connection is kept. Load balancers keep theirs for a minute: a server that closes first, as node does after five seconds, resets
+ * requests that are on their way, and a request for a run is not sent again.
+ */
+const KEEP_ALIVE_MS = 65_000;
 
 /**
  * Starts an HTTP server for the result of `createServer`. Resolves when it listens.
@@ -90,6 +95,7 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
     }
     void listener(request, response);
   });
+  http.keepAliveTimeout = KEEP_ALIVE_MS;
   http.on('clientError', answerMalformed);
   const upgrades = live && (await createUpgrades(live, server.limits.maxLiveFrameBytes));
   if (upgrades) http.on('upgrade', (incoming, connection, head) => upgrades.take(incoming, connection, head));
