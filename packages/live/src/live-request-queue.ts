@@ -83,7 +83,9 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
    */
   sendContent(content: Content): void {
     if (!Array.isArray(content.parts) || content.parts.length === 0)
-      throw new InvalidMessageError('LiveRequestQueue.sendContent: the content has no parts');
+      throw new InvalidMessageError(
+        "LiveRequestQueue.sendContent: the content has no parts; write { role: 'user', parts: [{ text: 'hello' }] }",
+      );
     this.#send({ content }, JSON.stringify(content).length);
   }
 
@@ -94,7 +96,9 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
    */
   sendRealtime(blob: Blob): void {
     if (typeof blob.data !== 'string' || typeof blob.mimeType !== 'string')
-      throw new InvalidMessageError('LiveRequestQueue.sendRealtime: the blob has no data or no mimeType');
+      throw new InvalidMessageError(
+        "LiveRequestQueue.sendRealtime: the blob has no data or no mimeType; write { mimeType: 'audio/pcm;rate=16000', data }, with data in base64",
+      );
     this.#send({ blob }, blob.data.length);
   }
 

@@ -24,7 +24,8 @@ import { decideRunConfig } from './run-policy.ts';
  * @throws InvalidRequestError @throws BodyTooLargeError @throws ForbiddenError @throws UserLimitError
  */
 export function parseRunBody<Server extends FrontContext>(request: ServerRequest<Server>, json: unknown): RunBody {
-  if (json === undefined) throw new InvalidRequestError('body: is missing');
+  if (json === undefined)
+    throw new InvalidRequestError('body: is missing; send {"appName", "userId", "sessionId", "newMessage"} as JSON');
   checkCounts(json, request.server.limits);
   if (isRecord(json) && Object.hasOwn(json, 'webhook'))
     throw new InvalidRequestError(
