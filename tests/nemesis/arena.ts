@@ -247,7 +247,7 @@ function isFinal({ end }: Answer): boolean {
   if (end.kind === 'completed' || end.kind === 'nothing') return true;
   if (end.kind !== 'error') return false;
   return ![
-    'RUN_GOES_ON',
+    'RUN_CONTINUES',
     'SESSION_BUSY',
     'SERVER_BUSY',
     'USER_LIMIT',

@@ -69,7 +69,7 @@ export {
   RouteNotFoundError,
   RunEventNotFoundError,
   RunEventsGoneError,
-  RunGoesOnError,
+  RunContinuesError,
   RunNotFoundError,
   RunRelayError,
   ServerBusyError,

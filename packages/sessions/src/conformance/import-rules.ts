@@ -136,7 +136,7 @@ export const importRules: readonly SessionRule[] = [
     },
   },
   {
-    id: 'import.goes-on',
+    id: 'import.continues',
     title:
       'An imported session behaves like any other in appends, duplicates, leases, tool calls, windows and listings.',
     async check(subject) {
