@@ -120,6 +120,11 @@ export class MCPConnection {
     return this.#waiting > 0;
   }
 
+  /** True if the connected server speaks revision 2026-07-28 of the protocol or a later one. */
+  get isOfRevision2026(): boolean {
+    return this.#session?.client.getProtocolEra() === 'modern';
+  }
+
   /** Returns true if the connected server offers something beside tools. */
   has(what: 'resources' | 'prompts'): boolean {
     return this.#session?.client.getServerCapabilities()?.[what] !== undefined;

@@ -184,11 +184,14 @@ export class MCPToolset extends BaseToolset {
   }
 
   #accept(user: UserConnection, listed: Awaited<ReturnType<MCPConnection['listTools']>>): void {
-    const { tools, refused } = acceptTools(this.name, this.prefix, listed);
+    const { name, prefix } = this;
+    const sendsHeaders =
+      this.connectionParams instanceof StreamableHTTPConnectionParams && user.connection.isOfRevision2026;
+    const { tools, refused } = acceptTools({ name, prefix, sendsHeaders }, listed);
     user.listed = listed;
     const added = this.#contentTools(user.connection);
     const own = new Set(added.map(({ name }) => name));
-    const theirs = tools.filter(({ name }) => !own.has(name));
+    const theirs = tools.filter((tool) => !own.has(tool.name));
     const { callTimeoutMs } = this.connectionParams;
     const { allowSampling, allowElicitation, onElicitation } = this.#options;
     const { platform } = this.#users;

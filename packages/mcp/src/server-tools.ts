@@ -42,8 +42,19 @@ export interface AcceptedTools {
   readonly refused: readonly MCPToolRefusedError[];
 }
 
+/** The side of a connection that the check of tools needs. */
+interface ToolsOwner {
+  readonly name: string;
+  readonly prefix: string | undefined;
+  /** True if arguments that the server marks with `x-mcp-header` are sent as headers too. */
+  readonly sendsHeaders: boolean;
+}
+
 /** Checks the tools of a server, and gives each a name that models accept and that no other of them has. */
-export function acceptTools(owner: string, prefix: string | undefined, listed: readonly unknown[]): AcceptedTools {
+export function acceptTools(
+  { name: owner, prefix, sendsHeaders }: ToolsOwner,
+  listed: readonly unknown[],
+): AcceptedTools {
   const refused: MCPToolRefusedError[] = [];
   const refuse = (name: string, reason: string): void => {
     refused.push(
@@ -62,7 +73,9 @@ export function acceptTools(owner: string, prefix: string | undefined, listed: r
       refuse(wrong.name, wrong.fault);
       continue;
     }
-    const fault = seen.has(tool.name) ? 'another tool has the same name' : faultOf(tool, prefixed(prefix, tool.name));
+    const fault = seen.has(tool.name)
+      ? 'another tool has the same name'
+      : (faultOf(tool, prefixed(prefix, tool.name)) ?? (sendsHeaders ? headerFault(tool.inputSchema) : undefined));
     seen.add(tool.name);
     if (fault !== undefined) refuse(tool.name, fault);
     else {
@@ -167,4 +180,53 @@ function faultOf({ inputSchema: schema }: Tool, name: string): string | undefine
   return length > MAX_SCHEMA
     ? `its input schema has ${length} characters of JSON; at most ${MAX_SCHEMA} are allowed`
     : undefined;
+}
+
+/** Mark of an argument that is also sent as the header `Mcp-Param-…`, so that servers in between can route a call by it. */
+const HEADER_MARK = 'x-mcp-header';
+/** The form of a header's name: `token` of RFC 9110. */
+const TOKEN = /^[!#$%&'*+\-.^`|~\w]+$/;
+const HEADER_TYPES: readonly unknown[] = ['string', 'integer', 'boolean'];
+/** Keywords whose values are data, and no schemas. */
+const DATA_KEYWORDS: ReadonlySet<string> = new Set(['default', 'enum', 'const', 'examples']);
+
+/**
+ * Returns what is wrong with the marks of headers in an input schema. Revision 2026-07-28 of the protocol requires clients to leave out tools
+ * with wrong ones. The schema has a limited depth.
+ */
+function headerFault(inputSchema: Readonly<Record<string, unknown>>): string | undefined {
+  const names = new Set<string>();
+  const visit = (value: unknown, property: string | undefined): string | undefined => {
+    if (Array.isArray(value)) return firstFault(value, (item) => visit(item, undefined));
+    if (!isRecord(value)) return undefined;
+    const own = Object.hasOwn(value, HEADER_MARK) ? faultOfMark(value, property) : undefined;
+    return (
+      own ??
+      firstFault(Object.entries(value), ([key, held]) => {
+        if (DATA_KEYWORDS.has(key)) return undefined;
+        if (key !== 'properties' || !isRecord(held)) return visit(held, undefined);
+        const isReached = property !== undefined || value === inputSchema;
+        return firstFault(Object.entries(held), ([name, schema]) => visit(schema, isReached ? name : undefined));
+      })
+    );
+  };
+  const faultOfMark = (schema: Readonly<Record<string, unknown>>, property: string | undefined): string | undefined => {
+    const name = schema[HEADER_MARK];
+    if (property === undefined) return `its input schema has ${HEADER_MARK} in another place than a property`;
+    const where = `${HEADER_MARK} of its argument ${JSON.stringify(property.slice(0, MAX_NAME))}`;
+    if (typeof name !== 'string' || !TOKEN.test(name)) return `${where} is not the name of a header`;
+    if (!HEADER_TYPES.includes(schema['type'])) return `${where} is only for string, integer and boolean`;
+    if (names.has(name.toLowerCase())) return `${where} is that of another argument too`;
+    names.add(name.toLowerCase());
+    return undefined;
+  };
+  return visit(inputSchema, undefined);
+}
+
+function firstFault<T>(values: readonly T[], faultIn: (value: T) => string | undefined): string | undefined {
+  for (const value of values) {
+    const fault = faultIn(value);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
 }

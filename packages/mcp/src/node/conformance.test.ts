@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const SUITE = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'));
+const NEXT_SUITE = fileURLToPath(import.meta.resolve('mcp-conformance-next/dist/index.js'));
 const CLIENT = fileURLToPath(import.meta.resolve('../fixtures/conformance-client.ts'));
 const run = promisify(execFile);
 
@@ -16,14 +17,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Runs the suite, and returns what it wrote. */
-async function conformance(...args: readonly string[]): Promise<string> {
-  const { stdout, stderr } = await run(process.execPath, [SUITE, ...args], { cwd: folder, maxBuffer: 2 ** 24 });
+/** Runs a suite, and returns what it wrote. */
+async function conformance(suite: string, ...args: readonly string[]): Promise<string> {
+  const { stdout, stderr } = await run(process.execPath, [suite, ...args], { cwd: folder, maxBuffer: 2 ** 24 });
   return stdout + stderr;
 }
 
-const scenario = (name: string): Promise<string> =>
-  conformance('client', '--command', `${process.execPath} ${CLIENT}`, '--scenario', name);
+const scenario = (suite: string, name: string, ...args: readonly string[]): Promise<string> =>
+  conformance(suite, 'client', '--command', `${process.execPath} ${CLIENT}`, '--scenario', name, ...args);
 
 // The scenarios of version 0.1.16. Another version's list fails the last test.
 const SCENARIOS = [
@@ -56,11 +57,33 @@ const SCENARIOS = [
 ];
 
 test.each(SCENARIOS)('the conformance scenario %s passes', { timeout: 60_000 }, async (name) => {
-  expect(await scenario(name)).toContain('OVERALL: PASSED');
+  expect(await scenario(SUITE, name)).toContain('OVERALL: PASSED');
+});
+
+// The scenarios of revision 2026-07-28 that the suite above does not have, of version 0.2.0-alpha.12.
+test.each([
+  'tools_call',
+  'request-metadata',
+  'auth/authorization-server-migration',
+  'auth/iss-supported',
+  'auth/iss-not-advertised',
+  'auth/iss-supported-missing',
+  'auth/iss-wrong-issuer',
+  'auth/iss-unexpected',
+  'auth/iss-normalized',
+  'auth/metadata-issuer-mismatch',
+  'sep-2322-client-request-state',
+  'http-standard-headers',
+  'http-custom-headers',
+  'http-invalid-tool-headers',
+  'json-schema-ref-no-deref',
+  'json-schema-2020-12-preservation',
+])('the conformance scenario %s of revision 2026-07-28 passes', { timeout: 60_000 }, async (name) => {
+  expect(await scenario(NEXT_SUITE, name, '--spec-version', '2026-07-28')).toContain('OVERALL: PASSED');
 });
 
 test('all client scenarios of the suite are run', async () => {
-  const listed = await conformance('list');
+  const listed = await conformance(SUITE, 'list');
   const names = listed
     .slice(listed.indexOf('Client scenarios'))
     .split('\n')
