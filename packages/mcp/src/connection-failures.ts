@@ -67,7 +67,7 @@ export function toMCPError(error: unknown, { name, params }: FailedConnection, o
     return new MCPProtocolError(`${server}: ${quoted(error.message)}`, { cause: error });
   }
   const reason = reasonOf(error);
-  const text = options ? `the connection broke: ${reason}${after}` : cannotConnect(params.address, reason, error);
+  const text = options ? `the connection broke: ${reason}${after}` : cannotConnect(params.address, reason);
   return new MCPConnectionError(`${server}: ${text}`, { cause: error, publicMessage });
 }
 
@@ -126,11 +126,8 @@ const CONNECT_ADVICE: Readonly<Record<string, string>> = {
   ENOTFOUND: 'there is no such host; correct the url',
 };
 
-function cannotConnect(address: string, reason: string, error: unknown): string {
-  const hasEnded = SdkError.isInstance(error) && error.code === SdkErrorCode.ConnectionClosed;
-  const advice = hasEnded
-    ? "it ended before it answered; run its command in a terminal, or write stderr: 'inherit' in serverParams, to see why"
-    : CONNECT_ADVICE[reason];
+function cannotConnect(address: string, reason: string): string {
+  const advice = CONNECT_ADVICE[reason];
   return `cannot connect to ${address}: ${reason}${advice === undefined ? '' : `: ${advice}`}`;
 }
 

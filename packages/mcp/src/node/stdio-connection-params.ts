@@ -209,7 +209,7 @@ class ProcessTransport implements Transport {
   get #advice(): string {
     return this.#hasSpoken || this.#params.stderr === 'inherit'
       ? ''
-      : "; write stderr: 'inherit' in serverParams to see its messages";
+      : "; run its command in a terminal, or write stderr: 'inherit' in serverParams, to see why";
   }
 
   #read(chunk: Buffer): void {
