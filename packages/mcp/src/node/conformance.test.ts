@@ -82,6 +82,10 @@ test.each([
   expect(await scenario(NEXT_SUITE, name, '--spec-version', '2026-07-28')).toContain('OVERALL: PASSED');
 });
 
+test('the conformance scenario of authorization that an enterprise manages passes', { timeout: 60_000 }, async () => {
+  expect(await scenario(NEXT_SUITE, 'auth/enterprise-managed-authorization')).toContain('OVERALL: PASSED');
+});
+
 test('all client scenarios of the suite are run', async () => {
   const listed = await conformance(SUITE, 'list');
   const names = listed
