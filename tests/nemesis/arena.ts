@@ -247,7 +247,7 @@ function isFinal({ end }: Answer): boolean {
   if (end.kind === 'completed' || end.kind === 'nothing') return true;
   if (end.kind !== 'error') return false;
   return ![
-    'RUN_CONTINUES',
+    'RUN_GOES_ON',
     'SESSION_BUSY',
     'SERVER_BUSY',
     'USER_LIMIT',

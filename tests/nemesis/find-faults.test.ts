@@ -81,12 +81,12 @@ function cancelFaultsOf(stored: readonly Event[], seen: readonly Event[] = store
 
 const failed = (code: string): AnswerEnd => ({ kind: 'error', code, message: 'so' });
 
-test('findFaults returns nothing for runs whose client got all events, was disconnected, or got RUN_CONTINUES', async () => {
+test('findFaults returns nothing for runs whose client got all events, was disconnected, or got RUN_GOES_ON', async () => {
   expect(await faultsOf(STORED, answerOf({ kind: 'completed' }))).toEqual([]);
   expect(await faultsOf(STORED, answerOf({ kind: 'cut' }, [CALL]))).toEqual([]);
   const streamed = [MESSAGE, CALL, INNER, RECORD, RESPONSE, FINAL, END];
   expect(await faultsOf(streamed, answerOf({ kind: 'completed' }, [CALL, INNER, RESPONSE, FINAL]))).toEqual([]);
-  expect(await faultsOf(STORED, answerOf(failed('RUN_CONTINUES'), [CALL]))).toEqual([]);
+  expect(await faultsOf(STORED, answerOf(failed('RUN_GOES_ON'), [CALL]))).toEqual([]);
   expect(await faultsOf([MESSAGE, FAILURE, END], answerOf(failed('RUN_ABANDONED'), [FAILURE]))).toEqual([]);
   expect(await faultsOf([], answerOf(failed('SESSION_BUSY'), []))).toEqual([]);
   expect(await liveFaultsOf([SPOKEN, CALL, RESPONSE, FINAL])).toEqual([]);
@@ -139,7 +139,7 @@ test.each<[string, RegExp, Promise<string[]>]>([
   [
     'a run that continues and is not stored',
     /continues, which is not stored/,
-    faultsOf([], answerOf(failed('RUN_CONTINUES'), [])),
+    faultsOf([], answerOf(failed('RUN_GOES_ON'), [])),
   ],
   ['a stored run that is not found', /no such run/, faultsOf(STORED, answerOf(failed('RUN_NOT_FOUND'), []))],
   ['a refusal of a message that is stored', /send again/, faultsOf(STORED, answerOf(failed('SHUTTING_DOWN'), []))],

@@ -258,7 +258,7 @@ function faultsOfAnswer(answer: Answer, answers: readonly Answer[], sessions: re
   } else if (end.kind === 'error') {
     const { code } = end;
     if (FALSE_ALARMS.has(code)) faults.push(`it got ${code}: ${end.message}`);
-    else if (code === 'RUN_CONTINUES') {
+    else if (code === 'RUN_GOES_ON') {
       if (run.length === 0) faults.push('the answer says that the run continues, which is not stored');
     } else if (isRefusal(end) && asked === 'call') {
       // The client of a call has to call again; what was said is stored.

@@ -305,7 +305,7 @@ async function followThrough(
     const answer = await arena.tell(follow(url, session, invocationId, seen.at(-1)?.id ?? lastEventId));
     seen.push(...answer.frames);
     const isToAskAgain =
-      answer.end.kind === 'cut' || (answer.end.kind === 'error' && answer.end.code === 'RUN_CONTINUES');
+      answer.end.kind === 'cut' || (answer.end.kind === 'error' && answer.end.code === 'RUN_GOES_ON');
     if (!isToAskAgain) break;
   }
   return seen;

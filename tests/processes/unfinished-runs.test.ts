@@ -62,7 +62,7 @@ async function follow(url: string, path: string): Promise<Event[]> {
     const answer = await fetch(`${url}${path}`);
     const received = await answer.text();
     expect(answer.status).toBe(200);
-    expect(received).not.toContain('RUN_CONTINUES');
+    expect(received).not.toContain('RUN_GOES_ON');
     return received;
   }, SOON);
   return Array.from(text.matchAll(/^data: (.*)$/gm), ([, json = '']) => JSON.parse(json) as Event);

@@ -49,7 +49,7 @@ export async function chat({ text, onText, onToolCall, ...session }: ChatRequest
       for await (const { id, data } of framesOf(response)) {
         lastEventId = id ?? lastEventId;
         const frame: unknown = JSON.parse(data);
-        if (isFailure(frame) && frame.code !== 'RUN_CONTINUES') throw new ChatError(frame.error);
+        if (isFailure(frame) && frame.code !== 'RUN_GOES_ON') throw new ChatError(frame.error);
         lost = 0;
         if (isFailure(frame)) {
           // The run continues in another process, at the latest when the lease of its own has expired: follow it again.

@@ -78,7 +78,7 @@ test('a run whose process ended is followed until another process has resumed it
   vi.stubGlobal('fetch', () => {
     const frame =
       left-- > 0
-        ? { error: 'the run continues elsewhere', code: 'RUN_CONTINUES' }
+        ? { error: 'the run continues elsewhere', code: 'RUN_GOES_ON' }
         : { author: 'helper', content: { parts: [{ text: 'Here I am.' }] } };
     const headers = { 'eventloom-invocation-id': 'e-1' };
     const response = new Response(left < -1 ? null : `data: ${JSON.stringify(frame)}\n\n`, {

@@ -166,7 +166,7 @@ export class ClientRun implements AsyncIterable<Event> {
 }
 
 /** The run is open and continues, in another process or when the storage is back. */
-const RUN_CONTINUES = 'RUN_CONTINUES';
+const RUN_CONTINUES = 'RUN_GOES_ON';
 
 /**
  * Returns true for errors after which a further attempt may succeed. `fetch` throws a TypeError when a connection fails or is interrupted.

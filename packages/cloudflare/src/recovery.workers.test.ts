@@ -172,7 +172,7 @@ describe('a resumable run whose object dies', () => {
     await abortAllDurableObjects();
     await wakeByAlarm();
     expect((await history()).at(-1)?.object).not.toBe('runner.end');
-    expect(await (await ask(run)).text()).toContain('RUN_CONTINUES');
+    expect(await (await ask(run)).text()).toContain('RUN_GOES_ON');
     const invocationId = run.split('/').at(-1);
     const rest = await post('/run', { appName: 'shop', userId: user, sessionId: 's', invocationId });
     expect(await rest.text()).toContain('so it is done');

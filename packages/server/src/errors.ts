@@ -86,8 +86,8 @@ export class RunEventsGoneError extends EventloomError {
  * The stream ends, and the run does not: another process continues it, or the next one that finds it, depending on its
  * `onUnfinishedRuns`. Not retryable, because the user's message is stored: follow the run at its address.
  */
-export class RunContinuesError extends EventloomError {
-  static override readonly code = 'RUN_CONTINUES';
+export class RunGoesOnError extends EventloomError {
+  static override readonly code = 'RUN_GOES_ON';
 }
 
 /** A run of another process cannot be found or followed from here at the moment; the run itself is not affected. Retryable. */

@@ -69,7 +69,7 @@ export {
   RouteNotFoundError,
   RunEventNotFoundError,
   RunEventsGoneError,
-  RunContinuesError,
+  RunGoesOnError,
   RunNotFoundError,
   RunRelayError,
   ServerBusyError,

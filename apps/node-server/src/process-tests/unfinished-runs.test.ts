@@ -50,7 +50,7 @@ async function endInMidRun(args: readonly string[], folder: string): Promise<voi
   await using server = await startServer(args, { folder });
   const run = await beginRun(server);
   const ended = server.end('SIGTERM');
-  expect(await run.text()).toContain('"code":"RUN_CONTINUES"');
+  expect(await run.text()).toContain('"code":"RUN_GOES_ON"');
   const stderr = 'eventloom: finishing 1 run, for 7 s at most; another signal ends at once\n';
   expect(await ended).toMatchObject({ code: 0, stderr });
 }

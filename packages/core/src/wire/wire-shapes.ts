@@ -59,7 +59,7 @@ export interface ErrorBody {
   readonly code: string;
   /**
    * The address of a run: of the one that holds the session (`SESSION_BUSY`, if the server knows it; `RUN_OPEN`), of the one that the
-   * `requestId` began (`REQUEST_KNOWN`), or of the request's own, which continues (`RUN_CONTINUES`).
+   * `requestId` began (`REQUEST_KNOWN`), or of the request's own, which continues (`RUN_GOES_ON`).
    */
   readonly run?: string | undefined;
 }

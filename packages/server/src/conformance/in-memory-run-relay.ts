@@ -1,5 +1,5 @@
 import { ConfigurationError, type SessionKey } from '@eventloom/core';
-import { RunContinuesError } from '../errors.ts';
+import { RunGoesOnError } from '../errors.ts';
 import type {
   LogMirror,
   RelayedLog,
@@ -134,10 +134,7 @@ function tell({ log, feeds }: PublishedRun): void {
 function endOf({ isEnded, leftOpen, invocationId }: RelayedLog): RelayEnd | undefined {
   if (!isEnded) return undefined;
   if (!leftOpen) return { kind: 'ended' };
-  return {
-    kind: 'lost',
-    error: new RunContinuesError(`the run ${invocationId} is no longer published by its process`),
-  };
+  return { kind: 'lost', error: new RunGoesOnError(`the run ${invocationId} is no longer published by its process`) };
 }
 
 function nameOf({ appName, userId, sessionId }: SessionKey, invocationId: string): string {

@@ -1,6 +1,6 @@
 import { ConfigurationError, type SessionKey, systemPlatform } from '@eventloom/core';
 import type { ConformanceRule, ConformanceSubject } from '@eventloom/core/conformance';
-import { RunContinuesError } from '../errors.ts';
+import { RunGoesOnError } from '../errors.ts';
 import { runName } from '../runs/run-log.ts';
 import type {
   LogMirror,
@@ -33,7 +33,7 @@ class SaidLog implements RelayedLog {
   readonly attempt: number;
   publication: RunPublication | undefined;
   isEnded = false;
-  leftOpen: RunContinuesError | undefined;
+  leftOpen: RunGoesOnError | undefined;
   gonePosition: number;
   lastPosition: number;
   #frames: readonly RunFrame[] = [];
@@ -74,7 +74,7 @@ class SaidLog implements RelayedLog {
     this.gonePosition = position;
   }
 
-  end(leftOpen?: RunContinuesError): void {
+  end(leftOpen?: RunGoesOnError): void {
     this.isEnded = true;
     this.leftOpen = leftOpen;
     this.publication?.notify();
@@ -351,7 +351,7 @@ export const relayRules: readonly RelayRule[] = [
       const log = await here.publish({}, 'one');
       const mirror = there.follow(log);
       await mirror.until('1 one');
-      log.end(new RunContinuesError('the server is shutting down'));
+      log.end(new RunGoesOnError('the server is shutting down'));
       subject.expect.same('the received frames', await mirror.until('lost'), ['1 one', 'lost']);
       const found = await there.relay.find(KEY, log.invocationId);
       subject.expect.same('the reported end', found?.end?.kind, 'lost');

@@ -19,7 +19,7 @@ export interface RunItem {
   /** The id to give as `lastEventId` to continue after this item. Absent for an error that is no item of the run itself. */
   readonly id?: string;
   readonly event?: Event;
-  /** The last item of a run that failed; with the code `RUN_CONTINUES`, the run did not fail: follow it again. */
+  /** The last item of a run that failed; with the code `RUN_GOES_ON`, the run did not fail: follow it again. */
   readonly error?: ErrorBody;
 }
 

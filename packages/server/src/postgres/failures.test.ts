@@ -75,7 +75,7 @@ test('followers of a run whose row is missing get a coded error', async () => {
   const seen = await follower.until('"one "');
   await servers.query('TRUNCATE eventloom_relay_hosts, eventloom_relay_runs, eventloom_relay_chunks');
   expect((await follower.rest()).slice(seen.length)).toMatch(
-    /^retry: 2000\n\ndata: \{"error":.*"code":"RUN_CONTINUES"\}\n\n$/,
+    /^retry: 2000\n\ndata: \{"error":.*"code":"RUN_GOES_ON"\}\n\n$/,
   );
   expect(servers.a.server.runsInFlight).toBe(1);
 });
@@ -99,7 +99,7 @@ test('a host whose heartbeat was late is followed again', async () => {
   await expect.poll(() => servers.query('SELECT last_position FROM eventloom_relay_chunks'), SOON).toHaveLength(1);
   await servers.query('DELETE FROM eventloom_relay_hosts');
   const lost = await (await servers.b.send(path)).text();
-  expect(lost).toContain('"code":"RUN_CONTINUES"');
+  expect(lost).toContain('"code":"RUN_GOES_ON"');
   gate.open();
   const whole = await response.text();
   const rest = async (): Promise<string> => (await servers.b.send(path)).text();

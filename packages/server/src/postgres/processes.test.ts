@@ -47,7 +47,7 @@ test('a run that starts in one process is continued and completed by another', a
   }
 });
 
-test('a killed process leaves its frames and RUN_CONTINUES, and another one continues the run', async () => {
+test('a killed process leaves its frames and RUN_GOES_ON, and another one continues the run', async () => {
   const database = await createTestDatabase();
   try {
     await using a = await startServingProcess(database.url, 2000);
@@ -58,11 +58,11 @@ test('a killed process leaves its frames and RUN_CONTINUES, and another one cont
     await a.kill();
     await reader.rest().catch(() => undefined);
     const rest = (await here.rest()).slice(seen.length);
-    expect(rest).toMatch(/^retry: 2000\n\ndata: \{"error":".*","code":"RUN_CONTINUES"\}\n\n$/);
+    expect(rest).toMatch(/^retry: 2000\n\ndata: \{"error":".*","code":"RUN_GOES_ON"\}\n\n$/);
     b.goOn();
     const headers = { 'last-event-id': lastIdOf(seen) };
     const read = async (): Promise<string> => (await fetch(`${b.url}${path}`, { headers })).text();
-    await expect.poll(read, { timeout: 20_000 }).toMatch(/"one two three"(?!.*RUN_CONTINUES)/s);
+    await expect.poll(read, { timeout: 20_000 }).toMatch(/"one two three"(?!.*RUN_GOES_ON)/s);
   } finally {
     await database.drop();
   }
@@ -81,10 +81,10 @@ test('a follower of a killed process is led to the process that continues the ru
     await reader.rest().catch(() => undefined);
     b.goOn();
     const rest = (await here.rest()).slice(seen.length);
-    expect(rest).toMatch(/"one two three"|"code":"RUN_CONTINUES"/);
+    expect(rest).toMatch(/"one two three"|"code":"RUN_GOES_ON"/);
     const headers = { 'last-event-id': lastIdOf(seen) };
     const read = async (): Promise<string> => (await fetch(`${b.url}${path}`, { headers })).text();
-    await expect.poll(read, { timeout: 20_000 }).toMatch(/"one two three"(?!.*RUN_CONTINUES)/s);
+    await expect.poll(read, { timeout: 20_000 }).toMatch(/"one two three"(?!.*RUN_GOES_ON)/s);
   } finally {
     await database.drop();
   }

@@ -1,5 +1,5 @@
 import { type Platform, type SessionKey } from '@eventloom/core';
-import { RunContinuesError, RunRelayError } from '../errors.ts';
+import { RunGoesOnError, RunRelayError } from '../errors.ts';
 import type { LogMirror, RelayEnd, RunFrame } from '../runs/run-relay.ts';
 import { backoffMs } from './backoff.ts';
 import type { RelayDatabase } from './relay-database.ts';
@@ -146,7 +146,7 @@ export function endOf({ state, is_alive }: RelayState, invocationId: string): Re
 }
 
 function lost(invocationId: string): RelayEnd {
-  const error = new RunContinuesError(
+  const error = new RunGoesOnError(
     `the run ${invocationId} is no longer published by its process; follow it again: its stored events are in the session`,
   );
   return { kind: 'lost', error };

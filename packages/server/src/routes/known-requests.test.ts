@@ -129,10 +129,10 @@ test.each(ROUTES)('POST %s resumes an unfinished run only with ifKnown resume', 
   const running = first.send('/run', ASK);
   await gate.reached;
   await first.server.drain(0);
-  expect(await (await running).json()).toMatchObject({ code: 'RUN_CONTINUES' });
+  expect(await (await running).json()).toMatchObject({ code: 'RUN_GOES_ON' });
   const second = await setUp(['Hello.'], first.sessionService);
   const left = await second.send(path, ASK);
-  expect(await left.text()).toMatch(path.endsWith('runs') ? /"running"/ : /RUN_CONTINUES/);
+  expect(await left.text()).toMatch(path.endsWith('runs') ? /"running"/ : /RUN_GOES_ON/);
   expect((await second.runner.listOpenRuns()).runs).toHaveLength(1);
   const resumed = await second.send(path, { ...ASK, ifKnown: 'resume' });
   expect(resumed.ok).toBe(true);
@@ -141,7 +141,7 @@ test.each(ROUTES)('POST %s resumes an unfinished run only with ifKnown resume', 
   expect((await second.runner.listOpenRuns()).runs).toEqual([]);
 });
 
-test('a server that shuts down answers RUN_CONTINUES to a request that another server stored', async () => {
+test('a server that shuts down answers RUN_GOES_ON to a request that another server stored', async () => {
   const gate = new Gate();
   const first = await setUp([WAIT, { text: 'Thanks.', gate }]);
   await first.events(ASK);
@@ -168,7 +168,7 @@ test('a server that shuts down answers RUN_CONTINUES to a request that another s
   await second.server.drain(0);
   const [stored, unknown] = await Promise.all(requests);
   const { invocationId } = (await sessionService.findRun({ ...KEY, id: 'r-2' })) ?? {};
-  expect([stored?.status, await stored?.json()]).toMatchObject([409, { code: 'RUN_CONTINUES' }]);
+  expect([stored?.status, await stored?.json()]).toMatchObject([409, { code: 'RUN_GOES_ON' }]);
   expect(stored?.headers.get('eventloom-invocation-id')).toBe(invocationId);
   expect([unknown?.status, await unknown?.json()]).toMatchObject([503, { code: 'SHUTTING_DOWN' }]);
   gate.open();

@@ -74,7 +74,7 @@ test('the error of a run that continues has the address of the run', async () =>
   const id = answer.headers.get('eventloom-invocation-id');
   expect([answer.status, await answer.json()]).toEqual([
     409,
-    { error: expect.stringContaining('follow the run'), code: 'RUN_CONTINUES', run: `${SESSION}/runs/${id}` },
+    { error: expect.stringContaining('follow the run'), code: 'RUN_GOES_ON', run: `${SESSION}/runs/${id}` },
   ]);
 });
 

@@ -2,7 +2,7 @@ import type { EventloomError, SessionKey } from '@eventloom/core';
 import {
   RunEventNotFoundError,
   RunEventsGoneError,
-  RunContinuesError,
+  RunGoesOnError,
   RunNotFoundError,
   RunRelayError,
 } from '../errors.ts';
@@ -120,7 +120,7 @@ export class RunFollower {
 
   /**
    * Reads a run from its session, when no process has its log. A run that a process left is resumed first. The reader of a run that is still
-   * open gets the events that are stored so far and then `RUN_CONTINUES`.
+   * open gets the events that are stored so far and then `RUN_GOES_ON`.
    */
   async #followStored(
     runner: HostedRunner,
@@ -160,7 +160,7 @@ export class RunFollower {
     const untilPosition = end?.frame?.position ?? lastPosition;
     const log = new RunLog(this.#memory, key, invocationId);
     log.beginAt(untilPosition);
-    log.end(open && new RunContinuesError('the run continues in another process, or will be resumed; follow it again'));
+    log.end(open && new RunGoesOnError('the run continues in another process, or will be resumed; follow it again'));
     const pages = storedFrames(sessionService, key, stored, position, lastPosition, end?.frame);
     const first = await pages.next();
     if (first.done === true && !open) return { invocationId, body: undefined };
@@ -237,7 +237,7 @@ export class RunFollower {
     return log;
   }
 
-  /** Ends a copy whose process was lost: with the stored events if the run has ended, otherwise with `RUN_CONTINUES`. */
+  /** Ends a copy whose process was lost: with the stored events if the run has ended, otherwise with `RUN_GOES_ON`. */
   async #endLost({ sessionService }: HostedRunner, log: RunLog, error: EventloomError): Promise<void> {
     try {
       const stored = await sessionService.findRun({ ...log.key, id: log.invocationId });
@@ -342,14 +342,14 @@ export class RunFollower {
     const relay = this.#relay;
     if (!relay) return false;
     await relay.cancel(key, invocationId);
-    const ended = Promise.withResolvers<void>();
+    const over = Promise.withResolvers<void>();
     let end: RelayEnd | undefined;
     const mirrorEnded = (relayEnd: RelayEnd): void => {
       end = relayEnd;
-      ended.resolve();
+      over.resolve();
     };
     const leave = relay.follow(key, invocationId, lastPosition, { mirror: () => undefined, mirrorEnded });
-    await within(this.#options.platform, ended.promise, this.#options.limits.answerAfterMs);
+    await within(this.#options.platform, over.promise, this.#options.limits.answerAfterMs);
     leave();
     if (end?.kind !== 'lost') return end !== undefined;
     // The session decides, if it has the run: the process may have died before it stored anything.
@@ -360,7 +360,7 @@ export class RunFollower {
   /** Ends the reading of runs of other processes. */
   stop(): void {
     for (const log of this.#mirrors.values()) {
-      log.end(new RunContinuesError('the server is shutting down and the run continues; follow it on another server'));
+      log.end(new RunGoesOnError('the server is shutting down and the run continues; follow it on another server'));
     }
   }
 }

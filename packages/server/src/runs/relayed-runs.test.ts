@@ -2,7 +2,7 @@ import { RunAbortedError, type SessionKey } from '@eventloom/core';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
-import { RunContinuesError, RunNotFoundError } from '../errors.ts';
+import { RunGoesOnError, RunNotFoundError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import { keptOf, KEY, readAll, say, setUp as setUpHub } from './fixtures/hosted-runs.ts';
 import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunFrame, RunPublication, RunRelay } from './run-relay.ts';
@@ -54,7 +54,7 @@ class ScriptedRelay implements RunRelay {
   }
 
   lose(): void {
-    for (const mirror of this.mirrors) mirror.mirrorEnded({ kind: 'lost', error: new RunContinuesError('gone') });
+    for (const mirror of this.mirrors) mirror.mirrorEnded({ kind: 'lost', error: new RunGoesOnError('gone') });
   }
 }
 
@@ -75,7 +75,7 @@ function setUp(limits: Partial<ServerLimits> = {}) {
   return { hub, relay, platform, play, follow, read, cancel, sessionService };
 }
 
-const CONTINUES_ELSEWHERE = ['retry: 2000', '- RUN_CONTINUES'];
+const CONTINUES_ELSEWHERE = ['retry: 2000', '- RUN_GOES_ON'];
 
 describe('a run of another process', () => {
   test('is read as its host sends it', async () => {
@@ -193,7 +193,7 @@ describe('a run of another process', () => {
     const received = readAll(await read());
     relay.tell(1, 'a');
     await hub.drain(0);
-    expect((await received).filter((text) => text !== 'retry: 2000')).toEqual(['1 a', '- RUN_CONTINUES']);
+    expect((await received).filter((text) => text !== 'retry: 2000')).toEqual(['1 a', '- RUN_GOES_ON']);
     expect(relay.mirrors.size).toBe(0);
   });
 });

@@ -54,13 +54,13 @@ describe('a run', () => {
     expect(reported).toEqual([failure]);
   });
 
-  test('that fails and stays open ends with RUN_CONTINUES, without a number', async () => {
+  test('that fails and stays open ends with RUN_GOES_ON, without a number', async () => {
     const { hub, play } = setUp();
     const gate = new Gate();
     const log = play([say('one'), gate, new AgentError('no')], { isLeftOpen: true });
     const reading = readAll(hub.readers.read(log));
     gate.open();
-    expect(await reading).toEqual(['1 one', 'retry: 2000', '- RUN_CONTINUES']);
+    expect(await reading).toEqual(['1 one', 'retry: 2000', '- RUN_GOES_ON']);
     expect(hub.find(KEY, log.invocationId)).toBeUndefined();
   });
 

@@ -11,7 +11,7 @@ import {
   toError,
 } from '@eventloom/core';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
-import { RunContinuesError, ServerBusyError } from '../errors.ts';
+import { RunGoesOnError, ServerBusyError } from '../errors.ts';
 import type { RequestQuota } from '../http/user-quotas.ts';
 import { boundsOf, type ServerLimits } from '../server-limits.ts';
 import { type RecordedRun, RunLog, runName } from './run-log.ts';
@@ -203,7 +203,7 @@ export class RunHub {
     if (log.failure !== undefined) this.#report(log.failure);
   }
 
-  /** Sends the readers of a run its outcome: a failure only if the session has it, otherwise RUN_CONTINUES. */
+  /** Sends the readers of a run its outcome: a failure only if the session has it, otherwise RUN_GOES_ON. */
   async #fail(log: RunLog, stream: RecordedRun, thrown: unknown, { sessionService }: HostedRunner): Promise<void> {
     const failure = RunAbortedError.isInstance(thrown) && log.stopReason ? log.stopReason : toError(thrown);
     let isOpen = stream.isLeftOpen;
@@ -335,8 +335,8 @@ export class RunHub {
         for (const log of logs) if (!log.isEnded) log.abort(reason);
       }),
     ];
-    const completed = [...logs.map(({ ended }) => ended), this.unfinished.stop()];
-    await within(this.platform, Promise.all(completed), timeoutMs + GRACE_MS);
+    const over = [...logs.map(({ ended }) => ended), this.unfinished.stop()];
+    await within(this.platform, Promise.all(over), timeoutMs + GRACE_MS);
     for (const callOff of callsOff) callOff();
     this.follower.stop();
     this.readers.stop();
@@ -360,11 +360,11 @@ function stoppedError(cause: Error): RunAbortedError {
 }
 
 /** Converts the reason to an error. The run continues, so no follower may get a failure. */
-function leftOpenError(reason: Error): RunContinuesError {
+function leftOpenError(reason: Error): RunGoesOnError {
   const why = ShuttingDownError.isInstance(reason)
     ? 'the server is shutting down, and the run continues at the next start'
     : 'the run continues in another process, or when its storage can be reached again';
-  return new RunContinuesError(`${why}; do not send the message again, but follow the run at its address`, {
+  return new RunGoesOnError(`${why}; do not send the message again, but follow the run at its address`, {
     cause: reason,
   });
 }

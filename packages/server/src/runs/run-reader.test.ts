@@ -210,7 +210,7 @@ describe('an event larger than the memory limit', () => {
 });
 
 describe('a reader that falls behind the kept frames', () => {
-  test('of a completed run does not get RUN_CONTINUES', async () => {
+  test('of a completed run does not get RUN_GOES_ON', async () => {
     const { hub, play } = setUp({ maxRunChars: 300 });
     const run = play([say('one'), say('two'), say('three'), say('four')]);
     const stream = hub.readers.read(run);

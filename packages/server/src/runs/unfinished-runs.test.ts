@@ -17,7 +17,7 @@ async function followed(server: EventloomServer, run: Run, lastEventId?: string)
     const answer = await follow(server, run, lastEventId);
     expect(answer.status).toBe(200);
     const body = await answer.text();
-    expect(body).not.toContain('RUN_CONTINUES');
+    expect(body).not.toContain('RUN_GOES_ON');
     return body;
   });
   return Array.from(text.matchAll(/^data: (.*)$/gm), ([, json = '']) => JSON.parse(json) as Event);
@@ -70,7 +70,7 @@ describe('a starting server', () => {
     const run = await leave('s', 'dies');
     const server = serve(['done'], { limits: { unfinishedRunsEveryMs: 60_000 } });
     expect(await platform.nextTimer()).toBe(LEASE_MS);
-    expect(await (await follow(server, run)).text()).toMatch(/^id: 2\n(.*\n){2}retry: 2000\n\ndata: .*RUN_CONTINUES/m);
+    expect(await (await follow(server, run)).text()).toMatch(/^id: 2\n(.*\n){2}retry: 2000\n\ndata: .*RUN_GOES_ON/m);
     platform.advance(LEASE_MS);
     expect(partsOf(await followed(server, run))).toEqual(['functionCall', 'functionResponse', 'done']);
     expect((await eventsOf('s')).at(-1)?.object).toBe('runner.end');
@@ -187,7 +187,7 @@ describe('a starting server', () => {
     await vi.waitFor(() => expect(one.runsInFlight + two.runsInFlight).toBe(1));
     expect(await open()).toMatchObject([{ attempts: 1 }]);
     const [host, other] = one.runsInFlight === 1 ? [one, two] : [two, one];
-    expect(await (await follow(other, run)).text()).toContain('RUN_CONTINUES');
+    expect(await (await follow(other, run)).text()).toContain('RUN_GOES_ON');
     gate.open();
     expect(partsOf(await followed(host, run)).at(-1)).toBe('done');
     expect(ran).toEqual(['s']);
@@ -227,7 +227,7 @@ describe('a starting server', () => {
   });
 
   test.each([
-    [true, 'RUN_CONTINUES'],
+    [true, 'RUN_GOES_ON'],
     [false, 'RUN_ABORTED'],
   ])('sends a reader the outcome of the run that it stops: %j', async (resumable, code) => {
     const { sessions, serve, runnerOf, platform, open, reported } = setUp();
@@ -265,7 +265,7 @@ describe('a starting server', () => {
     const drained = server.drain(0);
     platform.advance(0);
     await drained;
-    expect(await (await first).json()).toMatchObject({ code: 'RUN_CONTINUES' });
+    expect(await (await first).json()).toMatchObject({ code: 'RUN_GOES_ON' });
     expect(await (await second).json()).toMatchObject({ code: 'SHUTTING_DOWN' });
   });
 

@@ -136,7 +136,7 @@ export const importRules: readonly SessionRule[] = [
     },
   },
   {
-    id: 'import.continues',
+    id: 'import.goes-on',
     title:
       'An imported session behaves like any other in appends, duplicates, leases, tool calls, windows and listings.',
     async check(subject) {

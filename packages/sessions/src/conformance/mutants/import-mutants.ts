@@ -90,7 +90,7 @@ export const importMutants: readonly Mutant[] = [
       return driver.importSession(session);
     },
   })),
-  brokenDriver('import.continues', 'does not recognise duplicates of imported events', (driver) => {
+  brokenDriver('import.goes-on', 'does not recognise duplicates of imported events', (driver) => {
     const imported = new Set<string>();
     return {
       importSession(session) {
@@ -105,14 +105,14 @@ export const importMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenDriver('import.continues', 'leaves the imported session locked', (driver) => ({
+  brokenDriver('import.goes-on', 'leaves the imported session locked', (driver) => ({
     importSession(session) {
       const created = driver.importSession(session);
       driver.claimLease({ ...session, ...NO_WAIT, nowMs: session.updatedAtMs, ttlMs: 1e15, takeOver: true });
       return created;
     },
   })),
-  brokenDriver('import.continues', 'lists outdated sessions after an import', (driver) => {
+  brokenDriver('import.goes-on', 'lists outdated sessions after an import', (driver) => {
     const order: string[] = [];
     return {
       importSession(session) {
@@ -125,7 +125,7 @@ export const importMutants: readonly Mutant[] = [
           .toSorted((one, other) => order.indexOf(one.sessionId) - order.indexOf(other.sessionId)),
     };
   }),
-  brokenImport('import.continues', 'overwrites imported tool calls', (session) => ({
+  brokenImport('import.goes-on', 'overwrites imported tool calls', (session) => ({
     ...session,
     toolCalls: session.toolCalls.map((call) => ({ ...call, status: 'started' })),
   })),
