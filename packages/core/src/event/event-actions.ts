@@ -151,3 +151,8 @@ function assignOwn<T>(target: Record<string, T>, source: Readonly<Record<string,
 export function leavesAgent({ skipSummarization, transferToAgent }: EventActions): boolean {
   return skipSummarization === true || transferToAgent !== undefined;
 }
+
+/** Returns true for the actions of a rewind or a compaction: the effective history must be computed again from the first event. */
+export function rewritesHistory({ rewindBeforeInvocationId, compaction }: EventActions): boolean {
+  return rewindBeforeInvocationId !== undefined || compaction !== undefined;
+}

@@ -46,7 +46,13 @@ export type { ToolListener } from '../context/tool-context.ts';
 export { branchBelow, enclosedBranch, enclosureOf, isVisibleOn } from '../event/branch.ts';
 export { errorCodeOf } from '../errors.ts';
 export { checkEventFields, createErrorEvent, isYieldedAgain } from '../event/create-event.ts';
-export { afterCovered, isEmptyActions, leavesAgent, mergeEventActions } from '../event/event-actions.ts';
+export {
+  afterCovered,
+  isEmptyActions,
+  leavesAgent,
+  mergeEventActions,
+  rewritesHistory,
+} from '../event/event-actions.ts';
 export {
   isBookkeeping,
   hasTrailingCodeExecutionResult,

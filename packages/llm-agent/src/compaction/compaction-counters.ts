@@ -1,6 +1,6 @@
 import type { Event } from '@eventloom/core';
-import { enclosureOf } from '@eventloom/core/internal';
-import { effectiveHistory, rewritesHistory } from './effective-history.ts';
+import { enclosureOf, rewritesHistory } from '@eventloom/core/internal';
+import { effectiveHistory } from './effective-history.ts';
 
 /** Estimated characters per token, for text whose tokens no model reported. */
 const CHARACTERS_PER_TOKEN = 4;
@@ -18,7 +18,7 @@ export class CompactionCounters {
   /** Counts the new events. The list must begin with the events of the previous call. */
   update(events: readonly Event[]): void {
     const added = events.slice(this.#seen);
-    if (added.some(rewritesHistory)) this.#recount(events);
+    if (added.some(({ actions }) => rewritesHistory(actions))) this.#recount(events);
     else for (const event of added) this.#add(event, true);
     this.#seen = events.length;
   }

@@ -21,11 +21,6 @@ export interface Summary {
   readonly summary: Content;
 }
 
-/** Returns true for a rewind or a compaction: the effective history must be computed again from the first event. */
-export function rewritesHistory({ actions }: Event): boolean {
-  return actions.rewindBeforeInvocationId !== undefined || actions.compaction !== undefined;
-}
-
 /**
  * Returns the effective events in order: rewound events are removed, and summaries replace the events they cover. The result is the same
  * whether or not the covered events are in the list.

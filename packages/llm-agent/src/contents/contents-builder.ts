@@ -22,8 +22,9 @@ import {
   isPersonRequest,
   isVisibleOn,
   moveResponseParts,
+  rewritesHistory,
 } from '@eventloom/core/internal';
-import { effectiveEvents, rewritesHistory } from '../compaction/effective-history.ts';
+import { effectiveEvents } from '../compaction/effective-history.ts';
 import type { CodeStyle } from '../code-execution/code-contents.ts';
 import {
   isFrameworkPart,
@@ -229,7 +230,7 @@ export class ContentsBuilder {
     this.#resumedId = resumedId;
     for (let index = this.#seen; index < events.length && !isRewritten; index++) {
       const event = events[index] as Event;
-      isRewritten = rewritesHistory(event);
+      isRewritten = rewritesHistory(event.actions);
       if (!isRewritten) this.#addEvent(event);
     }
     if (isRewritten) this.#rebuild(effectiveEvents(events, resumedId));
