@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const SUITE = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'));
@@ -12,8 +13,13 @@ const CLIENT = fileURLToPath(import.meta.resolve('../fixtures/conformance-client
 const run = promisify(execFile);
 
 let folder = '';
+/** The command that starts the client, in one file, because each scenario starts it. */
+let client = '';
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mcp-conformance-'));
+  const outfile = join(folder, 'client.mjs');
+  await build({ entryPoints: [CLIENT], outfile, bundle: true, platform: 'node', format: 'esm', logLevel: 'silent' });
+  client = `${process.execPath} ${outfile}`;
 });
 afterAll(() => rm(folder, { recursive: true }));
 
@@ -24,7 +30,7 @@ async function conformance(suite: string, ...args: readonly string[]): Promise<s
 }
 
 const scenario = (suite: string, name: string, ...args: readonly string[]): Promise<string> =>
-  conformance(suite, 'client', '--command', `${process.execPath} ${CLIENT}`, '--scenario', name, ...args);
+  conformance(suite, 'client', '--command', client, '--scenario', name, ...args);
 
 // The scenarios of version 0.1.16. Another version's list fails the last test.
 const SCENARIOS = [
