@@ -67,7 +67,7 @@ describe('an empty project on Node that installs every package from its tarball'
     // Each file takes about half a millisecond at every start, and 100 kB of code take about three.
     expect(files.length).toBeLessThanOrEqual(36);
     // The conversion of zod schemas takes 9 kB of it, models that replace failed ones and their capabilities 14 kB.
-    expect(files.reduce((sum, file) => sum + statSync(file).size, 0)).toBeLessThanOrEqual(880_000);
+    expect(files.reduce((sum, file) => sum + statSync(file).size, 0)).toBeLessThanOrEqual(890_000);
   });
 
   describe('type-checks every entry with the declarations of the libraries (`skipLibCheck: false`)', () => {
@@ -225,7 +225,7 @@ describe('an empty project on Node that installs every package from its tarball'
 
     beforeAll(() => {
       mkdirSync(join(moved, 'programs'), { recursive: true });
-      const shared = ['converse.ts', 'local-servers.ts', 'normalize-event.ts', 'play-programs.ts', 'stage.ts'];
+      const shared = ['converse.ts', 'local-servers.ts', 'normalize-event.ts', 'play-programs.ts', 'stage.ts', 'stdio-mcp-server.ts'];
       for (const name of [...names, ...shared]) {
         const text = readFileSync(join(programs, name), 'utf8');
         writeFileSync(join(moved, name), text.replaceAll("'@google/adk'", "'eventloom/adk'"));

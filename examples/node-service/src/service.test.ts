@@ -68,7 +68,7 @@ test('a plugin sees every model call of a run, and its end', async () => {
   const { runner, lines } = makeRunner([call, { text: 'Booked.', ...usage(15) }, new TypeError('no model')]);
   await runner.run({ userId: 'ann', sessionId: 's', newMessage: say('A table for two at eight.') });
   await expect(runner.run({ userId: 'ann', sessionId: 's', newMessage: say('And?') })).rejects.toThrow('no model');
-  expect(lines).toEqual(['ann: 25 tokens', 'ann: 0 tokens, failed: no model']);
+  expect(lines).toEqual(['ann: 25 tokens', 'ann: 0 tokens, failed: the model of agent "host" failed: no model']);
 });
 
 test('the plugin counts the tokens of a streamed reply once', async () => {

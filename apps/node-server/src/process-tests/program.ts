@@ -68,8 +68,12 @@ export async function interruptProgram(
   text: string,
 ): Promise<ProgramResult> {
   const { child, output, ended } = launch(args, options);
+  let interrupted = false;
   child.stdout?.on('data', () => {
-    if (output.stdout.includes(text)) child.kill('SIGINT');
+    // A second one would end the program at once.
+    if (interrupted || !output.stdout.includes(text)) return;
+    interrupted = true;
+    child.kill('SIGINT');
   });
   return ended;
 }

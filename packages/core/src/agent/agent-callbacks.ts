@@ -133,6 +133,7 @@ export function toCallbacks<T>(
   value: T | readonly T[] | undefined,
   write: string,
 ): readonly T[] {
+  if (value === undefined) return EMPTY;
   const callbacks = toList(value);
   for (const callback of callbacks) {
     if (typeof callback === 'function' && callback.length <= 1) continue;
