@@ -15,9 +15,14 @@ async function run(code: string, language: string, options: AdkLocalExecutorOpti
 test('an UnsafeLocalCodeExecutor runs JavaScript and shell scripts with the programs of its options', async () => {
   expect((await run('console.log(6 * 7)', 'javascript')).stdout).toBe('42\n');
   expect((await run('echo $((6 * 7))', 'shell')).stdout).toBe('42\n');
+  expect((await run('echo $((6 * 7))', 'bash')).stdout).toBe('42\n');
   expect((await run('6 * 7', 'shell', { shellCommandPath: 'cat' })).stdout).toBe('6 * 7');
 });
 
 test('an UnsafeLocalCodeExecutor refuses a time that cannot work', () => {
   expect(() => new AdkUnsafeLocalCodeExecutor({ timeoutSeconds: 'ten' as never })).toThrow(ConfigurationError);
+});
+
+test('an UnsafeLocalCodeExecutor runs the languages of the ADK', () => {
+  expect(new AdkUnsafeLocalCodeExecutor().languages).toEqual(['python', 'javascript', 'bash', 'sh']);
 });

@@ -56,6 +56,11 @@ function toFolder(rootDirOrUri: string): string {
   return isAbsolute(path) ? fileURLToPath(rootDirOrUri) : path;
 }
 
+/** Blocks of code in the languages that an executor of the ADK runs. */
+const BLOCKS = ['tool_code', 'python', 'javascript', 'js', 'bash', 'sh'].map(
+  (language) => [`\`\`\`${language}\n`, '\n```'] as const,
+);
+
 /** Paths and limits of an executor of code in processes of this machine. */
 interface LocalExecutorOptions {
   readonly timeoutSeconds?: number | undefined;
@@ -71,12 +76,16 @@ export function openLocalExecutor({
   pythonCommandPath = 'python3',
   shellCommandPath = 'bash',
 }: LocalExecutorOptions = {}): BaseCodeExecutor {
+  const shell = [shellCommandPath, '-s'];
   return new UnsafeLocalCodeExecutor({
+    codeBlockDelimiters: BLOCKS,
     timeoutMs: timeoutSeconds * 1000,
     commands: {
       javascript: [commandPath, '-'],
       python: [pythonCommandPath, '-'],
-      shell: [shellCommandPath, '-s'],
+      shell,
+      bash: shell,
+      sh: shell,
     },
   });
 }

@@ -70,3 +70,12 @@ test.each([
 ])('%j stands for the language %j', (text, language) => {
   expect(languageOf(text)).toBe(language);
 });
+
+test('delimiters that are set later decide the languages and the instruction', () => {
+  const executor = new Silent();
+  expect(() => (executor.codeBlockDelimiters = [['', '']])).toThrow(ConfigurationError);
+  expect(executor.languages).toEqual(['python']);
+  executor.codeBlockDelimiters = [['```js\n', '\n```']];
+  expect(executor.languages).toEqual(['javascript']);
+  expect(executor.instruction).toContain('```js\n');
+});

@@ -94,26 +94,23 @@ export abstract class BaseCodeExecutor {
   readonly stateful: boolean;
   /** See `CodeExecutorOptions.errorRetryAttempts`. */
   readonly errorRetryAttempts: number;
-  /** See `CodeExecutorOptions.codeBlockDelimiters`. */
-  readonly codeBlockDelimiters: readonly CodeDelimiters[];
-  /** Undefined: any. */
-  readonly languages: readonly string[] | undefined;
+  readonly #languages: readonly string[] | undefined;
+  readonly #instruction: string | undefined;
+  #codeBlockDelimiters: readonly CodeDelimiters[] = PYTHON;
   /** See `CodeExecutorOptions.executionResultDelimiters`. */
   readonly executionResultDelimiters: CodeDelimiters;
   /** See `CodeExecutorOptions.timeoutMs`. */
   readonly timeoutMs: number;
-  /** See `CodeExecutorOptions.instruction`. */
-  readonly instruction: string;
 
   /** @throws ConfigurationError for a number or a delimiter that cannot work */
   constructor(options: CodeExecutorOptions = {}) {
     this.stateful = options.stateful ?? false;
     this.errorRetryAttempts = options.errorRetryAttempts ?? 2;
     this.codeBlockDelimiters = options.codeBlockDelimiters ?? PYTHON;
-    this.languages = options.languages ?? languagesOf(this.codeBlockDelimiters);
+    this.#languages = options.languages;
     this.executionResultDelimiters = options.executionResultDelimiters ?? ['```tool_output\n', '\n```'];
     this.timeoutMs = options.timeoutMs ?? 30_000;
-    this.instruction = options.instruction ?? instructionFor(this.codeBlockDelimiters[0]);
+    this.#instruction = options.instruction;
     if (!Number.isInteger(this.errorRetryAttempts) || this.errorRetryAttempts < 0)
       throw new ConfigurationError(
         `errorRetryAttempts: expected an integer of at least 0, got ${describeKind(this.errorRetryAttempts)}`,
@@ -122,8 +119,27 @@ export abstract class BaseCodeExecutor {
       throw new ConfigurationError(
         `timeoutMs: expected a number above 0 and at most ${MAX_TIMER_MS}, got ${describeKind(this.timeoutMs)}`,
       );
-    if (this.codeBlockDelimiters.some(([opening, closing]) => opening === '' || closing === ''))
+  }
+
+  /** See `CodeExecutorOptions.codeBlockDelimiters`. Set them before the first run. @throws ConfigurationError for an empty delimiter */
+  get codeBlockDelimiters(): readonly CodeDelimiters[] {
+    return this.#codeBlockDelimiters;
+  }
+
+  set codeBlockDelimiters(delimiters: readonly CodeDelimiters[]) {
+    if (delimiters.some(([opening, closing]) => opening === '' || closing === ''))
       throw new ConfigurationError('codeBlockDelimiters: must not be empty');
+    this.#codeBlockDelimiters = delimiters;
+  }
+
+  /** See `CodeExecutorOptions.languages`. Undefined: any. */
+  get languages(): readonly string[] | undefined {
+    return this.#languages ?? languagesOf(this.#codeBlockDelimiters);
+  }
+
+  /** See `CodeExecutorOptions.instruction`. */
+  get instruction(): string {
+    return this.#instruction ?? instructionFor(this.#codeBlockDelimiters[0]);
   }
 
   get '~eventloom.code-executor'(): true {
