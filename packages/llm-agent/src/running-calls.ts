@@ -13,6 +13,7 @@ import {
 import {
   askedCallId,
   inputRequestOf,
+  isEmptyActions,
   leavesAgent,
   personRequests,
   isTransfer,
@@ -150,7 +151,9 @@ export class RunningCalls {
     // The model speaks after a tool that asked for a confirmation itself and said what it waits for.
     const modelContinues = isComplete && actions !== undefined && asksOnlyConfirmations(actions);
     const isWaiting = isPaused && !modelContinues;
-    if (!parts && !actions) return { event: undefined, isWaiting, isPaused, leavesAgent: false };
+    // A call that waits ends the turn anyway, so that there is nothing to say.
+    const saysNothing = !parts && (!actions || isEmptyActions({ ...actions, skipSummarization: false }));
+    if (saysNothing) return { event: undefined, isWaiting, isPaused, leavesAgent: false };
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(
       parts && { content: { role: 'user', parts } },
       actions,

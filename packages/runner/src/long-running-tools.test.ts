@@ -1,4 +1,4 @@
-import type { Event } from '@eventloom/core';
+import type { Event, ToolContext } from '@eventloom/core';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { call, responsesOf, scenario } from './fixtures/scenario.ts';
@@ -24,6 +24,16 @@ test('a long-running tool without a first response leaves its call open, and the
   expect(events).toHaveLength(1);
   expect(events[0]?.longRunningToolIds).toEqual(['c1']);
   model.assertConsumed();
+});
+
+test('a long-running tool without a first response that skips the summary yields no event', async () => {
+  const execute = (_: unknown, { actions }: ToolContext): undefined => {
+    actions.skipSummarization = true;
+  };
+  const tool = new LongRunningFunctionTool({ name: 'approve', description: '', execute });
+  const { run, stored } = await scenario({ model: [{ calls: [call('approve')] }], agent: { tools: [tool] } });
+  expect(await run()).toHaveLength(1);
+  expect(await stored()).toHaveLength(2);
 });
 
 test('the later response is placed next to its call in the request', async () => {

@@ -1,9 +1,11 @@
 import {
+  BasePlugin,
   type BaseSessionService,
   type Event,
   getFunctionCalls,
   getFunctionResponses,
   InvalidRequestError,
+  type Part,
   type ToolContext,
 } from '@eventloom/core';
 import { SequentialAgent } from '@eventloom/multi-agent';
@@ -13,6 +15,7 @@ import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { Runner } from '../runner.ts';
 import { findLooseEnds } from '../find-loose-ends.ts';
+import { call, scenario } from '../fixtures/scenario.ts';
 import { dying, KilledError } from './fixtures/dying-service.ts';
 import { agent, calls, customTree, flowTree, say, type Tool } from './fixtures/agent-trees.ts';
 
@@ -184,4 +187,26 @@ test("a run killed with a person's answer is resumed, and the confirmed call run
     );
     expect(events.flatMap(({ content }) => content?.parts ?? []).at(-1)).toEqual({ text: 'done' });
   }
+});
+
+/** Takes the id of each call away before the event with it is stored. */
+class NamelessPlugin extends BasePlugin {
+  override async onEventCallback({ event }: { event: Event }): Promise<Event | undefined> {
+    const named = getFunctionCalls(event);
+    if (named.length === 0) return undefined;
+    const parts = named.map(({ name }): Part => ({ functionCall: { ...(name && { name }) } }));
+    return { ...event, content: { role: 'model', parts } };
+  }
+}
+
+test('a call that was stored without an id gets a response without one when its run continues', async () => {
+  const tool = new FunctionTool({ name: 'f', description: '', execute: () => 'done' });
+  const plugins = [new NamelessPlugin('nameless')];
+  const { restart, sessionService, stored } = await scenario({ agent: { tools: [tool] }, plugins, resumable: true });
+  const killed = restart({ sessionService: dying(sessionService, 2, true).service, model: [{ calls: [call('f')] }] });
+  await expect(killed.run()).rejects.toThrow(KilledError);
+  const invocationId = (await stored())[0]?.invocationId ?? '';
+  const { runner } = restart({ model: ['Done.'] });
+  const [responses] = await runner.run({ userId: 'u', sessionId: 's', invocationId });
+  expect(responses?.content?.parts).toEqual([{ functionResponse: { name: 'f', response: { result: 'done' } } }]);
 });
