@@ -1,6 +1,8 @@
 import {
   type BaseAgent,
+  createEvent,
   type Event,
+  type EventParams,
   getFunctionCalls,
   getFunctionResponses,
   type Session,
@@ -8,6 +10,22 @@ import {
 } from '@eventloom/core';
 import { isRoutableLlmAgent } from './agent-guards.ts';
 import type { ResumabilityConfig } from './app.ts';
+
+/** The last second of the year 9999. A larger timestamp is in milliseconds. */
+const LAST_SECOND = 253_402_300_799;
+
+/**
+ * Creates an event as `createEvent` of `@eventloom/core` does, and takes a `timestamp` in milliseconds too, as programs that were written for `@google/adk` give
+ * it. The event has it in seconds.
+ *
+ * @example
+ * const event = createEvent({ author: 'system', timestamp: Date.now(), actions: { stateDelta: { step: 2 } } });
+ */
+export function createAdkEvent(params: EventParams = {}): Event {
+  const { timestamp } = params;
+  if (typeof timestamp !== 'number' || timestamp <= LAST_SECOND) return createEvent(params);
+  return createEvent({ ...params, timestamp: timestamp / 1000 });
+}
 
 /** Returns the newest event before `endIndex` that makes the function call with this id; undefined if there is none. */
 export function findEventByFunctionCallId(

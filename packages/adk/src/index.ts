@@ -299,7 +299,6 @@ export { AdkUnsafeLocalCodeExecutor as UnsafeLocalCodeExecutor } from './service
 // Events and state
 export type { Event, EventActions, EventParams as CreateEventParams } from '@eventloom/core';
 export {
-  createEvent,
   createEventActions,
   getFunctionCalls,
   getFunctionResponses,
@@ -324,6 +323,7 @@ export type {
 export { EventType, toStructuredEvents } from './structured-events.ts';
 
 export {
+  createAdkEvent as createEvent,
   determineAgentForResumption,
   findEventByFunctionCallId,
   findEventByLastFunctionResponseId,

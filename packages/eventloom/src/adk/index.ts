@@ -279,7 +279,6 @@ export { UnsafeLocalCodeExecutor } from '@eventloom/adk';
 export type { CreateEventParams, Event, EventActions } from '@eventloom/adk';
 export {
   State,
-  createEvent,
   createEventActions,
   getFunctionCalls,
   getFunctionResponses,
@@ -302,6 +301,7 @@ export type {
 } from '@eventloom/adk';
 export { EventType, toStructuredEvents } from '@eventloom/adk';
 export {
+  createEvent,
   determineAgentForResumption,
   findEventByFunctionCallId,
   findEventByLastFunctionResponseId,
