@@ -6,7 +6,7 @@ export type PinnedKeys = Readonly<Record<string, readonly string[]>>;
 export const pinnedKeys: PinnedKeys = {
   '@eventloom/core': ['.', './internal', './wire', './conformance'],
   '@eventloom/sessions': ['.', './sqlite', './postgres', './durable-object', './conformance'],
-  '@eventloom/artifacts': ['.', './fs', './r2', './durable-object', './conformance'],
+  '@eventloom/artifacts': ['.', './fs', './r2', './gcs', './durable-object', './conformance'],
   '@eventloom/memory': ['.', './sqlite', './conformance'],
   '@eventloom/credentials': ['.', './sqlite', './conformance'],
   '@eventloom/tools': ['.', './built-in', './internal'],

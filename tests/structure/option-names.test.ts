@@ -7,6 +7,7 @@ import { dev, SpanStore } from '@eventloom/dev';
 import { DriverArtifactService, InMemoryArtifactService } from '@eventloom/artifacts';
 import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
 import { FileArtifactService } from '@eventloom/artifacts/fs';
+import { GcsArtifactService } from '@eventloom/artifacts/gcs';
 import { R2ArtifactService } from '@eventloom/artifacts/r2';
 import { AgentChat, EventloomClient } from '@eventloom/client';
 import { LiveCall } from '@eventloom/client/live';
@@ -205,6 +206,11 @@ const CASES: Readonly<Record<string, Case>> = {
   ],
   UnsafeLocalCodeExecutor: ['timeout', 'timeoutMs', (options) => new UnsafeLocalCodeExecutor(options)],
   QuickJsThreadCodeExecutor: ['timeout', 'timeoutMs', (options) => new QuickJsThreadCodeExecutor(options)],
+  GcsArtifactService: [
+    'buckets',
+    'bucket',
+    (options: object) => new GcsArtifactService({ bucket: 'files', ...options }),
+  ],
   R2ArtifactService: ['buckets', 'bucket', (options) => new R2ArtifactService(options)],
   RoutedAgent: ['routers', 'router', (options: object) => new RoutedAgent({ ...named, ...routes(), ...options })],
   RoutedLlm: [
