@@ -392,9 +392,11 @@ export { InMemoryArtifactService } from '@eventloom/artifacts';
 export { InMemoryCredentialService } from '@eventloom/credentials';
 export { InMemoryMemoryService } from '@eventloom/memory';
 export { InMemorySessionService } from '@eventloom/sessions';
+export type { AdkGcsOptions as GcsArtifactServiceOptions } from './services.ts';
 export {
   DatabaseSessionService,
   AdkFileArtifactService as FileArtifactService,
+  AdkGcsArtifactService as GcsArtifactService,
   getArtifactServiceFromUri,
   getSessionServiceFromUri,
 } from './services.ts';
@@ -452,7 +454,6 @@ export {
   ContextCompactorRequestProcessor,
   GCPSkillRegistry,
   GCP_MCP_SERVER_DESTINATION_ID,
-  GcsArtifactService,
   ListSkillsTool,
   LoadSkillResourceTool,
   LoadSkillTool,

@@ -92,12 +92,6 @@ export const GCP_MCP_SERVER_DESTINATION_ID = /* @__PURE__ */ notOffered(
   'GCP_MCP_SERVER_DESTINATION_ID',
   'write new MCPToolset({ type, url }) with the address of the server',
 );
-/** Not offered: write FileArtifactService, R2ArtifactService of `@eventloom/artifacts/r2`, or an ArtifactDriver over the bucket. */
-export const GcsArtifactService = /* @__PURE__ */ notOffered(
-  'GcsArtifactService',
-  'write FileArtifactService, R2ArtifactService of @eventloom/artifacts/r2, or an ArtifactDriver over the bucket',
-);
-export type GcsArtifactService = typeof GcsArtifactService;
 /** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
 export const ProtocolType = /* @__PURE__ */ notOffered(
   'ProtocolType',

@@ -1,5 +1,5 @@
 import { expectTypeOf, test } from 'vitest';
-import type { GcsArtifactService, NotOffered, VertexAiSessionServiceOptions } from './index.ts';
+import type { NotOffered, VertexAiMemoryBankService, VertexAiSessionServiceOptions } from './index.ts';
 import { VertexAiSessionService } from './index.ts';
 
 type Advice = NotOffered<'write DatabaseSessionService, or a SessionDriver over the service'>;
@@ -8,7 +8,7 @@ test('the compiler shows what to write for values, classes as types, and types t
   expectTypeOf(VertexAiSessionService).toEqualTypeOf<Advice>();
   expectTypeOf<VertexAiSessionService>().toEqualTypeOf<Advice>();
   expectTypeOf<VertexAiSessionServiceOptions>().toEqualTypeOf<Advice>();
-  expectTypeOf<GcsArtifactService['advice']>().toExtend<string>();
+  expectTypeOf<VertexAiMemoryBankService['advice']>().toExtend<string>();
   // @ts-expect-error A name that is not offered cannot be constructed.
   void (() => new VertexAiSessionService({ projectId: 'p' }));
 });

@@ -6,7 +6,8 @@ import {
   ConfigurationError,
 } from '@eventloom/core';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { openDatabaseSessions, openFileArtifacts, openLocalExecutor } from '#services';
+import { checkOptions, type OptionRules } from '@eventloom/core/internal';
+import { openDatabaseSessions, openFileArtifacts, openGcsArtifacts, openLocalExecutor } from '#services';
 
 /** Sessions in a database, as `DatabaseSessionService` opens them. */
 export type DatabaseSessionService = BaseSessionService;
@@ -31,6 +32,46 @@ export type AdkFileArtifactService = BaseArtifactService;
  * const artifactService = new FileArtifactService('artifacts');
  */
 export const AdkFileArtifactService: new (rootDirOrUri: string) => BaseArtifactService = opener(openFileArtifacts);
+
+/** Options of the `GcsArtifactService` of programs that were written for `@google/adk`: those of `@google-cloud/storage` that reach a bucket. */
+export interface AdkGcsOptions {
+  /** The project that is charged for the credentials, if these name none. */
+  readonly projectId?: string | undefined;
+  /** Path of a key file. Default: the credentials of the environment, such as `GOOGLE_APPLICATION_CREDENTIALS` names. Node only. */
+  readonly keyFilename?: string | undefined;
+  /** The content of a key file. Node only. */
+  readonly credentials?: object | undefined;
+  /** URL of the service. Default: `STORAGE_EMULATOR_HOST`, on Node, or `https://storage.googleapis.com`. */
+  readonly apiEndpoint?: string | undefined;
+  /** Returns an access token, in place of the other credentials. Required outside Node. */
+  readonly accessToken?: (() => string | Promise<string>) | undefined;
+}
+
+const GCS_OPTIONS: OptionRules<AdkGcsOptions> = {
+  projectId: 'text',
+  keyFilename: 'text',
+  credentials: 'object',
+  apiEndpoint: 'text',
+  accessToken: 'function',
+};
+
+/** Artifacts in a bucket of Cloud Storage, as the `GcsArtifactService` for programs that were written for `@google/adk` opens them. */
+export type AdkGcsArtifactService = BaseArtifactService;
+
+/**
+ * Opens the artifacts of a bucket of Cloud Storage for programs that were written for `@google/adk`, whose objects it reads. It gives the service of
+ * `@eventloom/artifacts/gcs`, whose own `GcsArtifactService` takes `{ bucket, accessToken }`. Needs no `@google-cloud/storage`. Credentials of the environment
+ * come from `google-auth-library`, which is installed with that package and with `@google/genai`.
+ *
+ * @example
+ * const artifactService = new GcsArtifactService('my-artifacts');
+ */
+export const AdkGcsArtifactService: new (bucket: string, options?: AdkGcsOptions) => BaseArtifactService = opener(
+  (bucket: string, options: AdkGcsOptions = {}) => {
+    checkOptions('GcsArtifactService', GCS_OPTIONS, options);
+    return openGcsArtifacts(bucket, options);
+  },
+);
 
 /** Options of the `UnsafeLocalCodeExecutor` of programs that were written for `@google/adk`. */
 export interface AdkLocalExecutorOptions {
@@ -71,12 +112,13 @@ export function getSessionServiceFromUri(uri: string): BaseSessionService {
   return uri.startsWith('memory://') ? new InMemorySessionService() : openDatabaseSessions(uri);
 }
 
-/** Opens the artifact service of a URL: `memory://`, or `file://` with a folder. @throws ConfigurationError for another URL */
+/** Opens the artifact service of a URL: `memory://`, `file://` with a folder, or `gs://` with a bucket. @throws ConfigurationError for another URL */
 export function getArtifactServiceFromUri(uri: string): BaseArtifactService {
   if (uri.startsWith('memory://')) return new InMemoryArtifactService();
   if (uri.startsWith('file://')) return openFileArtifacts(uri);
+  if (uri.startsWith('gs://')) return openGcsArtifacts(uri.slice('gs://'.length));
   const scheme = uri.slice(0, Math.max(0, uri.indexOf('://')));
   throw new ConfigurationError(
-    `getArtifactServiceFromUri: the scheme ${JSON.stringify(scheme)} is not supported; write memory:// or file://…, or create the service yourself`,
+    `getArtifactServiceFromUri: the scheme ${JSON.stringify(scheme)} is not supported; write memory://, file://… or gs://…, or create the service yourself`,
   );
 }

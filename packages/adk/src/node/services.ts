@@ -3,6 +3,7 @@ import { isAbsolute, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { FileArtifactService } from '@eventloom/artifacts/fs';
+import { GcsArtifactService } from '@eventloom/artifacts/gcs';
 import {
   type BaseArtifactService,
   type BaseCodeExecutor,
@@ -12,6 +13,7 @@ import {
 import { UnsafeLocalCodeExecutor } from '@eventloom/llm-agent/node';
 import { type PostgresPool, PostgresSessionService } from '@eventloom/sessions/postgres';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
+import { readVariable } from './environment.ts';
 
 const WRITE_URL =
   "write new DatabaseSessionService('sqlite://sessions.db') or new DatabaseSessionService('postgres://…')";
@@ -54,6 +56,77 @@ function toFolder(rootDirOrUri: string): string {
   if (!rootDirOrUri.startsWith('file://')) return rootDirOrUri;
   const path = rootDirOrUri.slice('file://'.length);
   return isAbsolute(path) ? fileURLToPath(rootDirOrUri) : path;
+}
+
+/** The address and the credentials of a bucket of Cloud Storage. */
+interface GcsOptions {
+  readonly projectId?: string | undefined;
+  readonly keyFilename?: string | undefined;
+  readonly credentials?: object | undefined;
+  readonly apiEndpoint?: string | undefined;
+  readonly accessToken?: (() => string | Promise<string>) | undefined;
+}
+
+/**
+ * Opens the artifacts of a bucket, with the credentials of the options or those of the environment, for which the package `google-auth-library` must be
+ * installed. An emulator, which `STORAGE_EMULATOR_HOST` names, needs none.
+ * @throws ConfigurationError for a value that cannot work
+ */
+export function openGcsArtifacts(bucket: string, options: GcsOptions = {}): BaseArtifactService {
+  const emulator = readVariable('STORAGE_EMULATOR_HOST');
+  const host = emulator && (/^https?:/.test(emulator) ? emulator : `http://${emulator}`);
+  const endpoint = options.apiEndpoint ?? host;
+  const accessToken = options.accessToken ?? (emulator ? undefined : googleTokens(options, process.cwd()));
+  return new GcsArtifactService({ bucket, accessToken, endpoint });
+}
+
+interface GoogleAuth {
+  getAccessToken(): Promise<string | null | undefined>;
+}
+
+/**
+ * Returns a function that gives access tokens of Google Cloud, and renews them.
+ * @param folder where `google-auth-library` is looked for. It is loaded with the first token
+ */
+export function googleTokens(
+  { projectId, keyFilename, credentials }: GcsOptions,
+  folder: string,
+): () => Promise<string> {
+  let auth: GoogleAuth | undefined;
+  return async () => {
+    auth ??= new (loadGoogleAuth(folder))({
+      scopes: 'https://www.googleapis.com/auth/devstorage.read_write',
+      ...(projectId && { projectId }),
+      ...(keyFilename && { keyFilename }),
+      ...(credentials && { credentials }),
+    });
+    let token: string | null | undefined;
+    try {
+      token = await auth.getAccessToken();
+    } catch (cause) {
+      throw new ConfigurationError(
+        'GcsArtifactService: there are no credentials of Google Cloud; set GOOGLE_APPLICATION_CREDENTIALS, or write { keyFilename }',
+        { cause },
+      );
+    }
+    if (!token) throw new ConfigurationError('GcsArtifactService: Google gave no access token for these credentials');
+    return token;
+  };
+}
+
+/** Loads `google-auth-library` of the program, which `@google/genai` and `@google-cloud/storage` bring along. */
+function loadGoogleAuth(folder: string): new (options: object) => GoogleAuth {
+  try {
+    const { GoogleAuth: loaded } = createRequire(join(folder, 'package.json'))('google-auth-library') as {
+      readonly GoogleAuth: new (options: object) => GoogleAuth;
+    };
+    return loaded;
+  } catch (cause) {
+    throw new ConfigurationError(
+      'GcsArtifactService: credentials of the environment need the package google-auth-library; write npm install google-auth-library, or new GcsArtifactService(bucket, { accessToken })',
+      { cause },
+    );
+  }
 }
 
 /** Blocks of code in the languages that an executor of the ADK runs. */

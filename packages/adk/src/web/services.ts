@@ -1,3 +1,4 @@
+import { GcsArtifactService } from '@eventloom/artifacts/gcs';
 import {
   type BaseArtifactService,
   type BaseCodeExecutor,
@@ -16,6 +17,20 @@ export function openDatabaseSessions(_url: string): BaseSessionService {
 export function openFileArtifacts(_rootDirOrUri: string): BaseArtifactService {
   throw new ConfigurationError(
     'FileArtifactService: needs Node; on Workers write new R2ArtifactService({ bucket }) of @eventloom/artifacts/r2',
+  );
+}
+
+/** The address and the credentials of a bucket of Cloud Storage. */
+interface GcsOptions {
+  readonly apiEndpoint?: string | undefined;
+  readonly accessToken?: (() => string | Promise<string>) | undefined;
+}
+
+/** Opens the artifacts of a bucket. @throws ConfigurationError without `accessToken`: outside Node there are no credentials in the environment */
+export function openGcsArtifacts(bucket: string, { apiEndpoint, accessToken }: GcsOptions = {}): BaseArtifactService {
+  if (accessToken) return new GcsArtifactService({ bucket, accessToken, endpoint: apiEndpoint });
+  throw new ConfigurationError(
+    'GcsArtifactService: accessToken is missing; outside Node write new GcsArtifactService(bucket, { accessToken: () => token })',
   );
 }
 

@@ -370,9 +370,11 @@ export { InMemoryArtifactService } from '@eventloom/adk';
 export { InMemoryCredentialService } from '@eventloom/adk';
 export { InMemoryMemoryService } from '@eventloom/adk';
 export { InMemorySessionService } from '@eventloom/adk';
+export type { GcsArtifactServiceOptions } from '@eventloom/adk';
 export {
   DatabaseSessionService,
   FileArtifactService,
+  GcsArtifactService,
   getArtifactServiceFromUri,
   getSessionServiceFromUri,
 } from '@eventloom/adk';
@@ -430,7 +432,6 @@ export {
   ContextCompactorRequestProcessor,
   GCPSkillRegistry,
   GCP_MCP_SERVER_DESTINATION_ID,
-  GcsArtifactService,
   ListSkillsTool,
   LoadSkillResourceTool,
   LoadSkillTool,
