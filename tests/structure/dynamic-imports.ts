@@ -5,7 +5,7 @@ import { isTestFile, type SourceFile } from './repository.ts';
 /** Every `import()` in these files, tests left out: where it is, and its specifier. */
 export function dynamicImports(files: readonly SourceFile[]): string[] {
   return files
-    .filter(({ path }) => !isTestFile(path))
+    .filter(({ path, text }) => !isTestFile(path) && /\bimport\b(?!\s*(?:[{*'"]|type\b))/.test(text))
     .flatMap((file) => {
       const found: string[] = [];
       new Visitor({

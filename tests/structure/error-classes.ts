@@ -17,7 +17,7 @@ const base = 'EventloomError';
 /** The classes in `errors.ts` files, and those elsewhere that extend an error. */
 export function errorClasses(files: readonly SourceFile[]): ErrorClass[] {
   return files
-    .filter(({ path }) => !isTestFile(path))
+    .filter(({ path, text }) => !isTestFile(path) && /\bclass\b/.test(text))
     .flatMap((file) => {
       const found: ErrorClass[] = [];
       new Visitor({ ClassDeclaration: (node) => void found.push(readClass(file.path, node)) }).visit(
@@ -59,7 +59,7 @@ export function sharedErrorCodes(classes: readonly ErrorClass[]): string[] {
 /** Places that throw a plain Error, which no caller can tell apart. */
 export function bareErrors(files: readonly SourceFile[]): string[] {
   return files
-    .filter(({ path }) => !isTestFile(path))
+    .filter(({ path, text }) => !isTestFile(path) && /\bthrow\b/.test(text))
     .flatMap((file) => {
       const found: string[] = [];
       new Visitor({

@@ -4,6 +4,8 @@ import { importedSpecifiers, parseModule } from './module-syntax.ts';
 import { isTestFile, type SourceFile } from './repository.ts';
 
 const nodeGlobals = new Set(['process', 'Buffer', 'require', '__dirname', '__filename', 'setImmediate']);
+/** Finds a text that may use one of them: names may be written with escapes. Only such files are read as code, which takes most of the time. */
+const MAY_USE_THEM = new RegExp(`\\b(?:${[...nodeGlobals].join('|')})\\b|\\\\u`);
 
 /** The files that must run anywhere: no tests, nothing of the node-only folders. */
 export function neutralSources(files: readonly SourceFile[], nodeOnlyFolders: readonly string[]): SourceFile[] {
@@ -28,7 +30,7 @@ export function runtimeImports(files: readonly SourceFile[], nodeOnlyFolders: re
 /** Uses of node's globals. The type check cannot see them where a dependency's types bring node's own along. */
 export function nodeGlobalUses(files: readonly SourceFile[]): string[] {
   return files.flatMap((file) =>
-    globalNames(file)
+    (MAY_USE_THEM.test(file.text) ? globalNames(file) : [])
       .filter((name) => nodeGlobals.has(name))
       .map((name) => `${file.path} uses ${name}`),
   );

@@ -33,8 +33,19 @@ export interface Workspace {
 const repositoryRoot = join(import.meta.dirname, '../..');
 const notSources = new Set(['node_modules', 'dist', '.tsc', 'peers']);
 
-/** Every workspace of this repository, packages first. `bench/peers` does not count: it is installed separately. */
-export function readWorkspaces(root = repositoryRoot): Workspace[] {
+const read = new Map<string, readonly Workspace[]>();
+
+/**
+ * Every workspace of this repository, packages first. `bench/peers` does not count: it is installed separately.
+ * The files are read once by each process.
+ */
+export function readWorkspaces(root = repositoryRoot): readonly Workspace[] {
+  const workspaces = read.get(root) ?? findWorkspaces(root);
+  read.set(root, workspaces);
+  return workspaces;
+}
+
+function findWorkspaces(root: string): readonly Workspace[] {
   const folders = globSync(
     [
       'packages/*',
