@@ -29,6 +29,7 @@ export class RunControl implements RunStream, LockingRun {
   readonly abortGuard: AbortGuard = new AbortGuard();
   attempt = 0;
   isLeftOpen = false;
+  isInterrupted = false;
   /** The caller's own abort. */
   readonly signal: AbortSignal | undefined;
   /** The reason that the run was aborted for, if it was. */
@@ -102,6 +103,7 @@ export class RunControl implements RunStream, LockingRun {
 
   /** Aborts the run because another one takes its session. A live run first stores the speech so far. */
   async yieldSession(reason: EventloomError): Promise<void> {
+    this.isInterrupted = true;
     await this.live?.yieldSession(this.#runner.platform);
     this.abort(reason);
   }

@@ -24,6 +24,8 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
   readonly attempt: number;
   /** True if the stream ended and the run did not: the run is still open in the session, or another process took it over. @internal */
   readonly isLeftOpen: boolean;
+  /** True once another run of this process took the session, with `onBusy: 'interrupt'`. @internal */
+  readonly isInterrupted: boolean;
   /**
    * Resolves to true when the run has its session and its message is stored, and to false if the run ended before. Never rejects: an error
    * is thrown to the reader. The run starts when the first event is read.

@@ -1,4 +1,5 @@
 import type { Event } from '@eventloom/core';
+import { Runner } from '@eventloom/runner';
 import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { FakeSocket } from './fixtures/fake-socket.ts';
@@ -65,6 +66,22 @@ test('a run that is interrupted by another one stores the speech so far and clos
   // The second call ends the first one's run before it begins.
   const received = (await stored()).map(({ content, errorCode }) => content?.parts?.[0]?.text ?? errorCode);
   expect(received).toEqual(['Hi', 'I was saying', 'RUN_ABANDONED']);
+});
+
+test('a run whose lease another process took asks its client to call again, and claims no failure that is not stored', async () => {
+  const steps = [{ heard: 'content' }, 'I was saying', new Gate()] as const;
+  const { runner, sessionService, platform, clock, call, socket, stored } = await setup(steps);
+  call.message(say('Hi'));
+  await socket.has(1);
+  call.taken(socket.size);
+  // This process stands still for longer than its lease, and another one closes the run.
+  clock.advance(60_000);
+  const elsewhere = new Runner({ appName: 'app', agent: runner.agent, sessionService, platform: clock });
+  const { userId, sessionId } = KEY;
+  await elsewhere.closeRun({ userId, sessionId, invocationId: call.invocationId, reason: 'left' });
+  platform.advance(10_000);
+  expect(await socket.closed.promise).toEqual({ code: 1013, reason: expect.stringMatching(/^STORAGE_UNAVAILABLE: /) });
+  expect((await stored()).at(-1)?.errorCode).toBe('RUN_ABANDONED');
 });
 
 test('a valid frame resets the count of invalid ones, and too many in a row close the socket', async () => {

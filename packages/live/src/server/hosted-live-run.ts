@@ -8,7 +8,6 @@ import {
   serializeEvent,
   type SessionKey,
   SessionNotFoundError,
-  StaleWriterError,
   StorageError,
   toError,
   type TraceHeaders,
@@ -227,17 +226,20 @@ export class HostedLiveRun implements LiveSocketEvents {
     }
     this.#hasEnded = true;
     const reason = this.#failure ?? this.#stopReason;
-    this.#sendEnd(this.isLeftOpen ? unstoredEnd(reason) : reason);
+    this.#sendEnd(this.isLeftOpen && !this.#stream.isInterrupted ? unstoredEnd(reason) : reason);
     this.#hangUp();
     this.#callOff?.();
     this.#ended.resolve();
   }
 }
 
-/** Errors that do not say that the run has ended. */
-const OPEN_ENDS = [StorageError, StaleWriterError, SessionNotFoundError];
+/** Errors that do not say how the run ended. */
+const OPEN_ENDS = [StorageError, SessionNotFoundError];
 
-/** Returns the error for the client of a run whose end is not stored: no other error is true yet. */
+/**
+ * Returns the error for the client of a run whose end is not stored: no other error is true yet. After the loss of the lease, whoever has the session
+ * stores the end.
+ */
 function unstoredEnd(reason: Error | undefined): Error {
   if (reason && OPEN_ENDS.some((type) => type.isInstance(reason))) return reason;
   const message = 'the end of the call could not be stored; what was said before is in the session, so call again';

@@ -5,6 +5,7 @@ import {
   RunAbortedError,
   RunNotFoundError,
   ShuttingDownError,
+  UnfinishedRunError,
 } from '@eventloom/core';
 import { faultOfLeftRun, RUN_CONFIG_DEFAULTS } from '@eventloom/core/internal';
 import type { RunAsyncParams, RunRequest } from '../run-request.ts';
@@ -35,7 +36,12 @@ export async function endOpenRun(
     reason = fault;
   }
   const { userId, sessionId, invocationId } = run;
-  await closeRun(runner, { userId, sessionId, invocationId, reason, onBusy, abortSignal });
+  try {
+    await closeRun(runner, { userId, sessionId, invocationId, reason, onBusy, abortSignal });
+  } catch (error) {
+    // A session has one open run at most: this one has ended while its closing waited, and the next begin names the other one.
+    if (!UnfinishedRunError.isInstance(error)) throw error;
+  }
 }
 
 /** Resumes a run to its end, which may be a failure. Returns why it cannot be resumed, if it cannot. */

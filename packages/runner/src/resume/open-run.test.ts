@@ -22,13 +22,19 @@ import { KEY, saying, scenario } from '../fixtures/scenario.ts';
 /** A storage that fails on demand. */
 class FailingService extends InMemorySessionService {
   fails: 'appendEvent' | 'beginRun' | undefined;
+  /** Called once, before a run is continued or closed. */
+  beforeContinued: (() => Promise<void>) | undefined;
 
   override appendEvent(...given: Parameters<InMemorySessionService['appendEvent']>): MaybePromise<Event> {
     return this.fails === 'appendEvent' ? Promise.reject(new TypeError('no disk')) : super.appendEvent(...given);
   }
 
   override beginRun(...given: Parameters<InMemorySessionService['beginRun']>): MaybePromise<BegunRun> {
-    return this.fails === 'beginRun' ? Promise.reject(new TypeError('no disk')) : super.beginRun(...given);
+    if (this.fails === 'beginRun') return Promise.reject(new TypeError('no disk'));
+    const { beforeContinued } = this;
+    if (!beforeContinued || given[0].continues !== true) return super.beginRun(...given);
+    this.beforeContinued = undefined;
+    return beforeContinued().then(() => super.beginRun(...given));
   }
 }
 
@@ -49,6 +55,11 @@ const halting = (gate: Gate): Script =>
     await gate.pass(abortSignal);
     yield modelEvent('bot', 'two');
   };
+
+const abortable = () => {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: (reason: Error) => controller.abort(reason) };
+};
 
 const shuttingDown = () => new ShuttingDownError('the server is shutting down');
 
@@ -111,6 +122,35 @@ describe('an open run', () => {
     await runner.run({ ...KEY, invocationId });
     expect(await open()).toEqual([]);
     expect((await stored()).at(-1)?.object).toBe('runner.end');
+  });
+
+  test('that another process closes, before it leaves a further one, keeps no message from its start', async () => {
+    const { runner, open, sessionService, stored } = await setUp(async function* ({ abortSignal, userContent }) {
+      if (userContent?.parts?.[0]?.text !== 'last') await new Gate().pass(abortSignal);
+      yield modelEvent('bot', 'done');
+    });
+    const leave = async (text: string): Promise<string> => {
+      const { signal, abort } = abortable();
+      const stream = runner.runAsync(saying(text, { abortSignal: signal }));
+      const left = expect(stream.next()).rejects.toThrow(RunAbortedError);
+      await stream.whenStarted();
+      abort(shuttingDown());
+      await left;
+      return stream.invocationId;
+    };
+    const first = await leave('first');
+    let second: string | undefined;
+    sessionService.beforeContinued = async () => {
+      const { userId, sessionId } = KEY;
+      await runner.closeRun({ userId, sessionId, invocationId: first, reason: 'closed elsewhere' });
+      second = await leave('second');
+    };
+    const events = await runner.run(saying('last', { runConfig: { onOpenRun: 'close' } }));
+    expect(textsOf(events)).toEqual(['done']);
+    expect(second).toBeDefined();
+    expect(await open()).toEqual([]);
+    const failed = (await stored()).flatMap(({ errorCode, invocationId }) => (errorCode ? [invocationId] : []));
+    expect(failed).toEqual([first, second]);
   });
 
   test('ends when it is cancelled, and is not resumed', async () => {

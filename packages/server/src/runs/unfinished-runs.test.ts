@@ -147,6 +147,29 @@ describe('a starting server', () => {
     for (const id of ['a', 'b']) expect(errorCodesOf(await eventsOf(id))).toEqual(['RUN_ABANDONED']);
   });
 
+  test('stores a message if a further run was left while the run before it was closed', async () => {
+    const { leave, serve, runnerOf, sessions, open, platform, eventsOf } = setUp();
+    const { sessionId, invocationId } = await leave('s');
+    const key = { appName: 'app', userId: 'ann', sessionId };
+    const beginRun = sessions.beginRun.bind(sessions);
+    let refusals = 0;
+    sessions.beginRun = async (request) => {
+      if (request.continues !== true || refusals++ > 0) return beginRun(request);
+      // Another process closes the run, begins one of its own, and dies.
+      await runnerOf([]).closeRun({ userId: 'ann', sessionId, invocationId, reason: 'closed elsewhere' });
+      await beginRun({ ...key, ttlMs: LEASE_MS, onBusy: 'reject', waitMs: 0, invocationId: 'e-2', resumable: true });
+      platform.advance(LEASE_MS);
+      return beginRun(request);
+    };
+    const server = serve(['done'], { onUnfinishedRuns: 'close', limits: { unfinishedRunsEveryMs: 0 } });
+    const body = JSON.stringify({ ...key, newMessage: { parts: [{ text: 'next' }] } });
+    const answer = await server.fetch(new Request('http://localhost/run', { method: 'POST', body }));
+    expect([answer.status, partsOf((await answer.json()) as Event[])]).toEqual([200, ['done']]);
+    expect(refusals).toBeGreaterThan(1);
+    expect(await open()).toEqual([]);
+    expect(errorCodesOf(await eventsOf('s'))).toEqual(['RUN_ABANDONED']);
+  });
+
   test('leaves unfinished runs with onUnfinishedRuns leave', async () => {
     const { leave, serve, open, platform } = setUp();
     await leave('s');

@@ -9,6 +9,7 @@ import {
   SessionNotFoundError,
   ShuttingDownError,
   StaleWriterError,
+  UnfinishedRunError,
 } from '@eventloom/core';
 import { faultOfLeftRun } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
@@ -34,8 +35,11 @@ export interface UnfinishedRunsParams {
 const PAGE = 50;
 /** The minimum time between two searches. */
 const MIN_DELAY_MS = 100;
-/** Errors after which a run is skipped: another process took its session, the session was deleted, or this server shuts down. */
-const ELSEWHERE = [SessionBusyError, SessionNotFoundError, StaleWriterError, ShuttingDownError];
+/**
+ * Errors after which a run is skipped: another process took its session, the session was deleted, this server shuts down, or the session has
+ * another open run, which it has only if this one has ended.
+ */
+const ELSEWHERE = [SessionBusyError, SessionNotFoundError, StaleWriterError, ShuttingDownError, UnfinishedRunError];
 
 /**
  * Resumes or closes the runs that other processes left. Skips runs whose session is locked: the process that holds the lock is alive, or its
