@@ -9,6 +9,7 @@ import {
 import { isBookkeeping } from '@eventloom/core/internal';
 import type { RunStream } from '@eventloom/runner';
 import { errorBody } from '../http/error-response.ts';
+import { quotedName } from '../http/request-body.ts';
 import type { RunMemory } from './run-memory.ts';
 import type { RunReader } from './run-reader.ts';
 import type { LogMirror, RelayedLog, RelayEnd, RunFrame, RunPublication } from './run-relay.ts';
@@ -16,7 +17,7 @@ import type { LogMirror, RelayedLog, RelayEnd, RunFrame, RunPublication } from '
 /** The stream of a run, as a log records it. */
 export interface RecordedRun extends Omit<
   RunStream,
-  'retry' | 'throw' | typeof Symbol.asyncIterator | typeof Symbol.asyncDispose
+  'isInterrupted' | 'retry' | 'throw' | typeof Symbol.asyncIterator | typeof Symbol.asyncDispose
 > {
   retry(): RecordedRun;
 }
@@ -315,6 +316,6 @@ export function parsePosition(name: string, text: string): number {
   const [, offset = '', decimals = ''] = /^(\d{1,7})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
   if (offset !== '') return Number(offset) * PER_EVENT + Number(decimals.padEnd(9, '0'));
   throw new InvalidRequestError(
-    `${name}: expected the number of a frame, such as 3 or 3.001000002, got ${JSON.stringify(text)}`,
+    `${name}: expected the number of a frame, such as 3 or 3.001000002, got ${quotedName(text)}`,
   );
 }
