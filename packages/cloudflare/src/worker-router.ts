@@ -113,6 +113,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
       },
       limits,
       quotas: new UserQuotas(limits),
+      report,
       version: { version: VERSION, language: 'typescript', ...shared.version },
     };
     const routes: Route<FrontContext>[] = [

@@ -92,6 +92,7 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
     webhooks,
     isStorageReachable: createStorageProbe(options.runners, platform),
     platform,
+    report,
     trustsImportedEvents: options.trustImportedEvents === true,
     version: { version: VERSION, language: 'typescript', ...options.version },
   };

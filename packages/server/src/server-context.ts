@@ -22,6 +22,8 @@ export interface FrontContext {
   readonly limits: CountLimits;
   /** Counts what the requests of each user have under way. */
   readonly quotas: UserQuotas;
+  /** Reports a failure that no answer can say any more, because the answer has begun. */
+  readonly report: (error: unknown) => void;
   /** The answer of `/version`. */
   readonly version: Readonly<Record<string, string>>;
 }

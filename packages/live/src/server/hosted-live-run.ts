@@ -237,8 +237,8 @@ export class HostedLiveRun implements LiveSocketEvents {
 const OPEN_ENDS = [StorageError, SessionNotFoundError];
 
 /**
- * Returns the error for the client of a run whose end is not stored: no other error is true yet. After the loss of the lease, whoever has the session
- * stores the end.
+ * Returns the error for the client of a run whose end is not stored: no other error is true yet. After the loss of the lease, the process that
+ * takes the session over stores the end.
  */
 function unstoredEnd(reason: Error | undefined): Error {
   if (reason && OPEN_ENDS.some((type) => type.isInstance(reason))) return reason;

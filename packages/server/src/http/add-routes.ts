@@ -1,3 +1,4 @@
+import { toError } from '@eventloom/core';
 import type { Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { MethodNotAllowedError, RouteNotFoundError } from '../errors.ts';
@@ -5,6 +6,7 @@ import type { FrontContext } from '../server-context.ts';
 import type { AuthenticatedUser, ServerOptions } from '../server-options.ts';
 import { ServerRequest } from './server-request.ts';
 import { errorResponse } from './error-response.ts';
+import { shownAddress } from './request-body.ts';
 import { guardOf, guardRequest, isAllowedOrigin } from './request-guard.ts';
 import { jsonResponse, INVOCATION_ID_HEADER, NEXT_CURSOR } from './responses.ts';
 import type { Route } from './route.ts';
@@ -48,7 +50,9 @@ function introduce({ authenticate, server }: RoutesOptions<FrontContext>): Respo
 }
 
 function nothingAt(method: string, path: string): RouteNotFoundError {
-  return new RouteNotFoundError(`there is no route ${method} ${path}; GET /openapi.json lists the routes`);
+  return new RouteNotFoundError(
+    `there is no route ${method} ${shownAddress(path)}; GET /openapi.json lists the routes`,
+  );
 }
 
 function addGuards<Server extends FrontContext>(
@@ -66,7 +70,12 @@ function addGuards<Server extends FrontContext>(
         isLoopbackOnly && !publicRoutes.has(`${req.method === 'HEAD' ? 'get' : req.method.toLowerCase()} ${req.path}`),
       origins,
     });
-    await next();
+    try {
+      await next();
+    } catch (thrown) {
+      // hono hands errors to `onError`, and other values that a route throws to the HTTP server.
+      throw toError(thrown);
+    }
   });
   if (origins.length === 0) return;
   app.use(
@@ -93,7 +102,8 @@ function addPath<Server extends FrontContext>(
     if (req.path.endsWith('/') !== path.endsWith('/')) return next();
     const route = group[methods.indexOf(req.method === 'HEAD' ? 'GET' : req.method)];
     if (!route) {
-      return errorResponse(new MethodNotAllowedError(`${req.path} accepts ${allow}, not ${req.method}`), { allow });
+      const refusal = `${shownAddress(req.path)} accepts ${allow}, not ${req.method}`;
+      return errorResponse(new MethodNotAllowedError(refusal), { allow });
     }
     const user = route.isPublic ? undefined : await identify?.(req.raw);
     const request = new ServerRequest(server, context, user);

@@ -59,7 +59,7 @@ export class HostedRun {
       end: writer.end,
     };
     const { invocationId, body } = await this.#open(frames);
-    if (body !== undefined) return sseResponse(invocationId, body);
+    if (body !== undefined) return asRunStream(sseResponse(invocationId, body));
     return new Response(null, { status: 204, headers: invocationHeader(invocationId) });
   }
 
@@ -80,6 +80,18 @@ export class HostedRun {
       }
     }
   }
+}
+
+const runStreams = new WeakSet<Response>();
+
+function asRunStream(response: Response): Response {
+  runStreams.add(response);
+  return response;
+}
+
+/** True for an answer of `HostedRun.sse`: its connection reports its failures itself. */
+export function isRunStream(response: Response): boolean {
+  return runStreams.has(response);
 }
 
 /** @throws ConfigurationError for a writer, perhaps in JavaScript, that returns no text */

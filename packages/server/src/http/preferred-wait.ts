@@ -1,4 +1,5 @@
 import { InvalidRequestError } from '@eventloom/core';
+import { quotedName } from './request-body.ts';
 
 /** The longest wait that a client may ask for, and the one of a client that asks for none, in seconds. */
 const MAX_WAIT_S = 60;
@@ -18,6 +19,6 @@ export function preferredWait(header: string | null): number {
   if (wait === undefined) return DEFAULT_WAIT_S;
   const [, seconds] = /^wait\s*=\s*"?([1-9]\d{0,5})"?$/i.exec(wait) ?? [];
   if (seconds === undefined || waits.length > 1)
-    throw new InvalidRequestError(`Prefer: expected one wait=<seconds> of at least 1, got ${JSON.stringify(header)}`);
+    throw new InvalidRequestError(`Prefer: expected one wait=<seconds> of at least 1, got ${quotedName(header ?? '')}`);
   return Math.min(Number(seconds), MAX_WAIT_S);
 }

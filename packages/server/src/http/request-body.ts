@@ -126,8 +126,21 @@ export const CONTROL_CHARACTER: RegExp = /\p{Cc}/u;
 const DOT_SEGMENT = /(^|[/\\])\.\.?([/\\]|$)/;
 
 const MAX_CHARS = 100;
+/** Characters that a terminal or a page would act on, and which JSON does not escape. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Quotes a name for an error message, cut at 100 characters: a name from a request may be as long as its body. */
+/** Quotes a text of a request for an error message: cut at 100 characters, and without characters that nobody sees. */
 export function quotedName(name: string): string {
-  return name.length > MAX_CHARS ? `${JSON.stringify(name.slice(0, MAX_CHARS))}…` : JSON.stringify(name);
+  const quoted = JSON.stringify(name.slice(0, MAX_CHARS)).replace(INVISIBLE, escaped);
+  return name.length > MAX_CHARS ? `${quoted}…` : quoted;
+}
+
+function escaped(character: string): string {
+  return `\\u{${character.codePointAt(0)?.toString(16)}}`;
+}
+
+/** Returns a path, an origin or a host for an error message: in the characters of an address, and cut at 100 of them. */
+export function shownAddress(address: string): string {
+  const shown = address.toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent);
+  return shown.length > MAX_CHARS ? `${shown.slice(0, MAX_CHARS)}…` : shown;
 }

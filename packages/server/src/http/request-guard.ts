@@ -1,6 +1,7 @@
 import { InvalidRequestError } from '@eventloom/core';
 import { ForbiddenError } from '../errors.ts';
 import type { ServerOptions } from '../server-options.ts';
+import { shownAddress } from './request-body.ts';
 
 /** Origins and hosts from which a server can be called. */
 export interface RequestGuardOptions {
@@ -31,7 +32,7 @@ export function guardRequest(request: Request, { isLoopbackOnly, origins }: Requ
   const url = new URL(request.url);
   if (isLoopbackOnly && !LOOPBACK.test(url.hostname)) {
     throw new ForbiddenError(
-      `this server answers requests to localhost only, not to ${url.hostname}; ` +
+      `this server answers requests to localhost only, not to ${shownAddress(url.hostname)}; ` +
         'to be reached under another name it needs an authenticate hook, or allowUnauthenticated ' +
         '(start: --allow-unauthenticated and another --host)',
     );
@@ -39,7 +40,7 @@ export function guardRequest(request: Request, { isLoopbackOnly, origins }: Requ
   const origin = request.headers.get('origin');
   if (origin !== null && !isAllowedOrigin(origin, url.host, origins)) {
     throw new ForbiddenError(
-      `this server refuses requests from pages of the origin ${origin}; add it to origins (--origin) to allow it`,
+      `this server refuses requests from pages of the origin ${shownAddress(origin)}; add it to origins (--origin) to allow it`,
     );
   }
   if (origin === null && request.headers.get('sec-fetch-site') === 'cross-site' && !origins.includes('*')) {

@@ -60,7 +60,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     const text = this.query(name);
     if (text === undefined) return undefined;
     if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
-    throw new InvalidRequestError(`${name}: expected a number of at least 0, got ${JSON.stringify(text)}`);
+    throw new InvalidRequestError(`${name}: expected a number of at least 0, got ${quotedName(text)}`);
   }
 
   /** A query parameter that is an integer of at least 0. @throws InvalidRequestError */
@@ -199,5 +199,5 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
 export function parseCount(name: string, text: string): number {
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isSafeInteger(value)) return value;
-  throw new InvalidRequestError(`${name}: expected an integer of at least 0, got ${JSON.stringify(text)}`);
+  throw new InvalidRequestError(`${name}: expected an integer of at least 0, got ${quotedName(text)}`);
 }

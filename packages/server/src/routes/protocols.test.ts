@@ -227,6 +227,68 @@ describe('a custom protocol', () => {
     ]);
   });
 
+  test('reports the failure of a stream of its own, and keeps its text from the client', async () => {
+    const reported: unknown[] = [];
+    const encoder = new TextEncoder();
+    let pulls = 0;
+    let left: unknown;
+    const streams: Record<string, UnderlyingDefaultSource<Uint8Array<ArrayBuffer>>> = {
+      fails: {
+        pull(controller) {
+          if (pulls++ > 0) throw new Error('the password is 1234');
+          controller.enqueue(encoder.encode('one'));
+        },
+      },
+      ends: {
+        start(controller) {
+          controller.enqueue(encoder.encode('one'));
+          controller.close();
+        },
+      },
+      waits: { pull: () => new Promise<void>(() => undefined), cancel: (reason) => void (left = reason) },
+    };
+    const read = new Response('one');
+    await read.text();
+    const commonRoutes = [
+      ...Object.entries(streams).map(
+        ([name, source]) =>
+          [name, () => new Response(new ReadableStream(source), { headers: { 'x-own': name } })] as const,
+      ),
+      ['read', () => read] as const,
+      ['error', () => Response.error()] as const,
+      ['rejects', () => Promise.reject(null)] as const,
+    ].map(([name, handle]) => ({
+      method: 'get' as const,
+      path: `/${name}`,
+      operationId: name,
+      summary: '',
+      answer: { contentType: 'text/plain' },
+      handle,
+    }));
+    const { server, ask } = await setUp([], {
+      protocols: [{ name: 'p', routes: [], commonRoutes }],
+      onError: (error) => reported.push(String(error)),
+    });
+    const get = async (path: string) => server.fetch(new Request(`http://localhost${path}`));
+    await expect((await get('/fails')).text()).rejects.toThrow('the server failed to answer; its log says why');
+    expect(reported.splice(0)).toEqual(['Error: the password is 1234']);
+    const whole = await get('/ends');
+    expect([whole.headers.get('x-own'), await whole.text()]).toEqual(['ends', 'one']);
+    const reader = (await get('/waits')).body?.getReader();
+    const waiting = reader?.read();
+    await reader?.cancel('gone');
+    expect([await waiting, left]).toEqual([{ done: true, value: undefined }, 'gone']);
+    expect(await ask('GET', '/read')).toMatchObject({ status: 500, text: expect.stringContaining('was read already') });
+    expect(await ask('GET', '/error')).toMatchObject({
+      status: 500,
+      text: expect.stringContaining('that of an error'),
+    });
+    expect(reported.splice(0)).toHaveLength(2);
+    const { status, text } = await ask('GET', '/rejects');
+    expect([status, JSON.parse(text)]).toEqual([500, expect.objectContaining({ code: 'INTERNAL' })]);
+    expect(reported).toEqual(['Error: null']);
+  });
+
   test("acts for the authenticated user only, within that user's limits", async () => {
     const authenticate = (request: Request) => {
       const userId = request.headers.get('authorization');

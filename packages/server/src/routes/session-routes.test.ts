@@ -151,6 +151,23 @@ test('an unsupported method is refused with the supported ones', async () => {
   ]);
 });
 
+const LONG = 'a'.repeat(9000);
+
+test.each<[string, string, Record<string, string>?]>([
+  ['GET', `/${LONG}`],
+  ['GET', '/x%1b%5b31m%0d%0a%e2%80%ae'],
+  ['PUT', `${SESSIONS}/%1b%5b31m${LONG}`],
+  ['GET', '/list-apps', { origin: `http://${LONG}` }],
+  ['GET', `${SESSIONS}?limit=${LONG}`],
+  ['GET', `${SESSIONS}?limit=%1b%e2%80%ae%c2%85`],
+  ['GET', `${SESSIONS}/s/runs/x`, { 'last-event-id': LONG }],
+])('an error quotes a request in a few printable characters: %s %.40s', async (method, path, headers) => {
+  const { status, json } = await setUp().send(method, path, undefined, headers);
+  expect(status).toBeGreaterThanOrEqual(400);
+  expect(status).toBeLessThan(500);
+  expect(json['error']).toMatch(/^[^\p{Cc}\p{Cf}]{20,400}$/u);
+});
+
 test('an unknown path is a 404', async () => {
   const { status, json } = await setUp().send('GET', '/nope');
   expect([status, json]).toEqual([

@@ -267,7 +267,7 @@ export class RunReader {
 }
 
 /** Creates the error of a stream that is cut. It has no stack: the HTTP server of Node prints it, and whatever failed was reported. */
-function cutError(why: string): Error {
+export function cutError(why: string): Error {
   const error = new Error(why);
   error.stack = `a stream was cut: ${why}`;
   return error;
