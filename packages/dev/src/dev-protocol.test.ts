@@ -202,6 +202,46 @@ describe('the store', () => {
     expect(tokensOf(false, id)).toMatchObject({ 'gen_ai.usage.input_tokens': 4 });
   });
 
+  test('keeps the newest messages of a request that is too long', () => {
+    const store = new SpanStore({ maxContentLength: 1000 });
+    const contents = ['old', 'x'.repeat(900), 'new'].map((text) => ({ role: 'user', parts: [{ text }] }));
+    const context = testContext();
+    const { appName, userId, invocation } = context;
+    const model = new ScriptedModel([], { model: 'scripted' });
+    const request = { contents, config: { systemInstruction: 'Be kind.' }, toolsDict: {} };
+    store.start({ kind: 'model', context, model, request, live: false }, undefined);
+    const [span] = store.list({ appName, userId, sessionId: invocation.session.id });
+    expect(JSON.parse(String(span?.attributes['eventloom.request']))).toEqual({
+      model: 'scripted',
+      olderContentsLeftOut: 2,
+      contents: contents.slice(2),
+      config: request.config,
+    });
+  });
+
+  test('keeps the text of what is no plain data, and nothing of what is too long', () => {
+    const context = testContext();
+    const { appName, userId, invocation } = context;
+    const resultOf = (result: unknown): unknown => {
+      const store = new SpanStore({ maxContentLength: 100 });
+      store.start({ kind: 'agent', context }, undefined).end({ status: 'ok', result });
+      const key = { appName, userId, sessionId: invocation.session.id };
+      expect(store.bytes).toBeLessThan(1000);
+      return store.list(key)[0]?.attributes['gen_ai.tool.call.result'];
+    };
+    const round: Record<string, unknown> = {};
+    round['self'] = round;
+    const throwing = Object.defineProperty({}, 'x', {
+      enumerable: true,
+      get: () => expect.unreachable('not readable'),
+    });
+    expect(resultOf({ at: new Date(0) })).toBe('{"at":"1970-01-01T00:00:00.000Z"}');
+    expect(resultOf({ toJSON: () => 7 })).toBe('7');
+    expect(resultOf(round)).toBe('"more than 100 characters left out"');
+    expect(resultOf(throwing)).toContain('not readable');
+    expect(resultOf('x'.repeat(200))).toBe('"more than 100 characters left out"');
+  });
+
   test('keeps no content if its length is 0', async () => {
     const { spans, run } = await setUp({ store: { maxContentLength: 0 } });
     await run('user', 's', 'the secret of ann');

@@ -1,14 +1,15 @@
 import type {
   ActiveOperation,
+  Content,
   Instrumentation,
-  InvocationContext,
+  LlmRequest,
   LlmResponse,
   Operation,
   OperationEnd,
   Platform,
   SessionKey,
 } from '@eventloom/core';
-import { checkOptions, integer, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, integer, OperationRecord, type OptionRules } from '@eventloom/core/internal';
 
 /** A span of a run: what it did from when to when, and which span it is in. */
 export interface StoredSpan {
@@ -80,6 +81,8 @@ export class SpanStore implements Instrumentation {
   readonly #maxContent: number;
   /** The session that is idle for longest comes first. */
   readonly #sessions = new Map<string, SessionSpans>();
+  /** The session that comes last. */
+  #latest: SessionSpans | undefined;
   #bytes = 0;
   /** The clock of the latest run. */
   #platform: Platform | undefined;
@@ -100,22 +103,33 @@ export class SpanStore implements Instrumentation {
   }
 
   start(operation: Operation, parent: ActiveOperation | undefined): ActiveOperation {
-    const place = operation.kind === 'tool' ? operation.context.invocationContext : operation.context;
-    const { platform, appName, userId } = place;
-    const span = new KeptSpan(operation, place, parent instanceof KeptSpan ? parent : undefined, this.#maxContent);
-    const key = keyOf({ appName, userId, sessionId: place.invocation.session.id });
-    const kept = this.#sessions.get(key) ?? { key, spans: [], bytes: 0 };
-    // Moved to the end: the session was used just now.
-    this.#sessions.delete(key);
-    this.#sessions.set(key, kept);
+    const around = parent instanceof KeptSpan ? parent : undefined;
+    const span = new KeptSpan(operation, around, this, this.#maxContent);
+    const kept = this.#use(span, around);
     kept.spans.push(span);
     span.session = kept;
-    this.#grow(kept, span.bytes);
-    span.onGrowth = (bytes) => span.session && this.#grow(span.session, bytes);
+    this.grow(span, span.bytes);
     if (kept.spans.length > this.#maxSpans) this.#drop(kept, 1);
-    this.#platform = platform;
-    this.#forgetOld(platform.now());
+    if (operation.kind === 'run') {
+      this.#platform = span.platform;
+      this.#forgetOld(span.startMs);
+    }
     return span;
+  }
+
+  /** Returns the session of a span, moved to the end: it was used just now. */
+  #use({ appName, userId, sessionId }: KeptSpan, around: KeptSpan | undefined): SessionSpans {
+    const before = this.#latest;
+    // The latest session again, by far the most often.
+    if (before && before === around?.session && sessionId === around.sessionId) return before;
+    const key = keyOf({ appName, userId, sessionId });
+    const kept = this.#sessions.get(key) ?? { key, spans: [], bytes: 0 };
+    if (kept !== before) {
+      this.#sessions.delete(key);
+      this.#sessions.set(key, kept);
+      this.#latest = kept;
+    }
+    return kept;
   }
 
   /** Returns the spans of a session, in the order in which they started. */
@@ -140,13 +154,20 @@ export class SpanStore implements Instrumentation {
   #forget(key: string): void {
     const kept = this.#sessions.get(key);
     if (kept) this.#drop(kept, kept.spans.length);
+    if (kept === this.#latest) this.#latest = undefined;
     this.#sessions.delete(key);
   }
 
-  /** Counts bytes of a session, and drops what is over the limit: idle sessions first, then the older half of this one. */
-  #grow(kept: SessionSpans, bytes: number): void {
+  /**
+   * Counts bytes that a span has more, and drops what is over the limit: idle sessions first, then the older half of its own.
+   * @internal
+   */
+  grow({ session: kept }: { readonly session: SessionSpans | undefined }, bytes: number): void {
+    // A span that was dropped.
+    if (!kept) return;
     kept.bytes += bytes;
     this.#bytes += bytes;
+    if (this.#bytes <= this.#maxBytes) return;
     for (const [key, { spans }] of this.#sessions) {
       if (this.#bytes <= this.#maxBytes) return;
       if (key === kept.key)
@@ -183,133 +204,199 @@ function fromKey(key: string): SessionKey {
   return { appName, userId, sessionId };
 }
 
-/** An operation with its span. */
-class KeptSpan implements ActiveOperation {
-  readonly startMs: number;
-  bytes: number;
-  readonly #kind: Operation['kind'];
-  readonly #name: string;
-  readonly #isLive: boolean;
-  readonly #traceId: string;
-  readonly #spanId: string;
-  readonly #parentSpanId: string | undefined;
-  readonly #maxContent: number;
-  readonly #attributes: Record<string, string | number | boolean> = {};
+/** A span in a store. It refers to the messages, which are JSON only when they are read. */
+class KeptSpan extends OperationRecord {
   /** The session that keeps the span; undefined before and afterwards. */
   session: SessionSpans | undefined;
-  onGrowth: ((bytes: number) => void) | undefined;
-  readonly #platform: Platform;
-  #endMs: number | undefined;
-  #firstMs: number | undefined;
-  #status: StoredSpan['status'] = 'running';
+  bytes = SPAN_BYTES;
+  readonly #store: SpanStore;
+  readonly #maxContent: number;
+  #request: KeptRequest | undefined;
+  #response: KeptContent | undefined;
+  #args: KeptContent | undefined;
+  #result: KeptContent | undefined;
+  #errorMessage: string | undefined;
+  /** The contents of the latest request of this agent, with their sizes: those of the next begin with the same ones. */
+  #measured: MeasuredContents | undefined;
 
-  constructor(operation: Operation, place: InvocationContext, parent: KeptSpan | undefined, maxContent: number) {
-    const { platform, invocationId, executionId, agent } = place;
-    // Not the operation itself: its context would keep the whole session in memory.
-    this.#kind = operation.kind;
-    this.#name = nameOf(operation);
-    this.#isLive = operation.kind === 'model' && operation.live;
+  constructor(operation: Operation, parent: KeptSpan | undefined, store: SpanStore, maxContent: number) {
+    super(operation, parent);
+    this.#store = store;
     this.#maxContent = maxContent;
-    this.#platform = platform;
-    this.startMs = platform.now();
-    this.#traceId = parent ? parent.#traceId : hexadecimal(platform.newUuid(), 32);
-    this.#spanId = hexadecimal(platform.newUuid(), 16);
-    this.#parentSpanId = parent && parent.#spanId;
-    this.bytes = SPAN_BYTES;
-    this.#set('gen_ai.conversation.id', place.invocation.session.id);
-    this.#set('eventloom.invocation_id', invocationId);
-    if (operation.kind === 'run') {
-      if (operation.resumed) this.#set('eventloom.resumed', true);
-      return;
-    }
-    this.#set('gen_ai.agent.name', agent.name);
-    this.#set('eventloom.execution_id', executionId);
-    if (operation.kind === 'tool') {
-      this.#set('gen_ai.tool.name', operation.name);
-      this.#set('gen_ai.tool.call.id', operation.context.functionCallId);
-      this.#setContent('gen_ai.tool.call.arguments', operation.args);
-    } else if (operation.kind === 'model') {
-      const { request, model, live } = operation;
-      this.#set('gen_ai.request.model', request.model ?? model.model);
-      if (live) this.#set('eventloom.live', true);
-      // Tools are objects with functions: their declarations are in the config.
-      const { contents, config } = request;
-      this.#setContent('eventloom.request', { model: request.model ?? model.model, contents, config });
-    }
+    if (maxContent === 0) return;
+    if (operation.kind === 'tool') this.#args = this.#keep(operation.args);
+    else if (operation.kind === 'model') this.#request = this.#keepRequest(operation.request, parent);
   }
 
-  run<T>(step: () => T): T {
-    return step();
+  override response(response: LlmResponse): void {
+    super.response(response);
+    if (response.partial === true || this.#maxContent === 0) return;
+    const before = this.bytes;
+    this.bytes -= this.#response?.bytes ?? 0;
+    this.#response = this.#keep(response);
+    this.#store.grow(this, this.bytes - before);
   }
 
-  response(response: LlmResponse): void {
-    if (this.#firstMs === undefined) {
-      this.#firstMs = this.#now() - this.startMs;
-      this.#set('gen_ai.response.time_to_first_chunk', this.#firstMs / 1000);
-    }
-    if (response.partial === true) return;
-    if (response.modelVersion !== undefined) this.#set('gen_ai.response.model', response.modelVersion);
-    const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount, cachedContentTokenCount } =
-      response.usageMetadata ?? {};
-    this.#setTokens('gen_ai.usage.input_tokens', promptTokenCount);
-    this.#setTokens('gen_ai.usage.cache_read.input_tokens', cachedContentTokenCount);
-    if (candidatesTokenCount !== undefined)
-      this.#setTokens('gen_ai.usage.output_tokens', candidatesTokenCount + (thoughtsTokenCount ?? 0));
-    if (response.errorCode !== undefined) this.#set('error.type', response.errorCode);
-    this.#setContent('eventloom.response', response);
-  }
-
-  end(end: OperationEnd): void {
-    this.#endMs = this.#now();
-    this.#status = end.status;
-    if (end.status === 'ok') {
-      if (end.result !== undefined) this.#setContent('gen_ai.tool.call.result', end.result);
-      if ('error.type' in this.#attributes) this.#status = 'error';
-    } else if (end.status === 'error') {
-      const { error } = end;
-      this.#set('error.type', 'code' in error && typeof error.code === 'string' ? error.code : error.name);
-      if (this.#maxContent > 0) this.#set('error.message', error.message.slice(0, this.#maxContent));
-    }
+  override end(end: OperationEnd): void {
+    super.end(end);
+    this.#measured = undefined;
+    if (this.#maxContent === 0) return;
+    const before = this.bytes;
+    if (end.status === 'error') {
+      this.#errorMessage = end.error.message.slice(0, this.#maxContent);
+      this.bytes += this.#errorMessage.length * 2;
+    } else if (end.status === 'ok' && end.result !== undefined) this.#result = this.#keep(end.result);
+    this.#store.grow(this, this.bytes - before);
   }
 
   toStored(): StoredSpan {
+    const parentSpanId = this.parent?.spanId;
     return {
-      traceId: this.#traceId,
-      spanId: this.#spanId,
-      ...(this.#parentSpanId === undefined ? {} : { parentSpanId: this.#parentSpanId }),
-      name: this.#name,
-      kind: this.#kind,
+      traceId: this.traceId,
+      spanId: this.spanId,
+      ...(parentSpanId === undefined ? {} : { parentSpanId }),
+      name: this.name,
+      kind: this.kind,
       startMs: this.startMs,
-      ...(this.#endMs === undefined ? {} : { endMs: this.#endMs }),
-      status: this.#status,
-      attributes: { ...this.#attributes },
+      ...(this.endMs === undefined ? {} : { endMs: this.endMs }),
+      status: this.status,
+      attributes: this.#attributes(),
     };
   }
 
-  #now(): number {
-    return this.#platform.now();
+  #attributes(): StoredSpan['attributes'] {
+    const { kind, firstResponseMs } = this;
+    const { input, output, cached } = this.tokens;
+    const isRun = kind === 'run';
+    const isModel = kind === 'model';
+    const isTool = kind === 'tool';
+    const all: Record<string, string | number | boolean | undefined> = {
+      'gen_ai.conversation.id': this.sessionId,
+      'eventloom.invocation_id': this.invocationId,
+      'eventloom.resumed': this.isResumed || undefined,
+      'gen_ai.agent.name': isRun ? undefined : this.agentName,
+      'eventloom.execution_id': isRun ? undefined : this.executionId,
+      'gen_ai.tool.name': isTool ? this.subject : undefined,
+      'gen_ai.tool.call.id': this.callId,
+      'gen_ai.tool.call.arguments': this.#args && jsonOf(this.#args),
+      'gen_ai.request.model': isModel ? this.subject : undefined,
+      'eventloom.live': this.isLive || undefined,
+      'eventloom.request': this.#request && requestJson(this.subject, this.#request),
+      'gen_ai.response.time_to_first_chunk': firstResponseMs === undefined ? undefined : firstResponseMs / 1000,
+      'gen_ai.response.model': this.responseModel,
+      'gen_ai.usage.input_tokens': input,
+      'gen_ai.usage.cache_read.input_tokens': cached,
+      'gen_ai.usage.output_tokens': output,
+      'eventloom.response': this.#response && jsonOf(this.#response),
+      'gen_ai.tool.call.result': this.#result && jsonOf(this.#result),
+      'error.type': this.errorType,
+      'error.message': this.#errorMessage,
+    };
+    return Object.fromEntries(
+      Object.entries(all).filter(([, value]) => value !== undefined),
+    ) as StoredSpan['attributes'];
   }
 
-  #set(name: string, value: string | number | boolean): void {
-    const before = name in this.#attributes ? sizeOf(name, this.#attributes[name]) : 0;
-    this.#attributes[name] = value;
-    const growth = sizeOf(name, value) - before;
-    this.bytes += growth;
-    this.onGrowth?.(growth);
+  #keep(value: unknown): KeptContent {
+    const content = keepContent(value, this.#maxContent);
+    this.bytes += content.bytes;
+    return content;
   }
 
-  /** Sets a number of tokens. Over a live connection each turn is counted by itself. */
-  #setTokens(name: string, count: number | undefined): void {
-    if (count === undefined) return;
-    const before = this.#isLive ? this.#attributes[name] : undefined;
-    this.#set(name, typeof before === 'number' ? before + count : count);
+  /** Keeps the newest messages that fit beside the options, which have the declarations of the tools. */
+  #keepRequest({ contents, config }: LlmRequest, agent: KeptSpan | undefined): KeptRequest {
+    const options = this.#keep(config);
+    const known = agent ? agent.#measured : undefined;
+    const sizes: number[] = Array.from({ length: contents.length });
+    let room = this.#maxContent - options.bytes / 2;
+    let from = contents.length;
+    while (from > 0) {
+      const at = from - 1;
+      const content = contents[at];
+      const size = (known?.contents[at] === content ? known?.sizes[at] : undefined) ?? sizeOf(content, room);
+      if (!(size <= room)) break;
+      sizes[at] = size;
+      room -= size;
+      this.bytes += size * 2;
+      from = at;
+    }
+    // A list of its own: the model gets the other one.
+    const kept = { contents: from === 0 ? contents.slice() : contents.slice(from), leftOut: from, config: options };
+    if (agent) agent.#measured = from === 0 ? { contents: kept.contents, sizes } : undefined;
+    return kept;
   }
+}
 
-  #setContent(name: string, value: unknown): void {
-    if (this.#maxContent === 0) return;
-    const json = toJson(value);
-    this.#set(name, json.length <= this.#maxContent ? json : JSON.stringify(`${json.length} characters left out`));
+interface MeasuredContents {
+  readonly contents: readonly Content[];
+  readonly sizes: readonly number[];
+}
+
+/** A request of a model. */
+interface KeptRequest {
+  readonly contents: readonly Content[];
+  /** Number of older messages that are not kept. */
+  readonly leftOut: number;
+  readonly config: KeptContent;
+}
+
+/** A value that is JSON when it is read, or its JSON. */
+type KeptContent = { readonly bytes: number } & ({ readonly value: unknown } | { readonly json: string });
+
+/** Keeps plain data as it is: events share it, and nobody changes it. Of anything else, and of what is too long, keeps text. */
+function keepContent(value: unknown, maxContent: number): KeptContent {
+  const characters = sizeOf(value, maxContent);
+  if (characters <= maxContent) return { bytes: characters * 2, value };
+  const json = Number.isNaN(characters) ? toJson(value) : undefined;
+  const isShort = json !== undefined && json.length <= maxContent;
+  const kept = isShort ? json : JSON.stringify(`more than ${maxContent} characters left out`);
+  return { bytes: kept.length * 2, json: kept };
+}
+
+function jsonOf(kept: KeptContent): string {
+  return 'json' in kept ? kept.json : toJson(kept.value);
+}
+
+function requestJson(model: string, { contents, leftOut, config }: KeptRequest): string {
+  const older = leftOut === 0 ? '' : `,"olderContentsLeftOut":${leftOut}`;
+  return `{"model":${JSON.stringify(model)}${older},"contents":${toJson(contents)},"config":${jsonOf(config)}}`;
+}
+
+/** Returns what `charactersOf` does; NaN also for a value whose properties throw. */
+function sizeOf(value: unknown, most: number): number {
+  try {
+    return charactersOf(value, most, 0);
+  } catch {
+    return Number.NaN;
   }
+}
+
+/** Deeper values are written as JSON at once, which throws for those that are too deep. */
+const MAX_DEPTH = 100;
+
+/**
+ * Returns about how many characters the JSON of a value has, at least one for each value and key. Stops above `most`. NaN for what is not plain
+ * data, whose JSON may say less than the memory that it takes.
+ */
+function charactersOf(value: unknown, most: number, depth: number): number {
+  if (typeof value === 'string') return value.length + 2;
+  if (typeof value !== 'object') return typeof value === 'function' || typeof value === 'symbol' ? Number.NaN : 8;
+  if (value === null) return 4;
+  if (depth > MAX_DEPTH) return Number.NaN;
+  let characters = 2;
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length && characters <= most; at++)
+      characters += 1 + charactersOf(value[at], most - characters, depth + 1);
+    return characters;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return Number.NaN;
+  const record = value as Readonly<Record<string, unknown>>;
+  for (const key in record) {
+    if (!(characters <= most)) break;
+    characters += key.length + 4 + charactersOf(record[key], most - characters, depth + 1);
+  }
+  return characters;
 }
 
 /** The attributes that hold messages, arguments and results. */
@@ -333,23 +420,4 @@ function toJson(value: unknown): string {
   } catch (error) {
     return JSON.stringify(String(error));
   }
-}
-
-function sizeOf(name: string, value: unknown): number {
-  return name.length + (typeof value === 'string' ? value.length * 2 : 8);
-}
-
-function hexadecimal(uuid: string, digits: number): string {
-  const found = uuid.replaceAll('-', '');
-  // Version 7 begins with the time: the random digits are at the end.
-  return found.slice(-digits).padStart(digits, '0');
-}
-
-function nameOf(operation: Operation): string {
-  const { kind, context } = operation;
-  if (kind === 'run') return `invoke_workflow ${context.appName}`;
-  if (kind === 'agent') return `invoke_agent ${context.agent.name}`;
-  return kind === 'model'
-    ? `chat ${operation.request.model ?? operation.model.model}`
-    : `execute_tool ${operation.name}`;
 }

@@ -114,7 +114,7 @@ export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
     const operation = this.#batch.turn.context.invocation.operations && this.#startOperation();
     const given = operation
       ? operation.around(
-          async () => this.#answer(tool, operation),
+          () => this.#answer(tool, operation),
           (answer) => answer?.response,
         )
       : this.#answer(tool, undefined);

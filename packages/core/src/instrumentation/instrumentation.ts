@@ -5,6 +5,7 @@ import type { BaseLlm } from '../model/base-llm.ts';
 import type { LlmRequest } from '../model/llm-request.ts';
 import type { LlmResponse } from '../model/llm-response.ts';
 import { type Platform, reportTo } from '../platform/platform.ts';
+import type { MaybePromise } from '../session/maybe-promise.ts';
 
 /** A part of a run that has a beginning and an end. */
 export type Operation =
@@ -88,9 +89,9 @@ export class RunOperations {
   /** Agents, by the id of their execution. */
   readonly #agents = new Map<string, ObservedOperation>();
   /** Tool calls, by the execution that called them and the id of the call. */
-  readonly #tools = new Map<string, ObservedOperation>();
+  #tools: Map<string, ObservedOperation> | undefined;
   /** The tool calls that run an agent, by the id of that agent's execution. */
-  readonly #callers = new Map<string, ObservedOperation>();
+  #callers: Map<string, ObservedOperation> | undefined;
 
   constructor(instrumentation: Instrumentation, platform: Platform) {
     this.#instrumentation = instrumentation;
@@ -103,20 +104,20 @@ export class RunOperations {
     if (!active) return undefined;
     const observed = new ObservedOperation(active, this.#platform);
     if (operation.kind === 'run') this.#run = observed;
-    else if (operation.kind === 'agent') register(this.#agents, operation.context.executionId, observed);
-    else if (operation.kind === 'tool') register(this.#tools, toolKey(operation.context), observed);
+    else if (operation.kind === 'agent') observed.keepIn(this.#agents, operation.context.executionId);
+    else if (operation.kind === 'tool') observed.keepIn((this.#tools ??= new Map()), toolKey(operation.context));
     return observed;
   }
 
   /** Notes that a tool call runs the agents of a sub-invocation. */
   noteCaller(caller: InvocationContext, callId: string, context: InvocationContext): void {
-    const tool = this.#tools.get(`${caller.executionId} ${callId}`);
-    if (tool) register(this.#callers, context.executionId, tool);
+    const tool = this.#tools?.get(`${caller.executionId} ${callId}`);
+    tool?.keepIn((this.#callers ??= new Map()), context.executionId);
   }
 
   /** Returns the trace headers of a tool call in progress. */
   traceHeaders(context: ToolContext): TraceHeaders {
-    const { active } = this.#tools.get(toolKey(context)) ?? {};
+    const { active } = this.#tools?.get(toolKey(context)) ?? {};
     try {
       return active?.traceHeaders?.() ?? NO_HEADERS;
     } catch (error) {
@@ -131,7 +132,7 @@ export class RunOperations {
     const place = 'invocationContext' in context ? context.invocationContext : context;
     // An agent that transferred control has ended: its parent is then the parent of the target.
     for (let at = kind === 'agent' ? place.parent : place; at; at = at.parent) {
-      const found = this.#agents.get(at.executionId) ?? this.#callers.get(at.executionId);
+      const found = this.#agents.get(at.executionId) ?? this.#callers?.get(at.executionId);
       if (found) return found;
     }
     return this.#run;
@@ -142,14 +143,6 @@ const NO_HEADERS: TraceHeaders = Object.freeze({});
 
 function toolKey({ invocationContext, functionCallId }: ToolContext): string {
   return `${invocationContext.executionId} ${functionCallId}`;
-}
-
-/** Keeps an operation under a key until it ends. */
-function register(operations: Map<string, ObservedOperation>, key: string, operation: ObservedOperation): void {
-  operations.set(key, operation);
-  operation.whenEnded(() => {
-    if (operations.get(key) === operation) operations.delete(key);
-  });
 }
 
 function startOf(
@@ -166,11 +159,18 @@ function startOf(
   }
 }
 
+interface KeptOperation {
+  readonly operations: Map<string, ObservedOperation> | Set<ObservedOperation>;
+  readonly key: string;
+  readonly next: KeptOperation | undefined;
+}
+
 /** An operation in progress. Ends once, and keeps errors of the instrumentation away from the run. */
 export class ObservedOperation {
   readonly active: ActiveOperation;
   readonly #platform: Platform;
-  readonly #onEnd: (() => void)[] = [];
+  /** The maps and sets that keep the operation until it ends. A tool call that runs agents is kept under their executions as well. */
+  #kept: KeptOperation | undefined;
   #isEnded = false;
   #failure: { readonly thrown: unknown } | undefined;
 
@@ -179,9 +179,13 @@ export class ObservedOperation {
     this.#platform = platform;
   }
 
-  /** Calls the function when the operation has ended. */
-  whenEnded(onEnd: () => void): void {
-    this.#onEnd.push(onEnd);
+  /** Keeps the operation in a map, or in a set, until it ends. */
+  keepIn(operations: Map<string, ObservedOperation>, key: string): void;
+  keepIn(operations: Set<ObservedOperation>): void;
+  keepIn(operations: Map<string, ObservedOperation> | Set<ObservedOperation>, key = ''): void {
+    if (operations instanceof Map) operations.set(key, this);
+    else operations.add(this);
+    this.#kept = { operations, key, next: this.#kept };
   }
 
   /** Runs one step inside the operation. */
@@ -190,7 +194,11 @@ export class ObservedOperation {
   }
 
   response(response: LlmResponse): void {
-    this.#observe(() => this.active.response?.(response));
+    try {
+      this.active.response?.(response);
+    } catch (error) {
+      reportTo(this.#platform, error);
+    }
   }
 
   succeed(): void {
@@ -213,31 +221,47 @@ export class ObservedOperation {
   }
 
   /**
-   * Runs a function to its end inside the operation, and ends the operation with its outcome.
+   * Runs a function to its end inside the operation, and ends the operation with its outcome. What returns at once is not waited for.
    * @param resultOf returns the `result` of the operation
    */
-  async around<T>(work: () => Promise<T>, resultOf?: (returned: T) => unknown): Promise<T> {
+  around<T>(work: () => Promise<T>, resultOf?: (returned: T) => unknown): Promise<T>;
+  around<T>(work: () => MaybePromise<T>, resultOf?: (returned: T) => unknown): MaybePromise<T>;
+  around<T>(work: () => MaybePromise<T>, resultOf?: (returned: T) => unknown): MaybePromise<T> {
     try {
-      const result = await this.active.run(work);
-      if (this.#failure) this.fail(this.#failure.thrown);
-      else this.end({ status: 'ok', result: resultOf?.(result) });
-      return result;
+      const returned = this.active.run(work);
+      if (returned instanceof Promise)
+        return returned.then(
+          (result) => this.#finish(result, resultOf),
+          (error: unknown) => this.#rethrow(error),
+        );
+      return this.#finish(returned, resultOf);
     } catch (error) {
-      this.fail(error);
-      throw error;
+      return this.#rethrow(error);
     }
+  }
+
+  #finish<T>(result: T, resultOf: ((returned: T) => unknown) | undefined): T {
+    if (this.#failure) this.fail(this.#failure.thrown);
+    else this.end({ status: 'ok', result: resultOf?.(result) });
+    return result;
+  }
+
+  #rethrow(error: unknown): never {
+    this.fail(error);
+    throw error;
   }
 
   end(end: OperationEnd): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    for (const each of this.#onEnd) each();
-    this.#observe(() => this.active.end(end));
-  }
-
-  #observe(tell: () => void): void {
+    for (let kept = this.#kept; kept; kept = kept.next) {
+      const { operations, key } = kept;
+      if (operations instanceof Set) operations.delete(this);
+      else if (operations.get(key) === this) operations.delete(key);
+    }
+    this.#kept = undefined;
     try {
-      tell();
+      this.active.end(end);
     } catch (error) {
       reportTo(this.#platform, error);
     }
@@ -264,8 +288,7 @@ const endedByAbort = new WeakMap<AbortSignal, Set<ObservedOperation>>();
 
 function leaveOnAbort(operation: ObservedOperation, abortSignal: AbortSignal): void {
   const open = endedByAbort.get(abortSignal) ?? listenForAbort(abortSignal);
-  open.add(operation);
-  operation.whenEnded(() => open.delete(operation));
+  operation.keepIn(open);
 }
 
 function listenForAbort(abortSignal: AbortSignal): Set<ObservedOperation> {

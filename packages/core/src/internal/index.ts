@@ -93,6 +93,7 @@ export {
 } from '../event/streamed-record.ts';
 export { readTraceHeaders } from '../instrumentation/trace-headers.ts';
 export type { ObservedOperation } from '../instrumentation/instrumentation.ts';
+export { OperationRecord } from '../instrumentation/operation-record.ts';
 export { combineInstrumentation, observeGenerator, RunOperations } from '../instrumentation/instrumentation.ts';
 export { Fifo } from '../live/fifo.ts';
 export { checkLiveRunConfig, Modality } from '../live/live-run-config.ts';

@@ -1,0 +1,172 @@
+import type { InvocationContext } from '../context/invocation-context.ts';
+import type { LlmResponse, UsageMetadata } from '../model/llm-response.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { ActiveOperation, Operation, OperationEnd } from './instrumentation.ts';
+
+/** Tokens of a model call. */
+export interface TokenCounts {
+  /** Includes the tokens of tool results that the service read itself. */
+  readonly input: number | undefined;
+  /** Includes the thoughts. */
+  readonly output: number | undefined;
+  readonly cached: number | undefined;
+  readonly thoughts: number | undefined;
+}
+
+/**
+ * An operation as plain fields, for instrumentation that writes spans itself. Recording costs little: ids, names and attributes are made when they
+ * are read. Keeps no context, which would keep the whole session in memory, and no content.
+ */
+export class OperationRecord implements ActiveOperation {
+  readonly kind: Operation['kind'];
+  readonly parent: OperationRecord | undefined;
+  readonly platform: Platform;
+  readonly appName: string;
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly invocationId: string;
+  readonly executionId: string;
+  readonly agentName: string;
+  readonly agentDescription: string;
+  /** Name of the app, of the agent, of the requested model or of the tool. */
+  readonly subject: string;
+  /** Id of a tool call. */
+  readonly callId: string | undefined;
+  /** True for a resumed run. */
+  readonly isResumed: boolean;
+  /** True for a live connection to a model. */
+  readonly isLive: boolean;
+  readonly startMs: number;
+  endMs: number | undefined;
+  status: 'running' | OperationEnd['status'] = 'running';
+  /** Code of the error, or the name of its class. */
+  errorType: string | undefined;
+  /** Time from the start to the first response of a model. */
+  firstResponseMs: number | undefined;
+  hasChunks = false;
+  responseModel: string | undefined;
+  finishReason: string | undefined;
+  usage: UsageMetadata | undefined;
+  #traceId: string | undefined;
+  #spanId: string | undefined;
+
+  /** @param traceId 32 hexadecimal digits. Default: that of the parent, or a random one */
+  constructor(operation: Operation, parent: OperationRecord | undefined, traceId?: string) {
+    const { kind } = operation;
+    const place = placeOf(operation);
+    const { agent, invocation, platform } = place;
+    this.kind = kind;
+    this.parent = parent;
+    this.platform = platform;
+    this.appName = place.appName;
+    this.userId = place.userId;
+    this.sessionId = invocation.session.id;
+    this.invocationId = place.invocationId;
+    this.executionId = place.executionId;
+    this.agentName = agent.name;
+    this.agentDescription = agent.description;
+    this.subject = subjectOf(operation, place);
+    this.callId = kind === 'tool' ? operation.context.functionCallId : undefined;
+    this.isResumed = kind === 'run' && operation.resumed;
+    this.isLive = kind === 'model' && operation.live;
+    this.startMs = platform.now();
+    this.#traceId = traceId;
+  }
+
+  /** The name of the span: `invoke_workflow {app}`, `invoke_agent {agent}`, `chat {model}` or `execute_tool {tool}`. */
+  get name(): string {
+    return `${OPERATION_NAMES[this.kind]} ${this.subject}`;
+  }
+
+  /** 32 hexadecimal digits. */
+  get traceId(): string {
+    return (this.#traceId ??= this.parent ? this.parent.traceId : digitsOf(this.platform.newUuid(), 32));
+  }
+
+  /** 16 hexadecimal digits. */
+  get spanId(): string {
+    return (this.#spanId ??= digitsOf(this.platform.newUuid(), 16));
+  }
+
+  /** The tokens of a model call; of a live connection, those of all its turns. */
+  get tokens(): TokenCounts {
+    const { promptTokenCount, toolUsePromptTokenCount, candidatesTokenCount, thoughtsTokenCount } = this.usage ?? {};
+    return {
+      input: sum(promptTokenCount, toolUsePromptTokenCount),
+      output: sum(candidatesTokenCount, thoughtsTokenCount),
+      cached: this.usage?.cachedContentTokenCount,
+      thoughts: thoughtsTokenCount,
+    };
+  }
+
+  run<T>(step: () => T): T {
+    return step();
+  }
+
+  response(response: LlmResponse): void {
+    this.firstResponseMs ??= this.platform.now() - this.startMs;
+    const { usageMetadata, modelVersion, errorCode, finishReason } = response;
+    if (response.partial === true) this.hasChunks = true;
+    else if (finishReason !== undefined) this.finishReason = finishReason;
+    if (usageMetadata) this.usage = this.isLive ? sumOf(this.usage, usageMetadata) : usageMetadata;
+    if (modelVersion !== undefined) this.responseModel = modelVersion;
+    if (errorCode !== undefined) this.errorType = errorCode;
+  }
+
+  end(end: OperationEnd): void {
+    this.endMs = this.platform.now();
+    this.status = end.status === 'ok' && this.errorType !== undefined ? 'error' : end.status;
+    if (end.status === 'error') this.errorType = typeOf(end.error);
+  }
+}
+
+/** Operations by the GenAI semantic conventions of OpenTelemetry. */
+const OPERATION_NAMES: Readonly<Record<Operation['kind'], string>> = {
+  run: 'invoke_workflow',
+  agent: 'invoke_agent',
+  model: 'chat',
+  tool: 'execute_tool',
+};
+
+function placeOf(operation: Operation): InvocationContext {
+  return operation.kind === 'tool' ? operation.context.invocationContext : operation.context;
+}
+
+function subjectOf(operation: Operation, place: InvocationContext): string {
+  if (operation.kind === 'run') return place.appName;
+  if (operation.kind === 'agent') return place.agent.name;
+  return operation.kind === 'model' ? (operation.request.model ?? operation.model.model) : operation.name;
+}
+
+/** Returns random digits of a UUID. Version 7 begins with the time: the random ones are at the end. */
+function digitsOf(uuid: string, digits: number): string {
+  return uuid.replaceAll('-', '').slice(-digits).padStart(digits, '0');
+}
+
+function sum(first: number | undefined, second: number | undefined): number | undefined {
+  return first === undefined && second === undefined ? undefined : (first ?? 0) + (second ?? 0);
+}
+
+const COUNTS = [
+  'promptTokenCount',
+  'candidatesTokenCount',
+  'thoughtsTokenCount',
+  'toolUsePromptTokenCount',
+  'cachedContentTokenCount',
+] as const;
+
+/** A live connection reports the tokens of each turn. */
+function sumOf(before: UsageMetadata | undefined, usage: UsageMetadata): UsageMetadata {
+  const total: UsageMetadata = {};
+  for (const count of COUNTS) {
+    const both = sum(before?.[count], usage[count]);
+    if (both !== undefined) total[count] = both;
+  }
+  return total;
+}
+
+/** A name of few values: the code of the model's error, the code of the error, or its class. */
+function typeOf(error: Error): string {
+  if ('errorCode' in error && typeof error.errorCode === 'string') return error.errorCode;
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}
