@@ -1,4 +1,7 @@
-/** Serves Studio until it is killed: `studio-server.ts <file of the sessions> <port> <never | at once>`. Prints its port. */
+/**
+ * Serves Studio until it is killed: `studio-server.ts <file of the sessions> <port> <never | at once> <resume | leave>`. The last one says what
+ * happens to the runs of a process that was killed. Prints its port.
+ */
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { createServer } from '@eventloom/server';
@@ -9,9 +12,10 @@ import { studioFiles } from '@eventloom/studio/node';
 import { Gate, ScriptedModel } from '@eventloom/testing';
 import { look } from './studio-tools.ts';
 
-const [file = '', port = '0', answers] = process.argv.slice(2);
+const [file = '', port = '0', answers, onUnfinishedRuns] = process.argv.slice(2);
 const gate = new Gate();
 if (answers === 'at once') gate.open();
+const call = { calls: [{ name: 'look' }] };
 const reply = { chunks: ['The sky ', gate, 'is blue.'] };
 const sessionService = new SqliteSessionService({ path: file });
 const runner = new Runner({
@@ -19,7 +23,7 @@ const runner = new Runner({
   agent: new LlmAgent({
     name: 'helper',
     // A restarted run has the result of the tool, and continues with the reply.
-    model: new ScriptedModel(answers === 'never' ? [{ calls: [{ name: 'look' }] }, reply] : [reply]),
+    model: new ScriptedModel(answers === 'never' ? [call, reply, call, reply] : [reply]),
     tools: [look],
   }),
   sessionService,
@@ -30,6 +34,6 @@ const runner = new Runner({
 const server = createServer({
   runners: [runner],
   protocols: [studio({ files: studioFiles() })],
-  onUnfinishedRuns: 'resume',
+  onUnfinishedRuns: onUnfinishedRuns === 'leave' ? 'leave' : 'resume',
 });
 console.log((await serve(server, { port: Number(port) })).port);

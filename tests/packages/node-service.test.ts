@@ -225,7 +225,14 @@ describe('an empty project on Node that installs every package from its tarball'
 
     beforeAll(() => {
       mkdirSync(join(moved, 'programs'), { recursive: true });
-      const shared = ['converse.ts', 'local-servers.ts', 'normalize-event.ts', 'play-programs.ts', 'stage.ts', 'stdio-mcp-server.ts'];
+      const shared = [
+        'converse.ts',
+        'local-servers.ts',
+        'normalize-event.ts',
+        'play-programs.ts',
+        'stage.ts',
+        'stdio-mcp-server.ts',
+      ];
       for (const name of [...names, ...shared]) {
         const text = readFileSync(join(programs, name), 'utf8');
         writeFileSync(join(moved, name), text.replaceAll("'@google/adk'", "'eventloom/adk'"));

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 
 /** wrangler tells nobody what it does, and asks no questions. */
 export const wranglerEnvironment = {
@@ -11,6 +12,7 @@ export const wranglerEnvironment = {
 /** A server that `wrangler dev` runs. */
 export interface DevServer {
   readonly origin: string;
+  /** Kills the server, unless it has ended. */
   stop(): Promise<void>;
 }
 
@@ -28,7 +30,9 @@ export async function startDevServer(
   project: string,
   { entry, vars = {}, persistTo }: DevServerOptions = {},
 ): Promise<DevServer> {
-  const args = ['dev', ...(entry === undefined ? [] : [entry]), '--local', '--ip', '127.0.0.1', '--port', '0'];
+  // Of another entry wrangler reads the configuration beside that entry: without this there are no bindings.
+  const args = ['dev', ...(entry === undefined ? [] : [entry, '--config', join(project, 'wrangler.jsonc')])];
+  args.push('--local', '--ip', '127.0.0.1', '--port', '0');
   args.push('--inspector-port', '0');
   if (persistTo !== undefined) args.push('--persist-to', persistTo);
   for (const [name, value] of Object.entries(vars)) args.push('--var', `${name}:${value}`);
@@ -36,7 +40,8 @@ export async function startDevServer(
   const child = spawn('wrangler', args, { cwd: project, env: wranglerEnvironment, detached: true });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const stop = async (): Promise<void> => {
-    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
+    const isRunning = child.exitCode === null && child.signalCode === null;
+    if (child.pid !== undefined && isRunning) process.kill(-child.pid, 'SIGKILL');
     await ended;
   };
   let output = '';
