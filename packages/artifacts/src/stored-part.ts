@@ -22,7 +22,9 @@ export function toStored({ artifact, customMetadata }: SaveArtifactRequest, crea
   } else if (typeof text === 'string') {
     mimeType = TEXT;
   } else {
-    throw new InvalidRequestError('artifact: has neither inlineData with data, nor fileData with a fileUri, nor text');
+    throw new InvalidRequestError(
+      "artifact: has neither inlineData with data, nor fileData with a fileUri, nor text; write { text: 'hello' }, or { inlineData: { mimeType: 'image/png', data } } with data as base64",
+    );
   }
   const bare = inlineData && data !== undefined ? { ...artifact, inlineData: { ...inlineData, data: '' } } : artifact;
   const record = {

@@ -265,7 +265,19 @@ describe('a client', () => {
   test('refuses a session key with an empty name', () => {
     const { client } = startServer([]);
     expect(() => client.session({ appName: 'app', userId: '', sessionId: 'x' })).toThrow(
-      'expected appName, userId and sessionId',
+      'expected { appName, userId, sessionId }',
     );
   });
+});
+
+test('a request to a server that cannot be reached rejects with a ConnectionLostError that names its address', async () => {
+  const client = new EventloomClient({
+    baseUrl: 'http://127.0.0.1:9',
+    fetch: () => Promise.reject(new TypeError('fetch failed')),
+  });
+  const request = client.listApps();
+  await expect(request).rejects.toThrow(ConnectionLostError);
+  await expect(request).rejects.toThrow(
+    'no answer from http://127.0.0.1:9; is baseUrl the address of an Eventloom server?',
+  );
 });

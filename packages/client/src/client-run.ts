@@ -3,43 +3,49 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { ConnectionLostError, ServerError } from './errors.ts';
 import { errorIn, type HttpConnection, isRecord, parseRecord, retryAfterMs, toServerError } from './http.ts';
 
-/** State of a run, as `GET …/runs/{id}` answers it. */
+/** State of a run, as `GET …/runs/{id}` returns it. */
 export interface ClientRunState {
   readonly invocationId: string;
-  /** `queued`: waits for its session. `waiting`: ended with calls that wait for an answer. `interrupted`: was cancelled or given up. */
+  /**
+   * `queued`: the run waits for its session. `waiting`: it ended with calls that wait for an answer. `interrupted`: it was cancelled,
+   * aborted or abandoned.
+   */
   readonly state: 'queued' | 'running' | 'waiting' | 'completed' | 'failed' | 'interrupted';
-  /** The error of a run that failed or was interrupted. */
+  /** Message of the error that ended the run. Absent if none did. */
   readonly error?: string;
-  /** The code of that error. */
+  /** Code of that error, e.g. `LLM_CALL_LIMIT`. */
   readonly code?: string;
-  /** Ids of the calls that a waiting run waits for. */
+  /** Ids of the function calls without an answer, in the state `waiting`. */
   readonly waitingFor?: readonly string[];
 }
 
 /** Options of a run. */
 export interface RunOptions {
-  /** True (default): text comes in chunks, as events with `partial: true`. */
+  /** True (default) yields text in chunks as well, as events with `partial: true`. */
   readonly streaming?: boolean;
-  /** Identifies the request. A request with the id of an earlier one is not run again: its run is followed. Default: a new UUID. */
+  /** Id of the request. A second request with the same id starts no run, and yields the events of the first one. Default: a new UUID. */
   readonly requestId?: string;
-  /** Changes of state that are stored with the message. */
+  /** State to write together with the message: new values by key. Default: none. */
   readonly stateDelta?: Readonly<Record<string, unknown>>;
-  /** Put on every event of the run. */
+  /** Added to `customMetadata` of every event of the run. Default: nothing. */
   readonly customMetadata?: Readonly<Record<string, unknown>>;
-  /** Behaviour while another run has the session: `queue` (default) waits, `reject` fails with `SESSION_BUSY`, `interrupt` ends that run. */
+  /**
+   * Behaviour while another run of the session is in progress: `queue` (default) waits for its end, `reject` throws a ServerError with
+   * the code `SESSION_BUSY`, `interrupt` stops it.
+   */
   readonly onBusy?: 'queue' | 'reject' | 'interrupt';
-  /** Stops reading. The run continues on the server; `cancel` ends it. */
+  /** Stops reading when it fires, and iterating throws its reason. The run continues on the server; `cancel` ends it. */
   readonly signal?: AbortSignal;
-  /** Called when the connection is made, lost, and made again. */
+  /** Called when the connection is being opened, is open, and was closed or lost. */
   readonly onConnection?: (state: ConnectionState) => void;
 }
 
-/** State of the connection to a run: `connecting` also after a loss. */
+/** State of the connection to a run. `connecting` also while a lost connection is opened again. */
 export type ConnectionState = 'connecting' | 'open' | 'closed';
 
-/** Options of following a run. */
+/** Options of `session.follow`. */
 export interface FollowOptions extends Pick<RunOptions, 'signal' | 'onConnection'> {
-  /** The `lastEventId` of an earlier ClientRun: only later events come. Default: all. */
+  /** The `lastEventId` of an earlier `ClientRun`: only later events are yielded. Default: all events of the run. */
   readonly lastEventId?: string;
 }
 
@@ -143,7 +149,7 @@ export class ClientRun implements AsyncIterable<Event> {
       onConnection?.('closed');
     }
     throw new ConnectionLostError(
-      `the run ${this.#invocationId ?? this.id} could not be read in ${http.attempts} attempts from ${http.baseUrl}; it may continue`,
+      `no answer from ${http.baseUrl} in ${http.attempts} attempts; run ${this.#invocationId ?? this.id} may continue`,
       { cause: failure },
     );
   }

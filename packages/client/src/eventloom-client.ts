@@ -9,33 +9,33 @@ export interface AppUser {
   readonly userId: string;
 }
 
-/** A session to create. */
+/** Options of `createSession`. */
 export interface NewSession {
-  /** Default: an id of the server. */
+  /** Id of the session. Default: a new id, which the server creates. */
   readonly sessionId?: string;
-  /** The state that it starts with. */
+  /** Initial state of the session. Default: empty. */
   readonly state?: Readonly<Record<string, unknown>>;
-  /** Events of another session, which it continues. The server marks them as imported. */
+  /** Events of an earlier session, with which the new one begins. The server marks them as imported. Default: none. */
   readonly events?: readonly Event[];
 }
 
-/** A page of a list. */
+/** One page of a list. */
 export interface Page<T> {
   readonly items: readonly T[];
   /** Pass it as `cursor` to get the next page. Absent on the last one. */
   readonly nextCursor?: string;
 }
 
-/** Chooses a page of a list. */
+/** Options that select a page of a list. */
 export interface PageOptions {
-  /** The most items of a page. Default: the server's. */
+  /** Maximum number of items of the page. Default: that of the server. */
   readonly limit?: number;
-  /** The `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. Default: the first page. */
   readonly cursor?: string;
 }
 
 /**
- * Talks to a server of Eventloom, from a browser, Node or a Worker.
+ * A client for the HTTP API of an Eventloom server, for browsers, Node and Workers.
  *
  * @example
  * const client = new EventloomClient({ baseUrl: 'http://localhost:8000' });
@@ -70,13 +70,13 @@ export class EventloomClient {
     for (const value of [appName, userId, sessionId])
       if (typeof value !== 'string' || value === '')
         throw new ConfigurationError(
-          `client.session: expected appName, userId and sessionId, got ${JSON.stringify(value)}`,
+          `client.session: expected { appName, userId, sessionId }, got ${JSON.stringify(value)}`,
         );
     return new ClientSession(this.#http, { appName, userId, sessionId });
   }
 }
 
-/** One session on the server: its runs, events, state and artifacts. From `client.session`. */
+/** Access to one session on the server: its runs, events, state and artifacts. `client.session` creates it. */
 export class ClientSession {
   readonly key: SessionKey;
   readonly #http: HttpConnection;
@@ -124,8 +124,8 @@ export class ClientSession {
   }
 
   /**
-   * Starts a run with a message, which may also be the answers to calls that an earlier run waits for.
-   * The message is sent when the result is iterated, and again after a lost connection; it is run once.
+   * Starts a run with a message of the user, or with answers to calls that an earlier run waits for. The request is sent when the result
+   * is iterated, and repeated after a lost connection; the message runs once.
    */
   run(message: ClientMessage, options: RunOptions = {}): ClientRun {
     return this.#start({ newMessage: toContent(message) }, options);
@@ -136,7 +136,10 @@ export class ClientSession {
     return this.#start({ invocationId }, options);
   }
 
-  /** Reads a run that was started before, under way or ended; `session.follow(id).state()` asks only for its state. @param id its invocation id or request id */
+  /**
+   * Reads the events of an earlier run, in progress or ended. `session.follow(id).state()` reads only its state. @param id its invocation
+   * id or request id
+   */
   follow(id: string, options: FollowOptions = {}): ClientRun {
     return new ClientRun({ http: this.#http, path: this.#path, id, options });
   }

@@ -1,15 +1,24 @@
 import { ConfigurationError } from '@eventloom/core';
-import { ServerError } from './errors.ts';
+import { ConnectionLostError, ServerError } from './errors.ts';
 
-/** Options of an EventloomClient. */
+/** Options of an `EventloomClient`. */
 export interface ClientOptions {
-  /** Address of the server, e.g. `https://agents.example` or, behind a prefix, `https://example.com/agents`. In a browser default the page's origin. */
+  /**
+   * Address of the server, e.g. `https://agents.example`, or `https://example.com/agents` behind a prefix. Default in a browser: the
+   * origin of the page. Elsewhere required.
+   */
   readonly baseUrl?: string;
-  /** Headers of every request, such as `authorization`; a function is called for each request, so that a token may change. */
+  /**
+   * Headers of every request, such as `authorization`. A function is called before each request, so that it can return a new token.
+   * Default: none.
+   */
   readonly headers?: Readonly<Record<string, string>> | (() => HeaderRecord | Promise<HeaderRecord>);
-  /** Default: the global `fetch`. */
+  /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
-  /** Delays before the client connects again, after a lost connection or an answer that says to try later. */
+  /**
+   * Number and delays of attempts after a lost connection, or after an answer that asks to try later. Default: those of
+   * `ReconnectOptions`.
+   */
   readonly retry?: ReconnectOptions;
 }
 
@@ -23,11 +32,14 @@ type HeaderRecord = Readonly<Record<string, string>>;
 
 /** Delays before a lost connection is opened again, and the number of attempts. */
 export interface ReconnectOptions {
-  /** Attempts in a row that bring no event, before the run is given up with a ConnectionLostError. Default 12. */
+  /** Maximum number of attempts in a row without an event. After the last one, iterating throws a ConnectionLostError. Default 12. */
   readonly attempts?: number;
-  /** Milliseconds before the second attempt. Doubles with each further one, and varies by up to half. Default 250; the first is made at once. */
+  /**
+   * Delay before the second attempt, in milliseconds; it doubles with each further attempt, less a random part of up to half. The first
+   * attempt is made at once. Default 250.
+   */
   readonly firstDelayMs?: number;
-  /** The longest of these delays, in milliseconds. Default 10,000. A `Retry-After` of the server may be longer, up to a minute. */
+  /** Maximum delay in milliseconds. Default 10,000. A `Retry-After` of the server may be longer, up to a minute. */
   readonly maxDelayMs?: number;
 }
 
@@ -69,9 +81,13 @@ export class HttpConnection {
     return this.#fetch(this.baseUrl + path, { ...rest, ...body, headers: { ...own, ...type, ...headers } });
   }
 
-  /** Sends a request and returns the answer if it is a success. @throws ServerError */
+  /** Sends a request and returns the answer if it is a success. @throws ServerError @throws ConnectionLostError */
   async request(path: string, init?: JsonRequest): Promise<Response> {
-    const response = await this.send(path, init);
+    const response = await this.send(path, init).catch((cause: unknown) => {
+      throw new ConnectionLostError(`no answer from ${this.baseUrl}; is baseUrl the address of an Eventloom server?`, {
+        cause,
+      });
+    });
     if (!response.ok) throw await toServerError(response);
     return response;
   }
@@ -123,7 +139,7 @@ export function checkNames(caller: string, known: Readonly<Record<string, true>>
 export async function toServerError(response: Response): Promise<ServerError> {
   const { status, statusText } = response;
   const text = (await response.text()).slice(0, MAX_ERROR_CHARS);
-  return errorIn(text, status) ?? new ServerError(`the server answered ${status}: ${text || statusText}`, { status });
+  return errorIn(text, status) ?? new ServerError(`the server sent ${status}: ${text || statusText}`, { status });
 }
 
 /** Returns the error in a JSON text; undefined if it has none. */

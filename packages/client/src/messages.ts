@@ -4,7 +4,7 @@ import type { PersonRequest } from './conversation.ts';
 /** A message of the user: a text, parts such as files, or a whole content. */
 export type ClientMessage = string | readonly Part[] | Content;
 
-/** The answer to a request that an agent or a tool made to a person, by the kind of the request. */
+/** The answer to a `PersonRequest`. Its `kind` is that of the request. */
 export type PersonAnswer =
   | { readonly kind: 'confirmation'; readonly confirmed: boolean; readonly payload?: unknown }
   | { readonly kind: 'credential'; readonly credential: AuthCredential }
@@ -19,7 +19,7 @@ export function toContent(message: ClientMessage): Content {
   if (typeof message === 'object' && message !== null && Array.isArray(message.parts))
     return { role: 'user', ...message };
   throw new ConfigurationError(
-    `newMessage: expected a text, a list of parts or a content, got ${JSON.stringify(message)}; write { parts: [{ text: 'Hello' }] }`,
+    `newMessage: expected a text, parts or a content, got ${JSON.stringify(message)}; write { parts: [{ text: 'Hello' }] }`,
   );
 }
 

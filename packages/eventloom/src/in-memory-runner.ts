@@ -25,7 +25,7 @@ const OPTIONS: OptionRules<InMemoryRunnerConfig> = {
   memoryService: { is: 'object', wanted: 'a memory service', write: 'new InMemoryMemoryService()' },
   credentialService: { is: 'object', wanted: 'a credential service', write: 'new InMemoryCredentialService()' },
   plugins: { is: 'list', wanted: 'a list of plugins', write: '[new LoggingPlugin()]' },
-  instrumentation: 'object or list',
+  instrumentation: { is: 'object or list', write: 'openTelemetry()' },
   live: 'object',
   platform: 'object',
   autoCreateSession: 'flag',

@@ -21,23 +21,25 @@ function checkEdges(plan: GraphPlan, fail: Fail): void {
   const { nodes, ways } = plan;
   for (const [source, way] of ways) {
     const node = nodes.get(source);
-    if (source !== START && !node) fail(`an edge starts at "${source}", which is not a node`);
+    if (source !== START && !node)
+      fail(`an edge starts at "${source}", which is not a node; write addNode('${source}', …)`);
     if (node && !canSetRoute(node) && way.routes && !way.router && !way.routes.has(DEFAULT_ROUTE))
       fail(
         `node "${source}" has routes but no function that sets one; add a DEFAULT_ROUTE, or use addConditionalEdges`,
       );
     for (const target of targetsOf(way)) {
       if (target !== END && !nodes.has(target))
-        fail(`an edge leads from "${source}" to "${target}", which is not a node`);
+        fail(`an edge leads from "${source}" to "${target}", which is not a node; write addNode('${target}', …)`);
     }
   }
-  if (!ways.has(START)) fail('no edge starts at START');
+  const [first = 'write'] = nodes.keys();
+  if (!ways.has(START)) fail(`no edge starts at START; write addEdge(START, '${first}')`);
   const reached = reachableFrom(targetsIn(plan), START);
   const hasEnd = reachableFrom((name) => plan.sources.get(name) ?? [], END);
   for (const [name, { isJoin }] of nodes) {
-    if (!reached.has(name)) fail(`node "${name}" cannot be reached from START`);
+    if (!reached.has(name)) fail(`node "${name}" cannot be reached from START; add an edge that leads to it`);
     if (!ways.has(name)) fail(`node "${name}" has no outgoing edge; add one, for example to END`);
-    if (!hasEnd.has(name)) fail(`node "${name}" has no path to END`);
+    if (!hasEnd.has(name)) fail(`node "${name}" has no path to END; add an edge that leads there`);
     if (isJoin && (plan.sources.get(name)?.length ?? 0) < 2)
       fail(`join "${name}" has fewer than two nodes to wait for`);
   }

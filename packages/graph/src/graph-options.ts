@@ -52,7 +52,7 @@ const COMPILE_OPTIONS: OptionRules<CompileOptions> = {
  * @throws ConfigurationError for an unknown option, an invalid channel, and a channel name that is not allowed
  */
 export function checkGraphOptions(config: StateGraphConfig): void {
-  checkOptions('StateGraph', CONFIG_OPTIONS, config);
+  checkOptions('StateGraph', CONFIG_OPTIONS, config, undefined, "new StateGraph({ name: 'steps' })");
   const { name: graph, channels = {} } = config;
   if (!isRecord(channels))
     throw wrongOption(`graph "${graph}"`, 'channels', 'an object', channels, '{ draft: channel(z.string()) }');

@@ -76,7 +76,10 @@ async function resolveTools(agent: LlmAgent, context: InvocationContext): Promis
   const skipping = new Set(agent.tools.flatMap((tool, at) => (isSkipping(tool) ? [lists[at]] : [])));
   const names = new Set<string>();
   for (const { name } of [...lists.filter((list) => !skipping.has(list)).flat(), ...context.extraTools]) {
-    if (names.has(name)) throw new ConfigurationError(`agent "${agent.name}": two tools have the name "${name}"`);
+    if (names.has(name))
+      throw new ConfigurationError(
+        `agent "${agent.name}": two tools have the name "${name}"; give one of them another name, or the toolset a toolNamePrefix`,
+      );
     names.add(name);
   }
   const ofClient = clientTools(context, names);

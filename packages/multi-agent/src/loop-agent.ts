@@ -15,10 +15,12 @@ import {
   LOOP_COUNT,
   type OptionRules,
 } from '@eventloom/core/internal';
-import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
+import { CURRENT_SUB_AGENT, currentSubAgent, requireSubAgents } from './sub-agents.ts';
 
 /** Options of a `LoopAgent`. */
 export interface LoopAgentConfig extends BaseAgentConfig {
+  /** The agents of a round, in this order. An empty list runs none. */
+  readonly subAgents: readonly BaseAgent[];
   /**
    * Maximum number of rounds, each of which runs all sub-agents once: an integer of at least 1. Default: no limit. Then the loop
    * ends when one of its agents ends it, and otherwise the run fails when it reaches `runConfig.maxLlmCalls` (500).
@@ -54,10 +56,11 @@ export class LoopAgent extends BaseAgent {
   /** Maximum number of rounds; undefined for no limit. */
   readonly maxIterations: number | undefined;
 
-  /** @throws ConfigurationError for an invalid or unknown option */
+  /** @throws ConfigurationError without `subAgents`, and for an invalid or unknown option */
   constructor(config: LoopAgentConfig) {
     super(config);
     checkOptions(`agent "${config.name}"`, OPTIONS, config);
+    requireSubAgents(config);
     this.maxIterations = config.maxIterations;
   }
 

@@ -1,9 +1,12 @@
 import { BaseAgent, type BaseAgentConfig, type Event, type InvocationContext } from '@eventloom/core';
 import { BASE_AGENT_OPTIONS, branchBelow, checkOptions, integer, type OptionRules } from '@eventloom/core/internal';
 import { BranchMerger } from './branch-merger.ts';
+import { requireSubAgents } from './sub-agents.ts';
 
 /** Options of a `ParallelAgent`. */
 export interface ParallelAgentConfig extends BaseAgentConfig {
+  /** The agents to run at the same time. An empty list runs none. */
+  readonly subAgents: readonly BaseAgent[];
   /** Maximum number of sub-agents that run at the same time; the others start as these end. Default: no limit. */
   readonly maxConcurrency?: number;
 }
@@ -33,10 +36,11 @@ export class ParallelAgent extends BaseAgent {
   /** Maximum number of sub-agents that run at once; undefined for all. */
   readonly maxConcurrency: number | undefined;
 
-  /** @throws ConfigurationError for an invalid or unknown option */
+  /** @throws ConfigurationError without `subAgents`, and for an invalid or unknown option */
   constructor(config: ParallelAgentConfig) {
     super(config);
     checkOptions(`agent "${config.name}"`, OPTIONS, config);
+    requireSubAgents(config);
     this.maxConcurrency = config.maxConcurrency;
   }
 

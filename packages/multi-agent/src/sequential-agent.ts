@@ -7,11 +7,16 @@ import {
   type FunctionDeclaration,
   type InvocationContext,
 } from '@eventloom/core';
-import { BASE_AGENT_OPTIONS, checkOptions, TASK_COMPLETED } from '@eventloom/core/internal';
-import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
+import { BASE_AGENT_OPTIONS, checkOptions, type OptionRules, TASK_COMPLETED } from '@eventloom/core/internal';
+import { CURRENT_SUB_AGENT, currentSubAgent, requireSubAgents } from './sub-agents.ts';
 
 /** Options of a `SequentialAgent`. */
-export type SequentialAgentConfig = BaseAgentConfig;
+export interface SequentialAgentConfig extends BaseAgentConfig {
+  /** The agents to run, in this order. An empty list runs none. */
+  readonly subAgents: readonly BaseAgent[];
+}
+
+const OPTIONS: OptionRules<SequentialAgentConfig> = BASE_AGENT_OPTIONS;
 
 /**
  * Runs its sub-agents once each, in the given order, without asking a model which comes next. Each one starts when the one before
@@ -28,10 +33,11 @@ export type SequentialAgentConfig = BaseAgentConfig;
  * const pipeline = new SequentialAgent({ name: 'pipeline', subAgents: [researcher, writer] });
  */
 export class SequentialAgent extends BaseAgent {
-  /** @throws ConfigurationError for an invalid or unknown option */
+  /** @throws ConfigurationError without `subAgents`, and for an invalid or unknown option */
   constructor(config: SequentialAgentConfig) {
     super(config);
-    checkOptions(`agent "${config.name}"`, BASE_AGENT_OPTIONS, config);
+    checkOptions(`agent "${config.name}"`, OPTIONS, config);
+    requireSubAgents(config);
   }
 
   protected override get makesCompleteEvents(): boolean {

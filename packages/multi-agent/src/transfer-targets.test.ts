@@ -30,7 +30,7 @@ function speaker(name: string, subAgents: BaseAgent[] = [], rules?: Partial<Tran
 }
 
 test('sub-agents come first, then the parent, then the peers', () => {
-  const agent = speaker('agent', [speaker('below'), new SequentialAgent({ name: 'steps' })]);
+  const agent = speaker('agent', [speaker('below'), new SequentialAgent({ name: 'steps', subAgents: [] })]);
   speaker('top', [speaker('left'), agent, speaker('right')]);
   expect(names(agent)).toEqual(['below', 'steps', 'top', 'left', 'right']);
 });

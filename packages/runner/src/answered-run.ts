@@ -8,7 +8,7 @@ import {
 } from '@eventloom/core';
 import { Calls, hasBeginOfRun, readNewest } from '@eventloom/core/internal';
 
-/** A message that may answer calls. */
+/** Parameters of `Runner.findAnsweredRun`: a message that may answer calls. */
 export interface FindAnsweredRunParams {
   readonly userId: string;
   readonly sessionId: string;

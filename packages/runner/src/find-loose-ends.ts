@@ -1,7 +1,7 @@
 import type { BaseSessionService, Event, SessionKey } from '@eventloom/core';
 import { type RecordedCall, Calls } from '@eventloom/core/internal';
 
-/** A part of a session that has no end, or that is there too often. */
+/** A fault that `findLooseEnds` reports: a run or a call without its end, or with more than one. */
 export type LooseEnd =
   /** A run without an end: it is in flight, or its process died. A run that waits for an answer does not count. */
   | { readonly kind: 'run-without-end'; readonly invocationId: string }

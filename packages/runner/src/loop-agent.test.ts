@@ -145,7 +145,7 @@ describe('LoopAgent', () => {
   });
 
   test('ends immediately without sub-agents', async () => {
-    expect(await textsOf(new LoopAgent({ name: 'loop' }))).toEqual([]);
+    expect(await textsOf(new LoopAgent({ name: 'loop', subAgents: [] }))).toEqual([]);
   });
 
   test('is stopped by endInvocation during a round', async () => {
@@ -156,7 +156,7 @@ describe('LoopAgent', () => {
   });
 
   test.each([0, -1, 1.5, Number.NaN])('refuses maxIterations %d', (maxIterations) => {
-    expect(() => new LoopAgent({ name: 'loop', maxIterations })).toThrow(
+    expect(() => new LoopAgent({ name: 'loop', subAgents: [], maxIterations })).toThrow(
       'agent "loop": maxIterations: expected an integer of at least 1',
     );
   });

@@ -1,4 +1,5 @@
 import {
+  ConfigurationError,
   type Event,
   type EventloomError,
   type LiveRun,
@@ -179,6 +180,13 @@ export class RunControl implements RunStream, LockingRun {
 
   retry(): RunStream {
     return new RunControl(this.#runner, this.#input, this.#ownId);
+  }
+
+  /** Throws: `for (const event of stream)` lacks the `await`. Types do not have it, so that the compiler refuses the loop as well. */
+  [Symbol.iterator](): never {
+    throw new ConfigurationError(
+      'runAsync: events come one after the other; write for await (const event of runner.runAsync({ … })), or const events = await runner.run({ … })',
+    );
   }
 
   next(): Promise<IteratorResult<Event, void>> {

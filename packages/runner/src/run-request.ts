@@ -118,10 +118,12 @@ const PARAMS: OptionRules<RunAsyncParams> = {
 };
 
 const WRITE_MESSAGE = "write newMessage: { role: 'user', parts: [{ text: 'hello' }] }";
+const STREAM = "write runConfig: { streamingMode: 'sse' }";
 /** Hints for parameters that are named otherwise in other libraries, or are options of another function. */
 const HINTS: Readonly<Record<string, string>> = {
   ...Object.fromEntries([...RUN_CONFIG_OPTIONS].map((option) => [option, `write runConfig: { ${option}: … }`])),
-  streaming: "write runConfig: { streamingMode: 'sse' }",
+  stream: STREAM,
+  streaming: STREAM,
   prompt: WRITE_MESSAGE,
   input: WRITE_MESSAGE,
   text: WRITE_MESSAGE,

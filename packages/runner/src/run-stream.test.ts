@@ -59,3 +59,9 @@ test('an event forwarded from an AgentTool has the number of its record', async 
   for (const [index, [offset]] of seen.entries()) expect(offset).toBeGreaterThanOrEqual(seen[index - 1]?.[0] ?? 0);
   expect(seen.map(([, event]) => textOf(event))).toContain('Mi');
 });
+
+test('a loop without await is refused, and the error says what to write', async () => {
+  const { start } = await scenario({ model: ['Hello'] });
+  const stream: unknown = start();
+  expect(() => [...(stream as Iterable<Event>)]).toThrow('write for await (const event of runner.runAsync({ … }))');
+});

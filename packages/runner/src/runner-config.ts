@@ -22,6 +22,7 @@ import {
   checkRunConfigDefaults,
   type OptionRules,
   isBaseAgent,
+  isRecord,
 } from '@eventloom/core/internal';
 import { type EventsCompactionConfig, isBaseEventsSummarizer } from '@eventloom/llm-agent';
 import { toGivenConfig } from './run-request.ts';
@@ -120,7 +121,7 @@ const OPTIONS: OptionRules<RunnerConfig> = {
   memoryService: { is: 'object', wanted: 'a memory service', write: MEMORIES },
   credentialService: { is: 'object', wanted: 'a credential service', write: CREDENTIALS },
   plugins: { is: 'list', wanted: 'a list of plugins', write: PLUGINS },
-  instrumentation: 'object or list',
+  instrumentation: { is: 'object or list', write: 'openTelemetry()' },
   live: { is: 'object', wanted: 'live support', write: LIVE },
   models: { is: 'function', write: 'geminiModels({ apiKey })' },
   platform: 'object',
@@ -161,6 +162,10 @@ const HINTS = {
 
 /** @throws ConfigurationError for a missing or an unknown option, and for a value of the wrong kind */
 export function checkRunnerConfig(config: RunnerConfig): void {
+  if (!('withResolvers' in Promise))
+    throw new ConfigurationError(
+      'Runner: this runtime is too old: it has no Promise.withResolvers; run the program with Node 22.18 or later (node --version)',
+    );
   if (isBaseAgent(config)) throw new ConfigurationError(`Runner: got an agent; write ${EXAMPLE}`);
   checkOptions('Runner', OPTIONS, config, HINTS, EXAMPLE);
   if (config.appName === undefined || config.appName === '')
@@ -168,7 +173,8 @@ export function checkRunnerConfig(config: RunnerConfig): void {
       "Runner: appName is missing; write a name for the app, such as appName: 'weather': sessions are stored under this name",
     );
   const { agent, sessionService, plugins = [], eventsCompaction, live } = config;
-  if (typeof agent?.runAsync !== 'function') throw wrongOption('Runner', 'agent', 'an agent', agent, AGENT);
+  if (typeof agent?.runAsync !== 'function')
+    throw wrongOption('Runner', 'agent', 'an agent', agent, hasCompile(agent) ? 'graph.compile()' : AGENT);
   if (typeof sessionService?.appendEvent !== 'function')
     throw wrongOption('Runner', 'sessionService', 'a session service', sessionService, SESSIONS);
   const { artifactService, memoryService, credentialService } = config;
@@ -190,6 +196,11 @@ export function checkRunnerConfig(config: RunnerConfig): void {
   if (getSessionConfig) checkRunConfig({ getSessionConfig });
   if (config.runConfig !== undefined) checkDefaults(config.runConfig, config);
   if (config.contextCacheConfig) checkContextCacheConfig(config.contextCacheConfig);
+}
+
+/** True for the builder of a graph, whose `compile` returns the agent. */
+function hasCompile(value: unknown): boolean {
+  return isRecord(value) && typeof value['compile'] === 'function';
 }
 
 /** @throws ConfigurationError for defaults that make no sense, and for what the runner cannot do */

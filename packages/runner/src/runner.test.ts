@@ -214,7 +214,7 @@ test.each([
   [
     'sessions as its artifacts',
     { artifactService: new InMemorySessionService() },
-    'artifactService: expected an artifact service, got an object; write artifactService: new InMemoryArtifactService()',
+    'artifactService: expected an artifact service, got an object of the class InMemorySessionService; write artifactService: new InMemoryArtifactService()',
   ],
   ['a memory service without methods', { memoryService: {} }, 'memoryService: expected a memory service'],
   [

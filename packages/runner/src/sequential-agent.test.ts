@@ -42,7 +42,7 @@ describe('SequentialAgent', () => {
   });
 
   test('without sub-agents does nothing', async () => {
-    expect(await textsOf(new SequentialAgent({ name: 'steps' }))).toEqual([]);
+    expect(await textsOf(new SequentialAgent({ name: 'steps', subAgents: [] }))).toEqual([]);
   });
 
   test('fails with the sub-agent that fails, and runs no further one', async () => {

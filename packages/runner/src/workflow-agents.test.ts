@@ -1,6 +1,12 @@
-import { type BaseAgentConfig, createEvent, groupByExecution } from '@eventloom/core';
+import { createEvent, groupByExecution } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
-import { exitLoop, LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
+import {
+  exitLoop,
+  LoopAgent,
+  ParallelAgent,
+  SequentialAgent,
+  type SequentialAgentConfig,
+} from '@eventloom/multi-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
@@ -8,15 +14,26 @@ import { Runner } from './runner.ts';
 import { CustomAgent, sayer } from './fixtures/custom-agent.ts';
 import { scenario, textOf, transferTo } from './fixtures/scenario.ts';
 
-describe('the options of workflow agents', () => {
-  test.each([
-    ['SequentialAgent', (config: BaseAgentConfig) => new SequentialAgent(config)],
-    ['LoopAgent', (config: BaseAgentConfig) => new LoopAgent(config)],
-    ['ParallelAgent', (config: BaseAgentConfig) => new ParallelAgent(config)],
-  ])('%s refuses an unknown option', (_, create) => {
-    expect(() => create({ name: 'w', subAgent: [] } as BaseAgentConfig)).toThrow(
+describe.each([
+  ['SequentialAgent', (config: SequentialAgentConfig) => new SequentialAgent(config)],
+  ['LoopAgent', (config: SequentialAgentConfig) => new LoopAgent(config)],
+  ['ParallelAgent', (config: SequentialAgentConfig) => new ParallelAgent(config)],
+])('the options of %s', (_, create) => {
+  test('refuse an unknown name', () => {
+    expect(() => create({ name: 'w', subAgents: [], subAgent: [] } as SequentialAgentConfig)).toThrow(
       'agent "w": has no option "subAgent"; did you mean "subAgents"?',
     );
+  });
+
+  test('require subAgents', () => {
+    expect(() => create({ name: 'w' } as SequentialAgentConfig)).toThrow(
+      'agent "w": subAgents is missing; write subAgents: [first, second]',
+    );
+  });
+
+  test('accept an empty list, with which the agent yields nothing', async () => {
+    const { run } = await scenario({ agent: create({ name: 'w', subAgents: [] }) });
+    expect(await run()).toEqual([]);
   });
 });
 

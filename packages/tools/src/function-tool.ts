@@ -153,7 +153,7 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
     // A function without a name of its own is called `execute`, after the option.
     if (options.name === undefined && (!name || name === 'execute'))
       throw new ConfigurationError(
-        `${new.target.name}: name is missing; write name: 'get_weather'(the model calls the tool by this name), or pass a named function as execute`,
+        `${new.target.name}: name is missing; write name: 'get_weather' (the model calls the tool by this name), or pass a named function as execute`,
       );
     const { parameters, execute, requireConfirmation: _, ...base } = options;
     super({ ...base, name });

@@ -113,14 +113,29 @@ export async function firstAnswer<P, R extends object>(
   return undefined;
 }
 
-/** Returns one value, a list or undefined as a new list. */
+/** Returns one value, a list or undefined as a new list, which cannot be changed. */
 export function toList<T>(value: T | readonly T[] | undefined): readonly T[] {
   if (value === undefined) return EMPTY;
-  return Object.freeze(Array.isArray(value) ? [...(value as readonly T[])] : [value as T]);
+  return toFixedList(Array.isArray(value) ? [...(value as readonly T[])] : [value as T]);
+}
+
+function refuseChange(): never {
+  throw new ConfigurationError(
+    'the lists of an agent cannot be changed after its construction; write all entries in its options, as in new LlmAgent({ …, tools: [first, second] })',
+  );
+}
+
+/** Replaces the methods of an array, whose own error would only say that the object is not extensible. */
+const REFUSED = Object.fromEntries(
+  ['push', 'unshift', 'splice', 'pop', 'shift'].map((name) => [name, { value: refuseChange }]),
+);
+
+function toFixedList<T>(items: T[]): readonly T[] {
+  return Object.freeze(Object.defineProperties(items, REFUSED));
 }
 
 /** Agents share it, so nothing may be added to it. */
-const EMPTY: readonly never[] = Object.freeze([]);
+const EMPTY: readonly never[] = /* @__PURE__ */ toFixedList([]);
 
 /**
  * Returns an option with one or several callbacks as a frozen list.

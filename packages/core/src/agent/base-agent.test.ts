@@ -208,3 +208,27 @@ test('closing an agent closes those below it', async () => {
   await new Closing({ name: 'top', subAgents: [new Closing({ name: 'middle', subAgents: [leaf] })] }).close();
   expect(closed).toEqual(['top', 'middle', 'leaf']);
 });
+
+test.each([
+  ['my agent', 'my_agent'],
+  ['1st', '_1st'],
+  ['!', 'helper'],
+])('the error for the name %j suggests %s', (name, valid) => {
+  expect(() => new Worker({ name })).toThrow(`got ${JSON.stringify(name)}; write name: '${valid}'`);
+});
+
+test.each(['push', 'unshift', 'splice', 'pop', 'shift'] as const)('a list of an agent refuses %s', (method) => {
+  const lists = [new Worker().subAgents, new Worker({ subAgents: [new Worker({ name: 'b' })] }).subAgents];
+  for (const list of lists as BaseAgent[][])
+    expect(() => Reflect.apply(list[method], list, [])).toThrow(
+      'the lists of an agent cannot be changed after its construction; write all entries in its options',
+    );
+});
+
+test('the error for a class without runAsyncImpl names the method', async () => {
+  const agent = new Worker();
+  Object.defineProperty(agent, 'runAsyncImpl', { value: undefined });
+  await expect(run(agent)).rejects.toThrow(
+    'agent "worker": runAsyncImpl: expected an async generator, got nothing; write async *runAsyncImpl(context) { yield … }',
+  );
+});

@@ -13,6 +13,7 @@ import {
   toCallbacks,
   toList,
 } from './agent-callbacks.ts';
+import { toValidName } from './nearest-names.ts';
 import { type OptionRules, wrongOption } from './options.ts';
 import { runResumable } from './run-resumable.ts';
 import { describeKind, isRecord } from '../content/json.ts';
@@ -96,7 +97,7 @@ export abstract class BaseAgent {
       throw wrongOption(new.target.name, 'name', 'a string', config.name, "'helper'");
     if (!AGENT_NAME.test(config.name)) {
       throw new ConfigurationError(
-        `agent name: expected letters, digits, _, $ and -, beginning with a letter, _ or $, got ${JSON.stringify(config.name)}`,
+        `agent name: expected letters, digits, _, $ and -, beginning with a letter, _ or $, got ${JSON.stringify(config.name)}; write name: '${toValidName(config.name)}'`,
       );
     }
     if (config.name === 'user')
@@ -249,9 +250,13 @@ export abstract class BaseAgent {
   #work(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { live, rootAgent } = context.invocation;
     live?.checkAgent(this, rootAgent);
+    // A class in JavaScript may lack the method, or override `runAsync` in its place.
+    const hasWork = typeof this.runAsyncImpl === 'function';
     const events = live
       ? (this.runLiveImpl?.(context, live.queue) ?? live.runAgent(this, context))
-      : this.runAsyncImpl(context);
+      : hasWork
+        ? this.runAsyncImpl(context)
+        : undefined;
     if (typeof events?.next !== 'function')
       throw new ConfigurationError(
         `agent "${this.name}": runAsyncImpl: expected an async generator, got ${describeKind(events)}; write async *runAsyncImpl(context) { yield … }`,

@@ -1,3 +1,15 @@
+/** Returns a valid name of an agent or a tool that resembles a given value, for error messages: `my_agent` for `my agent`. */
+export function toValidName(given: unknown): string {
+  const name =
+    typeof given === 'string'
+      ? given
+          .slice(0, 40)
+          .replaceAll(/[^A-Za-z0-9_]+/g, '_')
+          .replaceAll(/^_+|_+$/g, '')
+      : '';
+  return name === '' ? 'helper' : /^[0-9]/.test(name) ? `_${name}` : name;
+}
+
 /**
  * Suggests names for a misspelt one, best first: the same name in another notation (`sub_agents`); else the name that
  * differs by the fewest characters, if they are few; else at most three names that contain the typed one or are contained in

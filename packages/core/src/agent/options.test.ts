@@ -55,7 +55,7 @@ test('checkOptions writes the first option where the caller has no example', () 
 test('checkAbortSignal refuses a controller in place of its signal', () => {
   const controller = new AbortController();
   expect(() => checkAbortSignal('runAsync', controller as never)).toThrow(
-    'runAsync: abortSignal: expected an AbortSignal, got an object; write abortSignal: controller.signal',
+    'runAsync: abortSignal: expected an AbortSignal, got an object of the class AbortController; write abortSignal: controller.signal',
   );
   expect(() => checkAbortSignal('runAsync', controller.signal)).not.toThrow();
 });

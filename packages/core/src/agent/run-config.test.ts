@@ -43,7 +43,7 @@ test('RUN_CONFIG_DEFAULTS contains the documented defaults', () => {
 test.each([
   [
     { streamingMode: 'fast' },
-    'runConfig: streamingMode: expected one of none, sse, bidi, got "fast"; write streamingMode: \'none\'',
+    'runConfig: streamingMode: expected one of none, sse, bidi, got "fast"; write streamingMode: \'sse\'',
   ],
   [{ streamingMode: 'SSE' }, 'expected one of none, sse, bidi, got "SSE"; write streamingMode: \'sse\''],
   [{ maxLlmCalls: 1.5 }, 'runConfig: maxLlmCalls: expected an integer, got the number 1.5; write maxLlmCalls: 50'],

@@ -113,7 +113,7 @@ export const RUN_CONFIG_DEFAULTS = {
 const DAY_MS = 86_400_000;
 
 const OPTIONS: OptionRules<Omit<RunConfig, keyof LiveRunConfig>> = {
-  streamingMode: { is: 'text', oneOf: ['none', 'sse', 'bidi'] },
+  streamingMode: { is: 'text', oneOf: ['none', 'sse', 'bidi'], write: "'sse'" },
   maxLlmCalls: { is: 'number', isInteger: true, write: '50' },
   onBusy: { is: 'text', oneOf: ['queue', 'reject', 'interrupt'] },
   busyWaitMs: { is: 'number', isInteger: true, min: 0, max: DAY_MS, write: '60_000' },

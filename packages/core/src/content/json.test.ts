@@ -30,3 +30,9 @@ test.each([
 ])('%j is described as %s', (value, kind) => {
   expect(describeKind(value)).toBe(kind);
 });
+
+test('describeKind names the class of an object, and reads no name that the object itself brings', () => {
+  expect(describeKind(new AbortController())).toBe('an object of the class AbortController');
+  expect(describeKind(JSON.parse('{"constructor": {"name": "secret"}}'))).toBe('an object');
+  expect(describeKind(Object.create(null))).toBe('an object');
+});

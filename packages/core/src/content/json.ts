@@ -31,7 +31,12 @@ export function describeKind(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   // A class in the place of an object is a frequent mistake: `new` is missing.
   if (typeof value === 'function' && String(value).startsWith('class')) return `the class ${value.name}`;
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+  if (typeof value !== 'object') return `a ${typeof value}`;
+  // The name is read from the prototype, because a client can send an object with a `constructor` of its own.
+  const { constructor = Object } = (Object.getPrototypeOf(value) ?? {}) as {
+    readonly constructor?: { readonly name: string };
+  };
+  return constructor === Object || constructor.name === '' ? 'an object' : `an object of the class ${constructor.name}`;
 }
 
 /** True for parsed JSON with more levels of lists and objects than the limit; a recursive reader could overflow the stack. */

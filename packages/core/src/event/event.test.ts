@@ -28,3 +28,11 @@ test('is empty for an event without text', () => {
   expect(stringifyContent(createEvent())).toBe('');
   expect(stringifyContent(createEvent({ content: { parts: [{ functionCall: { name: 'f' } }] } }))).toBe('');
 });
+
+test('stringifyContent refuses a content in place of an event', () => {
+  const content = { role: 'model', parts: [{ text: 'a' }] };
+  expect(() => stringifyContent(content as never)).toThrow(
+    'expected an event, got a content; write contentText(content)',
+  );
+  expect(stringifyContent(createEvent({}))).toBe('');
+});

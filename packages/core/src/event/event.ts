@@ -1,6 +1,7 @@
 import type { ErrorInfo, LlmResponse } from '../model/llm-response.ts';
 import type { EventActions } from './event-actions.ts';
 import { contentText } from '../content/content.ts';
+import { InvalidEventError } from '../errors.ts';
 
 /**
  * One step of a conversation. A run yields events, and a session is a list of them: the user's message, the model's text, a function call,
@@ -120,7 +121,12 @@ export function objectTypeOf(event: Event): string {
   return event.partial === true ? ObjectType.chatCompletionChunk : ObjectType.chatCompletion;
 }
 
-/** Returns the text parts of an event without thoughts, joined without a separator. Empty if it has none. */
+/**
+ * Returns the text parts of an event without thoughts, joined without a separator. Empty if it has none.
+ * @throws InvalidEventError for a content in place of an event: `contentText` takes that
+ */
 export function stringifyContent(event: Event): string {
+  if (event.content === undefined && 'parts' in event)
+    throw new InvalidEventError('stringifyContent: expected an event, got a content; write contentText(content)');
   return contentText(event.content);
 }

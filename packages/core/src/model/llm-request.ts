@@ -83,7 +83,8 @@ export function appendInstructions(request: LlmRequest, instructions: readonly s
 export function appendTools(request: LlmRequest, tools: readonly BaseTool[]): void {
   const toolsDict = Object.assign(Object.create(null) as Record<string, BaseTool>, request.toolsDict);
   for (const tool of tools) {
-    if (toolsDict[tool.name]) throw new ConfigurationError(`two tools have the name "${tool.name}"`);
+    if (toolsDict[tool.name])
+      throw new ConfigurationError(`two tools have the name "${tool.name}"; give one of them another name`);
     toolsDict[tool.name] = tool;
     const declaration = tool._getDeclaration();
     if (declaration) declarationsOf(request).push(declaration);

@@ -17,7 +17,10 @@ export class PluginManager {
     this.plugins = [...plugins];
     const names = new Set<string>();
     for (const plugin of plugins) {
-      if (names.has(plugin.name)) throw new ConfigurationError(`two plugins have the name "${plugin.name}"`);
+      if (names.has(plugin.name))
+        throw new ConfigurationError(
+          `two plugins have the name "${plugin.name}"; give one of them another name, as in super('logging_2')`,
+        );
       names.add(plugin.name);
     }
   }

@@ -1,4 +1,4 @@
-import { describeKind } from '../content/json.ts';
+import { describeKind, isRecord } from '../content/json.ts';
 import { InvalidRequestError } from '../errors.ts';
 
 const MAX_NAME_BYTES = 256;
@@ -19,7 +19,8 @@ export function checkName(field: string, value: unknown, maxBytes: number = MAX_
   const fault = nameFault(value, maxBytes);
   if (fault === undefined) return;
   const example = typeof value === 'string' && value !== '' ? undefined : EXAMPLE_IDS.get(field);
-  const write = example === undefined ? '' : `; write ${field}: '${example}'`;
+  const code = field === 'sessionId' && isRecord(value) ? 'session.id' : `'${example}'`;
+  const write = example === undefined ? '' : `; write ${field}: ${code}`;
   throw new InvalidRequestError(`${field}: ${fault}${write}`);
 }
 

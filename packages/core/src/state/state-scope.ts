@@ -1,4 +1,4 @@
-import { setOwn } from '../content/json.ts';
+import { describeKind, setOwn } from '../content/json.ts';
 import { StateKeyError } from '../errors.ts';
 import { nameFault } from '../session/check-name.ts';
 
@@ -28,6 +28,10 @@ export function stateScopeOf(key: string): StateScope {
  * character, or is not well-formed Unicode
  */
 export function checkStateKey(key: string): void {
+  if (typeof key !== 'string')
+    throw new StateKeyError(
+      `state key: expected a string, got ${describeKind(key)}; write state.set('city', value), or state.update({ city: value })`,
+    );
   const scope = stateScopeOf(key);
   const isPrefix = scope !== 'session' && key.length === scope.length + 1;
   const fault = isPrefix ? 'is empty' : nameFault(key, MAX_KEY_BYTES);

@@ -203,3 +203,10 @@ describe('checkStateDelta', () => {
 test('State has the prefixes under their ADK names', () => {
   expect([State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX]).toEqual(['app:', 'user:', 'temp:']);
 });
+
+test('a record in place of a key is refused, and the error names update', () => {
+  const { state } = stateOf();
+  expect(() => state.set({ city: 'Rome' } as never, undefined)).toThrow(
+    "state key: expected a string, got an object; write state.set('city', value), or state.update({ city: value })",
+  );
+});

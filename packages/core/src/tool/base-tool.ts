@@ -1,4 +1,5 @@
 import type { BaseAgent } from '../agent/base-agent.ts';
+import { toValidName } from '../agent/nearest-names.ts';
 import { checkOptions, type OptionRules } from '../agent/options.ts';
 import type { ToolContext } from '../context/tool-context.ts';
 import { ConfigurationError } from '../errors.ts';
@@ -121,7 +122,7 @@ export abstract class BaseTool {
     checkOptions(new.target.name, OPTIONS, params);
     if (!isToolName(params.name)) {
       throw new ConfigurationError(
-        `tool name: expected 1 to 128 letters, digits, _ . : and -, beginning with a letter or _, got ${JSON.stringify(params.name)}`,
+        `tool name: expected 1 to 128 letters, digits, _ . : and -, beginning with a letter or _, got ${JSON.stringify(params.name)}; write name: '${toValidName(params.name)}'`,
       );
     }
     if (typeof params.description !== 'string')

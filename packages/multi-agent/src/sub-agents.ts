@@ -1,4 +1,4 @@
-import { type BaseAgent, ConfigurationError, type InvocationContext } from '@eventloom/core';
+import { type BaseAgent, type BaseAgentConfig, ConfigurationError, type InvocationContext } from '@eventloom/core';
 
 /** Key in a checkpoint for the name of the sub-agent that runs. */
 export const CURRENT_SUB_AGENT = 'currentSubAgent';
@@ -15,4 +15,10 @@ export function currentSubAgent({ agentState, agent }: InvocationContext, subAge
   throw new ConfigurationError(
     `agent "${agent.name}": cannot be resumed at ${JSON.stringify(name)}, which is not one of its sub-agents`,
   );
+}
+
+/** @throws ConfigurationError for options of a workflow agent that have no `subAgents`: such an agent would run nothing */
+export function requireSubAgents({ name, subAgents }: BaseAgentConfig): void {
+  if (subAgents === undefined)
+    throw new ConfigurationError(`agent "${name}": subAgents is missing; write subAgents: [first, second]`);
 }
