@@ -6,24 +6,26 @@ import { checkNames } from './http.ts';
 import type { ClientSession } from './eventloom-client.ts';
 import { answerPart, type ClientMessage, type PersonAnswer, toContent } from './messages.ts';
 
-/** The state of an AgentChat at one moment. The object is a new one after each change. */
+/** The state of an `AgentChat` at one moment: a new object after each change. */
 export interface ChatSnapshot {
   readonly conversation: Conversation;
-  /** The complete events of the session and of the runs since, oldest first: the conversation is made of them. */
+  /** The events of the session, and those of later runs, oldest first and without chunks. The conversation is computed from them. */
   readonly events: readonly Event[];
   /** `loading`: reads the session. `running`: a run is under way. `reconnecting`: its connection was lost. */
   readonly status: 'loading' | 'idle' | 'running' | 'reconnecting';
-  /** The failure of the last action; undefined after the next one began. */
+  /** Error of the last action; undefined once the next action has begun. */
   readonly error: Error | undefined;
 }
 
-/** Options of an AgentChat. */
+/** Options of an `AgentChat`. */
 export interface AgentChatOptions {
-  /** Options of each run. */
+  /** Options for all runs of the chat. Default: those of `RunOptions`. */
   readonly run?: Pick<RunOptions, 'streaming' | 'customMetadata' | 'onBusy'>;
-  /** True: a session that does not exist is created before the first message. Default false, for runners with `autoCreateSession`. */
+  /**
+   * True creates the session before the first message if it does not exist. Default false, which needs a runner with `autoCreateSession`.
+   */
   readonly createSession?: boolean;
-  /** Called with every event, before the snapshot changes. */
+  /** Called with each event, chunks included, before the snapshot changes. Default: not called. */
   readonly onEvent?: (event: Event) => void;
 }
 

@@ -9,37 +9,37 @@ import type {
 } from '@eventloom/core';
 import { isRecord } from './http.ts';
 
-/** The content of a chat: a value that `reduceEvents` computes from events. */
+/** The content of a chat, computed from events by `reduceEvents`. An immutable value. */
 export interface Conversation {
-  /** The items in the order in which they began. */
+  /** The messages in the order in which they began. */
   readonly messages: readonly Message[];
   /** Requests to the person that are not answered yet, oldest first. */
   readonly requests: readonly PersonRequest[];
-  /** The session's state, as far as the events changed it. */
+  /** The state that the events wrote: new values by key. */
   readonly state: Readonly<Record<string, unknown>>;
-  /** Name of the agent that spoke or took over last; undefined before any did. */
+  /** Name of the agent that spoke last or that control was transferred to; undefined at the beginning. */
   readonly activeAgent: string | undefined;
-  /** For `reduceEvents`: the replies whose chunks are still coming, and the newest events. */
+  /** Bookkeeping of `reduceEvents`. Not for display. */
   readonly progress: ConversationProgress;
 }
 
-/** One message of a person or of an agent. An object that did not change stays the same object. */
+/** A message of a person or of an agent. An unchanged message stays the same object after `reduceEvents`. */
 export interface Message {
-  /** Id of its first event; it stays the same while chunks come. */
+  /** Id of its first event. It stays the same while chunks arrive. */
   readonly id: string;
   readonly invocationId: string;
   /** `user`, or the name of the agent. */
   readonly author: string;
-  /** The branch of the agent, such as `research.prices`; absent outside of branches and agents that run as tools. */
+  /** Branch of the agent, such as `research.prices`. Absent for agents that run neither in a ParallelAgent nor as a tool. */
   readonly branch?: string;
   /** Seconds since the epoch. */
   readonly timestamp: number;
   readonly parts: readonly MessagePart[];
-  /** `streaming`: chunks are coming. `interrupted`: the user or a failure ended it early. */
+  /** `streaming`: more chunks follow. `interrupted`: the user or a failure ended the message early. */
   readonly status: 'streaming' | 'complete' | 'interrupted';
 }
 
-/** A part of a message. */
+/** A part of a message: a text, a thought, a file, or a tool call. */
 export type MessagePart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'thought'; readonly text: string }
@@ -52,63 +52,63 @@ export type MessagePart =
   | { readonly type: 'transfer'; readonly agentName: string }
   | { readonly type: 'error'; readonly code: string; readonly message: string };
 
-/** A tool call and everything that is known of it. */
+/** A tool call with its arguments, progress and response. */
 export interface CallPart {
   readonly type: 'call';
   readonly id: string;
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
   /**
-   * `streaming`: its arguments are coming. `running`: no response yet. `waiting`: for a person, or for a response that comes later. `failed`: the
-   * response has an `error`.
+   * `streaming`: its arguments are still streamed. `running`: it has no response yet. `waiting`: it waits for a person, or for a response
+   * in a later message. `failed`: its response has an `error`.
    */
   readonly status: 'streaming' | 'running' | 'waiting' | 'completed' | 'failed';
-  /** Chunks of a tool that reports while it runs, in order. */
+  /** Chunks that the tool yielded while it ran, in order. */
   readonly progress: readonly unknown[];
   readonly response?: Readonly<Record<string, unknown>>;
   /** Files and images that the tool returned. */
   readonly parts?: readonly FunctionResponsePart[];
   /** Seconds since the epoch. */
   readonly startedAt: number;
-  /** Seconds since the epoch; absent without a response. */
+  /** Time of the response, in seconds since the epoch. Absent if there is none yet. */
   readonly endedAt?: number;
 }
 
-/** A request to the person. `answerPart(request, answer)` answers it. */
+/** A request to the person, for a confirmation, a credential, an input or a result. `answerPart(request, answer)` creates the answer. */
 export interface PersonRequest {
   /** Id of the function call that asks. */
   readonly id: string;
-  /** Name of that call. */
+  /** Name of the function call that asks. */
   readonly name: string;
-  /** `call`: a tool of the client or a long-running tool whose result the client sends. */
+  /** Kind of the answer. `call`: the result of a tool of the client, or of a long-running tool, which the client sends. */
   readonly kind: 'confirmation' | 'credential' | 'input' | 'call';
   readonly invocationId: string;
   /** Name of the agent that asks. */
   readonly author: string;
-  /** Id of the tool call that is about to run; absent if the agent itself asks. */
+  /** Id of the tool call that the request is about. Absent if the agent itself asks. */
   readonly callId?: string | undefined;
-  /** Text for the person; absent if there is none. */
+  /** Text to show to the person. Absent if there is none. */
   readonly message?: string | undefined;
-  /** Further data of the tool. */
+  /** Further JSON data of the tool or the agent. */
   readonly payload?: unknown;
   /** JSON Schema of the answer to a request for input. */
   readonly responseSchema?: Readonly<Record<string, unknown>> | undefined;
-  /** For a credential: an AuthConfig, which says where to log in. */
+  /** For a credential: the `AuthConfig`, with the page on which the person consents or logs in. */
   readonly authConfig?: Readonly<Record<string, unknown>> | undefined;
-  /** Arguments of the call that is to be confirmed, or of a call whose result the client sends. */
+  /** Arguments of the call to confirm, or of the call whose result the client sends. */
   readonly args?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** See `Conversation.progress`. */
 export interface ConversationProgress {
-  /** The replies whose chunks are coming, by the execution they belong to: id of the message, and the reply it shows. */
+  /** Replies that are still streamed, by execution: the id of the message, and the id of the reply. */
   readonly open: ReadonlyMap<string, { readonly messageId: string; readonly responseId: string | undefined }>;
-  /** Ids of the events and replies of the newest run: an event that comes again changes nothing. */
+  /** Ids of the events and replies of the newest run. An event that arrives a second time changes nothing. */
   readonly seen: ReadonlySet<string>;
   readonly invocationId: string | undefined;
 }
 
-/** A conversation without messages. */
+/** The conversation to start with: no messages, no requests and no state. */
 export const emptyConversation: Conversation = {
   messages: [],
   requests: [],
@@ -118,8 +118,8 @@ export const emptyConversation: Conversation = {
 };
 
 /**
- * Returns the conversation after further events, in their order. Pure: the given conversation is not changed. Events of a session and of a
- * run may be mixed; an event of the newest run that comes twice counts once.
+ * Returns the conversation with further events applied in their order. The given conversation is not changed. Events of a session and of
+ * a run may be mixed: an event of the newest run that arrives twice counts once.
  *
  * @example
  * let conversation = reduceEvents(emptyConversation, (await session.get()).events);

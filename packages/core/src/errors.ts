@@ -307,7 +307,7 @@ export class OutputSchemaError extends EventloomError {
 export interface ModelErrorOptions extends EventloomErrorOptions {
   /** The service's own code, e.g. `RESOURCE_EXHAUSTED`; becomes `errorCode` of the error event. */
   readonly errorCode: string;
-  /** HTTP status, when there was one. */
+  /** HTTP status of the answer; absent if there was no answer. */
   readonly status?: number;
   /** Time that the service asked to wait, in milliseconds. */
   readonly retryAfterMs?: number;
@@ -345,7 +345,10 @@ export function errorCodeOf(error: EventloomError): string {
 
 /** Options of a LiveConnectionError: the details known of the connection that ended. */
 export interface LiveConnectionErrorOptions extends EventloomErrorOptions {
-  /** The WebSocket's close code, when there was one: 1006 for a network failure, 1007 and 1008 for a refused setup, 1011 for a failed service. */
+  /**
+   * Close code of the WebSocket, if there was one: 1006 for a network failure, 1007 and 1008 for a refused setup, 1011 for a failed
+   * service.
+   */
   readonly closeCode?: number | undefined;
   /** True when another attempt may succeed; false for a setup that the service refuses. */
   readonly isRetryable: boolean;

@@ -17,7 +17,7 @@ export interface MCPConnectionOptions {
   readonly maxMessageBytes?: number | undefined;
 }
 
-/** The side of a connection that a transport reports to. Not for applications. */
+/** The part of a connection that its transport calls. Not for applications. */
 export interface TransportHost {
   readonly platform: Platform;
   /** Headers of HTTP requests to the server, beside those of the connection's params. */

@@ -27,7 +27,7 @@ const MAX_URL = 4096;
 /** Maximum length of a state that a server wants back. */
 const MAX_STATE = 65_536;
 
-/** A question of a server to the person. */
+/** A question that an MCP server asks the person during a call (elicitation). */
 export interface MCPQuestion {
   /** Name of the toolset. */
   readonly server: string;

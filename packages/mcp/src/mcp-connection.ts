@@ -72,7 +72,7 @@ export type MCPRequest<T> = (
   },
 ) => Promise<T>;
 
-/** A client that is connected. */
+/** A connected client of `@modelcontextprotocol/client`, and the requests that it waits for. */
 export interface MCPSession {
   readonly client: Client;
   readonly transport: OpenTransport;

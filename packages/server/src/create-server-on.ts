@@ -18,7 +18,7 @@ import { DEFAULT_LIMITS, mergeLimits, type ServerLimits } from './server-limits.
 import { checkServerOptions, type ServerOptions } from './server-options.ts';
 import { VERSION } from './version.ts';
 
-/** An Eventloom server: answers requests wherever there is `fetch`. */
+/** An Eventloom server. Its `fetch` answers requests on every runtime; `serve` of `@eventloom/server/node` listens on a port with it. */
 export interface EventloomServer {
   /**
    * Adds routes. The server checks the host and the origin of their requests and nothing else: they are not authenticated, have no
@@ -37,7 +37,7 @@ export interface EventloomServer {
   /** Resolves when no run is active, live runs not counted; undefined if none is active now. Never rejects. */
   whenIdle(): Promise<void> | undefined;
   /**
-   * Looks once for runs that other processes left unfinished, and resumes or closes them as `onUnfinishedRuns` says. When the promise
+   * Looks once for unfinished runs whose process was lost, and resumes or closes them as `onUnfinishedRuns` says. When the promise
    * settles, resumed runs are active and can be followed. The server calls it at intervals, unless `limits.unfinishedRunsEveryMs` is 0.
    * Never rejects.
    * @returns the milliseconds until the next locked session may be free, whose run can be taken over then; undefined if none is locked

@@ -46,8 +46,8 @@ export class WebhookError extends EventloomError {
 }
 
 /**
- * The user has as much under way as one user may have at the same time: runs, requests that wait for a session, bytes of bodies, or calls.
- * Nothing was changed. Retryable.
+ * The user has reached a limit of concurrent work: active runs, requests that wait for a session, bytes of bodies, or live runs. Nothing
+ * was changed. Retryable.
  */
 export class UserLimitError extends EventloomError {
   static override readonly code = 'USER_LIMIT';
@@ -83,8 +83,8 @@ export class RunEventsGoneError extends EventloomError {
 }
 
 /**
- * The stream ends, and the run does not: another process continues it, or the next one that finds it, depending on its
- * `onUnfinishedRuns`. Not retryable, because the user's message is stored: follow the run at its address.
+ * The stream ended, but the run continues in another process, or in the next one that finds it, as its `onUnfinishedRuns` says. Not
+ * retryable, because the user's message is stored: follow the run at its address.
  */
 export class RunGoesOnError extends EventloomError {
   static override readonly code = 'RUN_GOES_ON';

@@ -10,18 +10,18 @@ import type { AuthenticatedUser } from './server-options.ts';
 export interface LiveEndpoint {
   /** The path of the WebSockets: `/run_live`. */
   readonly path: string;
-  /** The subprotocol named to a client that offers it. */
+  /** The WebSocket subprotocol that the server confirms to a client that offers it. */
   readonly protocol: string;
-  /** Describes the endpoint in the OpenAPI document, and answers requests that ask for no WebSocket. */
+  /** Routes that describe the endpoint in the OpenAPI document, and answer requests that do not ask for a WebSocket. */
   readonly routes: readonly Route<FrontContext>[];
 
-  /** Hosts the live runs of one server. */
+  /** Creates the host of the live runs of one server. */
   createHost(server: LiveServer): LiveHost;
 
-  /** The session that a request for a live run names. @throws InvalidRequestError */
+  /** Returns the session that a request for a live run names. @throws InvalidRequestError */
   sessionKeyOf(request: Request): SessionKey;
 
-  /** Tells the client of an open socket why there is no run, and closes the socket. */
+  /** Closes an open socket whose run is refused, with the reason for the client. */
   refuse(error: unknown, socket: LiveSocket): LiveSocketEvents;
 }
 
@@ -29,7 +29,7 @@ export interface LiveEndpoint {
 export interface LiveServer {
   readonly runners: ReadonlyMap<string, Runner>;
   readonly limits: ServerLimits;
-  /** Decides about the config of runs, if the server has the hook. */
+  /** The server's hook that decides the options of runs; undefined if it has none. */
   readonly runConfig?: RunConfigHook | undefined;
   readonly platform: Platform;
   /** Reports a failure of the server itself. */
@@ -42,14 +42,14 @@ export interface LiveHost {
   readonly size: number;
 
   /**
-   * Decides about a request before there is a socket, so that no frame is read of a client that is refused. Never rejects.
-   * @param identify guards the request and authenticates its user
+   * Accepts or refuses a request before its socket is open, so that no frame of a refused client is read. Never rejects.
+   * @param identify checks the request and returns its authenticated user
    */
   admit(request: Request, identify: () => Promise<AuthenticatedUser | undefined>): Promise<LiveAdmission>;
 
   /**
-   * Ends the live run of a session with this id and waits a short while for its end. Resolves to true when the end is stored, to false when the
-   * run has not ended yet, and to undefined when there is no such run here, or its end could not be stored.
+   * Ends the live run with this id, and waits a short time for its end. Resolves to true once the end is stored, to false if the run has
+   * not ended in that time, and to undefined if this process has no such run or its end could not be stored.
    */
   cancel(key: SessionKey, invocationId: string): Promise<boolean | undefined>;
 
@@ -57,8 +57,8 @@ export interface LiveHost {
   forgetSession(key: SessionKey): Promise<void>;
 
   /**
-   * Accepts no further run and ends the active ones: for half of the time the model may finish its sentence, then the words so far are
-   * stored, and at the end of the time the run ends at once. Resolves at the latest one second later.
+   * Refuses new runs and ends the active ones: for half of `timeoutMs` the model may finish its sentence, then the speech so far is
+   * stored, and after `timeoutMs` the run is aborted. Resolves at the latest one second later.
    */
   drain(timeoutMs: number): Promise<void>;
 }
@@ -67,26 +67,26 @@ export interface LiveHost {
 export interface LiveSocket {
   /** Sends a frame: text or binary. Does nothing after a close. */
   send(frame: string | Uint8Array<ArrayBuffer>): void;
-  /** Closes the socket with a code and a reason. Frames sent before arrive first. A second call does nothing. */
+  /** Closes the socket with a code and a reason, after the frames that were sent before. A second call is a no-op. */
   close(code: number, reason: string): void;
   /** Sends a ping, which the client's runtime answers. Absent if this runtime cannot send pings. */
   ping?(): void;
-  /** Lets frames wait at their sender, until `resume`. Absent where the runtime cannot. */
+  /** Stops reading, so that frames wait at their sender until `resume`. Absent if the runtime cannot do that. */
   pause?(): void;
   resume?(): void;
-  /** True when `LiveSocketEvents.taken` is called for all that is sent. */
+  /** True if `LiveSocketEvents.taken` is called for all sent frames. */
   readonly tellsTaken: boolean;
 }
 
 /** The events of a WebSocket, for a live run. */
 export interface LiveSocketEvents {
-  /** A frame came. The bytes are read before this returns. */
+  /** Called with each frame of the client. The bytes are read before it returns. */
   message(frame: string | Uint8Array): void;
-  /** Called when this many bytes of the sent frames have left, text counted in characters. */
+  /** Called with the size of sent frames that have left this process: bytes, and characters for text. */
   taken(size: number): void;
-  /** A ping was answered. */
+  /** Called when the client has answered a ping. */
   pong(): void;
-  /** The connection has ended, whichever end closed it. */
+  /** Called when the connection has ended, closed by either side. */
   closed(): void;
   /** Resolves when the run has ended and all its events are stored. Never rejects. */
   readonly ended: Promise<void>;
@@ -94,9 +94,12 @@ export interface LiveSocketEvents {
 
 /** The answer to a request for a live run. */
 export interface LiveAdmission {
-  /** The subprotocol to name in the handshake, of those that the request offers; undefined for none. */
+  /** The subprotocol to confirm in the handshake, one that the request offers; undefined for none. */
   readonly protocol: string | undefined;
-  /** Starts the run. A refused client gets the reason on the open socket, which is then closed: a web page sees nothing of a failed handshake. */
+  /**
+   * Starts the run on the open socket. If the request was refused, closes the socket with the reason, because a web page cannot read a
+   * failed handshake.
+   */
   open(socket: LiveSocket): LiveSocketEvents;
 }
 
@@ -105,7 +108,9 @@ export function isLiveRequest(request: Request, { path }: Pick<LiveEndpoint, 'pa
   return request.headers.get('upgrade')?.toLowerCase() === 'websocket' && new URL(request.url).pathname === path;
 }
 
-/** The subprotocol to name in the handshake: a browser that offers some and is named none fails the connection. */
+/**
+ * Returns the subprotocol to confirm in the handshake; undefined for none. A browser that offers some fails if the server confirms none.
+ */
 export function liveProtocolOf({ headers }: Request, { protocol }: Pick<LiveEndpoint, 'protocol'>): string | undefined {
   const offered = headers.get('sec-websocket-protocol')?.split(',') ?? [];
   return offered.some((name) => name.trim() === protocol) ? protocol : undefined;

@@ -7,12 +7,12 @@ import type { ServerLimits } from './server-limits.ts';
 import type { AuthenticatedUser } from './server-options.ts';
 
 /**
- * A way to speak with the agents of a server: routes over its hosted runs. A protocol translates requests and events, and never drives an
- * agent. Its routes stand behind the same authentication, host and origin checks, quotas and drain as the ADK's routes, which are the
- * first protocol of every server, and are described in `/openapi.json`.
+ * A further API of a server: routes over its hosted runs. A protocol translates requests and events, and never runs an agent itself. Its
+ * routes have the same authentication, checks of hosts and origins, quotas and drain as the ADK's routes, which are the first protocol of
+ * every server. `/openapi.json` describes them.
  */
 export interface Protocol {
-  /** Named in error messages, e.g. `ag-ui`. Unique in a server. */
+  /** Name of the protocol in error messages, e.g. `ag-ui`. Unique in a server. */
   readonly name: string;
   /** Routes that act for one user. On Workers the object of that user answers them. */
   readonly routes: readonly ProtocolRoute[];
@@ -25,7 +25,7 @@ export interface ProtocolRouteSpec {
   readonly method: 'get' | 'post' | 'patch' | 'delete';
   /** Path with parameters in braces, `/chats/{userId}`; a last one may take several segments: `/files/{path+}`. */
   readonly path: string;
-  /** Unique in a server. */
+  /** Id of the operation in `/openapi.json`. Unique in a server. */
   readonly operationId: string;
   readonly summary: string;
   readonly query?: Readonly<Record<string, QuerySpec>> | undefined;
@@ -37,8 +37,8 @@ export interface ProtocolRouteSpec {
   /** The meaning of an answer without content, status 204, such as that of `HostedRun.sse` when there is nothing more to read. */
   readonly noContent?: string | undefined;
   /**
-   * The statuses of the errors that are particular to the route. Those of every route are described anyway: 400, 401, 403, 405, 500; 404 where
-   * something is named; 413, 429 and 503 where there is a body.
+   * Statuses of errors that only this route has. The others are described for every route: 400, 401, 403, 405 and 500; 404 if the path
+   * has parameters; 413, 429 and 503 if there is a body. Default: none.
    */
   readonly errors?: readonly number[] | undefined;
 }
@@ -46,10 +46,10 @@ export interface ProtocolRouteSpec {
 /** A route that acts for one user. */
 export interface ProtocolRoute extends ProtocolRouteSpec {
   /**
-   * Says which user and app a request is for; needed where the path does not have `{appName}` and `{userId}`. It is called before `handle`, which is
-   * called only if the user is the one that the request comes from. On Workers it is called in the Worker too, and names the object that answers the
-   * request.
-   * @throws InvalidRequestError when the request does not say it
+   * Returns the user and app that a request is for. Required if the path has no `{appName}` and `{userId}`. Called before `handle`, which
+   * is called only if the request comes from this user. On Workers it is called in the Worker as well, to find the object that answers
+   * the request.
+   * @throws InvalidRequestError if the request names no user and app
    */
   owner?(request: CommonRequest): RunOwner | Promise<RunOwner>;
   handle(request: ProtocolRequest): Response | Promise<Response>;
@@ -68,7 +68,7 @@ export interface RunOwner {
   readonly userId: string;
 }
 
-/** One request, as every route sees it. An error that a route throws is answered as `{error, code}` with the status of its code. */
+/** The request that a route handles. An error that a route throws is answered as `{error, code}` with the status of its code. */
 export interface CommonRequest {
   /** The request itself. Its body is read by `bytes` and `json`. */
   readonly raw: Request;
@@ -78,7 +78,7 @@ export interface CommonRequest {
   param(name: string): string;
   /** Returns a query parameter. @throws InvalidRequestError when it is given twice */
   query(name: string): string | undefined;
-  /** Returns the body. May be called again. @throws BodyTooLargeError @throws UserLimitError @throws ServerBusyError */
+  /** Returns the body. A second call returns the same bytes. @throws BodyTooLargeError @throws UserLimitError @throws ServerBusyError */
   bytes(): Promise<Uint8Array<ArrayBuffer>>;
   /** Returns the body as JSON, not yet checked; undefined when there is none. @throws InvalidRequestError and what `bytes` throws */
   json(): Promise<unknown>;
@@ -88,23 +88,26 @@ export interface CommonRequest {
 export interface ProtocolRequest extends CommonRequest {
   readonly limits: ServerLimits;
   /**
-   * Starts a run, or continues one with answers to its calls, exactly as `POST /run` does: the request is checked, belongs to the user of the
-   * HTTP request, counts for that user, and the hook `runConfig` is asked. The run outlives the HTTP request.
+   * Starts a run, or continues one with answers to its calls, exactly as `POST /run` does: the request is checked, must name the user of
+   * the HTTP request, and counts towards that user's limits; the hook `runConfig` is called. The run continues after the HTTP request.
    * @throws InvalidRequestError @throws ForbiddenError @throws AppNotFoundError @throws UserLimitError @throws ServerBusyError
    */
   startRun(request: RunBody): Promise<HostedRun>;
   /**
-   * Returns a run of the user, in flight or over, in any process and after any restart.
+   * Returns a run of the user, in progress or ended, in any process and after any restart.
    * @throws InvalidRequestError @throws ForbiddenError @throws AppNotFoundError
    */
   followRun(request: FollowRunRequest): HostedRun;
   /**
-   * Ends a run of the user; one that has ended is left as it is.
-   * @returns true when the run has its end; false when the run was asked to end, and has not ended within `limits.answerAfterMs`
+   * Ends a run of the user. A no-op for a run that has ended.
+   * @returns true once the run has ended; false if it was asked to end and has not ended within `limits.answerAfterMs`
    * @throws RunNotFoundError @throws RunRelayError and StorageError if the run could not be ended, and what `followRun` throws
    */
   cancelRun(request: FollowRunRequest): Promise<boolean>;
-  /** Throws unless the request may act for this user. The owner of the route was checked before `handle`: this is for other users that a request names. @throws ForbiddenError */
+  /**
+   * Throws unless the request may act for this user. The owner of the route was checked before `handle`; call this for other users that a
+   * request names. @throws ForbiddenError
+   */
   requireSameUser(userId: string): void;
   /** Returns the root agent of an app, to describe it. A protocol runs it with `startRun`. @throws AppNotFoundError */
   agent(appName: string): BaseAgent;

@@ -8,23 +8,23 @@ import type { RunHub } from './runs/run-hub.ts';
 import type { Webhooks } from './runs/webhooks.ts';
 import type { ServerLimits } from './server-limits.ts';
 
-/** The context that every request is checked with, also on a Worker that forwards the request. */
+/** The context for checking requests, also on a Worker that forwards them. */
 export interface FrontContext {
-  /** The apps there are, by name. */
+  /** The runners, or their presence, by the name of the app. */
   readonly runners: {
     has(appName: string): boolean;
     keys(): Iterable<string>;
     get?(appName: string): Runner | undefined;
   };
   readonly runs: { readonly isDraining: boolean };
-  /** Asks whether sessions can be read. Absent where requests are answered elsewhere. */
+  /** Returns true if sessions can be read. Absent on a Worker that forwards requests. */
   readonly isStorageReachable?: () => Promise<boolean>;
   readonly limits: CountLimits;
-  /** Counts what the requests of each user have under way. */
+  /** Counts the active work of each user's requests. */
   readonly quotas: UserQuotas;
   /** Reports a failure that no answer can say any more, because the answer has begun. */
   readonly report: (error: unknown) => void;
-  /** The answer of `/version`. */
+  /** The response of `/version`. */
   readonly version: Readonly<Record<string, string>>;
 }
 
@@ -32,12 +32,12 @@ export interface FrontContext {
 export interface ServerContext extends FrontContext {
   readonly runners: ReadonlyMap<string, Runner>;
   readonly runs: RunHub;
-  /** The live runs; undefined for a server without the option `live`. */
+  /** Hosts the live runs; undefined for a server without the option `live`. */
   readonly live: LiveHost | undefined;
   readonly limits: ServerLimits;
-  /** Decides about the config of runs, if the server has the hook. */
+  /** The server's hook that decides the options of runs; undefined if it has none. */
   readonly runConfig: RunConfigHook | undefined;
-  /** Sends the webhooks of ended runs, if the server has the option `webhooks`. */
+  /** Sends the webhooks of ended runs; undefined for a server without the option `webhooks`. */
   readonly webhooks: Webhooks | undefined;
   readonly platform: Platform;
   readonly trustsImportedEvents: boolean;

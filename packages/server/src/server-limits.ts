@@ -6,11 +6,11 @@ export interface ServerLimits {
   /** Maximum number of bytes of a request's body. Default 20 MiB. */
   readonly maxBodyBytes: number;
   /**
-   * Maximum number of bytes of all request bodies in flight together: bodies that are being read, bodies of requests without an answer yet, and
-   * messages of runs in flight. A further body is refused with SERVER_BUSY. Default 256 MiB.
+   * Maximum number of bytes of all request bodies in flight together: bodies that are being read, those of requests without an answer,
+   * and messages of active runs. A further body is refused with `SERVER_BUSY`. Default 256 MiB.
    */
   readonly maxBodyBytesInFlight: number;
-  /** Maximum number of bytes of one user's request bodies in flight; a further body is refused with USER_LIMIT. Default 64 MiB. */
+  /** The same limit for the bodies of one user; a further body is refused with `USER_LIMIT`. Default 64 MiB. */
   readonly maxBodyBytesInFlightPerUser: number;
   /** Maximum number of parts in a message, an imported event or a live frame. Default 1,000. */
   readonly maxBodyParts: number;
@@ -18,60 +18,74 @@ export interface ServerLimits {
   readonly maxBodyEvents: number;
   /** Maximum number of keys in a state or a state change. Default 1,000. */
   readonly maxBodyKeys: number;
-  /** Runs in flight; a further one is refused with SERVER_BUSY. Default 2,000. */
+  /** Maximum number of active runs; a further one is refused with `SERVER_BUSY`. Default 2,000. */
   readonly maxRuns: number;
-  /** Runs of one user in flight; a further one is refused with USER_LIMIT. Default 100. */
+  /** Maximum number of active runs of one user; a further one is refused with `USER_LIMIT`. Default 100. */
   readonly maxRunsPerUser: number;
   /**
-   * Requests that wait for a session, because a run or another request holds it, or because the storage is slow. A further one is refused
-   * with SERVER_BUSY. Default 1,000.
+   * Maximum number of requests that wait for a session, because a run or another request holds it, or because the storage is slow. A
+   * further one is refused with `SERVER_BUSY`. Default 1,000.
    */
   readonly maxQueuedRequests: number;
-  /** Requests of one user that wait for a session; a further request is refused with USER_LIMIT. Default 32. */
+  /** Maximum number of requests of one user that wait for a session; a further one is refused with `USER_LIMIT`. Default 32. */
   readonly maxQueuedRequestsPerUser: number;
-  /** Model calls of one run, whatever its config says. An integer of at least 1, or Infinity: the config decides. Default Infinity. */
+  /**
+   * Maximum of `maxLlmCalls` of a run: an integer of at least 1, or Infinity, with which the run's own config decides. Default Infinity.
+   */
   readonly maxLlmCalls: number;
-  /** Tool calls of one model reply that run at the same time, whatever the config says. As `maxLlmCalls`. Default Infinity. */
+  /**
+   * Maximum of `maxParallelToolCalls` of a run: an integer of at least 1, or Infinity, with which the run's own config decides. Default
+   * Infinity.
+   */
   readonly maxParallelToolCalls: number;
-  /** Characters of events kept of one run, beside its largest one; the oldest go first. Default 16 Mi. */
+  /**
+   * Maximum number of characters of one run's events that are kept in memory, without its largest event. The oldest are dropped first.
+   * Default 16 Mi.
+   */
   readonly maxRunChars: number;
   /**
-   * Characters of events kept of all runs together, until their last reader has read them. Finished runs get a quarter of it, and the oldest goes
-   * first. At the limit, events of the user whose runs keep most are dropped. Default 64 Mi.
+   * Maximum number of characters of events that are kept in memory, of all runs together. Ended runs get a quarter of it; the oldest is
+   * dropped first. At the limit, events of the user whose runs keep most are dropped. Default 64 Mi.
    */
   readonly maxKeptChars: number;
-  /** The time for which a finished run can still be read, in milliseconds. Default 5 minutes. */
+  /**
+   * Time for which the chunks of an ended run can be read, in milliseconds. Its stored events can always be read. Default 300,000: 5
+   * minutes.
+   */
   readonly keepRunsMs: number;
-  /** Finished runs that are kept in memory; 0 keeps none. Default 1,000. */
+  /** Maximum number of ended runs that are kept in memory; 0 keeps none. Default 1,000. */
   readonly maxKeptRuns: number;
-  /** Readers of one run at a time; a further one is refused with TOO_MANY_READERS. Default 64. */
+  /** Maximum number of concurrent readers of one run; a further one is refused with `TOO_MANY_READERS`. Default 64. */
   readonly maxReadersPerRun: number;
   /**
-   * Connections that read runs of one user at a time; a further one, to follow a run or to begin a run whose events are streamed, is refused
-   * with USER_LIMIT. Default 200.
+   * Maximum number of concurrent connections that read runs of one user. A further one, which follows a run or starts one with a streamed
+   * answer, is refused with `USER_LIMIT`. Default 200.
    */
   readonly maxReadersPerUser: number;
-  /** A stream that is silent for this long gets a comment; the client of a live run is pinged at this interval. Default 15,000 ms. */
+  /**
+   * Time without an event after which a stream gets a comment, so that proxies keep it open, and interval of pings to clients of live
+   * runs, in milliseconds. Default 15,000.
+   */
   readonly heartbeatMs: number;
   /**
-   * The time that `/run_sse` waits for the first event before its answer begins. A run that fails sooner is answered with the status of its
-   * error, later with 200 and the error as the stream's last line. Default 1,000 ms.
+   * Time in milliseconds that `/run_sse` waits for the first event before it begins its response. A run that fails sooner is answered
+   * with the status of its error; one that fails later, with 200 and the error as the last line of the stream. Default 1,000.
    */
   readonly answerAfterMs: number;
   /** Maximum number of attempts at a run, the first one included. If the process of the last one ends, the run is closed. Default 3. */
   readonly maxRunAttempts: number;
-  /** Runs in flight that the server resumed by itself; further ones wait. Default 32. */
+  /** Maximum number of active runs that the server resumed by itself; further ones wait. Default 32. */
   readonly maxResumedRuns: number;
   /**
-   * The time after which the server looks again for runs, and for messages of webhooks, that other processes left; sooner where a session is about to be free. 0: only when
-   * `EventloomServer.takeUpUnfinishedRuns` and `deliverWebhooks` are called. Default 15,000 ms.
+   * Interval in milliseconds at which the server looks for unfinished runs and unsent webhook messages of lost processes; earlier if a
+   * session is about to be free. 0: only when `EventloomServer.takeUpUnfinishedRuns` and `deliverWebhooks` are called. Default 15,000.
    */
   readonly unfinishedRunsEveryMs: number;
-  /** Live runs at a time, those that are about to end included; a further one is refused with SERVER_BUSY. Default 1,000. */
+  /** Maximum number of concurrent live runs; a further one is refused with `SERVER_BUSY`. Default 1,000. */
   readonly maxLiveRuns: number;
-  /** Live runs of one user at a time; a further one is refused with USER_LIMIT. Default 20. */
+  /** Maximum number of concurrent live runs of one user; a further one is refused with `USER_LIMIT`. Default 20. */
   readonly maxLiveRunsPerUser: number;
-  /** Bytes of a binary frame, and characters of a text frame, that the client of a live run may send. Default 2 MiB. */
+  /** Maximum size of a frame from the client of a live run: bytes of a binary frame, characters of a text frame. Default 2 MiB. */
   readonly maxLiveFrameBytes: number;
   /**
    * Maximum number of bytes on their way to the client of a live run. The run waits while there are more, and the client
@@ -79,9 +93,9 @@ export interface ServerLimits {
    */
   readonly maxLiveWaitingBytes: number;
   /**
-   * Bytes that the client of a live run may be sent in total, when the server cannot know how much the client has received: on Workers, and the client does not say
-   * `ping=text`. All of it may still wait in memory. A run that reaches the limit ends with SLOW_READER when the model has said its sentence. Default 48 MiB: eleven
-   * minutes of speech.
+   * Maximum number of bytes that are sent to the client of a live run in total, where the server cannot know how much the client has
+   * received: on Workers, to clients without `ping=text`. All of it may wait in memory. A run that reaches the limit ends with
+   * `SLOW_READER` after the model's sentence. Default 48 MiB: eleven minutes of speech.
    */
   readonly maxLiveUnconfirmedBytes: number;
 }
@@ -118,13 +132,13 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxLiveUnconfirmedBytes: 48 * 1024 * 1024,
 };
 
-/** The limits that are given, over others; undefined gives none. */
+/** Returns limits with given ones over them. A given limit that is undefined changes nothing. */
 export function mergeLimits<T extends Partial<ServerLimits>>(limits: T, given: Partial<ServerLimits> = {}): T {
   const isGiven = ([, value]: readonly [string, unknown]): boolean => value !== undefined;
   return { ...limits, ...Object.fromEntries(Object.entries(given).filter(isGiven)) };
 }
 
-/** The bounds of every run of a server; undefined when its limits bound none. */
+/** Returns the bounds of all runs of a server; undefined if its limits set none. */
 export function boundsOf({ maxLlmCalls, maxParallelToolCalls, maxRunAttempts }: ServerLimits): RunBounds | undefined {
   const isDefault = maxRunAttempts === MAX_RUN_ATTEMPTS;
   if (maxLlmCalls === Infinity && maxParallelToolCalls === Infinity && isDefault) return undefined;

@@ -14,15 +14,15 @@ export interface AuthenticatedUser {
   /** The only user whose sessions, runs and artifacts the request can name. */
   readonly userId: string;
   /**
-   * True lets the request itself write state under `app:`, which all users of the app see. Default: it is refused with 403. What an
-   * agent writes in a run is not looked at.
+   * True lets the request write state under `app:`, which all users of the app share. Default false: such a request is refused with 403.
+   * Agents may write it in runs in any case.
    */
   readonly mayWriteAppState?: boolean | undefined;
 }
 
 /** Options of `createServer`. */
 export interface ServerOptions {
-  /** The apps, each under its runner's `appName`. Their services are the caller's to close. */
+  /** The runners of the apps, each with another `appName`. The server does not close their services. */
   readonly runners: readonly Runner[];
   /**
    * Returns the user that a request comes from; undefined or null refuses the request. Called for every request except the probes
@@ -32,56 +32,57 @@ export interface ServerOptions {
     | ((request: Request) => AuthenticatedUser | null | undefined | Promise<AuthenticatedUser | null | undefined>)
     | undefined;
   /**
-   * False (default) answers only requests to a loopback host if there is no `authenticate` (`localhost`, `127.0.0.1`, `[::1]`), so that no web page can
-   * reach the server under a name of its own. True answers under any name: everybody who reaches the server can do everything.
+   * False (default) answers only requests to a loopback host if there is no `authenticate` (`localhost`, `127.0.0.1`, `[::1]`), so that
+   * no web page can reach the server under a name of its own. True answers requests to every host: any client that reaches the server can
+   * do everything.
    */
   readonly allowUnauthenticated?: boolean | undefined;
   /**
-   * True trusts the `events` that a session is created with: runs resume the calls and questions in them, so a client
-   * that may create a session can have tools run with arguments of its own. Default: events that a run could resume are
-   * refused with 403, and no run resumes the others, even after a rewind; models read them as history.
+   * True trusts the `events` that a session is created with: runs resume the calls and questions in them, so a client that may create a
+   * session can make tools run with arguments that it chose. Default: events that a run could resume are refused with 403, and no run
+   * resumes the others, even after a rewind; models read them as history.
    */
   readonly trustImportedEvents?: boolean | undefined;
   /** Web origins that may call the server, e.g. `https://app.example`; `*` for all. Default: only the server's own. */
   readonly origins?: readonly string[] | undefined;
   /**
-   * Decides about the config of each run that a request starts or resumes, live ones included: `maxLlmCalls`, the voice, the handle of a
-   * live session. `limits.maxLlmCalls` and `limits.maxParallelToolCalls` bound what it says; what it says goes before the fields of the
-   * request, and those before the `runConfig` of the runner; of `customMetadata` key by key. What is no run config fails the request with
-   * 500 and is reported; an error that it throws refuses the run (ForbiddenError: 403). Default: the request and the runner decide.
+   * Returns options of each run that a request starts or resumes, live runs included, such as `maxLlmCalls` or the voice. They win over
+   * the fields of the request, and those over the `runConfig` of the runner; `customMetadata` is merged by key. `limits.maxLlmCalls` and
+   * `limits.maxParallelToolCalls` bound them. An invalid option is reported, and the request is answered with 500. An error that the hook
+   * throws refuses the run (ForbiddenError: 403). Default: the request and the runner decide.
    */
   readonly runConfig?: RunConfigHook | undefined;
   /**
-   * Lets a request for a run (`POST …/sessions/{sessionId}/runs`) say `webhook: { url }`: the server sends a signed message there when the run has
-   * ended. The webhook is stored with the run: whatever becomes of the process, the message is sent, at least once and under one `webhook-id`,
-   * by a server with this option and the same sessions. Default: such a request is refused.
+   * Accepts `webhook: { url }` in a request for a run (`POST …/sessions/{sessionId}/runs`): the server sends a signed message to the URL
+   * when the run has ended. The webhook is stored with the run, so any server with this option and the same sessions sends the message if
+   * this process is lost: at least once, always with the same `webhook-id`. Default: such a request is refused.
    */
   readonly webhooks?: WebhookOptions | undefined;
-  /** Further ways to speak with the agents, beside the ADK's routes. Default: none. */
+  /** Further APIs, beside the ADK's routes: see `Protocol`. Default: none. */
   readonly protocols?: readonly Protocol[] | undefined;
-  /** Serves live runs at `/run_live`: `liveEndpoint()` of `@eventloom/live/server`. Default: none, and the path is not found. */
+  /** Serves live runs at `/run_live`: `liveEndpoint()` of `@eventloom/live/server`. Default: none; requests to that path get 404. */
   readonly live?: LiveEndpoint | undefined;
   readonly limits?: Partial<ServerLimits> | undefined;
   /**
-   * The way to other processes with the same apps and sessions: a run of one can then be followed and cancelled through any of them.
-   * Default: none, every process answers for its own runs alone. It is the caller's to close, after `drain`.
+   * Connects processes with the same apps and sessions, so that a run of one process can be followed and cancelled through every other.
+   * The caller owns it, and closes it after `drain`. Default: none; chunks of a run can be read only from its own process.
    */
   readonly relay?: RunRelay | undefined;
   /**
-   * Decides about the resumable runs that a process left when it ended: a former one of this server, or another one over the same
-   * sessions. `resume` (default) continues them, as runs of this server: they can be followed and cancelled; one whose process
-   * ends at each attempt is closed after `limits.maxRunAttempts`. `close` gives them up: their sessions get an event with the code
-   * `RUN_ABANDONED`, and are ready for the next message. `leave` does nothing. It is looked for such runs at the start, and then every
-   * `limits.unfinishedRunsEveryMs`; a session whose lease has not run out is waited for.
+   * The treatment of resumable runs whose process was lost: an earlier process of this server, or another one with the same sessions.
+   * `resume` (default) continues them as runs of this server, which can be followed and cancelled; a run whose process ends at each
+   * attempt is closed after `limits.maxRunAttempts`. `close` closes them: their sessions get an event with the code `RUN_ABANDONED`.
+   * `leave` does nothing. The server looks for such runs at its start and every `limits.unfinishedRunsEveryMs`, and waits until the lease
+   * of a session has expired.
    */
   readonly onUnfinishedRuns?: OnUnfinishedRuns | undefined;
-  /** Fields that `/version` answers beside the server's own version. */
+  /** Further fields of the response of `/version`. Default: only the server's own version. */
   readonly version?: Readonly<Record<string, string>> | undefined;
-  /** The clock and timers. Default: the system's. */
+  /** Clock and timers, to be replaced in tests. Default: those of the system. */
   readonly platform?: Platform | undefined;
   /**
-   * Called with every failure that is the server's own (status 500 and above), at most once a minute for a server that is full. An error that it throws, or a promise that it returns and
-   * that rejects, is reported through `platform.background`. Default: `console.error`.
+   * Called with every failure of the server itself (status 500 and above), and at most once a minute while the server is full. An error
+   * that it throws, or a promise that it returns and that rejects, is reported through `platform.background`. Default: `console.error`.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -126,8 +127,10 @@ const LIMITS = {
   maxParallelToolCalls: COUNT,
 };
 
-/** @throws ConfigurationError for what cannot work, and for an option this version does not have */
+/** Checks the options of a server. @throws ConfigurationError for an invalid value, and for an unknown option */
 export function checkServerOptions(options: ServerOptions): void {
+  if (options instanceof Runner)
+    throw new ConfigurationError('createServer: got a runner; write createServer({ runners: [runner] })');
   checkOptions('createServer', OPTIONS, options, HINTS, EXAMPLE);
   if (options.runners === undefined)
     throw wrongOption('createServer', 'runners', 'a list of runners', undefined, RUNNERS);

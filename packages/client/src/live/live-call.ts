@@ -3,25 +3,28 @@ import { ConnectionLostError, ServerError } from '../errors.ts';
 import { checkNames, errorIn, parseRecord, serverAddress } from '../http.ts';
 import { type ClientMessage, toContent } from '../messages.ts';
 
-/** Options of a voice call. */
+/** Options of a `LiveCall`. */
 export interface LiveCallOptions extends SessionKey {
-  /** Address of the server. In a browser default the page's origin. */
+  /** Address of the server. Default in a browser: the origin of the page. Elsewhere required. */
   readonly baseUrl?: string;
-  /** Default: the global `WebSocket`. */
+  /** Class that opens the connection. Default: the global `WebSocket`. */
   readonly WebSocket?: typeof WebSocket;
-  /** The kind of the model's answers. Default `AUDIO`. */
+  /** Modality of the model's answers. Default `AUDIO`. */
   readonly modality?: 'AUDIO' | 'TEXT';
-  /** True: what the user says comes as text, too. */
+  /** True yields the user's speech as text as well, in `inputTranscription`. Default false. */
   readonly inputAudioTranscription?: boolean;
-  /** True: what the model says comes as text, too. */
+  /** True yields the model's speech as text as well, in `outputTranscription`. Default false. */
   readonly outputAudioTranscription?: boolean;
-  /** True: the audio of both sides is saved as artifacts. */
+  /** True saves the audio of both sides as artifacts. Default false. */
   readonly saveLiveBlob?: boolean;
-  /** Behaviour while another run has the session: `queue` (default) waits up to 5 seconds, `reject` fails, `interrupt` ends that run. */
+  /**
+   * Behaviour while another run of the session is in progress: `queue` (default) waits up to 5 seconds, `reject` ends the call with
+   * `SESSION_BUSY`, `interrupt` stops that run.
+   */
   readonly onBusy?: 'queue' | 'reject' | 'interrupt';
-  /** Further query parameters of `/run_live`, for the server's hook `runConfig`. */
+  /** Further query parameters of `/run_live`, which the server's hook `runConfig` can read. Default: none. */
   readonly query?: Readonly<Record<string, string>>;
-  /** Subprotocols to offer: a browser sends no headers, so a token goes here, where the server reads it. */
+  /** Further WebSocket subprotocols to offer, such as `bearer.` and a token, because a browser cannot set headers. Default: none. */
   readonly protocols?: readonly string[];
 }
 
@@ -45,8 +48,8 @@ const OPTIONS: Readonly<Record<keyof LiveCallOptions, true>> = {
 };
 
 /**
- * A voice call: what is sent goes to the model, and iterating yields the events. Audio comes in `onAudio`, raw. A lost connection ends the
- * call, and the conversation so far is in the session: open another one to continue.
+ * A voice call with an agent. Iterating yields the events; `onAudio` gets the model's speech. A lost connection ends the call. The
+ * conversation is in the session: create another call to continue.
  *
  * @example
  * const call = new LiveCall({ appName: 'demo', userId: 'ann', sessionId: 'first', outputAudioTranscription: true });
@@ -79,18 +82,18 @@ export class LiveCall implements AsyncIterable<Event> {
     this.#socket.addEventListener('close', ({ code, reason }) => this.#end(code, reason));
   }
 
-  /** Resolves when the server has taken the call. Stays open if it refuses it: then iterating throws. */
+  /** Resolves when the server has accepted the call. Never settles if the server refuses it; then iterating throws. */
   get opened(): Promise<void> {
     return this.#opened;
   }
 
-  /** Sends speech: 16-bit samples, one channel, 16,000 a second. Does nothing before the call is open and after it ended. */
+  /** Sends speech: 16-bit samples, one channel, 16,000 samples a second. Does nothing before the call is open and after it has ended. */
   sendAudio(samples: Int16Array): void {
     // TypeScript before 5.7 knows no other type of samples. Shared memory, which sockets refuse, throws.
     if (this.#isOpen) this.#socket.send(samples as Int16Array<ArrayBuffer>);
   }
 
-  /** Sends a picture or other media. @param data base64 */
+  /** Sends an image or other media. @param data base64 */
   sendBlob(mimeType: string, data: string): void {
     this.#send({ blob: { mimeType, data } });
   }
@@ -101,17 +104,17 @@ export class LiveCall implements AsyncIterable<Event> {
     this.#send({ content });
   }
 
-  /** Says that the user begins to speak, where the server's run config has no automatic detection. */
+  /** Reports that the user begins to speak. Only if the server's run config disables the automatic detection of speech. */
   sendActivityStart(): void {
     this.#send({ activity_start: {} });
   }
 
-  /** Says that the user has finished speaking. */
+  /** Reports that the user has finished speaking: see `sendActivityStart`. */
   sendActivityEnd(): void {
     this.#send({ activity_end: {} });
   }
 
-  /** Ends the call. Events that are under way still come. */
+  /** Ends the call. Events that the server has sent already are still yielded. */
   close(): void {
     if (this.#isOpen) this.#send({ close: true });
     else this.#socket.close();

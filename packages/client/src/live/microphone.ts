@@ -2,7 +2,7 @@ import { levelOf } from './audio-player.ts';
 
 /** Options of `openMicrophone`. */
 export interface MicrophoneOptions {
-  /** Called with 40 milliseconds of speech at a time: 16-bit samples, one channel, 16,000 a second. */
+  /** Called with each 40 milliseconds of speech: 16-bit samples, one channel, 16,000 samples a second. */
   readonly onAudio: (samples: Int16Array) => void;
   /**
    * Address of a script with the text of `RECORDER_SCRIPT`, for pages whose content security policy forbids `blob:` scripts. Default: a `blob:`

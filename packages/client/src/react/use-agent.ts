@@ -6,19 +6,19 @@ import type { EventloomClient } from '../eventloom-client.ts';
 
 /** Options of `useAgent`. */
 export interface UseAgentOptions extends SessionKey, AgentChatOptions {
-  /** Create it once, outside of the component. */
+  /** The client of the server. Create it once, outside of the component. */
   readonly client: EventloomClient;
 }
 
 /** The result of `useAgent`: a snapshot of the chat, and the actions of the person. */
 export interface UseAgentResult extends Pick<ChatSnapshot, 'status' | 'error'> {
-  /** The conversation that the messages, requests and state belong to. */
+  /** The whole conversation, of which `messages`, `requests` and `state` are parts. */
   readonly conversation: Conversation;
   /** The messages, oldest first. A message that did not change is the same object as before, so `memo` works. */
   readonly messages: readonly Message[];
-  /** Requests to the person that are not answered yet. */
+  /** Requests to the person that are not answered yet, oldest first. */
   readonly requests: readonly PersonRequest[];
-  /** The whole events behind the messages, oldest first. */
+  /** The events that the conversation is computed from, oldest first and without chunks. */
   readonly events: ChatSnapshot['events'];
   /** The session's state. */
   readonly state: Readonly<Record<string, unknown>>;
@@ -27,13 +27,13 @@ export interface UseAgentResult extends Pick<ChatSnapshot, 'status' | 'error'> {
   readonly answer: AgentChat['answer'];
   readonly stop: AgentChat['stop'];
   readonly rewind: AgentChat['rewind'];
-  /** The chat itself. */
+  /** The `AgentChat` that the hook uses. */
   readonly chat: AgentChat;
 }
 
 /**
- * A chat with an agent. Reads the session when the component appears or the session changes, follows a run that is under way, and stops
- * reading when the component goes; the run continues on the server.
+ * A React hook for a chat with an agent. It reads the session when the component is mounted or the session changes, follows a run that is
+ * in progress, and stops reading when the component is unmounted; the run continues on the server.
  *
  * @example
  * const client = new EventloomClient();

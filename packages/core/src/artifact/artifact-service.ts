@@ -16,17 +16,17 @@ export interface SaveArtifactRequest extends ArtifactKey {
 
 /** Parameters of `loadArtifact` and `getArtifactVersion`. */
 export interface LoadArtifactRequest extends ArtifactKey {
-  /** Default: the latest version. */
+  /** Number of the version. Default: the latest. */
   readonly version?: number | undefined;
 }
 
 /** Metadata of one version, without its bytes. */
 export interface ArtifactVersion {
   readonly version: number;
-  /** `artifact://apps/A/users/U[/sessions/S]/artifacts/F/versions/N` */
+  /** URI of the version: `artifact://apps/A/users/U[/sessions/S]/artifacts/F/versions/N`. */
   readonly canonicalUri: string;
   readonly mimeType: string;
-  /** Seconds since the epoch. */
+  /** Time at which the version was saved, in seconds since the epoch. */
   readonly createTime: number;
   readonly customMetadata?: Readonly<Record<string, unknown>>;
 }

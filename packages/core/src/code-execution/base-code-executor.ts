@@ -36,7 +36,7 @@ export interface CodeExecutionOutput {
   readonly outcome?: CodeExecutionOutcome;
 }
 
-/** One execution. */
+/** Parameters of `BaseCodeExecutor.executeCode`: the code, and the run that it belongs to. */
 export interface ExecuteCodeParams {
   readonly invocationContext: InvocationContext;
   readonly codeExecutionInput: CodeExecutionInput;
@@ -132,7 +132,7 @@ export abstract class BaseCodeExecutor {
     this.#codeBlockDelimiters = delimiters;
   }
 
-  /** See `CodeExecutorOptions.languages`. Undefined: any. */
+  /** Languages that are run, in lower case; undefined for every language. See `CodeExecutorOptions.languages`. */
   get languages(): readonly string[] | undefined {
     return this.#languages ?? languagesOf(this.#codeBlockDelimiters);
   }

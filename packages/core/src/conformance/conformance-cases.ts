@@ -4,16 +4,16 @@ import { ConformanceError } from './errors.ts';
 import { Expect } from './expect.ts';
 import { ManualPlatform } from './manual-platform.ts';
 
-/** One rule of a contract as something that can be run: it rejects when the rule is broken. */
+/** A test case for one rule of a contract. Its function rejects if a back end breaks the rule. */
 export interface ConformanceCase {
-  /** Stable, `topic.rule`. */
+  /** Id of the rule, `topic.rule`: the same in every version. */
   readonly id: string;
-  /** The promise, as a sentence. */
+  /** The rule, as a sentence for the title of a test. */
   readonly title: string;
   readonly run: () => Promise<void>;
 }
 
-/** A service with nothing in it that is not this case's own. */
+/** The empty service that one test case runs against. */
 export interface ServiceUnderTest<S> {
   readonly service: S;
   /**
@@ -41,7 +41,7 @@ export interface ConformanceSubject<S> {
   readonly expect: Expect;
 }
 
-/** A case before it is bound to a service. */
+/** A rule of a contract: a test case that still needs a service. */
 export interface ConformanceRule<S> {
   readonly id: string;
   readonly title: string;
@@ -50,7 +50,7 @@ export interface ConformanceRule<S> {
 
 /** Options of a suite: how its cases run, and which of them the back end breaks on purpose. */
 export interface ConformanceOptions {
-  /** Case id to the reason why the back end does not keep it. Such cases are left out. */
+  /** Rules that the back end breaks on purpose: the reason by the id of the case. Their cases are left out. Default: none. */
   readonly deviations?: Readonly<Record<string, string>>;
   /** Real milliseconds after which a case that does not end fails; default 20,000. */
   readonly hangMs?: number;

@@ -1,6 +1,6 @@
 import { EventloomError } from '../errors.ts';
 
-/** A back end breaks a rule of the contract. */
+/** Thrown by a test case when a back end breaks the rule that the case tests. */
 export class ConformanceError extends EventloomError {
   static override readonly code = 'CONFORMANCE';
   /** The id of the case, e.g. `append.duplicate-id`. */

@@ -12,7 +12,7 @@ export class Expect {
     this.#rule = rule;
   }
 
-  /** Both are the same JSON: order of keys and undefined properties do not count. */
+  /** Asserts that two values are the same JSON. The order of keys and undefined properties do not count. */
   same(what: string, got: unknown, expected: unknown): void {
     if (!isSame(got, expected)) throw new ConformanceError(this.#rule, what, expected, got);
   }

@@ -25,9 +25,9 @@ export interface Content {
 export interface Part {
   /** Text of the message, or of the model's reasoning with `thought`. */
   text?: string;
-  /** The text is the model's reasoning, not its answer. */
+  /** True if the text is the model's reasoning and not its answer. */
   thought?: boolean;
-  /** Opaque; goes back to the model unchanged with the part it came on. Base64. */
+  /** Opaque data of the model, as base64. It is sent back to the model unchanged, with its part. */
   thoughtSignature?: string;
   /** A function call that the model requests. */
   functionCall?: FunctionCall;

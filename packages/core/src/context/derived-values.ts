@@ -1,4 +1,4 @@
-/** The name of a kind of values that are derived from the events of a session. */
+/** The key of one kind of values that are derived from the events of a session: see `DerivedValues`. */
 export class DerivedKey<Value> {
   readonly name: string;
   /** Only a type: the values of this kind. */

@@ -23,9 +23,9 @@ export interface OAuth2Auth {
   refreshToken?: string;
   /** Secret. */
   codeVerifier?: string;
-  /** Seconds since the epoch. */
+  /** Time at which the access token expires, in seconds since the epoch. */
   expiresAt?: number;
-  /** Lifetime in seconds. */
+  /** Lifetime of the access token, in seconds. */
   expiresIn?: number;
   audience?: string;
 }

@@ -1,6 +1,6 @@
 import { type AuthConfig, type AuthCredential, toPublicAuthConfig, readCredential } from './auth-config.ts';
 
-/** Identifies a user's credential. Ids and keys are any non-empty text without NUL, at most 256 bytes. */
+/** Identifies a credential of a user. Ids and keys are non-empty text without NUL, of at most 256 bytes. */
 export interface CredentialKey {
   readonly appName: string;
   readonly userId: string;

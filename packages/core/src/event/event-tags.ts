@@ -22,9 +22,9 @@ export function mergeTags(existing: readonly string[] | undefined, added: string
 
 /** Values of `event.tags` that this project writes. Applications add their own. */
 export const EventTag = {
-  /** The event holds code that a model wrote to be run. */
+  /** Tag of events with code that a model wrote to be run. */
   codeExecutionCode: 'code_execution_code',
-  /** The event has the result of executed code. */
+  /** Tag of events with the result of executed code. */
   codeExecutionResult: 'code_execution_result',
   /** Tag of events that a client provided when it created the session. They are not trusted: no run continues their calls. */
   imported: 'imported',

@@ -52,12 +52,12 @@ export class Fifo<T extends object> {
     return oldest;
   }
 
-  /** All that wait, the oldest first. */
+  /** Returns the items that wait, oldest first, and leaves them in the queue. */
   values(): T[] {
     return this.#waiting.slice(this.#first);
   }
 
-  /** Takes out what this is true for. */
+  /** Removes the items for which `isDropped` returns true. */
   drop(isDropped: (value: T) => boolean): void {
     this.#keep(this.values().filter((value) => !isDropped(value)));
   }

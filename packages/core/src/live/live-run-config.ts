@@ -9,7 +9,7 @@ export type Modality = (typeof Modality)[keyof typeof Modality];
 export interface LiveRunConfig {
   /** Modality of the answers: `['AUDIO']` or `['TEXT']`, not both. Default `['AUDIO']`. */
   readonly responseModalities?: readonly Modality[] | undefined;
-  /** The voice and the language. */
+  /** The voice and the language of the model's speech. */
   readonly speechConfig?: object | undefined;
   /** Transcribes the user's speech. Default: on if agents can transfer to each other, because the next agent reads the transcription. */
   readonly inputAudioTranscription?: object | undefined;
@@ -25,7 +25,7 @@ export interface LiveRunConfig {
   readonly sessionResumption?: object | undefined;
   /** Lets the service drop old content, so that it does not end a session for its length. */
   readonly contextWindowCompression?: object | undefined;
-  /** True lets the model ignore input that is not addressed to it, for models that can. */
+  /** `{ proactiveAudio: true }` lets the model ignore input that is not addressed to it, for models that can. */
   readonly proactivity?: object | undefined;
   /** True lets the model adapt its tone to the user's, for models that can. */
   readonly enableAffectiveDialog?: boolean | undefined;

@@ -2,7 +2,7 @@ import type { Part } from '../content/content.ts';
 import { isRecord } from '../content/json.ts';
 
 /**
- * Record of the provider that made a part, and of the data that only this provider reads, such as the signature of a thought. It is kept in
+ * The provider that made a part, and the data that only this provider reads, such as the signature of a thought. Kept in
  * `part.partMetadata.madeBy`. Parts without a record come from Gemini, from a person or from the runtime.
  */
 export interface MadeBy {

@@ -1,4 +1,4 @@
-/** One statement with its parameters; `name` makes it a prepared statement of the connection. */
+/** A statement with its parameters. With a `name` the connection prepares it once and reuses it. */
 export interface PostgresQuery {
   text: string;
   values?: unknown[];

@@ -77,13 +77,13 @@ export interface RunRecord {
   readonly end?: EndedRunState;
 }
 
-/** Names a run of a session. */
+/** Parameters of `findRun`. */
 export interface FindRunRequest extends SessionKey {
   /** The run's invocation id, or a request id that it was begun or continued with. */
   readonly id: string;
 }
 
-/** Lists open runs, by user id and session id. */
+/** Parameters of `listOpenRuns`. The runs of an app are sorted by user id, then by session id. */
 export interface ListOpenRunsRequest {
   readonly appName: string;
   /** Maximum number of runs. Default and upper limit: 1,000. */

@@ -12,13 +12,13 @@ export interface RunWebhook extends SessionKey {
   readonly dueMs: number;
 }
 
-/** Stores a webhook with its run. */
+/** Parameters of `putRunWebhook`. */
 export type PutRunWebhookRequest = Omit<RunWebhook, 'attempts' | 'dueMs'>;
 
-/** Lists webhooks, those that are due first. */
+/** Parameters of `listRunWebhooks`. The webhooks of an app are sorted by `dueMs`. */
 export interface ListRunWebhooksRequest {
   readonly appName: string;
-  /** Default: all users of the app. */
+  /** Lists only the webhooks of this user. Default: those of all users of the app. */
   readonly userId?: string | undefined;
   /** True lists those of open runs as well. Default: only those whose run has ended. */
   readonly includeOpen?: boolean | undefined;

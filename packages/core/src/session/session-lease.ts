@@ -17,7 +17,7 @@ export interface SessionLease extends SessionKey {
 /** Behaviour when another lease holds the session: see `AcquireLeaseRequest.onBusy`. */
 export type OnBusy = 'queue' | 'reject' | 'interrupt';
 
-/** Request for a lease. */
+/** Parameters of `acquireLease`. */
 export interface AcquireLeaseRequest extends SessionKey {
   /** Lifetime without a renewal, in milliseconds: a session is free again this long after its owner crashed. Default 30,000. */
   readonly ttlMs?: number;
@@ -41,7 +41,7 @@ export type LeaveOpen = boolean | 'uncounted';
 
 /** Options of releasing a lease. */
 export interface ReleaseLeaseOptions {
-  /** Default false: the run has ended. */
+  /** True keeps the run open, because it will be resumed. Default false: the run has ended. */
   readonly leaveOpen?: LeaveOpen | undefined;
   /** The outcome of the lease's run, for its record. Ignored with `leaveOpen`. Absent: the recorded outcome stays as it is. */
   readonly outcome?: RunOutcome | undefined;

@@ -11,7 +11,7 @@ export interface SessionHeaderRecord {
   readonly appName: string;
   readonly userId: string;
   readonly id: string;
-  /** Seconds since the epoch. */
+  /** Time of the session's last update, in seconds since the epoch. */
   readonly lastUpdateTime: number;
   /** Session-scoped state at the creation of the session, which a rewind to the first event restores. */
   readonly initialState: Readonly<Record<string, unknown>>;
@@ -19,13 +19,13 @@ export interface SessionHeaderRecord {
   readonly state: Readonly<Record<string, unknown>>;
 }
 
-/** One event. */
+/** A record of an exported session with one of its events. */
 export interface EventRecord {
   readonly type: 'event';
   readonly event: Event;
 }
 
-/** One tool call of the ledger. */
+/** A record of an exported session with one tool call of its ledger. */
 export interface ToolCallRecord {
   readonly type: 'toolCall';
   readonly toolCall: ToolLedgerEntry;

@@ -11,7 +11,7 @@ import type { ToolLedgerEntry } from './tool-ledger.ts';
 export interface CreateSessionRequest {
   readonly appName: string;
   readonly userId: string;
-  /** Default: a new unique id. */
+  /** Id of the new session. Default: a new unique id. */
   readonly sessionId?: string | undefined;
   /** Initial state. The prefix of a key is its scope; `temp:` keys are dropped. Default: empty. */
   readonly state?: Readonly<Record<string, unknown>> | undefined;
@@ -74,7 +74,7 @@ export interface GetSessionRequest extends SessionKey {
 /** Parameters of `listSessions`. The session with the latest update comes first. */
 export interface ListSessionsRequest {
   readonly appName: string;
-  /** Default: all users of the app. */
+  /** Lists only the sessions of this user. Default: those of all users of the app. */
   readonly userId?: string | undefined;
   /** Maximum number of sessions. Default and upper limit: 1,000. A page with much state may be shorter even if more sessions follow. */
   readonly limit?: number | undefined;
@@ -154,7 +154,7 @@ export interface EndRunRequest {
   readonly session: Session;
   /** Event to append before the session is released. Absent: none. */
   readonly event?: Event | undefined;
-  /** Default false: the run has ended. */
+  /** True keeps the run open, because it will be resumed. Default false: the run has ended. */
   readonly leaveOpen?: LeaveOpen | undefined;
   /** The outcome of the run, recorded in the transaction that appends the event: see `ReleaseLeaseOptions`. */
   readonly outcome?: RunOutcome | undefined;

@@ -38,7 +38,7 @@ export function checkStoredKeys(field: string, keys: readonly string[]): void {
   }
 }
 
-/** Runs a check. @throws InvalidRequestError that names the field; its cause is the error of the check */
+/** Runs a check, and names the field in its error. @throws InvalidRequestError that names the field; its cause is the error of the check */
 export function inField<T>(field: string, check: () => T): T {
   try {
     return check();

@@ -53,7 +53,7 @@ export interface RewindSessionBody {
   readonly onBusy?: OnBusy;
 }
 
-/** The body of every answer that is an error. */
+/** The JSON body of each HTTP response that reports an error. */
 export interface ErrorBody {
   readonly error: string;
   readonly code: string;

@@ -3,7 +3,7 @@ import type { GenerateContentResponse } from '@google/genai';
 import { withCutShort } from './cut-short.ts';
 import { toLlmResponse } from './to-llm-response.ts';
 
-/** A whole answer of the service, as the client of Google or a `fetch` gives it. */
+/** A whole answer of the Gemini service: a `GenerateContentResponse` of `@google/genai`, or its JSON. */
 export type GeminiAnswer = Pick<
   GenerateContentResponse,
   'candidates' | 'modelVersion' | 'promptFeedback' | 'responseId' | 'usageMetadata'

@@ -9,15 +9,15 @@ import {
 } from '@eventloom/core';
 import { checkOptions, type OptionRules } from '@eventloom/core/internal';
 
-/** The end of a program in a sandbox. */
+/** The result of a program that ran in a sandbox. */
 export interface SandboxResult {
   readonly stdout: string;
   readonly stderr: string;
-  /** 0 for a program that worked. */
+  /** Exit code of the program: 0 if it succeeded. */
   readonly exitCode: number;
 }
 
-/** A program that a sandbox runs. */
+/** Parameters of `CodeSandbox.run`: a program, and the signal that stops it. */
 export interface SandboxProgram {
   readonly code: string;
   /** In lower case: `python`, `javascript`, …; empty when unknown. */
@@ -26,8 +26,9 @@ export interface SandboxProgram {
 }
 
 /**
- * A place with a folder of its own in which programs run: a container, a virtual machine, a process, or a service's name for one. The
- * executor calls one method at a time. `codeSandboxConformance` of `@eventloom/llm-agent/conformance` tests an implementation.
+ * An isolated place with its own folder, in which programs run: a container, a virtual machine or a process, also one of a remote
+ * service. The executor calls one method at a time. `codeSandboxConformance` of `@eventloom/llm-agent/conformance` tests an
+ * implementation.
  */
 export interface CodeSandbox {
   /** Writes a file into the folder, over one of the same name. Rejects for a name that leads out of the folder. */
@@ -37,15 +38,18 @@ export interface CodeSandbox {
    * the program is stopped and the promise rejects.
    */
   run(program: SandboxProgram): Promise<SandboxResult>;
-  /** Returns the files of the folder, of which names and sizes may be bounded; without folders below it. */
+  /** Returns the files in the folder, without those of inner folders. The sandbox may limit their names and sizes. */
   readFiles(abortSignal: AbortSignal): Promise<readonly CodeFile[]>;
-  /** Stops what still runs and removes the folder. A closed sandbox rejects all other calls; closing it again does nothing. */
+  /** Stops running programs and removes the folder. Afterwards all other methods reject. A second call is a no-op. */
   close(): Promise<void>;
 }
 
 /** Options of a `SandboxCodeExecutor`. */
 export interface SandboxCodeExecutorOptions extends CodeExecutorOptions {
-  /** Opens a sandbox that nothing else uses. The signal fires when the run is aborted or its time is over. */
+  /**
+   * Opens a new sandbox for one execution, or for one session with `stateful`. The signal fires when the run is aborted or the executor's
+   * `timeoutMs` has passed.
+   */
   readonly open: (abortSignal: AbortSignal) => Promise<CodeSandbox>;
   /** Time after which the unused sandbox of a session is closed, in milliseconds. Only with `stateful`. Default 300,000. */
   readonly idleMs?: number | undefined;

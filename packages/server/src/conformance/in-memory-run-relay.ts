@@ -23,12 +23,12 @@ interface Feed {
   position: number;
 }
 
-/** The runs that the relays of one network tell each other of. */
+/** The runs that the relays of several servers share, in memory. */
 export class RunNetwork {
   readonly runs: Map<string, PublishedRun> = new Map();
 }
 
-/** A relay between servers of one process: the shortest that keeps the contract, to test with, and to begin one of your own from. */
+/** A relay between servers of one process, for tests, and as an example for a relay of your own. */
 export class InMemoryRunRelay implements RunRelay {
   readonly #runs: Map<string, PublishedRun>;
   #host: RelayHost | undefined;

@@ -8,7 +8,7 @@ const RETRY_AFTER_S = 1;
 /** The longest period of a rate limit on Cloudflare, which does not say its period. In seconds. */
 const RATE_LIMITED_RETRY_AFTER_S = 60;
 
-/** The response to a failed request: `{error, code}` with the status of the code. @param more further fields of the body */
+/** Returns the response to a failed request: `{error, code}` with the status of the code. @param more further fields of the body */
 export function errorResponse(
   error: unknown,
   extraHeaders: Readonly<Record<string, string>> = {},
@@ -126,8 +126,8 @@ export function createReporter(
 const MAX_MESSAGE_CHARS = 64 * 1024;
 
 /**
- * The error as the client sees it. Of an unexpected error it sees only that it happened, and in which agent or node. A very long
- * message is cut.
+ * Returns the error for the client. For an unexpected error the message says only that it happened, and in which agent or node. A very
+ * long message is truncated.
  */
 export function errorBody(error: unknown): ErrorBody {
   if (EventloomError.isInstance(error))
@@ -135,7 +135,7 @@ export function errorBody(error: unknown): ErrorBody {
   return { error: 'the server failed to answer; its log says why', code: 'INTERNAL' };
 }
 
-/** The code and the reason that a WebSocket is closed with. */
+/** The close code and the reason of a WebSocket. */
 export interface SocketClose {
   readonly code: number;
   readonly reason: string;
@@ -157,8 +157,8 @@ const CODES: Readonly<Record<string, number>> = {
 const MAX_REASON_BYTES = 123;
 
 /**
- * The close of a live run that an error ended. 1002: no such session; 1008: the client is refused or broke a rule; 1009: a frame
- * is too large; 1011: the server or the model failed; 1012: the server restarts; 1013: try again later.
+ * Returns the close code and reason for a live run that an error ended. 1002: no such session; 1008: the client is refused or broke a
+ * rule; 1009: a frame is too large; 1011: the server or the model failed; 1012: the server restarts; 1013: try again later.
  */
 export function socketCloseOf(error: unknown): SocketClose {
   const { error: message, code } = errorBody(error);

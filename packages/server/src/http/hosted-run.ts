@@ -6,42 +6,46 @@ import { type FrameEncoder, sseResponse } from './responses.ts';
 import type { FollowedRun } from '../runs/follow-run.ts';
 import { invocationHeader } from './responses.ts';
 
-/** Names a run of a user. */
+/** Identifies a run of a user, and the event after which to read it. */
 export interface FollowRunRequest extends SessionKey {
   /** The run's invocation id. */
   readonly invocationId: string;
-  /** The id of the last item that the reader has: what follows it is read. Default: the beginning of the run. */
+  /** Id of the last item that the reader has; only later items are read. Default: the run is read from its beginning. */
   readonly lastEventId?: string | undefined;
 }
 
-/** One item of a run: an event, or why the stream ends. Exactly one of `event` and `error` is there. */
+/** One item of a run: an event, or the error that ends the stream. Has exactly one of `event` and `error`. */
 export interface RunItem {
-  /** The id to give as `lastEventId` to continue after this item. Absent for an error that is no item of the run itself. */
+  /** Id of the item, to be passed as `lastEventId`. Absent for an error that is not part of the run itself. */
   readonly id?: string;
   readonly event?: Event;
-  /** The last item of a run that failed; with the code `RUN_GOES_ON`, the run did not fail: follow it again. */
+  /**
+   * Error that ends the stream. The run failed with it, unless its code is `RUN_GOES_ON`: then the run continues, and can be followed
+   * again.
+   */
   readonly error?: ErrorBody;
 }
 
 /**
- * Writes the items of a run as server-sent events in the format of a protocol. One that throws cuts its own connection, and the error is reported
- * to `onError`: the run and its other readers continue.
+ * Writes the items of a run as server-sent events in the format of a protocol. If a writer throws, its connection is closed and the error
+ * is reported to `onError`; the run and its other readers continue.
  */
 export interface RunWriter {
-  /** Writes one item, as whole blocks: `data: …\n\n`. An empty text leaves the item out. */
+  /** Returns the text of one item as complete blocks, such as `data: …` with two line feeds. An empty text leaves the item out. */
   item(item: RunItem): string;
-  /** Written once, when the stream ends. */
+  /** Text that is written once, when the stream ends. Default: none. */
   readonly end?: string | undefined;
 }
 
 /**
- * A run of the server, as a protocol reads it. It continues without readers. It can be read several times, by several readers.
+ * A run on the server, for the routes of a protocol. It continues without readers, and can be read several times, by several readers at
+ * once.
  */
 export class HostedRun {
   readonly invocationId: string;
   readonly #open: (frames: FrameEncoder) => FollowedRun | Promise<FollowedRun>;
 
-  /** @param open begins to read the run */
+  /** @param open starts to read the run */
   constructor(invocationId: string, open: (frames: FrameEncoder) => FollowedRun | Promise<FollowedRun>) {
     this.invocationId = invocationId;
     this.#open = open;

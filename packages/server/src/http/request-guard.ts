@@ -5,7 +5,7 @@ import { shownAddress } from './request-body.ts';
 
 /** Origins and hosts from which a server can be called. */
 export interface RequestGuardOptions {
-  /** Answer only requests to a loopback host. */
+  /** True answers only requests whose host is a loopback name: `localhost`, `127.0.0.1`, `[::1]`. */
   readonly isLoopbackOnly: boolean;
   readonly origins: readonly string[];
 }

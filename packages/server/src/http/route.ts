@@ -6,7 +6,7 @@ import type { ServerRequest } from './server-request.ts';
 /** The name of a schema among the components of the OpenAPI document. */
 export type ComponentName = OpenApiSchemaName;
 
-/** A query parameter: what it means, and its type when that is no text. */
+/** A query parameter: its description, or its description and type. Default type: text. */
 export type QuerySpec = string | { readonly type: 'integer' | 'number'; readonly description: string };
 
 /** A body that a route takes: what reads it, and where the document says it. */
@@ -58,9 +58,12 @@ export interface RouteSpec {
   readonly isPublic?: boolean;
 }
 
-/** A path and its handler. */
+/** A route: its path, its description and the function that answers it. */
 export interface Route<Server extends FrontContext = ServerContext> extends RouteSpec {
-  /** Says which user and app a request is for, where the path does not. On Workers the object of that user answers the request. */
+  /**
+   * Returns the user and app that a request is for, if the path does not name them. On Workers the object of that user answers the
+   * request.
+   */
   owner?(request: ServerRequest<FrontContext>): RunOwner | Promise<RunOwner>;
   handle(request: ServerRequest<Server>): Response | Promise<Response>;
 }

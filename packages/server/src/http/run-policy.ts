@@ -2,13 +2,13 @@ import { ConfigurationError, type RunConfig, type RunConfigDefaults, toError } f
 import { checkRunConfigDefaults } from '@eventloom/core/internal';
 import type { AuthenticatedUser } from '../server-options.ts';
 
-/** The part of a run's config that a server decides. The client decides about streaming, and names the request. */
+/** The options of a run that a server decides: all but the streaming mode and the request id, which the client sets. */
 export type RunPolicy = Omit<RunConfigDefaults, 'streamingMode'>;
 
 /**
- * Decides about the config of one run, before it starts.
+ * Returns options for one run before it starts; undefined for none. An error that it throws refuses the run.
  * @param request the request for the run; its body has been read
- * @param user who it comes from; undefined without `authenticate`
+ * @param user the user of the request; undefined without `authenticate`
  * @param appName the app that is run
  */
 export type RunConfigHook = (

@@ -23,7 +23,7 @@ import { RequestQuota } from './user-quotas.ts';
 
 type RoutedRequest = Pick<AppRequest, 'raw' | 'param' | 'queries'>;
 
-/** A request to a route. Its methods check everything that they return. */
+/** A request to a route. Its methods check the values that they return. */
 export class ServerRequest<Server extends FrontContext = ServerContext> {
   readonly server: Server;
   /** The web request. Only `bytes`, `json` and `body` of this class read its body. */
@@ -43,19 +43,19 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     this.quota = new RequestQuota(server.quotas, user?.userId ?? context.req.param('userId'));
   }
 
-  /** A parameter of the path, decoded. */
+  /** Returns a parameter of the path, decoded. */
   param(name: string): string {
     return this.#context.req.param(name) ?? '';
   }
 
-  /** A query parameter. @throws InvalidRequestError when it is given twice */
+  /** Returns a query parameter; undefined if the request has none of this name. @throws InvalidRequestError when it is given twice */
   query(name: string): string | undefined {
     const [value, second] = this.#context.req.queries(name) ?? [];
     if (second !== undefined) throw new InvalidRequestError(`${name}: is given more than once`);
     return value;
   }
 
-  /** A query parameter that is a number of at least 0. @throws InvalidRequestError */
+  /** Returns a query parameter that must be a number of at least 0; undefined if it is absent. @throws InvalidRequestError */
   queryNumber(name: string): number | undefined {
     const text = this.query(name);
     if (text === undefined) return undefined;
@@ -63,18 +63,18 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     throw new InvalidRequestError(`${name}: expected a number of at least 0, got ${quotedName(text)}`);
   }
 
-  /** A query parameter that is an integer of at least 0. @throws InvalidRequestError */
+  /** Returns a query parameter that must be an integer of at least 0; undefined if it is absent. @throws InvalidRequestError */
   queryInteger(name: string): number | undefined {
     const text = this.query(name);
     return text === undefined ? undefined : parseCount(name, text);
   }
 
-  /** The body, unchanged. @throws BodyTooLargeError @throws InvalidRequestError @throws UserLimitError @throws ServerBusyError */
+  /** Returns the body, unchanged. @throws BodyTooLargeError @throws InvalidRequestError @throws UserLimitError @throws ServerBusyError */
   bytes(): Promise<Uint8Array<ArrayBuffer>> {
     return (this.#bytes ??= readBytes(this.raw, this.server.quotas.maxBodyBytes, this.quota));
   }
 
-  /** The body as JSON, not yet validated; undefined if there is none. @throws BodyTooLargeError @throws InvalidRequestError */
+  /** Returns the body as JSON, not yet validated; undefined if there is none. @throws BodyTooLargeError @throws InvalidRequestError */
   async json(): Promise<unknown> {
     const bytes = await this.bytes();
     let text: string;
@@ -86,7 +86,10 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     return text.trim() === '' ? undefined : parseJson('body', text);
   }
 
-  /** The body. @throws BodyTooLargeError @throws InvalidRequestError that names the fault and its path */
+  /**
+   * Returns the body, checked and parsed by `spec`. @throws BodyTooLargeError @throws InvalidRequestError that names the fault and its
+   * path
+   */
   async body<T>(spec: BodySpec<T>): Promise<T> {
     return spec.read(this.counted(await this.json()));
   }
@@ -97,17 +100,17 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     return json;
   }
 
-  /** The runner of an app, by default of the one in the path. @throws AppNotFoundError */
+  /** Returns the runner of an app. Default: the app in the path. @throws AppNotFoundError */
   runner(this: ServerRequest, appName: string = this.param('appName')): Runner {
     return runnerOf(this.server, appName);
   }
 
-  /** The name of an app, by default of the one in the path. @throws AppNotFoundError */
+  /** Returns the name of an existing app. Default: the app in the path. @throws AppNotFoundError */
   appName(appName: string = this.param('appName')): string {
     return checkAppName(this.server, appName);
   }
 
-  /** The user in the path. @throws InvalidRequestError @throws ForbiddenError */
+  /** Returns the user in the path. @throws InvalidRequestError @throws ForbiddenError */
   userId(): string {
     const userId = this.param('userId');
     checkId('userId', userId);
@@ -115,7 +118,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     return userId;
   }
 
-  /** The session in the path. @throws InvalidRequestError @throws AppNotFoundError @throws ForbiddenError */
+  /** Returns the key of the session in the path. @throws InvalidRequestError @throws AppNotFoundError @throws ForbiddenError */
   sessionKey(): SessionKey {
     const userId = this.userId();
     const sessionId = this.param('sessionId');

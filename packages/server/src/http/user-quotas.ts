@@ -33,10 +33,13 @@ const BOUNDS = {
   },
 } as const satisfies Record<keyof Usage, unknown>;
 
-/** Counts of the work that the requests of a server have under way, by user and in total, and their limits: no user takes what the others need. */
+/**
+ * Counts the active work of a server's requests, by user and in total, and enforces the limits, so that one user cannot use up what
+ * others need.
+ */
 export class UserQuotas {
   readonly limits: QuotaLimits;
-  /** The largest body that can be read at all. */
+  /** Maximum size of one body, in bytes. */
   readonly maxBodyBytes: number;
   readonly total: Usage = { runs: 0, queued: 0, bodyBytes: 0 };
   readonly users: Map<string, Usage> = new Map();

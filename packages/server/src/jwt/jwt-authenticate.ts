@@ -4,9 +4,9 @@ import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { AuthenticatedUser } from '../server-options.ts';
 import { createKeySetVerifier } from './key-set-verifier.ts';
 
-/** Options of `jwtAuthenticate`. Give `secret` or `jwksUrl`. */
+/** Options of `jwtAuthenticate`. Exactly one of `secret` and `jwksUrl` is required. */
 export interface JwtAuthenticateOptions {
-  /** A secret that the issuer of the tokens shares, at least 32 bytes without blanks around them: HS256. */
+  /** The secret with which the issuer signs tokens (HS256): at least 32 bytes. */
   readonly secret?: string | undefined;
   /**
    * The address of the public keys, as a JSON Web Key Set: RS256, PS256, ES256 or EdDSA. They are loaded when first needed and kept. A
@@ -37,10 +37,12 @@ const MIN_SECRET_BYTES = 32;
 const CLOCK_TOLERANCE = '10s';
 
 /**
- * A hook for `authenticate`: believes the token in `Authorization: Bearer`, when its signature holds, it has not expired and it names
- * a user. It must expire. A web page cannot set that header for a WebSocket, so there the token may also be one of the protocols that are asked
- * for: `new WebSocket(url, ['eventloom', 'bearer.' + token])`. Rejects when the keys cannot be loaded; the request is then answered with status 500.
- * @throws ConfigurationError unless there is one of `secret` and `jwksUrl`, for a secret that is too short and an address that is not safe
+ * Creates a hook for `authenticate` that accepts the token in `Authorization: Bearer` if its signature is valid, it has an expiry that
+ * has not passed, and it names a user. A web page cannot set that header for a WebSocket, so there the token may also be one of the
+ * requested subprotocols: `new WebSocket(url, ['eventloom', 'bearer.' + token])`. Rejects when the keys cannot be loaded; the request is
+ * then answered with status 500.
+ * @throws ConfigurationError unless exactly one of `secret` and `jwksUrl` is given, for a secret that is too short, and for an address
+ * without `https:`
  */
 export function jwtAuthenticate(
   options: JwtAuthenticateOptions,

@@ -11,16 +11,19 @@ import { isLiveUpgrade, rawAnswer } from './raw-requests.ts';
 
 /** Options of `serve`. */
 export interface ServeOptions {
-  /** Default 8000; 0 chooses a free port. */
+  /** Port to listen on; 0 selects a free one. Default 8000. */
   readonly port?: number | undefined;
-  /** Default `127.0.0.1`. Another than a loopback address needs `authenticate` or `allowUnauthenticated` on the server. */
+  /**
+   * Address to listen on. One that other machines reach, such as `0.0.0.0`, requires `authenticate` or `allowUnauthenticated` of the
+   * server. Default `127.0.0.1`.
+   */
   readonly host?: string | undefined;
-  /** The time that `shutDown` gives the runs in flight. Default 10,000 ms. */
+  /** Time in milliseconds that `shutDown` gives active runs to end. Default 10,000. */
   readonly drainMs?: number | undefined;
   /**
-   * The time for which `shutDown` still accepts connections: `/readyz` answers 503 on them, so that a load balancer sends nothing more, and a request
-   * for a run gets 503 with `SHUTTING_DOWN`. Longer than the load balancer takes to notice. It passes while runs finish. Default 0: no
-   * load balancer.
+   * Time in milliseconds for which `shutDown` still accepts connections. Meanwhile `/readyz` answers 503, so that a load balancer sends
+   * no more requests, and a request for a run gets 503 with `SHUTTING_DOWN`. Choose a time in which the load balancer notices that.
+   * Default 0, for a server without a load balancer.
    */
   readonly unreadyMs?: number | undefined;
 }
@@ -32,14 +35,15 @@ const OPTIONS: OptionRules<ServeOptions> = {
   unreadyMs: { is: 'number', min: 0 },
 };
 
-/** A server that listens. */
+/** A server that listens on a port: the result of `serve`. */
 export interface NodeServer {
-  /** `http://127.0.0.1:8000` */
+  /** Address of the server, such as `http://127.0.0.1:8000`. */
   readonly url: string;
   readonly port: number;
   /**
-   * Takes no run any more, and after `unreadyMs` no connection; ends calls after the model's sentence, lets the runs in flight finish or reach a commit (see `EventloomServer.drain`), asks their readers to
-   * connect again and closes. Settles within the longer one of `drainMs` and `unreadyMs`, and two seconds. Called again, it is the same shutting down.
+   * Shuts the server down: refuses new runs, and new connections after `unreadyMs`; lets active runs finish or reach a commit, and ends
+   * live runs after the model's sentence (see `EventloomServer.drain`); asks their readers to reconnect; then closes. Settles at the
+   * latest two seconds after the longer of `drainMs` and `unreadyMs`. A second call returns the same promise.
    */
   shutDown(): Promise<void>;
 }
@@ -203,7 +207,7 @@ function answerMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i;
 
-/** True for a host that only this machine reaches: where `serve` listens without asking who anybody is. */
+/** True for a host that only this machine reaches, on which `serve` listens without authentication. */
 export function isLoopbackHost(host: string): boolean {
   return LOOPBACK.test(host);
 }

@@ -5,9 +5,9 @@ import type { NodeServer } from './serve.ts';
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /**
- * Shuts the server down at the first SIGTERM or SIGINT, and calls `onDone` when that is done. A second signal ends the process at
- * once, as it would have without this, also in the first process of a container.
- * @param onBegin called with the first signal, before anything is ended
+ * Shuts the server down at the first SIGTERM or SIGINT, then calls `onDone`. A second signal ends the process at once, also if it is the
+ * first process of a container.
+ * @param onBegin called at the first signal, before the server begins to shut down
  */
 export function shutDownOnSignal(
   server: NodeServer,

@@ -204,7 +204,7 @@ function withProperties(schema: object, properties: Schema): Schema {
   return { ...schema, properties: { ...own, ...properties } };
 }
 
-/** The route of the OpenAPI document, which describes these routes and itself. The document is built at the first request. */
+/** Creates the route of the OpenAPI document, which describes these routes and itself. The document is built at the first request. */
 export function openApiRoute(routes: readonly RouteSpec[], version: string, limits: CountLimits): Route<FrontContext> {
   let text: string | undefined;
   const route: Route<FrontContext> = {

@@ -20,23 +20,25 @@ import { RelayTable } from './run-table.ts';
 /** Options of `PostgresRunRelay`. */
 export interface PostgresRunRelayOptions {
   /**
-   * A pool of the package `pg`, or an object with the same methods, whose `connect` and `error` events are listened to: a lost connection does not end the process. The
-   * relay takes one of its connections for good, to listen on; it must lead to the database itself, and not through something that lends a
-   * connection for a transaction only. It is the caller's to close, last.
+   * A pool of the package `pg`, or an object with the same methods. The relay listens to its `connect` and `error` events, so that a lost
+   * connection does not end the process. It keeps one connection to listen for notifications, so the pool must lead to the database
+   * itself and not to a pooler that assigns connections by transaction. The caller owns the pool, and ends it after the relay was closed.
    */
   readonly pool: PostgresPool;
-  /** The schema of the tables, created if it is missing. Default: the first schema in the connection's search path. */
+  /** Schema of the tables, created if it does not exist. Default: the first schema in the `search_path` of the connection. */
   readonly schema?: string | undefined;
   /**
-   * A process without a heartbeat for this long counts as dead, and followers of its runs get an error. Three signs are
-   * given in this time. It is also how long a failing database is waited for. Default 15,000 ms.
+   * Time in milliseconds without a heartbeat after which a process counts as lost, and followers of its runs get an error. A process
+   * sends three heartbeats in this time. It is also the time for which the relay waits for a failing database. Default 15,000.
    */
   readonly leaseMs?: number | undefined;
-  /** Characters of ended runs that are kept for all processes together; the oldest run goes first. Default 256 Mi. */
+  /**
+   * Maximum number of characters of ended runs that are kept, of all processes together. The oldest run is removed first. Default 256 Mi.
+   */
   readonly maxKeptChars?: number | undefined;
   /**
-   * Characters of this process's ended runs that wait to be written; beyond that the oldest is not published to its end, and clients that follow
-   * it in other processes get RUN_RELAY. Runs in flight wait where they are kept, within the server's own limits. Default 16 Mi.
+   * Maximum number of characters of this process's ended runs that wait to be written. Beyond it the oldest run is not published to its
+   * end, and clients that follow it through other processes get `RUN_RELAY`. Active runs do not count. Default 16 Mi.
    */
   readonly maxBacklogChars?: number | undefined;
 }
@@ -55,9 +57,9 @@ const DEFAULT_MAX_KEPT_CHARS = 256 * 1024 * 1024;
 const DEFAULT_MAX_BACKLOG_CHARS = 16 * 1024 * 1024;
 
 /**
- * Runs that can be followed and cancelled through any process, over tables of a PostgreSQL database that all of them use, and its
- * notifications. Tables are made when they are missing. Events are in the tables a fifth of a second after they happened, of a run
- * that is followed elsewhere a few milliseconds after; what a process that was killed had not written yet is not followed any more.
+ * A relay over tables and notifications of a PostgreSQL database that all processes of a server share: each run can be followed and
+ * cancelled through any process. It creates missing tables. Events are written after a fifth of a second; those of a run that another
+ * process follows, after a few milliseconds. Events that a killed process had not written cannot be followed.
  */
 export class PostgresRunRelay implements RunRelay {
   readonly #pool: PostgresPool;
@@ -148,8 +150,8 @@ export class PostgresRunRelay implements RunRelay {
   }
 
   /**
-   * Writes what is left and takes no part any more; the pool can be closed then. Runs that are still in flight are lost to those who
-   * follow them elsewhere. Called after the server was drained. Never rejects.
+   * Writes the remaining events and leaves the relay; the pool can be ended afterwards. Active runs can no longer be followed through
+   * other processes, so call it after the server was drained. Never rejects.
    */
   async close(): Promise<void> {
     const parts = this.#parts;

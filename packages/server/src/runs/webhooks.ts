@@ -23,8 +23,8 @@ export interface WebhookOptions {
   /** The secret that signs messages, in the format of Standard Webhooks: `whsec_` and the base64 of 24 to 64 random bytes. */
   readonly secret: string;
   /**
-   * The origins that messages may be sent to, e.g. `https://hooks.example`. A request cannot name another one, so no client can have the server
-   * call addresses of its own network. An origin with `http:` is taken for development.
+   * The origins that messages may be sent to, e.g. `https://hooks.example`. A request cannot name another one, so that no client can make
+   * the server call addresses of its own network. An origin with `http:` is allowed for development.
    */
   readonly origins: readonly string[];
 }
