@@ -1,4 +1,4 @@
-import type { Content } from '@eventloom/core';
+import type { Content, LlmRequest } from '@eventloom/core';
 import type { VertexAISearchDataStoreSpec, VertexAiSearchToolParams } from '@eventloom/tools/built-in';
 import type { RouteValue } from './workflow/node-context.ts';
 
@@ -25,6 +25,12 @@ export interface SearchEngineParams extends VertexAiSearchToolParams {
   readonly searchEngineId: string;
   readonly dataStoreId?: undefined;
   readonly dataStoreSpecs?: readonly VertexAISearchDataStoreSpec[] | undefined;
+}
+
+/** A request to a model, as programs that were written for `@google/adk` create it. */
+export interface AdkModelRequest extends LlmRequest {
+  /** Settings of a live connection. Not read: a live run has its own. */
+  readonly liveConnectConfig?: object | undefined;
 }
 
 /** Audio or a message that a program keeps to be transcribed later. */

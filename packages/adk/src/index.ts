@@ -269,7 +269,8 @@ export type {
 } from './auth.ts';
 
 // Models
-export type { BaseLlmConnection, LlmRequest, LlmResponse } from '@eventloom/core';
+export type { BaseLlmConnection, LlmResponse } from '@eventloom/core';
+export type { AdkModelRequest as LlmRequest } from './adk-types.ts';
 export { appendInstructions, BaseLlm } from '@eventloom/core';
 export { createLlmResponse } from '@eventloom/gemini';
 export { isBaseLlm } from '@eventloom/core/internal';

@@ -50,7 +50,7 @@ class Caller extends BaseAgent {
     };
     const llm = LLMRegistry.newLlm(this.model);
     for await (const response of llm.generateContentAsync(request)) {
-      yield createEvent({ ...response, invocationId, author: this.name, branch });
+      yield createEvent({ ...response, invocationId, author: this.name, ...(branch && { branch }) });
     }
   }
 

@@ -21,7 +21,7 @@ class Reporter extends BaseAgent {
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { invocationId, branch, artifactService } = context;
-    const told = { invocationId, author: this.name, branch };
+    const told = { invocationId, author: this.name, ...(branch && { branch }) };
     const call = { id: 'call-1', name: 'save_report', args: { name: 'report.md' } };
     yield createEvent({ ...told, content: { role: 'model', parts: [{ functionCall: call }] } });
     const artifactDelta: Record<string, number> = {};

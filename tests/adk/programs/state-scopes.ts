@@ -35,7 +35,7 @@ class Counter extends BaseAgent {
     yield createEvent({
       invocationId,
       author: this.name,
-      branch,
+      ...(branch && { branch }),
       content: { role: 'model', parts: [{ text }] },
       actions: createEventActions({ stateDelta }),
     });

@@ -9,6 +9,7 @@ import {
 } from '@google/adk';
 import { type Content, createUserContent } from '@google/genai';
 import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
+import { z } from 'zod';
 import type { Program } from '../stage.ts';
 
 /** Keeps the context of the run, so that the program can name it. */
@@ -36,7 +37,7 @@ const program: Program = {
     const wait = new FunctionTool({
       name: 'wait',
       description: 'Waits.',
-      parameters: { type: 'object', properties: { seconds: { type: 'number' } }, required: ['seconds'] },
+      parameters: z.object({ seconds: z.number() }),
       execute: async () => {
         await whileItRuns();
         return { status: 'done' };

@@ -253,7 +253,8 @@ export type {
 } from '@eventloom/adk';
 
 // Models
-export type { BaseLlmConnection, LlmRequest, LlmResponse } from '@eventloom/adk';
+export type { BaseLlmConnection, LlmResponse } from '@eventloom/adk';
+export type { LlmRequest } from '@eventloom/adk';
 export { BaseLlm, appendInstructions } from '@eventloom/adk';
 export { createLlmResponse } from '@eventloom/adk';
 export { isBaseLlm } from '@eventloom/adk';
