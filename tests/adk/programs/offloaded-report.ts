@@ -14,9 +14,8 @@ import type { Program } from '../stage.ts';
 
 function addInstruction(request: LlmRequest, text: string): void {
   request.config ??= {};
-  request.config.systemInstruction = request.config.systemInstruction
-    ? `${request.config.systemInstruction}\n\n${text}`
-    : text;
+  const { systemInstruction } = request.config;
+  request.config.systemInstruction = typeof systemInstruction === 'string' ? `${systemInstruction}\n\n${text}` : text;
 }
 
 const answered = ({ contents }: LlmRequest) => contents.at(-1)?.parts?.[0]?.functionResponse;

@@ -4,8 +4,9 @@ export function toValidName(given: unknown): string {
     typeof given === 'string'
       ? given
           .slice(0, 40)
-          .replaceAll(/[^A-Za-z0-9_]+/g, '_')
-          .replaceAll(/^_+|_+$/g, '')
+          .split(/[^A-Za-z0-9]+/)
+          .filter((word) => word !== '')
+          .join('_')
       : '';
   return name === '' ? 'helper' : /^[0-9]/.test(name) ? `_${name}` : name;
 }
