@@ -15,10 +15,11 @@ import {
   systemPlatform,
 } from '@eventloom/core';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { LlmEventSummarizer } from '@eventloom/llm-agent';
+import { ScriptedLiveModel, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
-import { LlmAgent, Runner } from './index.ts';
+import { LiveRequestQueue, LlmAgent, Runner, type RunnerConfig } from './index.ts';
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const TITLE = { type: 'object', properties: { title: { type: 'string' } }, required: ['title'] };
@@ -32,6 +33,8 @@ interface Setting {
   readonly clerk: readonly ScriptedStep[];
   readonly resumable?: boolean;
   readonly mode?: 'task' | 'single_turn';
+  readonly tools?: readonly FunctionTool[];
+  readonly eventsCompaction?: RunnerConfig['eventsCompaction'];
   readonly sessionService?: InMemorySessionService;
 }
 
@@ -84,6 +87,8 @@ async function setUp({
   clerk,
   resumable = false,
   mode = 'task',
+  tools = [],
+  eventsCompaction,
   sessionService = new InMemorySessionService(),
 }: Setting) {
   const clerkModel = new ScriptedModel(clerk);
@@ -92,23 +97,41 @@ async function setUp({
     name: 'desk',
     model: deskModel,
     subAgents: [
-      new LlmAgent({ name: 'clerk', description: 'Finds a book.', model: clerkModel, mode, outputSchema: TITLE }),
+      new LlmAgent({
+        name: 'clerk',
+        description: 'Finds a book.',
+        model: clerkModel,
+        mode,
+        tools,
+        outputSchema: TITLE,
+      }),
     ],
   });
   if (!(await sessionService.getSession(KEY))) await sessionService.createSession(KEY);
   // A process that is lost reports nothing.
   const platform: Platform = { ...systemPlatform, background: (work) => void work.catch(() => undefined) };
-  const runner = new Runner({ appName: 'app', agent, sessionService, resumable, platform });
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable, platform, eventsCompaction });
   const say = async (text: string): Promise<string[]> => {
     const newMessage: Content = { role: 'user', parts: [{ text }] };
     return shown(await runner.run({ userId: 'ann', sessionId: 's', newMessage }));
   };
+  /** Answers the newest request for a confirmation. */
+  const confirm = async (confirmed: boolean): Promise<string[]> => {
+    const id = (await stored())
+      .flatMap(getFunctionCalls)
+      .findLast(({ name }) => name === 'adk_request_confirmation')?.id;
+    const functionResponse = { id: id ?? '', name: 'adk_request_confirmation', response: { confirmed } };
+    const newMessage: Content = { role: 'user', parts: [{ functionResponse }] };
+    return shown(await runner.run({ userId: 'ann', sessionId: 's', newMessage }));
+  };
+  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
   return {
     clerkModel,
     deskModel,
     runner,
     say,
-    stored: async () => (await sessionService.getSession(KEY))?.events ?? [],
+    confirm,
+    stored,
   };
 }
 
@@ -145,6 +168,47 @@ describe.each([false, true])('with runs that are resumable: %s', (resumable) => 
     const read = JSON.stringify(deskModel.requests.map(({ request }) => request.contents));
     expect(read).not.toContain('Which title?');
   });
+
+  test.each([
+    ['runs the tool', true, '{"result":"bought"}'],
+    ['does not run the tool', false, '{"error":"This tool call is rejected."}'],
+  ])(
+    'the answer to a confirmation in a task %s, and the task continues in its scope',
+    async (_, confirmed, response) => {
+      const parameters = { type: 'object', properties: {} };
+      const buy = new FunctionTool({
+        name: 'buy',
+        description: '',
+        parameters,
+        requireConfirmation: true,
+        execute: () => 'bought',
+      });
+      const { say, confirm, stored, clerkModel, deskModel } = await setUp({
+        resumable,
+        tools: [buy],
+        desk: [called('clerk'), 'You get Emma.', 'You are welcome.'],
+        clerk: [called('buy', {}), finished('Emma')],
+      });
+      const asked = await say('Buy me a book.');
+      expect(asked.slice(0, 3)).toEqual([
+        'desk calls clerk',
+        'clerk calls buy',
+        'clerk calls adk_request_confirmation',
+      ]);
+      expect(await confirm(confirmed)).toEqual([
+        `buy gives ${response}`,
+        'clerk calls finish_task',
+        'finish_task gives {"result":"Task completed."}',
+        'clerk gives {"title":"Emma"}',
+        'desk: You get Emma.',
+      ]);
+      const scopes = (await stored()).filter(({ author }) => author === 'clerk').map((event) => event.isolationScope);
+      expect(new Set(scopes).size).toBe(1);
+      expect(await say('Thanks.')).toEqual(['desk: You are welcome.']);
+      clerkModel.assertConsumed();
+      deskModel.assertConsumed();
+    },
+  );
 
   test('a task that is finished at once is answered in the same run, and another one can follow', async () => {
     const { deskModel, say } = await setUp({
@@ -261,4 +325,38 @@ test('the tool has the name and the input schema of the agent, and gives way to 
     name: 'clerk',
     parametersJsonSchema: TITLE,
   });
+});
+
+test('a task that is open is not summarized, and is found after messages that were', async () => {
+  const eventsCompaction = {
+    summarizer: new LlmEventSummarizer({ model: new ScriptedModel(['They greeted.', 'A book was found.']) }),
+    compactionInterval: 1,
+  };
+  const { say, stored, deskModel } = await setUp({
+    eventsCompaction,
+    desk: ['Hello.', called('clerk'), 'You get Emma.', 'Bye.'],
+    clerk: ['Which title?', 'Which author?', 'Which year?', finished('Emma')],
+  });
+  const summaries = async (): Promise<number> => (await stored()).filter(({ actions }) => actions.compaction).length;
+  await say('Hi.');
+  expect(await summaries()).toBe(1);
+  for (const text of ['I need a book.', 'Emma.', 'Austen.']) await say(text);
+  expect(await summaries()).toBe(1);
+  expect((await say('1815.')).slice(-2)).toEqual(['clerk gives {"title":"Emma"}', 'desk: You get Emma.']);
+  expect(await summaries()).toBe(2);
+  expect(await say('Bye.')).toEqual(['desk: Bye.']);
+  deskModel.assertConsumed();
+});
+
+test('a live run of an agent whose sub-agent does tasks is refused', async () => {
+  const clerk = new LlmAgent({ name: 'clerk', model: new ScriptedModel([]), mode: 'task' });
+  const agent = new LlmAgent({ name: 'desk', model: new ScriptedLiveModel([]), subAgents: [clerk] });
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const runner = new Runner({ appName: 'app', agent, sessionService });
+  const stream = runner.runLive({ userId: 'ann', sessionId: 's', liveRequestQueue: new LiveRequestQueue() });
+  const read = async (): Promise<void> => {
+    for await (const event of stream) expect(event.errorCode).toBe('CONFIGURATION');
+  };
+  await expect(read()).rejects.toThrow('a live run starts no task of the sub-agent "clerk"');
 });

@@ -1,10 +1,12 @@
 import {
   type BaseAgent,
   BaseTool,
+  ConfigurationError,
   type Event,
   type FunctionDeclaration,
   type InvocationContext,
   type RunAsyncToolRequest,
+  type ToolProcessLlmRequest,
 } from '@eventloom/core';
 import { Calls, isRecord, type RecordedCall } from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
@@ -33,6 +35,16 @@ export class TaskAgentTool extends BaseTool {
 
   override _getDeclaration(): FunctionDeclaration {
     return { name: this.name, description: this.description, parametersJsonSchema: this.#input.json };
+  }
+
+  /** @throws ConfigurationError in a live run, in which no task starts */
+  override processLlmRequest(request: ToolProcessLlmRequest): Promise<void> | void {
+    const { agentName, invocationContext } = request.toolContext;
+    if (invocationContext.liveRequestQueue)
+      throw new ConfigurationError(
+        `agent "${agentName}": a live run starts no task of the sub-agent "${this.name}"; leave its mode out, or write tools: [new AgentTool({ agent: ${this.name} })]`,
+      );
+    return super.processLlmRequest(request);
   }
 
   override async runAsync({ args }: RunAsyncToolRequest): Promise<unknown> {

@@ -6,6 +6,7 @@ import {
   type MaybePromise,
 } from '@eventloom/core';
 import {
+  Calls,
   DerivedKey,
   type DerivedValues,
   type RecordedCall,
@@ -36,7 +37,13 @@ export function pickAgent(
   matched?: MatchedMessage,
 ): MaybePromise<PickedAgent> {
   if (resumed) return resumed.picked;
-  if (matched && matched.calls.length > 0) return agentOfCalls(agent, matched.calls);
+  if (matched && matched.calls.length > 0) {
+    const known = Calls.of(loaded.session, loaded.derived);
+    return agentOfCalls(
+      agent,
+      matched.calls.map((call) => outsideScopes(call, known)),
+    );
+  }
   if (agent.subAgents.length === 0) return { agent };
   const { session, derived } = loaded;
   const isCut = window === undefined && session.events.length < session.lastSeq;
@@ -51,6 +58,17 @@ interface Remembered {
 }
 
 const LAST_SPEAKER = new DerivedKey<Remembered>('last speaker');
+
+/** Returns the call in whose scope an agent made another call, outside all scopes; the call itself if its scope is not one of a call. */
+function outsideScopes(call: RecordedCall, known: Calls): RecordedCall {
+  let at = call;
+  while (at.event.isolationScope !== undefined) {
+    const opener: RecordedCall | undefined = known.named(at.event.isolationScope).at(-1);
+    if (!opener || opener.eventIndex >= at.eventIndex) return call;
+    at = opener;
+  }
+  return at;
+}
 
 /**
  * Returns the agent that made the calls which a message answers, wherever it is in the tree; the root if the tree lost it.
