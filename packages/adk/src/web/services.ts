@@ -20,14 +20,17 @@ export function openFileArtifacts(_rootDirOrUri: string): BaseArtifactService {
   );
 }
 
-/** The address and the credentials of a bucket of Cloud Storage. */
-interface GcsOptions {
-  readonly apiEndpoint?: string | undefined;
-  readonly accessToken?: (() => string | Promise<string>) | undefined;
-}
-
 /** Opens the artifacts of a bucket. @throws ConfigurationError without `accessToken`: outside Node there are no credentials in the environment */
-export function openGcsArtifacts(bucket: string, { apiEndpoint, accessToken }: GcsOptions = {}): BaseArtifactService {
+export function openGcsArtifacts(
+  bucket: string,
+  {
+    apiEndpoint,
+    accessToken,
+  }: {
+    readonly apiEndpoint?: string | undefined;
+    readonly accessToken?: (() => string | Promise<string>) | undefined;
+  } = {},
+): BaseArtifactService {
   if (accessToken) return new GcsArtifactService({ bucket, accessToken, endpoint: apiEndpoint });
   throw new ConfigurationError(
     'GcsArtifactService: accessToken is missing; outside Node write new GcsArtifactService(bucket, { accessToken: () => token })',
