@@ -2,7 +2,7 @@ import { openai } from '@ai-sdk/openai';
 import { App, BackgroundTool, LlamaIndexRetrieval, RoutedAgent, RoutedLlm, Workflow } from '@eventloom/adk';
 import { GeminiEmbedder } from '@eventloom/gemini';
 import { AiSdkLlm, aiSdkModels } from '@eventloom/ai-sdk';
-import { openTelemetry } from '@eventloom/otel';
+import { openTelemetry, OtlpExporter } from '@eventloom/otel';
 import { dev, SpanStore } from '@eventloom/dev';
 import { DriverArtifactService, InMemoryArtifactService } from '@eventloom/artifacts';
 import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
@@ -88,6 +88,11 @@ const CASES: Readonly<Record<string, Case>> = {
   AgentChat: ['onEvnt', 'onEvent', (options) => new AgentChat(undefined as never, options)],
   dev: ['uis', 'ui', (options) => dev(options)],
   SpanStore: ['maxByte', 'maxBytes', (options) => new SpanStore(options)],
+  OtlpExporter: [
+    'header',
+    'headers',
+    (options: object) => new OtlpExporter({ url: 'http://localhost:4318/v1/traces', ...options }),
+  ],
   openTelemetry: ['captureContents', 'captureContent', (options) => openTelemetry(options)],
   AiSdkLlm: ['retrys', 'retry', (options) => new AiSdkLlm(openai('gpt-5'), options)],
   aiSdkModels: ['seperator', 'separator', (options) => aiSdkModels({}, options)],

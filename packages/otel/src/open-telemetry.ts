@@ -3,17 +3,8 @@ import { checkOptions, type OptionRules } from '@eventloom/core/internal';
 import { type Context, context, type MeterProvider, metrics, trace, type TracerProvider } from '@opentelemetry/api';
 import { remoteParent } from './trace-context.ts';
 import { ModelMetrics } from './model-metrics.ts';
-import { CURRENT, TracedModelCall, TracedOperation } from './traced-operation.ts';
-import { attributesOf, kindOf, nameOf } from './semantic-conventions.ts';
-
-/** Prices of a model's tokens, each for a million tokens. */
-export interface ModelPrice {
-  readonly input: number;
-  /** Thoughts count as output. */
-  readonly output: number;
-  /** Input that the service had in its cache. Default: `input`. */
-  readonly cachedInput?: number | undefined;
-}
+import type { ModelPrice } from './span-record.ts';
+import { CURRENT, TracedOperation } from './traced-operation.ts';
 
 /** Options of `openTelemetry`. */
 export interface OpenTelemetryOptions {
@@ -72,16 +63,9 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Instrumentati
   const tracer = tracerProvider.getTracer(SCOPE);
   const recorded = new ModelMetrics(meterProvider.getMeter(SCOPE), currency);
   const contentLength = captureContent ? maxContentLength : undefined;
-  const settings = { contentLength, captureUserId, prices, metrics: recorded };
+  const settings = { contentLength, captureUserId, prices, tracer, metrics: recorded };
   return {
-    start(operation, parent) {
-      const around = contextAround(operation, parent);
-      const attributes = attributesOf(operation, settings);
-      const span = tracer.startSpan(nameOf(operation), { kind: kindOf(operation), attributes }, around);
-      return operation.kind === 'model'
-        ? new TracedModelCall(span, around, settings, operation, attributes)
-        : new TracedOperation(span, around, settings);
-    },
+    start: (operation, parent) => new TracedOperation(operation, contextAround(operation, parent), settings),
   };
 }
 

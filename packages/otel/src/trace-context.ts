@@ -3,19 +3,31 @@ import { type Context, createTraceState, isSpanContextValid, trace } from '@open
 
 const TRACEPARENT = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})$/;
 
+/** The span of another service that the headers of a request name. */
+export interface RemoteSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** 1 if the other service records the trace, otherwise 0. */
+  readonly traceFlags: number;
+  readonly tracestate: string | undefined;
+}
+
+/** Returns the span that headers name; undefined if they name none. */
+export function remoteSpanOf({ traceparent, tracestate }: TraceHeaders): RemoteSpan | undefined {
+  const [, traceId, spanId, flags] = typeof traceparent === 'string' ? (TRACEPARENT.exec(traceparent) ?? []) : [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
+  const traceFlags = Number.parseInt(flags, 16) & 1;
+  if (!isSpanContextValid({ traceId, spanId, traceFlags })) return undefined;
+  return { traceId, spanId, traceFlags, tracestate: typeof tracestate === 'string' ? tracestate : undefined };
+}
+
 /** Returns a context whose span is the one that the headers name; the given context if they name none. */
 export function remoteParent(around: Context, headers: TraceHeaders): Context {
-  const { traceparent, tracestate } = headers;
-  const [, traceId, spanId, flags] = typeof traceparent === 'string' ? (TRACEPARENT.exec(traceparent) ?? []) : [];
-  if (traceId === undefined || spanId === undefined || flags === undefined) return around;
-  const spanContext = {
-    traceId,
-    spanId,
-    traceFlags: Number.parseInt(flags, 16) & 1,
-    isRemote: true,
-    ...(typeof tracestate === 'string' && { traceState: createTraceState(tracestate) }),
-  };
-  return isSpanContextValid(spanContext) ? trace.setSpanContext(around, spanContext) : around;
+  const remote = remoteSpanOf(headers);
+  if (!remote) return around;
+  const { tracestate, ...named } = remote;
+  const traceState = tracestate === undefined ? {} : { traceState: createTraceState(tracestate) };
+  return trace.setSpanContext(around, { ...named, isRemote: true, ...traceState });
 }
 
 /** Returns the headers that name the span of a context; none if it has no span that is traced. */

@@ -75,17 +75,22 @@ export class OperationRecord implements ActiveOperation {
 
   /** The name of the span: `invoke_workflow {app}`, `invoke_agent {agent}`, `chat {model}` or `execute_tool {tool}`. */
   get name(): string {
-    return `${OPERATION_NAMES[this.kind]} ${this.subject}`;
+    return `${this.operationName} ${this.subject}`;
+  }
+
+  /** `invoke_workflow`, `invoke_agent`, `chat` or `execute_tool`, as the conventions name them. */
+  get operationName(): string {
+    return OPERATION_NAMES[this.kind];
   }
 
   /** 32 hexadecimal digits. */
   get traceId(): string {
-    return (this.#traceId ??= this.parent ? this.parent.traceId : digitsOf(this.platform.newUuid(), 32));
+    return (this.#traceId ??= this.parent ? this.parent.traceId : digitsOf(this.platform.newUuid()));
   }
 
   /** 16 hexadecimal digits. */
   get spanId(): string {
-    return (this.#spanId ??= digitsOf(this.platform.newUuid(), 16));
+    return (this.#spanId ??= digitsOf(this.platform.newUuid()).slice(16));
   }
 
   /** The tokens of a model call; of a live connection, those of all its turns. */
@@ -138,9 +143,9 @@ function subjectOf(operation: Operation, place: InvocationContext): string {
   return operation.kind === 'model' ? (operation.request.model ?? operation.model.model) : operation.name;
 }
 
-/** Returns random digits of a UUID. Version 7 begins with the time: the random ones are at the end. */
-function digitsOf(uuid: string, digits: number): string {
-  return uuid.replaceAll('-', '').slice(-digits).padStart(digits, '0');
+/** Returns the 32 digits of a UUID. */
+function digitsOf(uuid: string): string {
+  return uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23) + uuid.slice(24);
 }
 
 function sum(first: number | undefined, second: number | undefined): number | undefined {

@@ -1,0 +1,272 @@
+import { InMemorySessionService } from '@eventloom/sessions';
+import { Runner } from '@eventloom/runner';
+import { type FixedPlatform, fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { OtlpExporter, type OtlpExporterOptions, SpanExportError } from './index.ts';
+
+const URL = 'https://collector.example/v1/traces';
+const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
+
+interface SentSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[];
+  readonly status: { readonly code?: number; readonly message?: string };
+}
+
+/** The part of a request that the tests read. */
+interface Sent {
+  readonly resourceSpans: readonly [
+    {
+      readonly resource: { readonly attributes: SentSpan['attributes'] };
+      readonly scopeSpans: readonly [
+        { readonly scope: { readonly name: string }; readonly spans: readonly SentSpan[] },
+      ];
+    },
+  ];
+}
+
+/** A collector that gives the answers in their order, and then takes everything. An answer of undefined never arrives. */
+class Collector {
+  readonly requests: { readonly url: string; readonly init: RequestInit; readonly sent: Sent }[] = [];
+  readonly #answers: ((() => Response) | undefined)[];
+
+  constructor(...answers: ((() => Response) | undefined)[]) {
+    this.#answers = answers;
+  }
+
+  readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
+    const body = typeof init.body === 'string' ? init.body : expect.unreachable();
+    this.requests.push({ url, init, sent: JSON.parse(body) as Sent });
+    const answer = this.#answers.length > 0 ? this.#answers.shift() : () => Response.json({ partialSuccess: {} });
+    if (answer) return answer();
+    return new Promise((_, reject) => init.signal?.addEventListener('abort', () => reject(init.signal?.reason)));
+  };
+
+  get spans(): SentSpan[] {
+    return this.requests.flatMap(({ sent }) => sent.resourceSpans[0].scopeSpans[0].spans);
+  }
+}
+
+function setUp(collector: Collector, options: Partial<OtlpExporterOptions> = {}, steps: ScriptedStep[] = ['done']) {
+  const platform = fixedPlatform();
+  const exporter = new OtlpExporter({ url: URL, fetch: collector.fetch, ...options });
+  const passed: Readonly<Record<string, string>>[] = [];
+  const look = new FunctionTool({
+    name: 'look',
+    description: 'Looks.',
+    execute: (_args, { traceHeaders }) => {
+      passed.push(traceHeaders);
+      return { seen: 'the secret of ann' };
+    },
+  });
+  const model = new ScriptedModel(steps);
+  const runner = new Runner({
+    appName: 'app',
+    agent: new LlmAgent({ name: 'bot', model, tools: [look] }),
+    sessionService: new InMemorySessionService({ platform }),
+    platform,
+    autoCreateSession: true,
+    instrumentation: exporter,
+  });
+  const run = async (traceHeaders?: Readonly<Record<string, string>>) =>
+    runner.run({ userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'the secret of ann' }] }, traceHeaders });
+  return { platform, exporter, passed, run };
+}
+
+/** Returns the messages of the errors that were reported. */
+async function reportsOf(platform: FixedPlatform): Promise<string> {
+  return platform.drain().then(
+    () => '',
+    (error: unknown) => (SpanExportError.isInstance(error) ? error.message : expect.unreachable(String(error))),
+  );
+}
+
+const usage = { promptTokenCount: 1000, candidatesTokenCount: 20 };
+const calling: ScriptedStep = {
+  parts: [{ functionCall: { id: 'c', name: 'look', args: { where: 'the secret of ann' } } }],
+  response: { usageMetadata: usage, modelVersion: 'scripted-7', finishReason: 'STOP' },
+};
+
+test('the spans of a turn are sent after the delay, in one request, with their parents and attributes', async () => {
+  const collector = new Collector();
+  const options = {
+    headers: { authorization: 'Bearer key' },
+    serviceName: 'travel',
+    resource: { 'service.version': '1.2' },
+    prices: { scripted: { input: 2, output: 10 } },
+  };
+  const { platform, exporter, run } = setUp(collector, options, [calling, 'done']);
+  await run();
+  expect(collector.requests).toEqual([]);
+  expect(exporter.spans).toEqual({ exported: 0, dropped: 0, failed: 0, queued: 5 });
+  platform.advance(5000);
+  await platform.drain();
+  expect(exporter.spans).toEqual({ exported: 5, dropped: 0, failed: 0, queued: 0 });
+  const [request] = collector.requests;
+  expect(request?.url).toBe(URL);
+  expect(request?.init).toMatchObject({
+    method: 'POST',
+    headers: { authorization: 'Bearer key', 'content-type': 'application/json' },
+    redirect: 'manual',
+  });
+  expect(request?.sent.resourceSpans[0].resource.attributes).toEqual([
+    { key: 'service.name', value: { stringValue: 'travel' } },
+    { key: 'service.version', value: { stringValue: '1.2' } },
+  ]);
+  const nameOf = new Map(collector.spans.map(({ spanId, name }) => [spanId, name]));
+  expect(
+    collector.spans.map(({ name, kind, parentSpanId = '' }) => `${name} ${kind} < ${nameOf.get(parentSpanId)}`),
+  ).toEqual([
+    'chat scripted 3 < invoke_agent bot',
+    'execute_tool look 1 < invoke_agent bot',
+    'chat scripted 3 < invoke_agent bot',
+    'invoke_agent bot 1 < invoke_workflow app',
+    'invoke_workflow app 1 < undefined',
+  ]);
+  expect(new Set(collector.spans.map(({ traceId }) => traceId)).size).toBe(1);
+  const [chat] = collector.spans;
+  expect(chat).toMatchObject({
+    traceId: expect.stringMatching(/^[\da-f]{32}$/),
+    spanId: expect.stringMatching(/^[\da-f]{16}$/),
+    startTimeUnixNano: '1767225600000000000',
+    endTimeUnixNano: '1767225600000000000',
+    status: {},
+  });
+  expect(chat?.attributes).toEqual(
+    expect.arrayContaining([
+      { key: 'gen_ai.operation.name', value: { stringValue: 'chat' } },
+      { key: 'gen_ai.conversation.id', value: { stringValue: 's' } },
+      { key: 'gen_ai.provider.name', value: { stringValue: 'ScriptedModel' } },
+      { key: 'gen_ai.response.model', value: { stringValue: 'scripted-7' } },
+      { key: 'gen_ai.usage.input_tokens', value: { intValue: '1000' } },
+      { key: 'gen_ai.response.finish_reasons', value: { arrayValue: { values: [{ stringValue: 'stop' }] } } },
+      { key: 'eventloom.cost', value: { doubleValue: 0.0022 } },
+    ]),
+  );
+  expect(JSON.stringify(request?.sent)).not.toMatch(/secret|"ann"/);
+});
+
+test('content, users and the texts of errors are in the spans if the options ask for them', async () => {
+  const collector = new Collector();
+  const failing: ScriptedStep = () => {
+    throw new TypeError('the cause of it');
+  };
+  const { exporter, run } = setUp(collector, { captureContent: true, captureUserId: true }, [calling, failing]);
+  await run().catch(() => undefined);
+  await exporter.close();
+  const text = JSON.stringify(collector.spans);
+  for (const each of ['gen_ai.input.messages', 'gen_ai.tool.call.arguments', 'gen_ai.tool.call.result', '"ann"'])
+    expect(text).toContain(each);
+  const failed = collector.spans.filter(({ name, status }) => name === 'chat scripted' && status.code === 2);
+  expect(failed.map(({ status }) => status.message)).toEqual(['the cause of it']);
+});
+
+test('a run continues the trace of the request that asks for it, and a tool passes its span on', async () => {
+  const collector = new Collector();
+  const { exporter, passed, run } = setUp(collector, {}, [calling, 'done', calling, 'done']);
+  await run({ traceparent: `00-${TRACE_ID}-b7ad6b7169203331-01`, tracestate: 'vendor=1' });
+  await exporter.flush();
+  expect(new Set(collector.spans.map(({ traceId }) => traceId))).toEqual(new Set([TRACE_ID]));
+  expect(collector.spans.at(-1)).toMatchObject({ parentSpanId: 'b7ad6b7169203331', traceState: 'vendor=1' });
+  const tool = collector.spans.find(({ name }) => name === 'execute_tool look');
+  expect(passed).toEqual([{ traceparent: `00-${TRACE_ID}-${tool?.spanId}-01`, tracestate: 'vendor=1' }]);
+  // The other service does not record this one.
+  await run({ traceparent: `00-${TRACE_ID}-b7ad6b7169203331-00` });
+  await exporter.flush();
+  expect(collector.requests).toHaveLength(1);
+  expect(passed[1]?.['traceparent']).toMatch(/-00$/);
+});
+
+test('a full batch is sent at once, and what does not fit into the queue is dropped, counted and reported', async () => {
+  const collector = new Collector(undefined);
+  const { platform, exporter, run } = setUp(collector, { maxBatchSize: 3, maxQueueSize: 4 }, ['one', 'two']);
+  await run();
+  expect(collector.requests).toHaveLength(1);
+  await run();
+  expect(exporter.spans).toEqual({ exported: 0, dropped: 2, failed: 0, queued: 4 });
+  platform.advance(5000);
+  expect(collector.requests).toHaveLength(2);
+  const closing = exporter.close();
+  // The time-out of the first request, which is tried once more.
+  platform.advance(5000);
+  await closing;
+  expect(collector.requests).toHaveLength(3);
+  expect(await reportsOf(platform)).toBe('OtlpExporter: dropped 2 spans, because 4 spans waited for the collector');
+  expect(exporter.spans).toEqual({ exported: 4, dropped: 2, failed: 0, queued: 0 });
+});
+
+test.each([
+  ['the network fails', () => Promise.reject(new TypeError('no network')) as never, 1000],
+  ['the collector is overloaded', () => new Response('', { status: 503 }), 1000],
+  ['the collector asks for a wait', () => new Response('', { status: 429, headers: { 'retry-after': '7' } }), 7000],
+] as const)('a batch is sent again after a wait when %s', async (_, answer, waitMs) => {
+  const collector = new Collector(answer);
+  const { platform, exporter, run } = setUp(collector);
+  await run();
+  platform.advance(5000);
+  const remaining = async (): Promise<void> => {
+    if ((await platform.nextTimer()) !== waitMs) return remaining();
+  };
+  await remaining();
+  platform.advance(waitMs - 1);
+  expect(collector.requests).toHaveLength(1);
+  platform.advance(1);
+  await platform.drain();
+  expect(collector.requests).toHaveLength(2);
+  expect(exporter.spans).toEqual({ exported: 3, dropped: 0, failed: 0, queued: 0 });
+  expect(platform.pendingTimers).toBe(0);
+});
+
+test('a batch is given up after an answer that would be the same again', async () => {
+  const collector = new Collector(() => new Response('', { status: 401 }));
+  const { platform, exporter, run } = setUp(collector);
+  await run();
+  platform.advance(5000);
+  expect(await reportsOf(platform)).toBe(
+    'OtlpExporter: 3 spans were not delivered: the collector answered with status 401',
+  );
+  expect(collector.requests).toHaveLength(1);
+  expect(exporter.spans).toEqual({ exported: 0, dropped: 0, failed: 3, queued: 0 });
+});
+
+test('spans that the collector refuses of a batch are counted and reported', async () => {
+  const answer = { partialSuccess: { rejectedSpans: '2', errorMessage: 'too old' } };
+  const collector = new Collector(() => Response.json(answer));
+  const { platform, exporter, run } = setUp(collector);
+  await run();
+  await exporter.flush();
+  expect(await reportsOf(platform)).toBe('OtlpExporter: 2 spans were refused by the collector: too old');
+  expect(exporter.spans).toEqual({ exported: 1, dropped: 0, failed: 2, queued: 0 });
+});
+
+test('a request without an answer ends at its time-out, and closing tries once more and drops later spans', async () => {
+  const collector = new Collector(undefined, () => new Response('', { status: 503 }));
+  const { platform, exporter, run } = setUp(collector, { timeoutMs: 300 }, ['one', 'two']);
+  await run();
+  platform.advance(5000);
+  platform.advance(300);
+  // The wait before the next attempt.
+  const waiting = async (): Promise<void> => ((await platform.nextTimer()) === 1000 ? undefined : waiting());
+  await waiting();
+  await exporter.close();
+  expect(collector.requests).toHaveLength(2);
+  expect(exporter.spans).toEqual({ exported: 0, dropped: 0, failed: 3, queued: 0 });
+  await run();
+  expect(exporter.spans).toEqual({ exported: 0, dropped: 3, failed: 3, queued: 0 });
+  expect(collector.requests).toHaveLength(2);
+  expect(await reportsOf(platform)).toContain('3 spans were not delivered: the collector answered with status 503');
+});
+
+test('an address that is not http, a header that is no text and an unknown option are refused', () => {
+  expect(() => new OtlpExporter({ url: 'localhost:4317' })).toThrow(/http:\/\/localhost:4318\/v1\/traces/);
+  expect(() => new OtlpExporter({ url: URL, headers: { key: 1 } as never })).toThrow(/"key".*the number 1/);
+  expect(() => new OtlpExporter({ url: URL, queueSize: 1 } as never)).toThrow(/maxQueueSize/);
+});
