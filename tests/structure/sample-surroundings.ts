@@ -26,6 +26,7 @@ export declare const agent: BaseAgent;
 export declare const apiKey: string;
 export declare const appName: string;
 export declare const call: LiveCall;
+export declare const callId: string;
 export declare const client: EventloomClient;
 export declare const context: InvocationContext;
 export declare const event: Event;

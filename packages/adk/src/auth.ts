@@ -140,12 +140,17 @@ export class OAuth2CredentialExchanger implements BaseCredentialExchanger {
     authScheme?: AuthScheme;
     authCredential: AuthCredential;
   }): Promise<ExchangeResult> {
-    if (!authScheme) throw new CredentialExchangeError('OAuth2CredentialExchanger: authScheme is missing');
+    if (!authScheme)
+      throw new CredentialExchangeError(
+        'OAuth2CredentialExchanger: authScheme is missing; write exchange({ authScheme, authCredential })',
+      );
     const { oauth2 } = authCredential;
     const grant = grantOf(authScheme);
     if (oauth2?.accessToken || !grant) return { credential: authCredential, wasExchanged: false };
     if (!grant.tokenUrl)
-      throw new CredentialExchangeError('OAuth2CredentialExchanger: the scheme has no token endpoint');
+      throw new CredentialExchangeError(
+        'OAuth2CredentialExchanger: the scheme has no token endpoint; write tokenUrl in its flow, or tokenEndpoint',
+      );
     if (!oauth2?.clientId || !oauth2.clientSecret)
       throw new CredentialExchangeError(
         'OAuth2CredentialExchanger: the credential needs oauth2.clientId and oauth2.clientSecret',
@@ -288,7 +293,10 @@ export class AuthHandler {
     if (!raw?.oauth2) return raw;
     const grant = grantOf(authScheme);
     const endpoint = grant?.authorizationUrl ?? grant?.tokenUrl;
-    if (!grant || !endpoint) throw new ConfigurationError('AuthHandler: authScheme has no authorization endpoint');
+    if (!grant || !endpoint)
+      throw new ConfigurationError(
+        'AuthHandler: authScheme has no authorization endpoint; write authorizationUrl in its flow, or authorizationEndpoint',
+      );
     const state = crypto.randomUUID();
     const url = new URL(endpoint);
     url.searchParams.set('client_id', raw.oauth2.clientId ?? '');

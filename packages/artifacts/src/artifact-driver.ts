@@ -18,7 +18,7 @@ export interface ArtifactRecord {
   /** The saved part, with an empty string as the data of `inlineData`. */
   readonly part: Part;
   readonly mimeType: string;
-  /** Seconds since the epoch. */
+  /** Time at which the version was saved, in seconds since the epoch. */
   readonly createTime: number;
   readonly customMetadata?: Readonly<Record<string, unknown>>;
 }
@@ -37,7 +37,7 @@ export interface StoredArtifact {
 
 /** Options of a read: the version, and whether its bytes are needed. */
 export interface ArtifactRead {
-  /** The latest when undefined. */
+  /** Number of the version; undefined for the latest. */
   readonly version: number | undefined;
   /** False to read the record only; `data` is then undefined. */
   readonly withData: boolean;
@@ -73,6 +73,6 @@ export interface ArtifactDriver {
   /** Lists the names with a version, in any order. */
   names(owner: ArtifactOwner): MaybePromise<string[]>;
 
-  /** Removes every version. Absent: a no-op. */
+  /** Removes all versions. A no-op if there are none. */
   delete(place: ArtifactPlace): MaybePromise<void>;
 }

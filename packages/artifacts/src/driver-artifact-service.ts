@@ -24,7 +24,7 @@ import { toPart, toStored } from './stored-part.ts';
 
 /** Options of every artifact service. */
 export interface DriverArtifactServiceOptions {
-  /** The clock that `createTime` is read from. */
+  /** Clock for `createTime`, to be replaced in tests. Default: that of the system. */
   readonly platform?: Platform | undefined;
 }
 
@@ -43,7 +43,7 @@ export class DriverArtifactService extends BaseArtifactService {
   readonly #driver: ArtifactDriver;
   readonly #platform: Platform;
 
-  /** @throws ConfigurationError for an option this version does not have */
+  /** @throws ConfigurationError for an unknown option */
   constructor(driver: ArtifactDriver, options: DriverArtifactServiceOptions = {}) {
     super();
     checkOptions(new.target.name, OPTIONS, options);

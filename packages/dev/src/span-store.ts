@@ -11,19 +11,19 @@ import type {
 } from '@eventloom/core';
 import { checkOptions, integer, OperationRecord, type OptionRules } from '@eventloom/core/internal';
 
-/** A span of a run: what it did from when to when, and which span it is in. */
+/** A span of a run: an operation with its beginning, its end and its parent. */
 export interface StoredSpan {
   /** Id of the run, as 32 hexadecimal digits. */
   readonly traceId: string;
-  /** 16 hexadecimal digits. */
+  /** Id of the span, as 16 hexadecimal digits. */
   readonly spanId: string;
   readonly parentSpanId?: string;
-  /** `invoke_workflow {app}`, `invoke_agent {agent}`, `chat {model}` or `execute_tool {tool}`. */
+  /** Name of the operation: `invoke_workflow {app}`, `invoke_agent {agent}`, `chat {model}` or `execute_tool {tool}`. */
   readonly name: string;
   readonly kind: Operation['kind'];
-  /** Milliseconds since the epoch. */
+  /** Beginning of the operation, in milliseconds since the epoch. */
   readonly startMs: number;
-  /** Absent while the operation runs. */
+  /** End of the operation, in milliseconds since the epoch. Absent while it is in progress. */
   readonly endMs?: number;
   /** `left`: it was closed early, because its reader stopped reading or the run was aborted. */
   readonly status: 'running' | 'ok' | 'left' | 'error';
@@ -33,13 +33,18 @@ export interface StoredSpan {
 
 /** Options of a `SpanStore`. */
 export interface SpanStoreOptions {
-  /** Most spans of a session; the oldest are dropped. Default 2,000. */
+  /** Maximum number of spans of a session; the oldest are dropped. Default 2,000. */
   readonly maxSpansPerSession?: number | undefined;
-  /** Most bytes of all spans, as their JSON would have. The sessions that are idle for longest are dropped. Default 16 MiB. */
+  /**
+   * Maximum size of all spans, in bytes of their JSON. The spans of the sessions without activity for longest are dropped. Default 16
+   * MiB.
+   */
   readonly maxBytes?: number | undefined;
-  /** Longest time that a span is kept after its start, in milliseconds. Default one hour. */
+  /** Time for which a span is kept after its beginning, in milliseconds. Default 3,600,000: one hour. */
   readonly maxAgeMs?: number | undefined;
-  /** Longest text of one attribute, in characters; 0 keeps no messages, arguments and results. Default 65,536. */
+  /**
+   * Maximum length of one attribute, in characters; longer text is truncated. 0 keeps no messages, arguments and results. Default 65,536.
+   */
   readonly maxContentLength?: number | undefined;
 }
 
@@ -61,8 +66,8 @@ interface SessionSpans {
 }
 
 /**
- * Keeps the spans of the latest runs in memory, for pages of developers: it needs no OpenTelemetry. Bounded in spans, bytes and age. Set as
- * `instrumentation` of the runners, and given to `dev`, whose routes read it.
+ * Keeps the spans of the latest runs in memory, for pages of developers: it needs no OpenTelemetry. The number of spans, their size and
+ * their age are limited. Set it as `instrumentation` of the runners, and pass it to `dev`, whose routes read it.
  *
  * @example
  * import { dev, SpanStore } from '@eventloom/dev';
@@ -97,7 +102,7 @@ export class SpanStore implements Instrumentation {
     this.#maxContent = options.maxContentLength ?? 65_536;
   }
 
-  /** The bytes of all spans that are kept. */
+  /** Size of all kept spans, in bytes of their JSON. */
   get bytes(): number {
     return this.#bytes;
   }

@@ -41,7 +41,7 @@ function checkEdges(plan: GraphPlan, fail: Fail): void {
     if (!ways.has(name)) fail(`node "${name}" has no outgoing edge; add one, for example to END`);
     if (!hasEnd.has(name)) fail(`node "${name}" has no path to END; add an edge that leads there`);
     if (isJoin && (plan.sources.get(name)?.length ?? 0) < 2)
-      fail(`join "${name}" has fewer than two nodes to wait for`);
+      fail(`join "${name}" has fewer than two nodes to wait for; add an edge to it from each of them`);
   }
 }
 

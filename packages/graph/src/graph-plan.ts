@@ -15,7 +15,7 @@ export interface RouterContext<State = Readonly<Record<string, unknown>>> {
   readonly step: number;
 }
 
-/** Outgoing edges of one node: unconditional targets, and targets that a route chooses. */
+/** The outgoing edges of one node: unconditional targets, and targets by route. */
 export interface Way {
   /** Targets of the unconditional edges. */
   readonly targets: readonly string[];

@@ -1,6 +1,6 @@
-/** The beginning of a graph: the source of its first edges. */
+/** The beginning of a graph, for its first edges: `addEdge(START, 'first')`. */
 export const START = '__start__';
-/** The end of a graph: the values that arrive here are the graph's output. */
+/** The end of a graph: `addEdge('last', END)`. The values that arrive here are the graph's output. */
 export const END = '__end__';
 /** The route that is taken if the node sets no route, or if the chosen route does not exist. */
 export const DEFAULT_ROUTE = '__default__';

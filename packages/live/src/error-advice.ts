@@ -2,7 +2,7 @@
 export interface ErrorAdvice {
   /** `stop`: end the call. `retry`: try again after a while, a few times. `continue`: keep reading. */
   readonly action: 'stop' | 'retry' | 'continue';
-  /** True for an error that should be logged: an unknown code, or a fault in code or configuration. */
+  /** True if the program should log the error: an unknown code, or a fault in code or configuration. */
   readonly log: boolean;
 }
 

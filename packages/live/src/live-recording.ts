@@ -66,7 +66,7 @@ export class TurnRecording {
     const { artifactService, session, platform } = this.#context;
     if (!artifactService)
       throw new ConfigurationError(
-        'runConfig.saveLiveBlob: saving audio needs an artifactService, which the runner does not have',
+        'runConfig.saveLiveBlob: saving audio needs an artifactService; write artifactService: new InMemoryArtifactService() in the options of the runner',
       );
     const { bytes, mimeType, extension } = toFile(pieces, format);
     const filename = `live_${this.#side}_audio_${platform.newUuid()}.${extension}`;

@@ -102,12 +102,12 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
     this.#send({ blob }, blob.data.length);
   }
 
-  /** Says that the user begins to speak. Only for runs in which the model does not detect it itself (push to talk). */
+  /** Reports that the user begins to speak. Only for runs in which the model does not detect it itself (push to talk). */
   sendActivityStart(): void {
     this.#send({ activityStart: true }, 0);
   }
 
-  /** Says that the user has finished speaking: see `sendActivityStart`. */
+  /** Reports that the user has finished speaking: see `sendActivityStart`. */
   sendActivityEnd(): void {
     this.#send({ activityEnd: true }, 0);
   }
@@ -119,7 +119,9 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
    */
   sendToolResponse(...toolResponses: FunctionResponse[]): void {
     if (toolResponses.length === 0)
-      throw new InvalidMessageError('LiveRequestQueue.sendToolResponse: there is no response');
+      throw new InvalidMessageError(
+        'LiveRequestQueue.sendToolResponse: there is no response; write sendToolResponse({ id, name, response: { … } })',
+      );
     this.#send({ toolResponses }, JSON.stringify(toolResponses).length);
   }
 

@@ -19,7 +19,7 @@ test.each([
   [{ speechConfig: 'Kore' }, 'runConfig: speechConfig: expected an object, got a string'],
   [
     { saveLiveBlob: true },
-    'runConfig.saveLiveBlob: saving audio needs an artifactService, which the runner does not have',
+    'runConfig.saveLiveBlob: saving audio needs an artifactService; write artifactService: new InMemoryArtifactService() in the options of the runner',
   ],
   [{ resumable: true }, 'runLive: a live run cannot be resumed'],
 ])('a run with %o is refused, and its queue can serve another run', (runConfig, message) => {

@@ -68,6 +68,6 @@ function checkParams(params: RunLiveParams, { appName, artifactService }: LiveRu
     throw new ConfigurationError('runLive: a live run cannot be resumed; remove runConfig.resumable');
   if (runConfig.saveLiveBlob && !artifactService)
     throw new ConfigurationError(
-      'runConfig.saveLiveBlob: saving audio needs an artifactService, which the runner does not have',
+      'runConfig.saveLiveBlob: saving audio needs an artifactService; write artifactService: new InMemoryArtifactService() in the options of the runner',
     );
 }

@@ -62,7 +62,9 @@ export class QueueLiveRun implements LiveRun {
 
   runAgent(agent: BaseAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
     if (!isLlmAgent(agent))
-      throw new ConfigurationError(`agent "${agent.name}": has neither a model nor a runLiveImpl`);
+      throw new ConfigurationError(
+        `agent "${agent.name}": has neither a model nor a runLiveImpl; use an LlmAgent, or write async *runLiveImpl(context, queue) { yield … }`,
+      );
     return runLiveFlow(agent, context, this);
   }
 

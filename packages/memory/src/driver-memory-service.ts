@@ -24,8 +24,8 @@ const MAX_QUERY_WORDS = 64;
 const MAX_ID_BYTES = 2 * 3 * 256 + 1;
 
 /**
- * A memory service over a driver: what the contract promises beyond storage, written once. What a driver throws becomes the `cause` of a
- * StorageError, unless it is an Eventloom error or a fault of the program, such as a TypeError.
+ * A memory service over a `MemoryDriver`. It implements everything in the contract that is not storage. An error of the driver becomes
+ * the `cause` of a StorageError, unless it is an Eventloom error or a programming error such as a TypeError.
  */
 export class DriverMemoryService extends BaseMemoryService {
   readonly #driver: MemoryDriver;
@@ -63,7 +63,9 @@ export class DriverMemoryService extends BaseMemoryService {
     checkOwner(request);
     if (exceptSessionId !== undefined) checkName('exceptSessionId', exceptSessionId);
     if (typeof query !== 'string')
-      throw new InvalidRequestError(`query: expected a string, got ${describeKind(query)}`);
+      throw new InvalidRequestError(
+        `query: expected a string, got ${describeKind(query)}; write query: 'holidays in May'`,
+      );
     if (!Number.isInteger(limit) || limit < 1)
       throw new InvalidRequestError(`limit: expected a positive integer, got ${describeKind(limit)}`);
     const words = queryWords(query, MAX_QUERY_WORDS);

@@ -67,8 +67,9 @@ export interface MemoryDriver {
   add(key: SessionKey, memories: readonly NewMemory[]): MaybePromise<void>;
 
   /**
-   * Removes memories of a session: those with these ids, and for each rewind those of a time from that of its invocation's
-   * earliest memory up to the rewind's own; of one time with the earliest, those that were added after it. The events may be added again.
+   * Removes memories of a session: those with these event ids, and for each rewind those from its invocation's earliest memory up to the
+   * time of the rewind. Memories with the same time as the earliest are removed if they were added after it. The events may be added
+   * again.
    */
   retreat(key: SessionKey, retreat: MemoryRetreat): MaybePromise<void>;
 

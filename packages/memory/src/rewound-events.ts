@@ -1,6 +1,6 @@
 import type { Event } from '@eventloom/core';
 
-/** A session was taken back to before an invocation. */
+/** A rewind of a session to before an invocation. */
 export interface MemoryRewind {
   readonly invocationId: string;
   /** Time of the rewind in seconds since the epoch; events after it are not affected. */

@@ -126,7 +126,7 @@ function withoutJoined(word: string): string[] {
  */
 export const MEMORY_WORDS_VERSION = 2;
 
-/** The words that a memory is found by: each once, well-formed Unicode, none when nothing in it can be found. */
+/** Returns the words that a search finds a memory by: each once, as well-formed Unicode. Empty if the content has none. */
 export function memoryWords(content: Content): Set<string> {
   // Parts are separate: the end of one and the beginning of the next are not one word.
   return indexWords((content.parts ?? []).map(({ text }) => text).join('\n'));

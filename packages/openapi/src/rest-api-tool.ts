@@ -69,7 +69,10 @@ export class RestApiTool extends BaseTool {
   readonly #arguments: ValueSchema;
   readonly #declaration: FunctionDeclaration;
 
-  /** Toolsets call it. @throws OpenApiDocumentError for an operation that the document does not describe well enough */
+  /**
+   * Creates the tool. Called by `OpenAPIToolset`. @throws OpenApiDocumentError for an operation that the document does not describe well
+   * enough
+   */
   constructor(params: RestApiToolParams) {
     const { name, details } = params;
     const { operation } = details;

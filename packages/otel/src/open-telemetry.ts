@@ -17,7 +17,7 @@ export interface OpenTelemetryOptions {
    * personal data. Default false.
    */
   readonly captureContent?: boolean | undefined;
-  /** Longest text of one attribute with content, in characters. Older messages are left out first. Default 32,768. */
+  /** Maximum length of one attribute with content, in characters. Older messages are left out first. Default 32,768. */
   readonly maxContentLength?: number | undefined;
   /** True writes the id of the user into the spans, as `user.id`. Default false. */
   readonly captureUserId?: boolean | undefined;

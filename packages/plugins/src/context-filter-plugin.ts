@@ -8,14 +8,14 @@ export interface ContextFilterPluginOptions {
    * calls up to the next one. Default: all.
    */
   readonly numInvocationsToKeep?: number | undefined;
-  /** Returns the contents to send, after older invocations were left out. Default: they are sent as they are. */
+  /** Returns the contents to send, after older invocations were left out. Default: they are sent unchanged. */
   readonly customFilter?: ((contents: Content[]) => MaybePromise<Content[]>) | undefined;
   /**
    * Number of invocations above `numInvocationsToKeep` at which older ones are left out. A larger number keeps the beginning of
    * requests the same for longer, which model services cache. Default 1.
    */
   readonly removeAmount?: number | undefined;
-  /** Default `context_filter_plugin`. */
+  /** Name of the plugin. Default `context_filter_plugin`. */
   readonly name?: string | undefined;
 }
 

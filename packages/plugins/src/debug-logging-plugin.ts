@@ -19,11 +19,11 @@ import { toYaml } from './to-yaml.ts';
 
 /** Options of `DebugLoggingPlugin`. */
 export interface DebugLoggingPluginOptions {
-  /** Default `debug_logging_plugin`. */
+  /** Name of the plugin. Default `debug_logging_plugin`. */
   readonly name?: string | undefined;
   /** The file, relative to the folder of the process. Node only. Default `adk_debug.yaml`. */
   readonly outputPath?: string | undefined;
-  /** Takes the document of each run, in place of the file. */
+  /** Called with the document of each run, in place of writing the file. Default: the file is written. */
   readonly write?: ((document: string) => MaybePromise<void>) | undefined;
   /** True adds the session's state at the end of each run, without `temp:` keys. Default true. */
   readonly includeSessionState?: boolean | undefined;

@@ -17,9 +17,9 @@ import { describeContent, describeValue, shorten } from './describe.ts';
 
 /** Options of `LoggingPlugin`. */
 export interface LoggingPluginOptions {
-  /** Default `logging_plugin`. */
+  /** Name of the plugin. Default `logging_plugin`. */
   readonly name?: string | undefined;
-  /** Takes the log, a line at a time. Default: `console.log`. */
+  /** Called with each line of the log. Default: `console.log`. */
   readonly log?: ((line: string) => void) | undefined;
 }
 
@@ -42,7 +42,9 @@ export class LoggingPlugin extends BasePlugin {
     const { name = 'logging_plugin', log = (line) => console.log(line) } = named;
     super(name);
     if (typeof log !== 'function')
-      throw new ConfigurationError(`LoggingPlugin: log: expected a function of a line, got ${describeKind(log)}`);
+      throw new ConfigurationError(
+        `LoggingPlugin: log: expected a function of a line, got ${describeKind(log)}; write log: (line) => console.error(line)`,
+      );
     this.#log = log;
   }
 

@@ -13,7 +13,7 @@ import { FailureCounter, REFLECT_AND_RETRY_RESPONSE_TYPE, type RetryLimits, RETR
 
 /** Options of `ReflectAndRetryModelPlugin`. */
 export interface ReflectAndRetryModelPluginOptions extends RetryLimits {
-  /** Default `reflect_retry_model_plugin`. */
+  /** Name of the plugin. Default `reflect_retry_model_plugin`. */
   readonly name?: string | undefined;
   /** Finish reasons and error codes of replies that the model repeats. Default: `['MALFORMED_FUNCTION_CALL']`. */
   readonly onModelErrors?: readonly string[] | undefined;

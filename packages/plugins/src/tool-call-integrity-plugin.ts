@@ -24,7 +24,7 @@ export interface ToolCallIntegrityPluginOptions {
    * runs as well. Default false.
    */
   readonly allowUnstampedCalls?: boolean | undefined;
-  /** Default `tool_call_integrity`. */
+  /** Name of the plugin. Default `tool_call_integrity`. */
   readonly name?: string | undefined;
 }
 
@@ -160,7 +160,8 @@ export class ToolCallIntegrityPlugin extends BasePlugin {
 
   async #sign(session: Session, event: Event, call: FunctionCall): Promise<string> {
     const [key] = await this.#keys;
-    if (!key) throw new ConfigurationError('ToolCallIntegrityPlugin: secretKey is missing');
+    if (!key)
+      throw new ConfigurationError(`ToolCallIntegrityPlugin: secretKey is missing; write secretKey: ${WRITE_KEY}`);
     const signature = new Uint8Array(await crypto.subtle.sign('HMAC', key, signedText(session, event, call)));
     return VERSION + Array.from(signature, (byte) => byte.toString(16).padStart(2, '0')).join('');
   }

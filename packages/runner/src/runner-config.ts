@@ -215,7 +215,9 @@ function checkDefaults(defaults: RunConfigDefaults, { artifactService }: RunnerC
     throw new ConfigurationError("Runner: runConfig.streamingMode 'bidi' is only for runLive, which needs no default");
   for (const option of ['saveInputBlobsAsArtifacts', 'saveLiveBlob'] as const)
     if (defaults[option] === true && !artifactService)
-      throw new ConfigurationError(`Runner: runConfig.${option} needs an artifactService`);
+      throw new ConfigurationError(
+        `Runner: runConfig.${option} needs an artifactService; write artifactService: new InMemoryArtifactService()`,
+      );
 }
 
 /** The defaults of runs: a copy, because the caller may change its own later. */

@@ -2,8 +2,8 @@ const SURROGATES = 0xd800;
 const AFTER_SURROGATES = 0xe000;
 
 /**
- * Below zero, zero or above: the order of two texts by their code points, which is that of their bytes in UTF-8. Operators compare
- * UTF-16 units, and put a character beyond U+FFFF before those from U+E000 on.
+ * Compares two texts by their code points, which is the order of their bytes in UTF-8. Returns a number below, equal to or above 0.
+ * Operators compare UTF-16 units, and put a character above U+FFFF before those from U+E000 on.
  */
 export function compareText(one: string, other: string): number {
   const length = Math.min(one.length, other.length);

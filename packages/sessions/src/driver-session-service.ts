@@ -71,19 +71,19 @@ interface PlannedAppend extends EventAppend, AppendPlan {}
 
 /** Options of every session service. */
 export interface DriverSessionServiceOptions {
-  /** Clock, ids and timers. */
+  /** Clock, ids and timers, to be replaced in tests. Default: those of the system. */
   readonly platform?: Platform | undefined;
 }
 
 const OPTIONS: OptionRules<DriverSessionServiceOptions> = { platform: 'object' };
 
 /**
- * A session service over a driver: what the contract promises beyond storage, written once. An answer that the driver gives at
- * once costs no extra turn of the event loop.
+ * A session service over a `SessionDriver`. It implements everything in the contract that is not storage. A driver that answers
+ * synchronously costs no extra turn of the event loop.
  *
- * An event appended with an empty id or a zero timestamp gets them here. A session object that is behind what is stored is
- * brought up to date with every event it lacks. At most 1,000 callers of a service wait for
- * one session; the next gets SessionBusyError at once. Names are at most 256 bytes, the call ids of the ledger at most 2,304.
+ * An event with an empty id or a timestamp of 0 gets them when it is appended. A session object that lacks stored events gets all of
+ * them. At most 1,000 callers of a service wait for one session; a further one gets SessionBusyError at once. Names are at most 256
+ * bytes, the call ids of the ledger at most 2,304.
  */
 export class DriverSessionService extends BaseSessionService {
   readonly #driver: SessionDriver;
@@ -92,7 +92,7 @@ export class DriverSessionService extends BaseSessionService {
   /** The last session whose names were found good: a turn names the same session in each of its calls. */
   #checked: SessionKey | undefined;
 
-  /** @throws ConfigurationError for an option this version does not have */
+  /** @throws ConfigurationError for an unknown option */
   constructor(driver: SessionDriver, options: DriverSessionServiceOptions = {}) {
     super();
     checkOptions(new.target.name, OPTIONS, options);

@@ -1,24 +1,24 @@
 import type { SessionKey, SessionLease } from '@eventloom/core';
 
-/** Asks for a lease. It leaves the session's open run as it is. */
+/** Parameters of `SessionDriver.claimLease`. The session's open run does not change. */
 export interface LeaseClaim extends SessionKey {
   readonly nowMs: number;
   readonly ttlMs: number;
-  /** Take it also from an owner whose lease has not expired. */
+  /** True takes the session over from a lease that has not expired. */
   readonly takeOver: boolean;
   /**
-   * The place in the line of those who wait in several processes: undefined at first, and always unless the driver is `shared`. A claim
-   * is refused as busy while a ticket that has not run out is before it: for a claim without a ticket any of them is. Refused with
-   * a ticket, the claim leaves it for `ttlMs` from now, unless it is there for half of that yet; given or withdrawn, it is removed.
+   * Position among the callers that wait in several processes; undefined in a first attempt, and always if the driver is not `shared`. A
+   * claim is refused as busy while an earlier ticket has not expired; for a claim without a ticket every ticket is earlier. A refused
+   * claim stores its ticket for `ttlMs` from now, unless it is stored for at least half of that; a granted or withdrawn claim removes it.
    */
   readonly ticket: LeaseTicket | undefined;
 }
 
-/** The place of one who waits for a lease, in the order of `sinceMs` and then of the ids. */
+/** Position of a caller that waits for a lease. Tickets are ordered by `sinceMs`, then by id. */
 export interface LeaseTicket {
-  /** Unique. */
+  /** Unique id of the ticket. */
   readonly id: string;
-  /** Begin of the wait in milliseconds since the epoch. */
+  /** Time at which the wait began, in milliseconds since the epoch. */
   readonly sinceMs: number;
   readonly ttlMs: number;
 }
@@ -29,7 +29,7 @@ export interface LeaseTicket {
  */
 export type ClaimRefusal = { readonly status: 'missing' } | { readonly status: 'busy'; readonly freeAtMs: number };
 
-/** The lease that its owner gets: a plain object, compared by value. */
+/** A granted lease. It is a plain object, compared by value. */
 export interface TakenLease {
   readonly status: 'taken';
   readonly lease: SessionLease;

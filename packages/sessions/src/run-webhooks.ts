@@ -4,11 +4,11 @@ import type { RunWebhookPage } from './session-driver.ts';
 import type { RunTable, SessionHold } from './session-hold.ts';
 
 /**
- * The webhooks of a session, in a driver that keeps sessions as objects: plain data. The functions for it do what the driver's methods
- * promise; to them undefined is a session that is not there.
+ * The webhooks of a session, as plain data, for drivers that keep sessions as objects. The functions of this module implement the
+ * driver's methods on it; undefined stands for a session that does not exist.
  */
 export interface WebhookHold {
-  /** Undefined for none. */
+  /** The webhooks; undefined if there are none. */
   webhooks?: readonly RunWebhook[] | undefined;
 }
 
@@ -54,7 +54,7 @@ export function changeWebhook(
   return true;
 }
 
-/** Implements `SessionDriver.listRunWebhooks` for sessions of the app, which include all that have webhooks. */
+/** Implements `SessionDriver.listRunWebhooks`. The given sessions of the app include all that have webhooks. */
 export function selectWebhooks(
   sessions: Iterable<SessionKey & SessionHold & WebhookHold>,
   { userId, includeOpen, limit }: Omit<RunWebhookPage, 'appName'>,

@@ -1,7 +1,7 @@
 import type { Event } from '@eventloom/core';
 import type { EventWindow } from './session-driver.ts';
 
-/** The window of a whole session's events, given in append order, by looking at each of them. */
+/** Selects the events of a window from all events of a session, in append order. Reads each event once. */
 export function selectEvents(events: readonly Event[], window: EventWindow): Event[] {
   const { afterSeq, beforeSeq = Infinity, afterTimestamp = -Infinity, limit = Infinity } = window;
   let covered = -Infinity;

@@ -6,7 +6,7 @@ import type { SessionHold } from './session-hold.ts';
 /** Minimum number of items that are sorted at once. */
 const MIN_BATCH = 64;
 
-/** The page of a listing, out of all of the app's sessions in any order. They are looked at once, and few of them sorted. */
+/** Selects a page of a listing from all sessions of an app, in any order. Reads each once, and sorts few of them. */
 export function selectSessionPage<T extends SessionPosition>(
   sessions: Iterable<T>,
   { userId, limit, after }: Pick<SessionPage, 'userId' | 'limit' | 'after'>,
@@ -19,7 +19,7 @@ export function selectSessionPage<T extends SessionPosition>(
   );
 }
 
-/** The page of open runs, out of any of the app's sessions that hold all that have one. */
+/** Selects a page of open runs. The given sessions of the app include all that have an open run. */
 export function selectOpenRunPage(
   sessions: Iterable<SessionKey & SessionHold>,
   { limit, after }: Pick<OpenRunPage, 'limit' | 'after'>,

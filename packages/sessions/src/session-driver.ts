@@ -16,14 +16,14 @@ import type {
 } from '@eventloom/core';
 import type { ClaimOutcome, ClaimRefusal, LeaseClaim, TakenLease } from './lease-claim.ts';
 
-/** One stored state key, without its prefix. The value is the reader's own: changing it changes nothing stored. */
+/** A stored key of the state, without its prefix, and its value. The value is a copy that the reader may change. */
 export interface StateEntry {
   readonly scope: StateWrite['scope'];
   readonly key: string;
   readonly value: unknown;
 }
 
-/** A session as a driver reads it. */
+/** A session that a driver has read. */
 export interface StoredSession extends SessionKey {
   /** Distinguishes this session from an earlier one of the same key. Never empty. */
   readonly incarnation: string;
@@ -37,9 +37,9 @@ export interface StoredSession extends SessionKey {
   readonly events: Event[];
 }
 
-/** A session to make. */
+/** Parameters of `SessionDriver.createSession`. */
 export interface SessionCreation extends SessionKey {
-  /** The session's own keys among them are its initial state, which stays known. */
+  /** State to write. The keys of the session's own scope are also stored as its initial state. */
   readonly writes: readonly StateWrite[];
   readonly nowMs: number;
 }
@@ -47,7 +47,7 @@ export interface SessionCreation extends SessionKey {
 /** The part of a created session that only the driver knows. */
 export interface CreatedSession {
   readonly incarnation: string;
-  /** The session's keys just written, and what the app and the user had or now have. */
+  /** State after the creation: the session's keys, and those of its app and its user. */
   readonly state: readonly StateEntry[];
 }
 
@@ -58,8 +58,8 @@ export interface EventWindow {
   /** Only events with a lower sequence number; undefined for all. */
   readonly beforeSeq: number | undefined;
   /**
-   * True for what counts since the last compaction: events with `actions.compaction`, and events whose timestamp is greater
-   * than the greatest `endTimestamp` of any of these. True without a compaction in the session is as false.
+   * True selects only the events in use since the last compaction: events with `actions.compaction`, and events with a later timestamp
+   * than the greatest `endTimestamp` of these. Selects all events if the session has no compaction.
    */
   readonly sinceCompaction: boolean;
   /** Only events with at least this timestamp, in seconds. */
@@ -67,7 +67,7 @@ export interface EventWindow {
   readonly limit: number | undefined;
 }
 
-/** A window of a session's events as of one moment. */
+/** The selected events of a session, read at one moment. */
 export interface StoredEventWindow {
   readonly incarnation: string;
   /** Number of events that were ever appended. */
@@ -76,75 +76,77 @@ export interface StoredEventWindow {
   readonly events: Event[];
 }
 
-/** All of a session but its events, as of one moment. */
+/** A session without its events, read at one moment: its state, its initial state and its tool calls. */
 export interface SessionBackground extends Omit<StoredSession, 'events'> {
-  /** The session's own keys as it was created with them, in any order. */
+  /** The session's own keys at its creation, in any order. */
   readonly initialState: readonly StateEntry[];
-  /** All of its tool calls; those of one invocation in the order in which they were first recorded. */
+  /** All tool calls of the session. Those of one invocation are in the order in which they were first recorded. */
   readonly toolCalls: readonly ToolLedgerEntry[];
 }
 
 /** A session of another store, to import unchanged. */
 export interface SessionImport extends SessionKey {
   readonly updatedAtMs: number;
-  /** The session's own keys as it was created with them. */
+  /** The session's own keys at its creation. */
   readonly initialState: readonly StateWrite[];
   /** The session's own keys. */
   readonly state: readonly StateWrite[];
-  /** Keys of the app and the user, each written only where it is not there. */
+  /** Keys of the app and the user. Each is written only if it is absent. */
   readonly sharedState: readonly StateWrite[];
-  /** The events in append order, their ids all different. Immutable. */
+  /** The events in append order, each with another id. Immutable. */
   readonly events: readonly Event[];
-  /** No two of one invocation and call id. */
+  /** The tool calls: at most one for each invocation and call id. */
   readonly toolCalls: readonly ToolLedgerEntry[];
-  /** The runs and requests that the events name. No two of one id. */
+  /** The runs and requests that the events name, each with another id. */
   readonly runs: readonly StoredRun[];
 }
 
-/** A run or a request of a session as it is stored. */
+/** The stored record of a run or of a request id. */
 export interface StoredRun {
-  /** The invocation id of a run, or the request id of one. */
+  /** Invocation id of the run, or a request id of it. */
   readonly id: string;
   readonly invocationId: string;
-  /** The number of the run's first event. */
+  /** Sequence number of the run's first event. */
   readonly firstSeq: number;
-  /** The last end of the run, if it was recorded. Only the run's own record has it, not those of its requests. */
+  /** The end of the run, if one was recorded. Records of request ids never have it. */
   readonly end?: EndedRunState | undefined;
 }
 
-/** A page of a listing. */
+/** Parameters of `SessionDriver.listSessions`: the page to read. */
 export interface SessionPage {
   readonly appName: string;
-  /** All of the app's users when undefined. */
+  /** The user to list for; undefined for all users of the app. */
   readonly userId: string | undefined;
   /** Maximum number of results. */
   readonly limit: number;
-  /** The last session of the page before; undefined for the first page. */
+  /** Position of the last session of the previous page; undefined for the first page. */
   readonly after: SessionPosition | undefined;
 }
 
-/** A session of a listing. */
+/** A session in a page of a listing, without events. */
 export interface ListedSession extends StoredSession {
-  /** True for the last one of a page that is shorter than asked for because its state is large: more may follow. */
+  /** True for the last session of a page that was shortened because of much state: more sessions may follow. */
   readonly isCut?: boolean;
 }
 
-/** A place in the order of a listing: newest update first, then by session id, then by user id, both ascending. */
+/** A position in a listing of sessions, which is sorted by update time (newest first), then by session id, then by user id. */
 export interface SessionPosition {
   readonly updatedAtMs: number;
   readonly sessionId: string;
   readonly userId: string;
 }
 
-/** One append: everything in it is stored together or not at all. */
+/** Parameters of `SessionDriver.appendEvent`. All of it is stored, or nothing. */
 export interface EventAppend extends SessionKey {
   readonly incarnation: string;
   /** The event to store, without `temp:` keys. Immutable, so that a driver may keep it by reference. */
   readonly event: Event;
-  /** Values may be kept by others: a driver that keeps objects keeps copies. */
+  /** State to write. A driver that keeps objects stores copies of the values, because the caller keeps them too. */
   readonly writes: readonly StateWrite[];
   readonly nowMs: number;
-  /** The lease to write under, which is renewed; undefined to write only if the session is not locked. */
+  /**
+   * The lease to write under, which the append renews; undefined for an append without one, which is refused while the session is locked.
+   */
   readonly lease: SessionLease | undefined;
 }
 
@@ -160,13 +162,13 @@ export type AppendOutcome =
   | { readonly status: 'duplicate'; readonly event: Event; readonly lastSeq: number }
   | { readonly status: 'stored'; readonly seq: number };
 
-/** A run to begin. */
+/** Parameters of `SessionDriver.beginRun`. */
 export interface RunBegin extends LeaseClaim {
   readonly invocationId: string;
-  /** Never the same as `invocationId`. */
+  /** Id of the caller's request, which differs from `invocationId`; undefined if the caller gave none. */
   readonly requestId: string | undefined;
   readonly resumable: boolean;
-  /** True for a run that the session must have. Never together with `create`. */
+  /** True continues a run that the session must have; false begins a new one. Never true together with `create`. */
   readonly continues: boolean;
   /** True to create the session, without state, if it does not exist. */
   readonly create: boolean;
@@ -175,21 +177,21 @@ export interface RunBegin extends LeaseClaim {
   /** Selects the events before the message that are read. */
   readonly window: EventWindow;
   /**
-   * Makes the message to append, dated after the end of what the session's compactions cover (the greatest `endTimestamp` of any, in
-   * seconds; -Infinity without one). May be called more than once, the last call counts; it throws for an event that cannot be stored.
-   * Undefined for a run without a message.
+   * Creates the message to append, dated later than `coveredUntil`: the greatest `endTimestamp` of the session's compactions, in seconds,
+   * or -Infinity. May be called several times; the last result is appended. Throws for an event that cannot be stored. Undefined for a
+   * run without a message.
    */
   readonly message: ((coveredUntil: number) => RunMessage) | undefined;
 }
 
-/** The message of a run; see `EventAppend`. */
+/** The message to append at the begin of a run: see `EventAppend`. */
 export type RunMessage = Pick<EventAppend, 'event' | 'writes'>;
 
-/** A run that was begun. */
+/** The result of `SessionDriver.beginRun`: a run that holds its session. */
 export interface TakenRun extends TakenLease {
   /** The session before the message. */
   readonly session: StoredSession;
-  /** The stored event of the message's id, if there was one: then nothing was appended. */
+  /** The stored event with the message's id, if there was one; then nothing was appended. */
   readonly duplicate: Event | undefined;
   readonly firstSeq: number;
   readonly wasOpen: boolean;
@@ -209,18 +211,18 @@ export type RunRefusal =
 /** The outcome of beginning a run. */
 export type BeginOutcome = ClaimRefusal | RunRefusal | TakenRun;
 
-/** The last append of a run. */
+/** Parameters of `SessionDriver.endRun`: the last append of a run, and its outcome. */
 export interface RunEnd extends EventAppend {
   readonly lease: SessionLease;
   readonly leaveOpen: LeaveOpen;
   readonly outcome: RunOutcome | undefined;
 }
 
-/** Changes that a release makes in the records of runs. */
+/** Changes of the records of runs, made when a lease is released. */
 export interface RecordChanges {
-  /** The outcome of the run of the lease: recorded with the number of the session's last event, unless the run is left open. */
+  /** Outcome of the lease's run, recorded with the sequence number of the session's last event. Ignored if the run stays open. */
   readonly outcome?: RunOutcome | undefined;
-  /** The records of these runs and requests are removed, with the webhooks of the runs, and the webhooks of these ids. */
+  /** Ids of runs, requests and webhooks to remove. A run is removed with its webhooks. */
   readonly forget?: readonly string[] | undefined;
 }
 
@@ -233,7 +235,7 @@ export interface RecordChanges {
  * A value that is larger than the back end stores in one piece (an event, a state value or a tool's response, as JSON)
  * is refused with a SizeLimitError that names it, and nothing is changed.
  *
- * A failure of the storage is a StorageError. The work may have been done all the same.
+ * Methods throw a StorageError if the storage fails. The work may have been done nevertheless.
  *
  * Every method is one transaction. A lease of a session is live from `claimLease` until it is released, until a later
  * lease is granted, or, once it expired (`nowMs` reached the last claim, renewal or append plus `ttlMs`), until another
@@ -242,39 +244,41 @@ export interface RecordChanges {
  * old leases stay dead.
  */
 export interface SessionDriver {
-  /** True when other processes may write to the same storage: a wait for a lease then asks again from time to time. */
+  /** True if other processes may write to the same storage. A caller that waits for a lease then asks again at intervals. */
   readonly shared: boolean;
 
   /** Creates a session and writes its state. Returns undefined, and changes nothing, if the key is taken. */
   createSession(creation: SessionCreation): MaybePromise<CreatedSession | undefined>;
 
-  /** Returns the session, its state and a window of its events, all of one moment; undefined if the session does not exist. */
+  /** Returns the session with its state and the selected events, read at one moment; undefined if the session does not exist. */
   readSession(key: SessionKey, window: EventWindow): MaybePromise<StoredSession | undefined>;
 
-  /** A page of sessions with their state and without events. What they share of it may be the same objects in all of them. */
+  /** Returns a page of sessions with their state, without events. Sessions may share objects of the app's and the user's state. */
   listSessions(page: SessionPage): MaybePromise<ListedSession[]>;
 
   /**
-   * A window of the session's events without its state; undefined when the session is not there. May be cut where memory needs it, to one
-   * event at least: to its newest with a limit, else to its oldest.
+   * Returns the selected events without the state; undefined if the session does not exist. To save memory it may return fewer, at least
+   * one: the newest with a limit, otherwise the oldest.
    */
   readEvents(key: SessionKey, window: EventWindow): MaybePromise<StoredEventWindow | undefined>;
 
-  /** The session with its state, its initial state and its tool calls, as of one moment; undefined when it is not there. */
+  /** Returns the session with its state, its initial state and its tool calls, read at one moment; undefined if it does not exist. */
   readBackground(key: SessionKey): MaybePromise<SessionBackground | undefined>;
 
-  /** Stores a session with its history, numbered from 1; undefined, with nothing changed, when its key is taken. */
+  /**
+   * Stores a session with its events, which get the sequence numbers from 1. Returns undefined, and changes nothing, if the key is taken.
+   */
   importSession(session: SessionImport): MaybePromise<CreatedSession | undefined>;
 
-  /** Removes the session with its events, state, lease, runs, webhooks, tickets and tool calls. Absent: a no-op. */
+  /** Removes the session with its events, state, lease, runs, webhooks, tickets and tool calls. A no-op if it does not exist. */
   deleteSession(key: SessionKey): MaybePromise<void>;
 
   /** Appends an event and writes its state. Appending under a lease renews it; appending without one ends an expired lease. */
   appendEvent(append: EventAppend): MaybePromise<AppendOutcome>;
 
   /**
-   * Appends events of one session under one lease, in order, and returns the outcome of each. A refusal is of all of them, and the only
-   * outcome: then, and when one cannot be stored, nothing is changed.
+   * Appends events of one session under one lease, in order, and returns the outcome of each. If one is refused, its refusal is the only
+   * outcome. Nothing is changed then, or if one cannot be stored.
    */
   appendEvents(appends: readonly EventAppend[]): MaybePromise<readonly AppendOutcome[]>;
 
@@ -290,72 +294,75 @@ export interface SessionDriver {
   beginRun(begin: RunBegin): MaybePromise<BeginOutcome>;
 
   /**
-   * Appends as `appendEvent` does and, when the event is stored now or was before, releases the lease as `releaseLease` does, with the `outcome`. An event
-   * that is stored already is a `duplicate` here also under a lease that is not live.
+   * Appends as `appendEvent` does. If the event is stored, now or by an earlier call, releases the lease as `releaseLease` does, with the
+   * `outcome`. An event that is stored already is a `duplicate` even if the lease is not live.
    */
   endRun(end: RunEnd): MaybePromise<AppendOutcome>;
 
-  /** Gives a lease with an epoch higher than any before, if the session is not locked or `takeOver` is set. */
+  /** Grants a lease with a higher epoch than all before, if the session is not locked or `takeOver` is true. */
   claimLease(claim: LeaseClaim): MaybePromise<ClaimOutcome>;
 
-  /** Keeps a live lease for another `ttlMs`; false when it is not live. */
+  /** Extends a live lease by another `ttlMs`. Returns false if it is not live. */
   renewLease(lease: SessionLease, nowMs: number): MaybePromise<boolean>;
 
   /**
-   * Ends a live lease and the open run that it was for. With `leaveOpen` that run stays, and has one attempt less when that is
-   * `uncounted`. False for a lease that is not live, with nothing changed, also in the records.
+   * Ends a live lease and its open run. With `leaveOpen` the run stays open, with one attempt less for `uncounted`. Returns false, and
+   * changes nothing, if the lease is not live.
    */
   releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): MaybePromise<boolean>;
 
-  /** Removes a ticket that a claim left. One that is not there: a no-op. Called only when the driver is `shared`. */
+  /** Removes the ticket of a claim. A no-op if there is none. Called only if the driver is `shared`. */
   withdrawTicket(key: SessionKey, ticketId: string): MaybePromise<void>;
 
-  /** The record of a run, by its id or a request id: with its end unless it is open. */
+  /** Returns the record of a run, by its invocation id or a request id; undefined if there is none. An open run has no end. */
   findRun(key: SessionKey, id: string): MaybePromise<RunRecord | undefined>;
 
-  /** A page of the app's open runs. */
+  /** Returns a page of the app's open runs. */
   listOpenRuns(page: OpenRunPage): MaybePromise<OpenRun[]>;
 
   /** Implements `BaseSessionService.putRunWebhook`; returns false if the session does not have the run. */
   putRunWebhook(webhook: PutRunWebhookRequest): MaybePromise<boolean>;
 
-  /** The webhooks of an app, in ascending order of `dueMs`, and of `id` by code points. */
+  /** Returns the webhooks of an app, sorted by `dueMs`, then by `id` in the order of code points. */
   listRunWebhooks(page: RunWebhookPage): MaybePromise<RunWebhook[]>;
 
-  /** Changes or removes the webhook of this key and id, if it has the same attempts and due time; false when there is none. */
+  /**
+   * Changes the webhook, or removes it if `change` is undefined. Returns false, and changes nothing, if the stored one is absent or has
+   * other attempts or another due time.
+   */
   changeRunWebhook(webhook: RunWebhook, change: RunWebhookChange | undefined): MaybePromise<boolean>;
 
-  /** Writes a tool call under a live lease, unless it is finished already; false when the lease is not live. */
+  /** Stores a tool call under a live lease, unless the stored one is finished. Returns false if the lease is not live. */
   recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): MaybePromise<boolean>;
 
-  /** An invocation's tool calls in the order in which they were first recorded. */
+  /** Returns the tool calls of an invocation, in the order in which they were first recorded. */
   listToolCalls(key: SessionKey, invocationId: string): MaybePromise<ToolLedgerEntry[]>;
 
   /** Implements `BaseSessionService.checkWritable`. May be more than one transaction. */
   checkWritable(): MaybePromise<void>;
 }
 
-/** Selects the webhooks to list. */
+/** Parameters of `SessionDriver.listRunWebhooks`. */
 export interface RunWebhookPage {
   readonly appName: string;
-  /** All of the app's users when undefined. */
+  /** The user to list for; undefined for all users of the app. */
   readonly userId: string | undefined;
-  /** False: not those whose run is their session's open run. */
+  /** True lists webhooks of open runs as well; false only those of ended runs. */
   readonly includeOpen: boolean;
   /** Maximum number of results. */
   readonly limit: number;
 }
 
-/** A page of the open runs of an app, in ascending order of user id and then session id, by code points. */
+/** Parameters of `SessionDriver.listOpenRuns`. The runs are sorted by user id, then by session id, in the order of code points. */
 export interface OpenRunPage {
   readonly appName: string;
   /** Maximum number of results. */
   readonly limit: number;
-  /** The last run of the page before; undefined for the first page. */
+  /** Position of the last run of the previous page; undefined for the first page. */
   readonly after: OpenRunPosition | undefined;
 }
 
-/** A place in the order of open runs. */
+/** A position in a listing of open runs. */
 export interface OpenRunPosition {
   readonly userId: string;
   readonly sessionId: string;

@@ -13,18 +13,17 @@ import type {
 } from './session-driver.ts';
 
 /**
- * The lease, the waiters and the open run of a session, as plain data: what a driver that keeps sessions as objects
- * stores in each. The functions on it implement the driver's methods; undefined stands for a session that does not
- * exist.
+ * The lease, the waiting callers and the open run of a session, as plain data, for drivers that keep sessions as objects. The functions
+ * of this module implement the driver's methods on it; undefined stands for a session that does not exist.
  */
 export interface SessionHold {
-  /** Of the latest lease; 0 before the first. */
+  /** Epoch of the latest lease; 0 before the first. */
   epoch: number;
   /** Time at which the latest lease expires, in milliseconds since the epoch; 0 if it was released. */
   leaseUntilMs: number;
   /** The open run; undefined when no run is open. */
   openRun?: (Omit<OpenRunState, 'heldUntilMs'> & { readonly invocationId: string }) | undefined;
-  /** Of those who wait, with when they run out; undefined for none, and always in a driver that is not `shared`. */
+  /** Tickets of waiting callers; undefined for none, and always if the driver is not `shared`. */
   tickets?: readonly StoredTicket[] | undefined;
 }
 
@@ -35,10 +34,10 @@ export interface RunTable {
   delete(id: string): unknown;
 }
 
-/** A run that was given its session. */
+/** The lease and the record of a run that was begun. */
 export type RunTaken = Pick<TakenRun, 'status' | 'lease' | 'firstSeq' | 'wasOpen'>;
 
-/** A ticket that a claim left. */
+/** The ticket of a waiting claim, with its expiry. */
 export interface StoredTicket {
   readonly id: string;
   readonly sinceMs: number;
@@ -46,7 +45,7 @@ export interface StoredTicket {
   readonly untilMs: number;
 }
 
-/** True for the lease of the session until it is released or another one is given, expired or not. */
+/** True for the latest lease of the session until it is released, even after it has expired. */
 export function isLeaseLive<T extends SessionHold>(hold: T | undefined, { epoch }: SessionLease): hold is T {
   return hold?.epoch === epoch && hold.leaseUntilMs > 0;
 }

@@ -16,7 +16,7 @@ import { cut, declare, fileOf, mediaType, noFile, read, TEXT, textOf } from './s
 const MAX_INLINE = 16_384;
 const ARGS = { type: 'object', description: 'The arguments, which the script has as the object args.' };
 
-/** `run_skill_script`. */
+/** The tool `run_skill_script`, with which the model runs a script of a loaded skill. */
 export class RunSkillScriptTool extends BaseTool {
   readonly #shelf: Shelf;
   readonly #executor: BaseCodeExecutor;
@@ -51,7 +51,7 @@ export class RunSkillScriptTool extends BaseTool {
   }
 }
 
-/** `run_skill_inline_script`: a person confirms each script. */
+/** The tool `run_skill_inline_script`, with which the model runs a script that it writes. A person confirms each script. */
 export class RunSkillInlineScriptTool extends BaseTool {
   readonly #executor: BaseCodeExecutor;
 

@@ -22,7 +22,7 @@ const MAX_MEDIA_BYTES = MAX_FILE_BYTES;
 /** The schema of a text. */
 export const TEXT = { type: 'string' };
 
-/** `list_skills`. */
+/** The tool `list_skills`, which returns the names and descriptions of all skills. */
 export class ListSkillsTool extends BaseTool {
   readonly #shelf: Shelf;
 
@@ -44,7 +44,10 @@ export class ListSkillsTool extends BaseTool {
   }
 }
 
-/** `load_skill`. Adds the names and descriptions of the skills to the instruction. */
+/**
+ * The tool `load_skill`, which returns the instructions of a skill. It also adds the names and descriptions of the skills to the
+ * instruction.
+ */
 export class LoadSkillTool extends BaseTool {
   readonly #shelf: Shelf;
   readonly #instruction: string;
@@ -95,7 +98,7 @@ export class LoadSkillTool extends BaseTool {
   }
 }
 
-/** `search_skills`. */
+/** The tool `search_skills`, which searches the registry. */
 export class SearchSkillsTool extends BaseTool {
   readonly #shelf: Shelf;
 
@@ -122,7 +125,7 @@ export class SearchSkillsTool extends BaseTool {
   }
 }
 
-/** `load_skill_resource`. */
+/** The tool `load_skill_resource`, which returns a file of a loaded skill. */
 export class LoadSkillResourceTool extends BaseTool {
   readonly #shelf: Shelf;
 

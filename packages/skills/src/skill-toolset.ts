@@ -113,7 +113,7 @@ export class SkillToolset extends BaseToolset {
         );
       if (taken.has(tool.name))
         throw new ConfigurationError(
-          `SkillToolset: additionalTools[${index}]: another tool has the name "${tool.name}"`,
+          `SkillToolset: additionalTools[${index}]: another tool has the name "${tool.name}"; give one of them another name`,
         );
       taken.add(tool.name);
     }
@@ -174,7 +174,10 @@ function bySkillName(skills: readonly Skill[]): ReadonlyMap<string, Skill> {
     if (!isSkill(skill))
       throw new ConfigurationError(`SkillToolset: skills[${index}] must be a skill: { frontmatter, instructions }`);
     const { name } = toFrontmatter({ ...skill.frontmatter }, `skills[${index}]`);
-    if (byName.has(name)) throw new ConfigurationError(`SkillToolset: two skills have the name "${name}"`);
+    if (byName.has(name))
+      throw new ConfigurationError(
+        `SkillToolset: two skills have the name "${name}"; leave one of them out, or rename it`,
+      );
     byName.set(name, skill);
   }
   if (byName.size > MAX_SKILLS) throw new ConfigurationError(`SkillToolset: at most ${MAX_SKILLS} skills are allowed`);

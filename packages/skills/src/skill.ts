@@ -38,14 +38,14 @@ export interface SkillResources {
   readonly references?: Readonly<Record<string, SkillFile>> | undefined;
   /** Templates, images and data: `assets/…`. */
   readonly assets?: Readonly<Record<string, SkillFile>> | undefined;
-  /** Programs: `scripts/…`. */
+  /** Programs that the model may run: `scripts/…`. */
   readonly scripts?: Readonly<Record<string, SkillFile>> | undefined;
 }
 
 /** A skill in the format of agentskills.io: instructions that an agent loads when it needs them, and files that they refer to. */
 export interface Skill {
   readonly frontmatter: Frontmatter;
-  /** Markdown. */
+  /** The instructions for the model, in Markdown. */
   readonly instructions: string;
   readonly resources?: SkillResources | undefined;
 }

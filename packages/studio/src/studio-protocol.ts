@@ -18,9 +18,9 @@ export interface AssetBinding {
 export interface StudioOptions {
   /** Reads the files of the page: `studioFiles()` of `@eventloom/studio/node` on Node, `assetFiles` on Workers. */
   readonly files: StudioFiles;
-  /** Messages that an empty session offers, by app. Default: none but a question what the agent can do. */
+  /** Messages that the page offers in an empty session, by app. Default: a question about what the agent can do. */
   readonly prompts?: Readonly<Record<string, readonly string[]>> | undefined;
-  /** Prices of a million tokens, by the name that a model gives itself in its replies: the page shows costs. Default: none. */
+  /** Prices of a million tokens by `modelVersion` of the replies, from which the page computes costs. Default: no costs. */
   readonly prices?: Readonly<Record<string, TokenPrice>> | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface StudioOptions {
 export interface TokenPrice {
   readonly input: number;
   readonly output: number;
-  /** Of input that the model had cached. Default: `input`. */
+  /** Price of input that the service had in its cache. Default: `input`. */
   readonly cachedInput?: number | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { EventloomError } from '@eventloom/core';
 
-/** A script has steps that were never requested. */
+/** Thrown by `assertConsumed` if a script has steps that were not requested. */
 export class UnconsumedStepsError extends EventloomError {
   static override readonly code = 'UNCONSUMED_STEPS';
 }

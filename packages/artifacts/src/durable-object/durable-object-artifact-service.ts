@@ -28,7 +28,7 @@ const OPTIONS: OptionRules<DurableObjectArtifactServiceOptions> = { storage: 'ob
  * error of the storage that changes nothing.
  */
 export class DurableObjectArtifactService extends DriverArtifactService {
-  /** @throws ConfigurationError when the tables were made by a newer version, and for an option this version does not have */
+  /** @throws ConfigurationError when the tables were made by a newer version, and for an unknown option */
   constructor(options: DurableObjectArtifactServiceOptions) {
     checkOptions('DurableObjectArtifactService', OPTIONS, options);
     const { storage, platform } = options;

@@ -32,7 +32,7 @@ const HINTS = {
  * modes 0700 and 0600; an existing `rootDir` keeps its mode.
  */
 export class FileArtifactService extends DriverArtifactService {
-  /** @throws ConfigurationError without a `rootDir`, and for an option this version does not have */
+  /** @throws ConfigurationError without a `rootDir`, and for an unknown option */
   constructor(options: FileArtifactServiceOptions) {
     checkOptions('FileArtifactService', OPTIONS, options, HINTS);
     const { rootDir, durability, platform } = options;

@@ -47,7 +47,7 @@ const OPTIONS: OptionRules<R2ArtifactServiceOptions> = { bucket: 'object', prefi
  * an object of a few bytes with the next number.
  */
 export class R2ArtifactService extends DriverArtifactService {
-  /** @throws ConfigurationError for a prefix that is too long or malformed, and for an option this version does not have */
+  /** @throws ConfigurationError for a prefix that is too long or malformed, and for an unknown option */
   constructor(options: R2ArtifactServiceOptions) {
     checkOptions('R2ArtifactService', OPTIONS, options);
     const { bucket, prefix = '', platform = systemPlatform } = options;

@@ -158,7 +158,9 @@ export function checkRunConfig(config: RunConfig): void {
 /** Checks options that are set once for many runs, live or not. @throws ConfigurationError */
 export function checkRunConfigDefaults(config: RunConfigDefaults): void {
   if (!isPlainObject(config))
-    throw new ConfigurationError(`runConfig: expected a plain object, got ${describeKind(config)}`);
+    throw new ConfigurationError(
+      `runConfig: expected a plain object, got ${describeKind(config)}; write runConfig: { maxLlmCalls: 50 }`,
+    );
   if ((config as RunConfig).requestId !== undefined)
     throw new ConfigurationError(
       'runConfig.requestId: belongs to a single request; write it in the parameters of runAsync',

@@ -128,7 +128,9 @@ export abstract class BaseCodeExecutor {
 
   set codeBlockDelimiters(delimiters: readonly CodeDelimiters[]) {
     if (delimiters.some(([opening, closing]) => opening === '' || closing === ''))
-      throw new ConfigurationError('codeBlockDelimiters: must not be empty');
+      throw new ConfigurationError(
+        "codeBlockDelimiters: a delimiter is empty; write codeBlockDelimiters: [['<code>', '</code>']]",
+      );
     this.#codeBlockDelimiters = delimiters;
   }
 

@@ -90,7 +90,9 @@ function toScheme(authScheme: unknown): AuthConfig['authScheme'] {
     const { type } = copied.value;
     if (typeof type === 'string') return { ...copied.value, type };
   }
-  throw new ConfigurationError('authConfig.authScheme: expected a security scheme with a type, as JSON');
+  throw new ConfigurationError(
+    "authConfig.authScheme: expected a security scheme with a type, as JSON; write authScheme: { type: 'apiKey', in: 'header', name: 'x-api-key' }",
+  );
 }
 
 function toPublicCredential(credential: unknown): AuthCredential {

@@ -54,7 +54,10 @@ export class SqliteMemoryService extends DriverMemoryService {
     this.#opened = opened;
   }
 
-  /** Closes the file, unless the database was handed in. Nothing is lost without it; no call may follow it. */
+  /**
+   * Closes the file, unless the database was given as an option. Optional: no data is lost without it. Do not call the service
+   * afterwards.
+   */
   close(): void {
     if (this.#opened?.isOpen) this.#opened.close();
   }

@@ -9,8 +9,8 @@ import { toPromised } from './session-rule.ts';
 import { type SessionTransfer, transferRules } from './transfer-rules.ts';
 
 /**
- * Cases for any test runner that say whether sessions go from one back end to another, and back, without loss: each exports from
- * the one and imports into the other. Every case makes both services.
+ * Returns cases for any test runner that check that sessions move from one back end to another, and back, without loss. Each exports from
+ * one service and imports into the other, and creates both.
  *
  * ```ts
  * for (const { id, title, run } of sessionTransferConformance(makeService, makeService)) test(`${id}: ${title}`, run);

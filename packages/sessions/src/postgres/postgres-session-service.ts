@@ -20,9 +20,8 @@ export interface PostgresSessionServiceOptions extends DriverSessionServiceOptio
    */
   readonly schema?: string | undefined;
   /**
-   * True (default): each connection prepares each statement once, with a name that begins with `eventloom_`. Set it to
-   * false for a pooler that assigns connections by transaction and does not track prepared statements: every call is
-   * then planned again.
+   * True (default) lets each connection prepare each statement once, with a name that begins with `eventloom_`. False is for poolers that
+   * assign connections by transaction and do not track prepared statements; PostgreSQL then plans every call again.
    */
   readonly preparedStatements?: boolean | undefined;
   /**

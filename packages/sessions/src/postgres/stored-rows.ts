@@ -129,7 +129,7 @@ function toToolCall({ kind, owner, name, key, value }: StoredRow, actions: strin
   };
 }
 
-/** An event from the text that was stored for it. */
+/** Parses the stored text of an event. */
 export function parseEvent(json: string): Event {
   return JSON.parse(json) as Event;
 }

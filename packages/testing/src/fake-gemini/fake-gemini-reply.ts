@@ -4,14 +4,14 @@ import type { ByteSplit } from './split-bytes.ts';
 
 /** The fake server's response to a request. */
 export interface FakeGeminiReply {
-  /** Default 200. */
+  /** HTTP status. Default 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The whole body: JSON, or a string that is sent as it is. */
+  /** The whole body: a value that is sent as JSON, or a string that is sent unchanged. */
   readonly body?: unknown;
   /**
-   * The body as server-sent events: each item is sent as `data: {json}\r\n\r\n`, a string as it is, and a gate in the list
-   * holds what follows it. Only for `:streamGenerateContent`, and for errors of it.
+   * The body as server-sent events: each item is sent as one event with its JSON, a string unchanged. A gate delays the items after it
+   * until the test opens it. Only for `:streamGenerateContent` and its errors.
    */
   readonly frames?: readonly unknown[];
   /** Splits the bytes into pieces that are sent one by one. Default: one piece for each frame, or for the whole body. */
@@ -21,42 +21,42 @@ export interface FakeGeminiReply {
    * ends.
    */
   readonly end?: 'finish' | 'cut' | 'hang';
-  /** Holds the whole answer, headers included. */
+  /** Delays the whole response, headers included, until the test opens the gate. Default: no delay. */
   readonly gate?: Gate;
 }
 
-/** One step of the script: a reply, or a function that makes one of the request. */
+/** One step of the script: a reply, or a function that creates one from the request. */
 export type FakeGeminiStep = FakeGeminiReply | ((request: FakeGeminiRequest) => FakeGeminiReply);
 
-/** A whole answer to `:generateContent`. */
+/** Creates a whole response to `:generateContent`. */
 export function jsonReply(body: unknown, options: FakeGeminiReply = {}): FakeGeminiReply {
   return { ...options, body };
 }
 
-/** A streamed answer to `:streamGenerateContent`. */
+/** Creates a streamed response to `:streamGenerateContent`. */
 export function sseReply(frames: readonly unknown[], options: FakeGeminiReply = {}): FakeGeminiReply {
   return { ...options, frames };
 }
 
-/** The parts of an error that differ. */
+/** The fields of an error response of the service. */
 export interface FakeGeminiError {
   /** HTTP status, e.g. 429. */
   readonly code: number;
-  /** The service's word for it, e.g. `RESOURCE_EXHAUSTED`. */
+  /** The service's status, e.g. `RESOURCE_EXHAUSTED`. */
   readonly status: string;
   readonly message?: string;
-  /** `google.rpc` details as they are on the wire. */
+  /** Details of the types of `google.rpc`, as JSON on the wire. Default: none. */
   readonly details?: readonly object[];
-  /** Puts a `google.rpc.RetryInfo` with this delay, e.g. `34.4s`, among the details. */
+  /** Adds a `google.rpc.RetryInfo` with this delay to the details, e.g. `34.4s`. Default: none. */
   readonly retryDelay?: string;
 }
 
-/** An error as the service reports it. */
+/** Creates an error response, as the service sends it. */
 export function errorReply(error: FakeGeminiError, options: FakeGeminiReply = {}): FakeGeminiReply {
   return { ...options, status: error.code, body: errorBody(error) };
 }
 
-/** The JSON of an error, to be sent as a body or as a frame of a stream. */
+/** Creates the JSON of an error, for a body or for an event of a stream. */
 export function errorBody(error: FakeGeminiError): { error: object } {
   const { retryDelay, details = [], message = `${error.status} from the fake server`, ...rest } = error;
   const retryInfo = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay };
@@ -64,12 +64,12 @@ export function errorBody(error: FakeGeminiError): { error: object } {
   return { error: { ...rest, message, ...(all.length > 0 && { details: all }) } };
 }
 
-/** No answer at all: the request stays open until one side closes it. */
+/** Creates a reply that never comes: the request stays open until one side closes it. */
 export function hangReply(): FakeGeminiReply {
   return { end: 'hang' };
 }
 
-/** The socket is closed before anything was answered. */
+/** Creates a reply that closes the socket without a response. */
 export function cutReply(): FakeGeminiReply {
   return { end: 'cut' };
 }

@@ -1,23 +1,23 @@
 import type { GeminiPath } from './parse-gemini-path.ts';
 
-/** A request as the fake server got it. */
+/** A request that the fake server received. */
 export interface FakeGeminiRequest extends GeminiPath {
   readonly method: string;
-  /** Path and query. */
+  /** Path and query of the address. */
   readonly path: string;
-  /** A number for the connection it came on: requests of one connection have the same. */
+  /** Number of the connection, the same for all of its requests. */
   readonly connection: number;
-  /** Names in lower case. */
+  /** Headers of the request, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The parsed JSON. */
+  /** The body, parsed from JSON. */
   readonly body: FakeGeminiRequestBody;
-  /** True when the client closed the connection before the answer was complete; settled by `ended`. */
+  /** True if the client closed the connection before the response was complete. Final once `ended` has settled. */
   readonly closedByClient: boolean;
-  /** Settles when the exchange has ended: answered in full, or interrupted by either side. */
+  /** Settles once the response is complete or either side has closed the connection. */
   readonly ended: Promise<void>;
 }
 
-/** The fields of a request's body that tests read, as they arrived. */
+/** The fields of a request's body that tests read most. */
 export interface FakeGeminiRequestBody {
   readonly contents?: readonly { readonly role?: string; readonly parts?: readonly Record<string, unknown>[] }[];
   readonly systemInstruction?: { readonly parts?: readonly { readonly text?: string }[] };

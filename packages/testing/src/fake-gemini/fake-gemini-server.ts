@@ -8,12 +8,11 @@ import { parseGeminiPath } from './parse-gemini-path.ts';
 import { writeReply } from './write-reply.ts';
 
 /**
- * A real HTTP server on 127.0.0.1 that speaks Gemini's wire from a script, one step a request: `generateContent` and
- * `streamGenerateContent` of the Gemini API and of Vertex AI, and what makes and deletes cached contents. Live connections have
- * scripts of their own, see `live`. Node only.
+ * An HTTP server on 127.0.0.1 that answers as the Gemini API and Vertex AI do, from a script with one step for each request:
+ * `generateContent`, `streamGenerateContent`, and the creation and deletion of cached contents. Live connections have scripts of their
+ * own: see `live`. Node only.
  *
- * A request that the script has no answer for is answered with 400 (so that no client retries it) and reported by
- * `assertConsumed`.
+ * A request without a step in the script is answered with 400, so that no client retries it, and `assertConsumed` throws.
  *
  * @example
  * await using server = await FakeGeminiServer.start([jsonReply(wireResponse('Hello'))]);
@@ -55,7 +54,7 @@ export class FakeGeminiServer {
     return this.#url;
   }
 
-  /** The requests so far, in the order they came. */
+  /** The requests so far, in the order of their arrival. */
   get requests(): readonly FakeGeminiRequest[] {
     return this.#requests;
   }
@@ -65,7 +64,7 @@ export class FakeGeminiServer {
     this.#steps.push(...steps);
   }
 
-  /** The request at this place, as soon as it is there: 0 is the first. */
+  /** Waits for the request with this index, from 0. */
   async request(index: number): Promise<FakeGeminiRequest> {
     for (;;) {
       const request = this.#requests[index];
@@ -74,7 +73,10 @@ export class FakeGeminiServer {
     }
   }
 
-  /** @throws UnexpectedRequestError when there was one, UnconsumedStepsError when steps are left over, also of live connections */
+  /**
+   * Checks that the script was played to its end, those of live connections too. @throws UnexpectedRequestError for a request without a
+   * step, UnconsumedStepsError if steps are left
+   */
   assertConsumed(): void {
     if (this.#fault) throw this.#fault;
     const left = this.#steps.length - this.#answered;
@@ -86,7 +88,7 @@ export class FakeGeminiServer {
     this.live.assertConsumed();
   }
 
-  /** Stops listening and closes what is open. Asserts nothing. */
+  /** Stops the server and closes its connections. Checks nothing: see `assertConsumed`. */
   async close(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#http.close(() => resolve());

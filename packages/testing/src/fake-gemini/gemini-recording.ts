@@ -7,21 +7,18 @@ export interface GeminiRecording {
   readonly interactions: readonly GeminiInteraction[];
 }
 
-/** One request and its answer. */
+/** One recorded request and its response. */
 export interface GeminiInteraction {
   readonly url?: string;
   readonly method?: string;
   readonly request?: object;
   readonly status: number;
   readonly contentType?: string;
-  /** The frames of a stream, or one whole body. */
+  /** The events of a streamed response, or one whole body. */
   readonly chunks: readonly object[];
 }
 
-/**
- * Replies that answer as was recorded. An error body that was recorded without its status gets the status it names, because no
- * service sends one with 200.
- */
+/** Creates the replies of a recording. An error body that was recorded without its HTTP status gets the status that it names. */
 export function recordedReplies(
   recording: GeminiRecording,
   options: { readonly split?: ByteSplit } = {},

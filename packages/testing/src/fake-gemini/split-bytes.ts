@@ -4,7 +4,7 @@
  */
 export type ByteSplit = readonly number[] | { readonly seed: number; readonly max?: number };
 
-/** Cuts bytes into pieces. The same split of the same bytes gives the same pieces. */
+/** Splits bytes into pieces. The same arguments give the same pieces. */
 export function splitBytes(bytes: Uint8Array, split: ByteSplit): Uint8Array[] {
   const sizes = isSizes(split) ? cycle(split) : randomSizes(split);
   const pieces: Uint8Array[] = [];

@@ -1,6 +1,6 @@
-/** The varying part of a response of the service; its other fields are those of a plain reply of the real service. */
+/** The fields of a response that tests vary. The other fields are those of an ordinary response of the service. */
 export interface WireResponse {
-  /** Reasoning in front of the answer. */
+  /** Reasoning before the answer. Default: none. */
   readonly thought?: string;
   readonly text?: string;
   readonly calls?: readonly {
@@ -8,7 +8,7 @@ export interface WireResponse {
     readonly args?: Readonly<Record<string, unknown>>;
     readonly id?: string;
   }[];
-  /** Parts as they are on the wire, after those above. */
+  /** Further parts as JSON on the wire, after the others. Default: none. */
   readonly parts?: readonly object[];
   /** Null for a chunk that is not the last. Default `STOP`. */
   readonly finishReason?: string | null;
@@ -17,7 +17,7 @@ export interface WireResponse {
   readonly modelVersion?: string;
 }
 
-/** The JSON of a response, or of one chunk of it. A string is its text. */
+/** Returns the JSON of a response, or of one chunk. A string is its text. */
 export function wireResponse(response: string | WireResponse): object {
   const {
     thought,
@@ -43,7 +43,7 @@ export function wireResponse(response: string | WireResponse): object {
   };
 }
 
-/** The chunks of a streamed text, the last one with `finishReason` and usage. */
+/** Returns the chunks of a streamed text. The last one has `finishReason` and usage. */
 export function wireChunks(texts: readonly string[], last: WireResponse = {}): object[] {
   return texts.map((text, index) =>
     wireResponse(index === texts.length - 1 ? { ...last, text } : { text, finishReason: null }),

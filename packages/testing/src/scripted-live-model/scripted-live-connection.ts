@@ -29,9 +29,9 @@ export interface ScriptedLiveConnectionParams {
   readonly needsCallIds: boolean | undefined;
 }
 
-/** A live connection that plays its script as it is read, and keeps what it is sent. */
+/** A live connection that plays its script while it is read, and records the messages that it is sent. */
 export class ScriptedLiveConnection implements BaseLlmConnection {
-  /** The request it was opened with: a deep copy. */
+  /** A deep copy of the request that opened the connection. */
   readonly request: LlmRequest;
   readonly takesInterimResponses: boolean | undefined;
   readonly tellsConsumed: boolean | undefined;
@@ -64,27 +64,27 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
     void this.#ended.promise.then(() => abortSignal?.removeEventListener('abort', abort));
   }
 
-  /** All that was sent, in order: the history, and what the client said. Empty where it is not recorded. */
+  /** The messages that were sent, in order: the history, then the requests of the client. Empty with `recordSent: false`. */
   get sent(): readonly LiveSent[] {
     return this.#sent;
   }
 
-  /** True once the client closed it. */
+  /** True once the client has closed the connection. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Number of its steps that were not played. */
+  /** Number of steps that were not played. */
   get stepsLeft(): number {
     return this.#steps.length - this.#played;
   }
 
-  /** Settles when it is over: closed by the client, aborted, or ended by its script. */
+  /** Settles once the connection has ended: closed by the client, aborted, or ended by its script. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
 
-  /** The first of what was sent that is like this, as soon as there is one. */
+  /** Waits for a sent message that matches, and returns the first one. */
   async heard(matcher: LiveSentMatcher): Promise<LiveSent> {
     for (let index = 0; ; index++) {
       while (index >= this.#sent.length) await this.#arrival.promise;

@@ -4,7 +4,7 @@ import { AddressRefusedError } from '../errors.ts';
 export interface PublicRequest {
   /** Default GET. */
   readonly method?: string | undefined;
-  /** Names in lower case. Default: `accept` alone. */
+  /** Headers, with names in lower case. Default: only `accept`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: Uint8Array<ArrayBuffer> | undefined;
 }

@@ -48,7 +48,7 @@ export class UrlContextTool extends ServiceTool {
 }
 
 /**
- * Places and routes from Google Maps.
+ * A tool that finds places and routes with Google Maps. Google's service runs it while the model answers.
  * @throws ConfigurationError in the run for a model before Gemini 2, and for one that is not Gemini
  */
 export class GoogleMapsGroundingTool extends ServiceTool {
@@ -62,7 +62,8 @@ export class GoogleMapsGroundingTool extends ServiceTool {
 }
 
 /**
- * Web search for enterprises, on Vertex AI only.
+ * A tool that searches the web index of Google for enterprises, on Vertex AI only. Google's service runs it while the model
+ * answers.
  * @throws ConfigurationError in the run for a model that is not Gemini, and beside other tools with Gemini 1
  */
 export class EnterpriseWebSearchTool extends ServiceTool {

@@ -7,11 +7,11 @@ import { ServiceTool } from './search-tools.ts';
 export interface VertexAISearchDataStoreSpec {
   /** `projects/P/locations/L/collections/C/dataStores/D` */
   readonly dataStore?: string;
-  /** Filter of this store. */
+  /** Filter expression for this store. Default: none. */
   readonly filter?: string;
 }
 
-/** The search as the service takes it. */
+/** The parameters of a search of Vertex AI Search, as the service takes them. */
 export interface VertexAISearchConfig {
   readonly datastore?: string | undefined;
   readonly dataStoreSpecs?: readonly VertexAISearchDataStoreSpec[] | undefined;

@@ -1,6 +1,6 @@
 import type { MaybePromise, ToolContext } from '@eventloom/core';
 
-/** The screen after an action. */
+/** The state of the computer after an action: its screen and its page. */
 export interface ComputerState {
   /** A PNG of the whole screen. */
   readonly screenshot: Uint8Array;

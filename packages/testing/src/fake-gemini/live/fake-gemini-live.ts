@@ -7,8 +7,8 @@ import type { FakeLiveAnswer, FakeLiveScript } from './fake-live-script.ts';
 import { parseLivePath } from './parse-live-path.ts';
 
 /**
- * The live side of the fake Gemini server: WebSockets that speak the real wire from scripts, one script a connection. A connection
- * that no script is left for is answered with HTTP status 400 and reported by `assertConsumed`.
+ * The live connections of the fake Gemini server: WebSockets that send the messages of scripts, one script for each connection. A
+ * connection without a script is answered with HTTP status 400, and `assertConsumed` throws.
  */
 export class FakeGeminiLive {
   readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: 256 * 1024 * 1024 });
@@ -18,12 +18,12 @@ export class FakeGeminiLive {
   #arrival = Promise.withResolvers<void>();
   #fault: UnexpectedRequestError | undefined;
 
-  /** Adds scripts for the connections to come. */
+  /** Adds scripts for the next connections. */
   enqueue(...scripts: readonly FakeLiveScript[]): void {
     this.#scripts.push(...scripts);
   }
 
-  /** The connections so far, in order; those that were answered with an HTTP status are not among them. */
+  /** The connections so far, in order, without those that were answered with an HTTP status. */
   get connections(): readonly FakeLiveConnection[] {
     return this.#connections;
   }
@@ -33,7 +33,7 @@ export class FakeGeminiLive {
     return this.#attempts;
   }
 
-  /** The connection at this place, as soon as it is there: 0 is the first. */
+  /** Waits for the connection with this index, from 0. */
   async connection(index: number): Promise<FakeLiveConnection> {
     for (;;) {
       const connection = this.#connections[index];
@@ -42,7 +42,7 @@ export class FakeGeminiLive {
     }
   }
 
-  /** @throws the first fault there was, or UnconsumedStepsError when scripts or steps of one are left over */
+  /** Checks that all scripts were played. @throws the first fault of a connection, or UnconsumedStepsError if scripts or steps are left */
   assertConsumed(): void {
     if (this.#fault) throw this.#fault;
     const left = this.#scripts.length - this.#attempts;
@@ -55,7 +55,7 @@ export class FakeGeminiLive {
     }
   }
 
-  /** Takes an HTTP request to become a WebSocket. */
+  /** Upgrades an HTTP request to a WebSocket. */
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
     const path = parseLivePath(incoming.url ?? '');
     const script = this.#scripts[this.#attempts++];
@@ -79,7 +79,7 @@ export class FakeGeminiLive {
     });
   }
 
-  /** Cuts all connections. */
+  /** Ends all connections without a close frame. */
   close(): void {
     for (const socket of this.#sockets.clients) socket.terminate();
     this.#sockets.close();

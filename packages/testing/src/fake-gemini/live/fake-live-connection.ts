@@ -10,7 +10,7 @@ import type {
 } from './fake-live-script.ts';
 import type { LivePath } from './parse-live-path.ts';
 
-/** The end of a connection, as the server saw it. */
+/** The end of a live connection: its close code and reason, as the server received them. */
 export interface LiveClosing {
   readonly code: number;
   readonly reason: string;
@@ -32,11 +32,11 @@ interface ServerSocket {
   terminate(): void;
 }
 
-/** One live connection as the fake server has it: plays its script, and keeps what it is sent. */
+/** One live connection of the fake server. It plays its script and records the messages of the client. */
 export class FakeLiveConnection {
   /** The address that the client connected to, and its key. */
   readonly path: LivePath;
-  /** Names in lower case. */
+  /** Headers of the request, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly #socket: ServerSocket;
   readonly #answer: FakeLiveAnswer;
@@ -61,12 +61,12 @@ export class FakeLiveConnection {
     return this.#received.slice(1);
   }
 
-  /** The setup, undefined before it came. */
+  /** The setup message of the client; undefined before it has arrived. */
   get setup(): LiveWireMessage | undefined {
     return this.#received[0]?.['setup'] as LiveWireMessage | undefined;
   }
 
-  /** Resolves when the connection ended, from either side. */
+  /** Resolves once either side has ended the connection. */
   get closed(): Promise<LiveClosing> {
     return this.#closed.promise;
   }
@@ -76,7 +76,7 @@ export class FakeLiveConnection {
     return (this.#answer.steps?.length ?? 0) - this.#played;
   }
 
-  /** The first message that is like this, as soon as there is one. */
+  /** Waits for a message of the client that matches, and returns the first one. */
   async heard(matcher: LiveWireMatcher): Promise<LiveWireMessage> {
     for (let index = 0; ; index++) {
       const message = await this.#message(index);
@@ -84,18 +84,18 @@ export class FakeLiveConnection {
     }
   }
 
-  /** Says something beside the script. */
+  /** Sends a message that is not in the script. */
   send(message: LiveWireMessage | string): void {
     const text = typeof message === 'string' ? message : JSON.stringify(message);
     this.#socket.send(text, { binary: this.#answer.frames !== 'text' });
   }
 
-  /** Ends the socket without a close. */
+  /** Ends the socket without a close frame. */
   cut(): void {
     this.#socket.terminate();
   }
 
-  /** Plays the script to its end, or to that of the connection. */
+  /** Plays the script until it or the connection ends. */
   async play(): Promise<void> {
     const { setup = { setupComplete: {} }, steps = [] } = this.#answer;
     const first = await this.#unlessClosed(this.#message(0));

@@ -1,14 +1,17 @@
 import type { Gate } from '../../gate.ts';
 
-/** A message of either side: JSON as it is on the wire. */
+/** A message of either side, as JSON on the wire. */
 export type LiveWireMessage = Readonly<Record<string, unknown>>;
 
-/** Tells a message of the client: the field that it has (`clientContent`, `realtimeInput`, `toolResponse`), words in its JSON, or anything else. */
+/**
+ * Matches a message of the client: by a field that it has (`clientContent`, `realtimeInput`, `toolResponse`), by a pattern in its JSON,
+ * or by a function.
+ */
 export type LiveWireMatcher = string | RegExp | ((message: LiveWireMessage) => boolean);
 
 /**
- * One step of a connection: a message, a text that is sent as it is, a gate that holds what follows, a wait for a message of the
- * client, the end of the connection, or a function that makes messages of those that came.
+ * One step of a live connection: a message, a text that is sent unchanged, a gate that delays the following steps, a wait for a message
+ * of the client, the end of the connection, or a function that computes messages from those received so far.
  */
 export type FakeLiveStep =
   | LiveWireMessage
@@ -19,23 +22,23 @@ export type FakeLiveStep =
   | FakeLiveCut
   | ((received: readonly LiveWireMessage[]) => readonly LiveWireMessage[] | Promise<readonly LiveWireMessage[]>);
 
-/** Holds what follows until the client has sent this, after what earlier cues of the script waited for. */
+/** Waits until the client has sent a matching message, after those that earlier cues matched. */
 export interface FakeLiveCue {
   readonly heard: LiveWireMatcher;
 }
 
-/** The server closes the connection. */
+/** Closes the connection, with this code and reason. */
 export interface FakeLiveClose {
   readonly close: number;
   readonly reason?: string;
 }
 
-/** The network dies: the socket goes without a close, which the client sees as 1006. */
+/** Ends the socket without a close frame, as a failed network does. The client sees the code 1006. */
 export interface FakeLiveCut {
   readonly cut: true;
 }
 
-/** The script of one live connection. A list is its steps. */
+/** The script of one live connection: a list of steps, or a script with all options. */
 export type FakeLiveScript = readonly FakeLiveStep[] | FakeLiveAnswer;
 
 /** The script of one live connection with all options. After the last step the connection stays open and silent. */
@@ -43,8 +46,8 @@ export interface FakeLiveAnswer {
   readonly steps?: readonly FakeLiveStep[];
   /** The response to the setup. Default `{ setupComplete: {} }`; a gate delays it; null sends none. */
   readonly setup?: LiveWireMessage | string | FakeLiveClose | FakeLiveCut | Gate | null;
-  /** The kind of all its frames. Default `binary`, as of the real service. */
+  /** Kind of all frames. Default `binary`, as the service sends them. */
   readonly frames?: 'binary' | 'text';
-  /** An HTTP status instead of a WebSocket. */
+  /** HTTP status with which the connection is refused. Default: it is accepted. */
   readonly status?: number;
 }

@@ -5,7 +5,7 @@ export interface LiveRecording {
   readonly frames: readonly { readonly dir: 'client' | 'server'; readonly msg: LiveWireMessage }[];
 }
 
-/** A connection that answers as was recorded: each message of the service after the messages of the client that came before it. */
+/** Creates the script of a recorded connection: each message of the service is sent after the client messages that preceded it. */
 export function recordedLive({ frames }: LiveRecording, options: Pick<FakeLiveAnswer, 'frames'> = {}): FakeLiveAnswer {
   const [, setupComplete, ...rest] = frames;
   const steps = rest.map(({ dir, msg }): FakeLiveStep => (dir === 'server' ? msg : { heard: kindOf(msg) }));

@@ -1,9 +1,9 @@
 /** The parts of a live connection's path. */
 export interface LivePath {
-  /** `v1`, `v1beta`, … */
+  /** Version of the API: `v1`, `v1beta`, … */
   readonly apiVersion: string;
   readonly vertexai: boolean;
-  /** The key in the query, which the Gemini API has and Vertex AI has not. */
+  /** API key in the query, for the Gemini API. Absent for Vertex AI. */
   readonly apiKey?: string;
 }
 
