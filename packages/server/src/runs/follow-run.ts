@@ -158,7 +158,7 @@ export class RunFollower {
     if (offsetOf(position) > (isChunk ? storedOffset : offsetOf(lastPosition)))
       throw beyondEnd(stored, position, lastPosition);
     const untilPosition = end?.frame?.position ?? lastPosition;
-    const log = new RunLog(this.#memory, key, invocationId);
+    const log = new RunLog(this.#memory, { key, invocationId });
     log.beginAt(untilPosition);
     log.end(open && new RunGoesOnError('the run continues in another process, or will be resumed; follow it again'));
     const pages = storedFrames(sessionService, key, stored, position, lastPosition, end?.frame);
@@ -213,7 +213,7 @@ export class RunFollower {
     if (remote && remote.invocationId !== invocationId) return undefined;
     // Events of a lost process are in the session, unless they were never stored.
     if (!remote || remote.end?.kind === 'lost' || !isLater(remote)) return undefined;
-    const log = new RunLog(this.#memory, key, invocationId);
+    const log = new RunLog(this.#memory, { key, invocationId });
     log.isMirror = true;
     log.attempt = remote.attempt;
     const isRead = remote.end !== undefined && position >= remote.lastPosition;

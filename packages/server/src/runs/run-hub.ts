@@ -134,16 +134,15 @@ export class RunHub {
       );
     const finishesOthers = onOpenRun === 'finish' && onBusy !== 'interrupt';
     const runConfig: RunConfig | undefined = finishesOthers ? { ...given, onOpenRun: 'reject' } : given;
-    const log = new RunLog(this.#memory, key, '');
-    const { abortSignal } = log;
+    const controller = new AbortController();
+    const abortSignal = controller.signal;
     const stream = runner.runAsync({ ...params, runConfig, ifKnown: 'reject', bounds: this.#bounds, abortSignal });
-    log.stream = stream;
-    log.invocationId = resumed ?? stream.invocationId;
-    log.requestId = params.requestId ?? runConfig?.requestId;
-    log.mayResume = mayResume;
+    const invocationId = resumed ?? stream.invocationId;
     // Answers to a run in flight are listed as that run once they have its session.
-    log.name = runName(key, isInFlight ? this.platform.newUuid() : log.invocationId);
-    this.#active.set(log.name, log);
+    const name = runName(key, isInFlight ? this.platform.newUuid() : invocationId);
+    const requestId = params.requestId ?? runConfig?.requestId;
+    const log = new RunLog(this.#memory, { key, invocationId, stream, controller, name, requestId, mayResume });
+    this.#active.set(name, log);
     if (!mayResume) log.publication = this.#relay?.publish(log);
     if (quota) quota.runEnded = log.ended;
     void this.#whenStarted(log, stream, quota);
@@ -203,25 +202,28 @@ export class RunHub {
     if (log.failure !== undefined) this.#report(log.failure);
   }
 
-  /** Sends the readers of a run its outcome: a failure only if the session has it, otherwise RUN_GOES_ON. */
+  /**
+   * Writes the outcome of a run whose stream threw into its log. Its readers learn that it failed only if that is true for good: its session has the
+   * failure, or nothing of it. A run that is still open gets RUN_GOES_ON, and so does a refusal whose message is stored.
+   */
   async #fail(log: RunLog, stream: RecordedRun, thrown: unknown, { sessionService }: HostedRunner): Promise<void> {
     const failure = RunAbortedError.isInstance(thrown) && log.stopReason ? log.stopReason : toError(thrown);
-    let isOpen = stream.isLeftOpen;
-    if (!isOpen && (ShuttingDownError.isInstance(failure) || SessionBusyError.isInstance(failure))) {
-      // A client that tried again would send a message that is already stored: by this run, or by the same request before.
-      if (await stream.whenStarted()) return log.fail(failure === log.stopReason ? stoppedError(failure) : failure);
-      try {
-        // A message without a request id that answers or resumes cannot be distinguished from others of its run.
-        const id = log.requestId ?? (log.mayResume ? undefined : stream.invocationId);
-        const stored = id === undefined ? undefined : await findMessage(sessionService, log.key, id);
-        isOpen = stored !== undefined;
-        log.invocationId = stored ?? log.invocationId;
-      } catch (error) {
-        return log.fail(toError(error));
-      }
+    if (stream.isLeftOpen) return log.leaveOpen(leftOpenError(failure));
+    const asksToSendAgain = ShuttingDownError.isInstance(failure) || SessionBusyError.isInstance(failure);
+    if (!asksToSendAgain) return log.fail(failure);
+    // The message must not be stored a second time.
+    if (await stream.whenStarted()) return log.fail(failure === log.stopReason ? stoppedError(failure) : failure);
+    try {
+      // A message without a request id that answers or resumes cannot be distinguished from others of its run.
+      const id = log.requestId ?? (log.mayResume ? undefined : stream.invocationId);
+      const stored = id === undefined ? undefined : await findMessage(sessionService, log.key, id);
+      if (stored === undefined) return log.fail(failure);
+      // The same request was sent before.
+      log.invocationId = stored;
+      log.leaveOpen(leftOpenError(failure));
+    } catch (error) {
+      log.fail(toError(error));
     }
-    if (!isOpen) return log.fail(failure);
-    log.failure = log.leftOpen = leftOpenError(failure);
   }
 
   /**
@@ -236,7 +238,7 @@ export class RunHub {
     quota: StartOptions['quota'],
   ): Promise<RecordedRun> {
     const left = Promise.withResolvers<void>();
-    log.abortSignal.addEventListener('abort', () => left.resolve(), { once: true });
+    log.abortSignal?.addEventListener('abort', () => left.resolve(), { once: true });
     const ended = this.inFlightRun(run, run.invocationId)?.ended ?? this.unfinished.finish(run);
     await Promise.race([ended, left.promise]);
     // A server that shuts down finishes no run of others: the message is not stored, and can be sent again.

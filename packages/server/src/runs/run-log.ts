@@ -22,6 +22,22 @@ export interface RecordedRun extends Omit<
   retry(): RecordedRun;
 }
 
+/** Parameters of a `RunLog`. */
+export interface RunLogParams {
+  readonly key: SessionKey;
+  readonly invocationId: string;
+  /** The stream of a run of this process. Default: none, the log is filled from elsewhere. */
+  readonly stream?: Pick<RecordedRun, 'invocationId'> | undefined;
+  /** Aborts the stream. Default: nothing to abort. */
+  readonly controller?: AbortController | undefined;
+  /** The name under which the process lists the run: see `runName`. */
+  readonly name?: string | undefined;
+  /** The id of the request that began the run, or continued it here, if the caller gave one. */
+  readonly requestId?: string | undefined;
+  /** True for a run that may be resumed: it gets its id, and the position at which the log begins, when it has its session. */
+  readonly mayResume?: boolean | undefined;
+}
+
 /** Characters that a run appends before everything else has its turn: few at first, so that its beginning gets out soon. */
 const CHARS_OF_FIRST_TURN = 16 * 1024;
 const CHARS_PER_TURN = 512 * 1024;
@@ -35,14 +51,13 @@ const COMPACT_AT = 1024;
  */
 export class RunLog implements RelayedLog, LogMirror {
   readonly key: SessionKey;
-  /** The name under which the process lists the run: see `runName`. */
-  name = '';
+  /** The name under which the process lists the run. Another one once the run has its session. */
+  name: string;
   readonly readers: Set<RunReader> = new Set();
   /** The run that is recorded; undefined in a mirror. */
   stream: Pick<RecordedRun, 'invocationId'> | undefined;
   invocationId: string;
-  /** The id of the request that began the run, or continued it here, if the caller gave one. */
-  requestId: string | undefined;
+  readonly requestId: string | undefined;
   attempt = 0;
   /** The sequence number of the run's message in its session; undefined until the run has its session, and in a mirror. */
   firstSeq: number | undefined;
@@ -56,8 +71,7 @@ export class RunLog implements RelayedLog, LogMirror {
   /** True once an event was recorded, and once somebody read the log. */
   hasEvents = false;
   wasRead = false;
-  /** True for a run that may be resumed: it gets its id, and the position at which the log begins, when it has its session. */
-  mayResume = false;
+  readonly mayResume: boolean;
   /** True once the run has its session and its message is stored, also when it finished another run first. */
   isStored = false;
   #stored: PromiseWithResolvers<boolean> | undefined;
@@ -79,13 +93,13 @@ export class RunLog implements RelayedLog, LogMirror {
   readonly #memory: RunMemory;
   readonly #firstFrame: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #ended: PromiseWithResolvers<void> = Promise.withResolvers();
-  readonly #controller: AbortController = new AbortController();
+  readonly #controller: AbortController | undefined;
+  /** Fires when the run that is recorded is aborted; undefined for a log that is filled from elsewhere. */
+  readonly abortSignal: AbortSignal | undefined;
   /** Settles at the first frame, or at the end if there is none. Never rejects. */
   readonly firstFrame: Promise<void> = this.#firstFrame.promise;
   /** Settles when the run has ended in any way. Never rejects. */
   readonly ended: Promise<void> = this.#ended.promise;
-  /** Aborts the run that is recorded. */
-  readonly abortSignal: AbortSignal = this.#controller.signal;
   #stopReason: EventloomError | undefined;
   #frames: RunFrame[] = [];
   #dropped = 0;
@@ -95,10 +109,17 @@ export class RunLog implements RelayedLog, LogMirror {
   #charsLeft = CHARS_OF_FIRST_TURN;
   #isForgotten = false;
 
-  constructor(memory: RunMemory, key: SessionKey, invocationId: string) {
+  constructor(memory: RunMemory, params: RunLogParams) {
+    const { key, invocationId, stream, controller, name = '', requestId, mayResume = false } = params;
     this.#memory = memory;
     this.key = key;
     this.invocationId = invocationId;
+    this.stream = stream;
+    this.#controller = controller;
+    this.abortSignal = controller?.signal;
+    this.name = name;
+    this.requestId = requestId;
+    this.mayResume = mayResume;
   }
 
   /** True while a run that may be resumed waits for its session. */
@@ -164,6 +185,12 @@ export class RunLog implements RelayedLog, LogMirror {
     this.#append(this.#nextChunk(), JSON.stringify(errorBody(failure)));
   }
 
+  /** Notes why the log will end although the run does not. The reason is no frame: the run has events behind it. */
+  leaveOpen(reason: EventloomError): void {
+    this.failure = reason;
+    this.leftOpen = reason;
+  }
+
   /** Ends the log. Readers that have not read everything yet read on. */
   end(leftOpen: EventloomError | undefined = this.leftOpen): void {
     this.leftOpen = leftOpen;
@@ -188,7 +215,7 @@ export class RunLog implements RelayedLog, LogMirror {
   /** Ends the run now. Whatever it committed stays. */
   abort(reason: EventloomError): void {
     this.#stopReason ??= reason;
-    this.#controller.abort(this.#stopReason);
+    this.#controller?.abort(this.#stopReason);
   }
 
   /** Ends the run when its next event is stored, so that nothing half done is lost. */

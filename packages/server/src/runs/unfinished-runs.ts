@@ -44,6 +44,13 @@ const ELSEWHERE = [SessionBusyError, SessionNotFoundError, StaleWriterError, Shu
 /**
  * Resumes or closes the runs that other processes left. Skips runs whose session is locked: the process that holds the lock is alive, or its
  * lease will expire. If several servers find a run, the one that locks its session resumes it.
+ *
+ * | what begins it | which runs | calls |
+ * |---|---|---|
+ * | `start`: a timer | all that were left | `#lookThenSchedule` → `look` |
+ * | `look`: the embedding program, or a reader of a left run | all that were left | `#lookWhileAsked` → `#lookAtAll` → `#lookAt`, a runner → `#resumeOrClose`, a run |
+ * | `finish`: a message that wants the session | that of the session | `#resumeOrClose`, until the end of the run |
+ * | `takeUp`: a client that sends its request again | that of the request | `#resume` |
  */
 export class UnfinishedRuns {
   readonly #params: UnfinishedRunsParams;
@@ -68,7 +75,7 @@ export class UnfinishedRuns {
   /** Looks now, and then again and again. Nobody waits for it, so that it keeps no process alive. */
   start(): void {
     if (this.#params.limits.unfinishedRunsEveryMs === 0 || this.#params.action === 'leave') return;
-    void this.#lookAgain();
+    void this.#lookThenSchedule();
   }
 
   /**
@@ -77,7 +84,7 @@ export class UnfinishedRuns {
    */
   async finish(run: OpenRun): Promise<void> {
     const runner = this.#params.runners.find(({ appName }) => appName === run.appName);
-    if (runner) await this.#takeUp(runner, run, true);
+    if (runner) await this.#resumeOrClose(runner, run, true);
   }
 
   /**
@@ -110,31 +117,31 @@ export class UnfinishedRuns {
   look(): Promise<number | undefined> {
     if (this.#params.action === 'leave' || this.#isStopped) return Promise.resolve(undefined);
     this.#isAsked = true;
-    this.#looking ??= this.#lookAsAsked().finally(() => (this.#looking = undefined));
+    this.#looking ??= this.#lookWhileAsked().finally(() => (this.#looking = undefined));
     return this.#looking;
   }
 
   /** Looks again for callers that asked during a look: they may know of runs that did not exist when it began. */
-  async #lookAsAsked(): Promise<number | undefined> {
+  async #lookWhileAsked(): Promise<number | undefined> {
     let freeInMs: number | undefined;
     while (this.#isAsked && !this.#isStopped) {
       this.#isAsked = false;
-      freeInMs = await this.#look();
+      freeInMs = await this.#lookAtAll();
     }
     return freeInMs;
   }
 
-  async #lookAgain(): Promise<void> {
+  async #lookThenSchedule(): Promise<void> {
     this.#callOff?.();
     const freeInMs = await this.look();
     if (this.#isStopped) return;
     const { platform, limits } = this.#params;
     const delayMs = Math.max(MIN_DELAY_MS, Math.min(freeInMs ?? Infinity, limits.unfinishedRunsEveryMs));
     this.#callOff?.();
-    this.#callOff = platform.schedule(delayMs, () => void this.#lookAgain(), { idle: true });
+    this.#callOff = platform.schedule(delayMs, () => void this.#lookThenSchedule(), { idle: true });
   }
 
-  async #look(): Promise<number | undefined> {
+  async #lookAtAll(): Promise<number | undefined> {
     this.#hasMore = false;
     let freeMs = Infinity;
     for (const runner of this.#params.runners) {
@@ -160,7 +167,7 @@ export class UnfinishedRuns {
         if (this.#isStopped || this.#hasMore) return freeMs;
         if (this.#params.hub.inFlightRun(run, run.invocationId)) continue;
         if (run.heldUntilMs > this.#params.platform.now()) freeMs = Math.min(freeMs, run.heldUntilMs);
-        else await this.#takeUp(runner, run);
+        else await this.#resumeOrClose(runner, run);
       }
       cursor = page.nextCursor;
     } while (cursor !== undefined);
@@ -168,7 +175,7 @@ export class UnfinishedRuns {
   }
 
   /** @param isWanted true if another run waits for the session: then the unfinished run is resumed in any case, and the promise settles at its end */
-  async #takeUp(runner: Runner, run: OpenRun, isWanted = false): Promise<void> {
+  async #resumeOrClose(runner: Runner, run: OpenRun, isWanted = false): Promise<void> {
     const { action, limits } = this.#params;
     // A message that waits for the end of the run may be in line for the session, with others: then the run stands in the line as well.
     const onBusy = isWanted ? 'queue' : 'reject';
@@ -202,27 +209,32 @@ export class UnfinishedRuns {
     }
   }
 
-  /** Returns what is still done for the run. */
+  /** Returns the work that remains for the run: a further attempt in the line for its session, or its closing. */
   #ended(runner: Runner, run: OpenRun, failure: Error | undefined, onBusy: OnBusy): Promise<void> | undefined {
     this.#resumed--;
     if (this.#isStopped) return undefined;
     let ending: Promise<void> | undefined;
     if (SessionBusyError.isInstance(failure) && onBusy === 'reject') {
-      ending = this.#isInLine(runner, run)
-        .then((isInLine) => (isInLine && !this.#isStopped ? void this.#resume(runner, run, 'queue') : undefined))
-        .catch(this.#params.report)
-        .finally(() => ending && this.#endings.delete(ending));
-      this.#endings.add(ending);
+      ending = this.#resumeInLine(runner, run);
+    } else if (InvalidRequestError.isInstance(failure)) {
+      // The run cannot be resumed, for example because its agent was removed. For a completed run the closing does nothing.
+      ending = this.#close(runner, run, `the run cannot be resumed: ${failure.publicMessage}`, 'reject');
     }
-    // The run cannot be resumed, for example because its agent was removed, so it is closed. For a completed run this does nothing.
-    if (InvalidRequestError.isInstance(failure)) {
-      ending = this.#close(runner, run, `the run cannot be resumed: ${failure.publicMessage}`, 'reject')
-        .catch(this.#params.report)
-        .finally(() => ending && this.#endings.delete(ending));
-      this.#endings.add(ending);
-    }
-    if (this.#hasMore) void (this.#callOff ? this.#lookAgain() : this.look());
-    return ending;
+    if (this.#hasMore) void (this.#callOff ? this.#lookThenSchedule() : this.look());
+    return ending && this.#track(ending);
+  }
+
+  /** Resumes a run that messages in line kept from its session: the run takes its place in the line. */
+  async #resumeInLine(runner: Runner, run: OpenRun): Promise<void> {
+    const isInLine = await this.#isInLine(runner, run);
+    if (isInLine && !this.#isStopped) void this.#resume(runner, run, 'queue');
+  }
+
+  /** Reports the failure of this work, and makes `stop` wait for it. Never rejects. */
+  #track(work: Promise<void>): Promise<void> {
+    const tracked = work.catch(this.#params.report).finally(() => this.#endings.delete(tracked));
+    this.#endings.add(tracked);
+    return tracked;
   }
 
   async #close(runner: Runner, run: OpenRun, reason: string, onBusy: OnBusy): Promise<void> {
