@@ -3,14 +3,17 @@ import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { reportOfThisProcess, type SseOrder, type SseReport } from './sse-order.ts';
 
-// The floor of a server: reads the request, and writes the events that it was given, one after the other. It runs nothing and makes no event.
+// The floor of a server: reads the request, and writes the events that it was given, one after the other or in one piece. It runs nothing and makes no event.
 
 const eventsOf = new Map<string, readonly string[]>();
+const batchOf = new Map<string, string>();
 const app = new Hono();
 app.post('/run_sse', async (context) => {
   const { appName } = (await context.req.json()) as { readonly appName: string };
   const events = eventsOf.get(appName) ?? [];
+  const batch = batchOf.get(appName);
   return streamSSE(context, async (stream) => {
+    if (batch !== undefined) return void (await stream.write(batch));
     for (const data of events) await stream.writeSSE({ data });
   });
 });
@@ -20,7 +23,10 @@ serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) => {
 });
 
 process.on('message', (order: SseOrder) => {
-  if (order.does === 'write') eventsOf.set(order.appName, order.events);
+  if (order.does === 'write') {
+    eventsOf.set(order.appName, order.events);
+    if (order.isBatched) batchOf.set(order.appName, order.events.map((data) => `data: ${data}\n\n`).join(''));
+  }
   process.send?.(reportOfThisProcess());
 });
 process.on('disconnect', () => process.exit());

@@ -2,8 +2,13 @@ import { readFileSync } from 'node:fs';
 
 /** A command to a server in a separate process. */
 export type SseOrder =
-  /** The bare handler answers requests for this app with these events. */
-  | { readonly does: 'write'; readonly appName: string; readonly events: readonly string[] }
+  /** The bare handler answers requests for this app with these events: each in a write of its own, or all in one. */
+  | {
+      readonly does: 'write';
+      readonly appName: string;
+      readonly events: readonly string[];
+      readonly isBatched: boolean;
+    }
   | { readonly does: 'report' };
 
 /** A report of that server: its address once it listens, and after each command the time and memory it used so far. */
