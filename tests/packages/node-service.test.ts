@@ -271,7 +271,7 @@ describe('an empty project on Node that installs every package from its tarball'
       expect(stdout).toBe('');
     });
 
-    test('plays them as they are played in the repository, where they are compared with @google/adk', async () => {
+    test('plays them as the tests of the repository do, which compare them with @google/adk', async () => {
       const [packed, workspace] = await Promise.all([play(moved, 'eventloom/adk'), play(programs, '@eventloom/adk')]);
       const lines = packed.stdout.trim().split('\n');
       expect(lines.length).toBe(names.length);

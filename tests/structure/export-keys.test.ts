@@ -32,7 +32,7 @@ describe('the rules', () => {
     ]);
   });
 
-  test('report a pinned key that is gone', () => {
+  test('report a pinned key that was removed', () => {
     expect(exportKeyChanges([sample({})], { '@eventloom/sample': ['.'] })).toEqual([
       '@eventloom/sample lost its export .',
     ]);

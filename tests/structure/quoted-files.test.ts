@@ -11,7 +11,7 @@ test('there are guides', () => {
   expect(guides).not.toEqual([]);
 });
 
-test.each(guides)('%s quotes files as they are (after a change of one: pnpm docs:update)', async (guide) => {
+test.each(guides)('%s quotes its files unchanged (after a change of one: pnpm docs:update)', async (guide) => {
   await expect(withCurrentQuotes(readFile(guide), readFile)).toMatchFileSnapshot(join(root, guide));
 });
 

@@ -40,9 +40,9 @@ import {
 /** Prices of a model's tokens, each for a million tokens. */
 export interface ModelPrice {
   readonly input: number;
-  /** Thoughts count as output. */
+  /** Price of output, thoughts included. */
   readonly output: number;
-  /** Input that the service had in its cache. Default: `input`. */
+  /** Price of input that the service had in its cache. Default: `input`. */
   readonly cachedInput?: number | undefined;
 }
 

@@ -75,7 +75,7 @@ describe('a chat in a page', () => {
     expect(shown()).toBe('idle: ');
   });
 
-  test('stops reading when the component goes, and the run continues', async () => {
+  test('stops reading when the component is unmounted, and the run continues', async () => {
     const gate = new Gate();
     const server = startServer([{ chunks: ['Blue', gate, ' sky.'] }]);
     await open(server);

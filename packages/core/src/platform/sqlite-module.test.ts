@@ -10,7 +10,7 @@ test('a runtime without node:sqlite is refused with the service, the version and
   );
 });
 
-test('the module of a runtime that has it is returned', () => {
+test('the module is returned if the runtime has it', () => {
   const sqlite = {};
   expect(requireSqlite('SqliteSessionService', sqlite, 'v24.0.0')).toBe(sqlite);
 });

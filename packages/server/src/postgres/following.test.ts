@@ -103,7 +103,7 @@ describe('a run of another process', () => {
     expect((await servers.b.send(path)).status).toBe(200);
   });
 
-  test('whose first frames are gone answers like its host', async () => {
+  test('whose first frames were dropped answers like its host', async () => {
     const [first, gate] = [new Gate(), new Gate()];
     const chunks = Array.from({ length: 20 }, (_, index) => `chunk ${index} ${'x'.repeat(100)}`);
     await using servers = await startTwoServers([{ chunks: ['begin', first, ...chunks, gate, 'last'] }], {

@@ -67,7 +67,7 @@ describe('an unfinished run', () => {
     }
   });
 
-  test('that failed returns its error after its log is gone and to a repeated request', async () => {
+  test('that failed returns its error after its log was dropped, and to a repeated request', async () => {
     const { url, post } = await setUp([new Error('broken')], { maxKeptRuns: 0 });
     const request = { ...ASK, requestId: 'r1' };
     const first = await post('/run', request);
@@ -115,7 +115,7 @@ describe('an unfinished run', () => {
     }
   });
 
-  test('is read from the session once its log is gone', async () => {
+  test('is read from the session after its log was dropped', async () => {
     const { url, post } = await setUp([{ chunks: ['one ', 'two '.repeat(100), 'three'] }], { maxRunChars: 0 });
     const response = await post('/run_sse', STREAM);
     await response.text();
@@ -123,7 +123,7 @@ describe('an unfinished run', () => {
     expect(framesOf(await answer.text()).map((frame) => [frame.id, frame.data.partial])).toEqual([[1, undefined]]);
   });
 
-  test('answers with advice if its chunks are gone and not yet stored as an event', async () => {
+  test('answers with advice if its chunks were dropped before their event was stored', async () => {
     const gate = new Gate();
     const { url, post } = await setUp([{ chunks: ['one ', 'two ', 'three ', 'four ', gate, 'five'] }], {
       maxRunChars: 0,

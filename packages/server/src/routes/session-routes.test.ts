@@ -168,7 +168,7 @@ test.each<[string, string, Record<string, string>?]>([
   expect(json['error']).toMatch(/^[^\p{Cc}\p{Cf}]{20,400}$/u);
 });
 
-test('an unknown path is a 404', async () => {
+test('an unknown path is answered with 404', async () => {
   const { status, json } = await setUp().send('GET', '/nope');
   expect([status, json]).toEqual([
     404,

@@ -85,7 +85,7 @@ test('a closed socket fails the request, before or during the reply', async () =
   expect(server.requests.map(({ closedByClient }) => closedByClient)).toEqual([false, false]);
 });
 
-test('a gate holds the reply, or the frames after it', async () => {
+test('a gate delays the reply, or the frames after it', async () => {
   const whole = new Gate();
   const rest = new Gate();
   server.enqueue(sseReply([{ a: 1 }, rest, { b: 2 }], { gate: whole }));
