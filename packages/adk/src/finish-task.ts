@@ -19,7 +19,10 @@ export class FinishTaskTool extends BaseTool {
   readonly wrapperKey: string | undefined;
   readonly #schema: ValueSchema;
 
-  /** @param outputSchema Schema of the result. Default: an object with a text `result`. @throws ConfigurationError for what is no schema */
+  /**
+   * @param outputSchema Schema of the result. Default: an object with a text `result`. @throws ConfigurationError for a value that is not
+   * a schema
+   */
   constructor(outputSchema?: SchemaLike) {
     super({
       name: FINISH_TASK,

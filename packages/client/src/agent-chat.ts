@@ -11,7 +11,7 @@ export interface ChatSnapshot {
   readonly conversation: Conversation;
   /** The events of the session, and those of later runs, oldest first and without chunks. The conversation is computed from them. */
   readonly events: readonly Event[];
-  /** `loading`: reads the session. `running`: a run is under way. `reconnecting`: its connection was lost. */
+  /** `loading`: the session is being read. `running`: a run is in progress. `reconnecting`: the connection to it was lost. */
   readonly status: 'loading' | 'idle' | 'running' | 'reconnecting';
   /** Error of the last action; undefined once the next action has begun. */
   readonly error: Error | undefined;
@@ -32,8 +32,8 @@ export interface AgentChatOptions {
 const OPTIONS: Readonly<Record<keyof AgentChatOptions, true>> = { run: true, createSession: true, onEvent: true };
 
 /**
- * The state of a chat with an agent, for a user interface of any library: it reads the session, follows a run that is under way, sends
- * messages and answers, and calls its subscribers after each change. `useAgent` of `@eventloom/client/react` is made of it.
+ * The state of a chat with an agent, for a user interface of any library: it reads the session, follows a run that is in progress, sends
+ * messages and answers, and calls its subscribers after each change. `useAgent` of `@eventloom/client/react` uses it.
  *
  * @example
  * const chat = new AgentChat(client.session({ appName: 'demo', userId: 'ann', sessionId: 'first' }));
@@ -72,8 +72,8 @@ export class AgentChat {
   }
 
   /**
-   * Reads the session, and follows its newest run if that is under way. A session that does not exist is shown as empty. Resolves when the
-   * run has ended.
+   * Reads the session, and follows its newest run if that is in progress. A session that does not exist is shown as empty. Resolves when
+   * the run has ended.
    */
   async load(): Promise<void> {
     await this.#do('loading', async (signal) => {
@@ -113,7 +113,7 @@ export class AgentChat {
     await this.send(answers.map(([request, answer]) => answerPart(request, answer)));
   }
 
-  /** Ends the run that is under way. Without one it does nothing. @throws ServerError */
+  /** Ends the run that is in progress. Does nothing if there is none. @throws ServerError */
   async stop(): Promise<void> {
     await this.#run?.cancel();
   }

@@ -90,7 +90,7 @@ export class ClientSession {
 
   /**
    * Reads the session.
-   * @param options `numRecentEvents`: at most so many of the newest events; default all
+   * @param options `numRecentEvents`: maximum number of events, the newest ones; default all
    * @throws ServerError with the `serverCode` SESSION_NOT_FOUND if it does not exist
    */
   get(options: { readonly numRecentEvents?: number } = {}): Promise<Session> {

@@ -28,7 +28,7 @@ export interface TransportHost {
   readonly isBusy: boolean;
 }
 
-/** An open transport of `@modelcontextprotocol/client`, and what a connection needs beside it. Not for applications. */
+/** An open transport of `@modelcontextprotocol/client`, with further methods for the connection. Not for applications. */
 export interface OpenTransport {
   /** The transport itself. Its type is left out, because its declarations need those of Node. */
   readonly transport: object;

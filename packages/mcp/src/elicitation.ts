@@ -63,7 +63,7 @@ interface QuestionPayload {
   readonly requestState?: string;
 }
 
-/** A question as it is asked. */
+/** A question in the form in which the person is asked. */
 interface ElicitedQuestion {
   readonly message: string;
   readonly payload: QuestionPayload;
@@ -112,7 +112,10 @@ export class Questions {
     return this.#open.length > 0;
   }
 
-  /** Returns what continues the call if the server said at its last question how; undefined if the call begins from its beginning. */
+  /**
+   * Returns the data with which the server continues the call, if its last question had some; undefined if the call begins from its
+   * beginning.
+   */
   continuation(): CallContinuation | undefined {
     const last = this.#stored.filter(({ payload }) => isQuestion(payload) && payload.round === this.#round - 1);
     const inputResponses: InputResponses = {};

@@ -3,7 +3,7 @@ import { isDeeperThan } from '@eventloom/core/wire';
 import { isPersonRequest, isRecord, isReservedToolName, isToolName } from '@eventloom/core/internal';
 import { MCPToolRefusedError } from './errors.ts';
 
-/** Maximum length of the name that a model sees: what all vendors accept. */
+/** Maximum length of a tool's name that all vendors of models accept. */
 const MAX_NAME = 64;
 /** Maximum length of a description. */
 const MAX_DESCRIPTION = 4096;
@@ -153,7 +153,7 @@ function hashOf(text: string): string {
   return (hash >>> 0).toString(16).padStart(8, '0');
 }
 
-/** A tool as the protocol defines it, or what is wrong with it. */
+/** A tool as the protocol defines it, or the reason why it cannot be offered. */
 type CheckedTool =
   | { readonly tool: Tool; readonly wrong?: undefined }
   | { readonly tool?: undefined; readonly wrong: { readonly name: string; readonly fault: string } };
@@ -191,8 +191,8 @@ const HEADER_TYPES: readonly unknown[] = ['string', 'integer', 'boolean'];
 const DATA_KEYWORDS: ReadonlySet<string> = new Set(['default', 'enum', 'const', 'examples']);
 
 /**
- * Returns what is wrong with the marks of headers in an input schema. Revision 2026-07-28 of the protocol requires clients to leave out tools
- * with wrong ones. The schema has a limited depth.
+ * Returns the fault of the header marks in an input schema; undefined if there is none. Revision 2026-07-28 of the protocol requires
+ * clients to leave out tools with wrong ones. The schema has a limited depth.
  */
 function headerFault(inputSchema: Readonly<Record<string, unknown>>): string | undefined {
   const names = new Set<string>();

@@ -199,7 +199,7 @@ export class UserAuthorization {
   }
 }
 
-/** Keeps what the client library reads and writes in the credential service. */
+/** Stores the OAuth data of the client library in the credential service. */
 class StoredProvider implements OAuthClientProvider {
   readonly #params: UserAuthorizationParams;
   /** The consent whose code is being exchanged. */

@@ -53,7 +53,10 @@ export class UserConnections {
     return authCredential !== undefined && connectionParams instanceof StreamableHTTPConnectionParams;
   }
 
-  /** Returns the connection of a context's user with the headers of now, and exchanges an answer of the user. Without a context: of nobody. */
+  /**
+   * Returns the connection of a context's user with the current headers, and exchanges the user's answer for tokens. Without a context:
+   * the connection of no user.
+   */
   async prepare(context: ReadonlyContext | undefined): Promise<UserConnection> {
     if (context) this.#platform = context.invocationContext.platform;
     const user = this.#userOf(context) ?? this.#create(context);

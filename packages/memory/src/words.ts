@@ -54,8 +54,8 @@ function pairs(letters: readonly string[]): string[] {
 }
 
 /**
- * Marks that are left out: accents, vowel points, what an emoji is shown with. Kept are the marks of scripts in which they are
- * what letters are to others, those of India for one, the voice of kana, and the breve by which й is no и.
+ * Marks that are left out of words: accents, vowel points, and variation selectors of emoji. Marks that distinguish letters are kept:
+ * those of Indian scripts, the voicing of kana, and the breve of й.
  */
 const LEFT_OUT =
   /(?:[[[\p{Mn}\p{Me}]&&[\p{sc=Inherited}\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Hebrew}\p{sc=Arabic}\p{sc=Syriac}]]--[\u3099\u309a\u0306]]|(?<![Ии])\u0306|\u0640)+/gv;

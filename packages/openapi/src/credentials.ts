@@ -246,7 +246,7 @@ function isOAuth2({ scheme }: RequiredScheme): boolean {
   return type === 'oauth2' || type === 'openIdConnect';
 }
 
-/** True for a credential that has what the scheme sends. */
+/** True for a credential with the values that the scheme sends. */
 function satisfies({ scheme }: RequiredScheme, credential: AuthCredential): boolean {
   const { type, scheme: kind } = scheme.value;
   if (type === 'apiKey') return Boolean(credential.apiKey);

@@ -140,7 +140,7 @@ function quote(text: string): string {
   return JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text);
 }
 
-/** Refuses what no reader of the document has to expect then. Visits every object once. */
+/** Refuses values that later readers of the document need not expect then. Visits every object once. */
 function checkStructure(root: object): void {
   /** Levels below each visited object; -1 while it is being visited. */
   const levels = new Map<object, number>();

@@ -109,7 +109,7 @@ const RETRY = `Find the reason before you try again, and do not repeat the same 
 4. Can the task be split into smaller steps?`;
 const GIVE_UP = 'Try another way, with other tools, or tell the user that this cannot be done and why.';
 
-/** Returns what a function tool answers to arguments that do not match its schema; undefined for other results. */
+/** Returns the error in a function tool's response to arguments that do not match its schema; undefined for other results. */
 function argumentIssues({ name }: BaseTool, result: unknown): string | undefined {
   const error = isRecord(result) ? result['error'] : undefined;
   return typeof error === 'string' && error.startsWith(`the arguments of ${name} are not valid: `) ? error : undefined;

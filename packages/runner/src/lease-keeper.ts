@@ -26,7 +26,7 @@ const MAX_PAUSE_MS = 1000;
 /**
  * Repeats work that failed because the storage cannot be used, with pauses that grow, until a time or an abort.
  * @param signal ends a pause
- * @throws what the work threw last
+ * @throws the last error of the work
  */
 export async function repeatWhileAway<T>(
   work: () => MaybePromise<T>,

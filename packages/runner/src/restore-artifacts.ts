@@ -53,7 +53,7 @@ export async function restoreArtifacts(runner: Runner, request: RestoreRequest):
   return sessionService.appendEvent({ session, event, lease });
 }
 
-/** Does what an interrupted rewind left to do, before agents see the artifacts of the session. */
+/** Completes an interrupted rewind, before agents see the artifacts of the session. */
 export async function finishRewind(runner: Runner, { loaded, lock: { lease } }: LockedRun): Promise<void> {
   const { session, derived } = loaded;
   await restoreArtifacts(runner, { session, lease, coveredUntil: coveredUntil(session.events, derived) });

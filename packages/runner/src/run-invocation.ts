@@ -16,7 +16,7 @@ import type { Runner } from './runner.ts';
 import { matchContent } from './store-message.ts';
 import { runSubInvocation } from './sub-invocation.ts';
 
-/** The invocation of one run: the data and services that its agents share, and what their contexts ask of the runner. */
+/** The invocation of one run: the data and services that its agents share, and the runner's methods for their contexts. */
 export class RunInvocation implements RunHost {
   readonly locked: LockedRun;
   /** The user message may be replaced until it is stored. */

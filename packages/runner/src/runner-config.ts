@@ -203,7 +203,7 @@ function hasCompile(value: unknown): boolean {
   return isRecord(value) && typeof value['compile'] === 'function';
 }
 
-/** @throws ConfigurationError for defaults that make no sense, and for what the runner cannot do */
+/** @throws ConfigurationError for invalid defaults, and for defaults that need a service which the runner does not have */
 function checkDefaults(defaults: RunConfigDefaults, { artifactService }: RunnerConfig): void {
   checkRunConfigDefaults(defaults);
   for (const option of ['resumable', 'getSessionConfig'] as const)

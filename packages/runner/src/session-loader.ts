@@ -50,7 +50,7 @@ export interface CachedEvents {
   readonly places: HistoryPlaces | undefined;
 }
 
-/** Limits of what a runner remembers of its sessions between runs. */
+/** Limits of the events that a runner keeps in memory between runs. */
 export interface SessionCacheOptions {
   /** Default 1,000. */
   readonly maxSessions?: number;

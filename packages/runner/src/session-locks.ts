@@ -43,7 +43,7 @@ export interface LockingRun {
   readonly abortReason: EventloomError | undefined;
   /** Ends the run at once. */
   abort(reason: EventloomError): void;
-  /** Ends the run, after it stored what cannot be said again. */
+  /** Ends the run after it has stored the speech so far. */
   yieldSession(reason: EventloomError): Promise<void>;
   /** Notes that the run has begun: its message is stored. */
   noteBegun(run: Pick<RunRecord, 'invocationId' | 'firstSeq'>, lease: SessionLease): void;
@@ -58,7 +58,10 @@ export interface LockRequest {
   readonly busyWaitMs?: number | undefined;
   /** Gives up waiting. */
   readonly abortSignal?: AbortSignal | undefined;
-  /** Yields the session when another run of this process interrupts, and is aborted when the lease is lost. Absent for what cannot be interrupted. */
+  /**
+   * Yields the session when another run of this process interrupts, and is aborted when the lease is lost. Absent for work that cannot be
+   * interrupted.
+   */
   readonly lockingRun?: LockingRun | undefined;
 }
 
@@ -281,7 +284,7 @@ export class SessionLock implements HeldLease, ToolLedger {
   /** The events that the run began with. Remembered for the next run when the session is unlocked. */
   loaded: LoadedSession | undefined;
   renewedMs: number;
-  /** Set once nothing can be stored any more: another writer has the session, or the storage could not be used until the lease ran out. */
+  /** Set once no event can be stored: another writer has the session, or the storage could not be used until the lease expired. */
   lost: EventloomError | undefined = undefined;
   /** False once the session was unlocked. */
   isLocked = true;

@@ -8,8 +8,8 @@ import type { InvocationContext } from '../context/invocation-context.ts';
 import { publicAuthConfigs } from '../context/recorded-actions.ts';
 
 /**
- * Creates the function calls that ask people for what the actions of these tool calls request: credentials, then confirmations, then
- * input. Removes secrets from `actions.requestedAuthConfigs`, which tools may write themselves. For code that runs tools.
+ * Creates the function calls for the requests in the actions of these tool calls: for credentials, then confirmations, then input.
+ * Removes secrets from `actions.requestedAuthConfigs`, which tools may write themselves. For code that runs tools.
  * @throws ConfigurationError if a tool wrote a request for a credential and the runner has no credential service
  */
 export function personRequests(

@@ -17,7 +17,7 @@ export interface PostgresClient {
   query(query: PostgresQuery): Promise<PostgresResult>;
   /** Called with what `NOTIFY` sends to a channel that the connection listens to. */
   on(event: 'notification', listener: (message: { readonly payload?: string | undefined }) => void): unknown;
-  /** Called when the connection is lost; the statements under way fail as well. */
+  /** Called when the connection is lost. Statements in progress fail as well. */
   on(event: 'error', listener: (error: Error) => void): unknown;
   on(event: 'end', listener: () => void): unknown;
   /** Gives the connection back; with true, it is closed instead. */

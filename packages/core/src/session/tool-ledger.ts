@@ -60,7 +60,7 @@ export interface RecordedTool<Outcome extends RecordedOutcome> {
 }
 
 /**
- * Runs a tool call under the ledger of its session. Only this function decides what becomes of a call that an earlier process began.
+ * Runs a tool call under the ledger of its session. Only this function decides how a call that an earlier process began continues.
  *
  * | entry      | tool                             | the call                                                            |
  * | ---------- | -------------------------------- | ------------------------------------------------------------------- |

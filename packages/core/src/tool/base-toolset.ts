@@ -94,14 +94,14 @@ export abstract class BaseToolset {
   abstract getTools(context?: ReadonlyContext): Promise<BaseTool[]>;
 
   /**
-   * Releases the toolset's resources, such as connections. `runner.close()` calls it, and so does `suspend` by default; the next run calls
-   * `getTools` again, which connects again. Closing what is closed has no effect.
+   * Releases the toolset's resources, such as connections. `runner.close()` calls it, and so does `suspend` by default; the next run
+   * calls `getTools` again, which connects again. A second call has no effect.
    */
   abstract close(): Promise<void>;
 
   /**
-   * Called by the runner when a run has ended and no other run of the runner is under way. Default: calls `close`. A toolset whose connections
-   * are worth keeping for the next run overrides it: it must then let the process end without `close`.
+   * Called by the runner when a run has ended and no other run of the runner is active. Default: calls `close`. A toolset whose
+   * connections are worth keeping for the next run overrides it: it must then let the process end without `close`.
    */
   suspend(): Promise<void> {
     return this.close();

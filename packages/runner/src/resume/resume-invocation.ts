@@ -34,7 +34,7 @@ export interface ResumedInvocation {
 }
 
 /**
- * Reads from the session what a resumed run continues with.
+ * Reads the stored part of a resumed run from the session.
  *
  * @throws InvalidRequestError for a run that the session does not have, that was not resumable, or that has ended
  */
@@ -96,7 +96,7 @@ export interface ReplayedEvent {
 }
 
 /**
- * Returns what the run yielded of its stored events, in the order in which it did: those of sub-invocations too.
+ * Returns the stored events that the run yielded, in the order in which it yielded them, those of sub-invocations too.
  * @param first the index of the first event of the run that counts
  */
 export function replayedEvents(

@@ -10,7 +10,7 @@ import type {
   RunRelay,
 } from '../runs/run-relay.ts';
 
-/** A run that somebody publishes, and those who follow it. */
+/** A published run and its followers. */
 interface PublishedRun {
   readonly log: RelayedLog;
   readonly host: RelayHost;
@@ -117,7 +117,7 @@ export class InMemoryRunRelay implements RunRelay {
   }
 }
 
-/** Copies what is new to those who follow a run. */
+/** Copies new frames to the followers of a run. */
 function tell({ log, feeds }: PublishedRun): void {
   const end = endOf(log);
   for (const feed of feeds) {

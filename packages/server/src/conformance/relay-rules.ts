@@ -25,7 +25,7 @@ const OTHER_KEYS: readonly SessionKey[] = [
 let runs = 0;
 const newId = (): string => `e-${++runs}-${systemPlatform.newUuid()}`;
 
-/** The log of a run that says what a case has it say. */
+/** A log whose contents the case sets. */
 class SaidLog implements RelayedLog {
   readonly key: SessionKey;
   readonly invocationId: string;
@@ -123,7 +123,7 @@ class NotingMirror implements LogMirror {
   }
 }
 
-/** One server: its relay, and what its relay asked it to stop. */
+/** One server: its relay, and the runs that the relay asked it to stop. */
 class Server implements RelayHost {
   readonly platform = systemPlatform;
   readonly keepRunsMs = 60_000;

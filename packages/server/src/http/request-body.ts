@@ -5,7 +5,10 @@ import { BodyTooLargeError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import type { RequestQuota } from './user-quotas.ts';
 
-/** A body that announces no more bytes than this is counted before it has come. Of others only what has come counts: to announce is cheap. */
+/**
+ * Size up to which the announced length of a body is counted before the body has arrived. Of larger bodies only received bytes are
+ * counted, because announcing costs a client nothing.
+ */
 const COUNTED_AHEAD = 64 * 1024;
 
 /**

@@ -22,9 +22,10 @@ export function guardOf({
 const LOOPBACK = /^(localhost|[^.]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * Refuses what a web page of somebody else could send: requests from a foreign origin, requests that a browser sends from another site
- * without naming the origin (images, frames, links), and requests under a name that somebody made to point here (DNS rebinding). Also refuses a path that does not decode, and one with
- * steps; a `Request` has mostly resolved those, so what hands requests on checks the target itself where it can (see `./node`).
+ * Refuses requests that a web page of another site could send: requests from a foreign origin, requests that a browser sends from another
+ * site without naming the origin (images, frames, links), and requests under a name that somebody made to point here (DNS rebinding).
+ * Also refuses a path that does not decode, and one with steps; a `Request` has mostly resolved those, so what hands requests on checks
+ * the target itself where it can (see `./node`).
  *
  * @throws ForbiddenError @throws InvalidRequestError
  */
@@ -57,7 +58,7 @@ export function guardRequest(request: Request, { isLoopbackOnly, origins }: Requ
   }
 }
 
-/** True for the server's own pages, whatever scheme a proxy in front of it speaks, and for the origins that are named. */
+/** True for the server's own origin, with the scheme of any proxy in front of it, and for the listed origins. */
 export function isAllowedOrigin(origin: string, host: string, origins: readonly string[]): boolean {
   if (origins.includes('*') || origins.includes(origin)) return true;
   return URL.canParse(origin) && new URL(origin).host === host;

@@ -33,7 +33,7 @@ export interface RouteSpec {
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
-  /** Query parameters and headers that the route looks at, with what they mean. */
+  /** Query parameters and headers that the route reads, by name, with their descriptions. */
   readonly query?: Readonly<Record<string, QuerySpec>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: BodySpec;
@@ -46,13 +46,13 @@ export interface RouteSpec {
   readonly asJson?: object;
   /** The meaning of status 204, for a route that may have nothing to answer. */
   readonly noContent?: string;
-  /** The headers of the answer, with what they mean. */
+  /** Headers of the response, by name, with their descriptions. */
   readonly answerHeaders?: Readonly<Record<string, string>>;
   /** The statuses of the errors that are particular to the route. */
   readonly errors?: readonly number[];
   /** The codes of the errors that are particular to the route, where the document lists them. Their statuses need not be in `errors`. */
   readonly codes?: readonly string[];
-  /** The statuses that are answered with a body of the answer's own schema, and what they mean. */
+  /** Statuses of responses with the schema of the answer, with their descriptions. */
   readonly alsoAnswers?: Readonly<Record<number, string>>;
   /** True for a route without authentication. */
   readonly isPublic?: boolean;

@@ -20,8 +20,9 @@ export type RunConfigHook = (
 const NOTHING_DECIDED: RunPolicy = {};
 
 /**
- * Asks the hook of a server about one run.
- * @throws ConfigurationError for what is no run config, and whatever the hook throws: a ForbiddenError refuses the run
+ * Calls the server's hook for one run.
+ * @throws ConfigurationError if it returns no run config
+ * @throws the error of the hook: a ForbiddenError refuses the run
  */
 export async function decideRunConfig(
   hook: RunConfigHook,

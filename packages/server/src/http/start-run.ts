@@ -128,7 +128,7 @@ export function readRequestedRun(
 
 /**
  * Waits until the message of a run is stored. A run that does not get its session in time is aborted: nothing of it is stored.
- * @param waitedMs part of the time that is over
+ * @param waitedMs part of the time that has passed already
  */
 async function storedWithin(
   { platform }: ServerRequest['server'],

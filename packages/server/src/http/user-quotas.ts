@@ -1,7 +1,7 @@
 import { ServerBusyError, UserLimitError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 
-/** The limits of what requests may have under way at the same time: of one user, and of all users together. */
+/** Limits of the concurrent work of requests, of one user and of all users together. */
 export type QuotaLimits = Pick<
   ServerLimits,
   | 'maxBodyBytes'
@@ -12,7 +12,7 @@ export type QuotaLimits = Pick<
   | 'maxBodyBytesInFlightPerUser'
 >;
 
-/** Counters. `RunHub` counts the runs in flight in total (`maxRuns`), with those that no client asked for. */
+/** Counters. `RunHub` counts all active runs (`maxRuns`), those that the server resumed by itself too. */
 interface Usage {
   runs: number;
   queued: number;
@@ -70,8 +70,8 @@ export class RequestQuota {
   }
 
   /**
-   * Counts bytes of the request's body as they come, its run, or its wait for a session; a negative amount gives back. As long as the
-   * request has not said who its user is, it counts in total only.
+   * Counts bytes of the request's body as they arrive, its run, or its wait for a session; a negative amount subtracts. Until the user of
+   * the request is known, only the totals count.
    * @throws UserLimitError @throws ServerBusyError for more than the limits allow; nothing is counted then
    */
   count(kind: keyof Usage, amount: number): void {

@@ -9,7 +9,7 @@ import {
 } from 'jose';
 
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'];
-/** `http` is no way to fetch keys, but from this machine: who changes them on the way is believed. */
+/** Keys are fetched by `https`, and by `http` from this machine only, because a changed key would be trusted. */
 const SAFE_ADDRESS = /^(https:|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])/;
 
 /**

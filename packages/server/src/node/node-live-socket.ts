@@ -4,7 +4,7 @@ import { BodyTooLargeError } from '../errors.ts';
 import { errorBody, socketCloseOf } from '../http/error-response.ts';
 import type { LiveAdmission, LiveSocket } from '../live-endpoint.ts';
 
-/** Bytes that may wait to be sent before pings of the client are not answered any more. */
+/** Number of bytes that wait to be sent at which pings of the client are no longer answered. */
 const MAX_PONG_BACKLOG = 64 * 1024;
 
 /** Protocol errors for which the library ends a connection; it reports their code alone. */

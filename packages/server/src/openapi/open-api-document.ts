@@ -39,7 +39,7 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   503: 'The server is full or ends, or cannot ask the process that has the run; try again',
 };
 
-/** The OpenAPI 3.1 document of a server: its routes, and the schemas that check what they take. */
+/** The OpenAPI 3.1 document of a server: its routes, and the schemas of their requests and responses. */
 function openApiDocument(routes: readonly RouteSpec[], version: string, limits: CountLimits): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method] = operation(route);

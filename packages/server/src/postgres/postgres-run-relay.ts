@@ -51,7 +51,7 @@ const OPTIONS: OptionRules<PostgresRunRelayOptions> = {
   maxBacklogChars: 'number',
 };
 const DEFAULT_LEASE_MS = 15_000;
-/** The least that a statement gets, whatever the lease: the first of them makes the tables. */
+/** Minimum time for a statement in milliseconds, also with a shorter lease, because the first statement creates the tables. */
 const MIN_TIMEOUT_MS = 5000;
 const DEFAULT_MAX_KEPT_CHARS = 256 * 1024 * 1024;
 const DEFAULT_MAX_BACKLOG_CHARS = 16 * 1024 * 1024;
@@ -72,7 +72,7 @@ export class PostgresRunRelay implements RunRelay {
   #upkeep: RelayUpkeep | undefined;
   #isUsed = false;
 
-  /** @throws ConfigurationError for what cannot work, and for an option this version does not have */
+  /** @throws ConfigurationError for an invalid value, and for an unknown option */
   constructor(options: PostgresRunRelayOptions) {
     checkOptions('PostgresRunRelay', OPTIONS, options);
     this.#pool = options.pool;

@@ -24,7 +24,7 @@ export interface RunWrite {
   readonly isForgotten: boolean;
 }
 
-/** A run of this process, and how much of it is in the tables. It keeps no frames: what is to be written is in the run's log. */
+/** A run of this process, and the position up to which it is in the tables. It keeps no frames: they are in the run's log. */
 export class PublishedRun implements RunPublication {
   readonly log: RelayedLog;
   readonly runKey: string;
@@ -34,7 +34,7 @@ export class PublishedRun implements RunPublication {
   isAnnounced = false;
   /** The position of the last frame that is in the tables. */
   writtenPosition = 0;
-  /** True when somebody follows the run in another process. */
+  /** True if another process follows the run. */
   isFollowed = false;
   /** True when the last write had not room for everything. */
   isBehind = false;
@@ -57,7 +57,7 @@ export class PublishedRun implements RunPublication {
     return this.#announcement.promise;
   }
 
-  /** True if the tables are behind the state of the run. */
+  /** True if the tables lack frames or the end of the run. */
   get hasNews(): boolean {
     const { lastPosition, isEnded } = this.log;
     return isEnded || this.isForgotten !== this.isForgottenThere || this.writtenPosition < lastPosition;

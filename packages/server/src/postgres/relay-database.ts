@@ -21,8 +21,8 @@ export class RelayDatabase {
   }
 
   /**
-   * The rows that a statement gives; `T` says what its text says of them.
-   * @throws RunRelayError, ConfigurationError when a newer program made the tables
+   * Returns the rows of a statement. `T` is their type according to its text.
+   * @throws RunRelayError, ConfigurationError if a newer program made the tables
    */
   async query<T>(text: string, values: unknown[]): Promise<readonly T[]> {
     const late = Promise.withResolvers<never>();

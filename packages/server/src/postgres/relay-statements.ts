@@ -50,7 +50,7 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
     /** Renews the lease of a host. Host, lease in ms. */
     beat: renewLease,
 
-    /** The runs that a host is asked to stop. Host. */
+    /** Selects the runs that a host is asked to stop. Parameter: the host. */
     stops: `SELECT app_name, user_id, session_id, invocation_id, stop FROM ${runs} WHERE host = $1 AND stop IN ('cancel', 'forget')`,
 
     /** Marks a host's other runs as dropped. Parameters: host, keys of the runs that it publishes. */

@@ -49,7 +49,7 @@ export class RelayUpkeep {
     this.#callOff?.();
   }
 
-  /** Ends the runs of this process that somebody wants ended. Never rejects. */
+  /** Ends the runs of this process that other processes asked to end. Never rejects. */
   async applyStops(): Promise<void> {
     await this.#try(async () => {
       const { table, host } = this.#parts;

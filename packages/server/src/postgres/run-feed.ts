@@ -31,8 +31,8 @@ export interface FeedSource {
 }
 
 /**
- * Copies one run out of the tables into a mirror, each time it is woken. Nothing depends on what a message said, nor on that it
- * came: whatever is new since the last reading is read.
+ * Copies one run from the tables into a mirror each time it is woken. It reads everything that is new since the last time, so lost
+ * notifications delay frames and lose none.
  */
 export class RunFeed {
   readonly #source: FeedSource;
@@ -46,7 +46,7 @@ export class RunFeed {
   #failures = 0;
   #failingSinceMs = 0;
 
-  /** @param position what the mirror has already */
+  /** @param position position of the last frame that the mirror has */
   constructor(
     source: FeedSource,
     { appName, userId, sessionId }: SessionKey,
@@ -138,7 +138,7 @@ export class RunFeed {
   }
 }
 
-/** Returns the end of a run from its row; undefined while the run is in flight. */
+/** Returns the end of a run from its row; undefined while the run is active. */
 export function endOf({ state, is_alive }: RelayState, invocationId: string): RelayEnd | undefined {
   if (state === 'ended') return { kind: 'ended' };
   if (state !== 'dropped' && is_alive) return undefined;

@@ -15,8 +15,8 @@ const MAX_RUNS_PER_WRITE = 50;
 const CHARS_OF_A_RUN = 1000;
 
 /**
- * Writes the runs of this process into the tables. One statement writes the new frames of all runs, and only one statement is under way at a
- * time, so that batches grow when the database is slow. While the database fails, frames that the runs keep in memory are not lost.
+ * Writes the runs of this process into the tables. One statement writes the new frames of all runs, and only one statement runs at a
+ * time, so that batches grow if the database is slow. While the database fails, frames that the runs keep in memory are not lost.
  */
 export class RunPublisher {
   readonly #table: RelayTable;
@@ -38,7 +38,7 @@ export class RunPublisher {
   #isClosed = false;
 
   /**
-   * @param maxBacklogChars maximum number of characters of ended runs that wait to be written; runs in flight are bounded by the hub
+   * @param maxBacklogChars maximum number of characters of ended runs that wait to be written; active runs are bounded by the hub
    * @param onStopped called when another process requests the end of a run
    */
   constructor(

@@ -5,11 +5,11 @@ import type { RelayStatements } from './relay-statements.ts';
 /** The fields of a run's row. */
 export interface WrittenRun {
   readonly isFollowed: boolean;
-  /** True when somebody asks for the end of the run. */
+  /** True if a process asks for the end of the run. */
   readonly isStopped: boolean;
 }
 
-/** A run that somebody wants ended. */
+/** A run that a process asks to end. */
 export interface StoppedRow {
   readonly app_name: string;
   readonly user_id: string;
@@ -82,12 +82,12 @@ export class RelayTable {
     await this.#database.query(this.#statements.beat, [this.#hostId, this.#leaseMs]);
   }
 
-  /** Says that this host does not live any more. */
+  /** Records that this host has ended. */
   async leave(): Promise<void> {
     await this.#database.query(this.#statements.leave, [this.#hostId]);
   }
 
-  /** The runs of this host that somebody wants ended. */
+  /** Returns the runs of this host that other processes asked to end. */
   async stops(): Promise<readonly StoppedRow[]> {
     return this.#database.query(this.#statements.stops, [this.#hostId]);
   }

@@ -43,7 +43,7 @@ async function loadPart(request: ServerRequest, version: number | undefined): Pr
   throw new ArtifactNotFoundError(`session ${JSON.stringify(key.sessionId)} has ${which} ${quotedName(filename)}`);
 }
 
-/** @throws SessionNotFoundError: artifacts are asked for through a session that is there */
+/** @throws SessionNotFoundError if the session of the artifacts does not exist */
 async function existingSession(request: ServerRequest): Promise<SessionKey> {
   const key = request.sessionKey();
   const session = await readWithoutState(request.runner().sessionService, { ...key, config: { numRecentEvents: 0 } });

@@ -44,7 +44,10 @@ async function cancel(request: ServerRequest): Promise<Response> {
   return jsonTextResponse('null', {}, hasEnded ? 200 : 202);
 }
 
-/** The header is what a browser sends by itself when it connects again; the query is for clients that cannot set one. */
+/**
+ * Returns the last event id of a request: from the header that browsers send when they reconnect, or from the query for clients that
+ * cannot set headers.
+ */
 function lastEventId(request: ServerRequest): number {
   const header = request.raw.headers.get('last-event-id');
   if (header) return parsePosition('Last-Event-ID', header);

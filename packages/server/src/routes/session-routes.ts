@@ -71,7 +71,7 @@ function checkStartAccess(request: ServerRequest, state: object = {}, events: re
 
 const CREATE_KEYS = new Set(['sessionId', 'session_id', 'state', 'events']);
 
-/** The ADK's clients send the state itself as the body of this route; ours what the other route takes. */
+/** Reads the body of this route: clients of the ADK send the state itself, others the body that the other route takes. */
 function toCreateBody(body: unknown): unknown {
   if (!isRecord(body)) return body;
   return Object.keys(body).every((key) => CREATE_KEYS.has(key)) ? body : { state: body };

@@ -37,7 +37,7 @@ export class RunFollower {
   readonly #memory: RunMemory;
   readonly #options: RunHubOptions;
   readonly #relay: RunRelay | undefined;
-  /** Runs of other processes that are under way and read here. */
+  /** Active runs of other processes that have readers here. */
   readonly #mirrors = new Map<string, RunLog>();
 
   constructor(hub: RunHub, memory: RunMemory, options: RunHubOptions) {
@@ -49,7 +49,7 @@ export class RunFollower {
   }
 
   /**
-   * Opens a connection that reads a run of this session, of whichever process, behind a position.
+   * Opens a connection that reads a run of this session after a position, in whichever process it runs.
    * @param id the run's invocation id, or the id of a request that began or continued it, which may still wait for its session
    * @returns no body when the run has ended and there is nothing behind the position
    * @throws RunNotFoundError @throws RunEventsGoneError @throws TooManyReadersError @throws UserLimitError @throws RunRelayError
@@ -261,7 +261,7 @@ export class RunFollower {
   }
 
   /**
-   * Says what became of a run of this session, of whichever process.
+   * Returns the state of a run of this session, in whichever process it runs.
    * @param id the run's invocation id, or a request id that it was begun with
    * @throws RunNotFoundError @throws RunRelayError
    */
@@ -365,7 +365,7 @@ export class RunFollower {
   }
 }
 
-/** The state of a run in flight. Of an answer that waits for its session, the run is as good as known. */
+/** Returns the state of an active run. */
 function stateOf({ isStored, stream, invocationId }: RunLog): RunState {
   return isStored
     ? { invocationId, state: 'running' }
@@ -376,12 +376,12 @@ function notStoredYet(invocationId: string): RunRelayError {
   return new RunRelayError(`the run ${invocationId} is recorded, but its message is not stored yet; try again`);
 }
 
-/** True for the position of an event behind the end of a log. */
+/** True for the position of an event after the end of a log. */
 function isBehindEnd({ isEnded, lastPosition }: RunLog, position: number): boolean {
   return isEnded && offsetOf(position) > offsetOf(lastPosition);
 }
 
-/** The error for a number that no frame of the run has: that of an event behind its newest one. */
+/** Creates the error for a number that no frame of the run has, because it is higher than that of the newest one. */
 function beyondEnd(
   { invocationId }: { readonly invocationId: string },
   position: number,

@@ -72,7 +72,7 @@ export class RunHub {
   readonly #relay: RunRelay | undefined;
   /** The logs of all runs, and the finished runs that can still be read. */
   readonly #memory: RunMemory;
-  /** Runs in flight, by `runName`. */
+  /** The active runs, by `runName`. */
   readonly #active = new Map<string, RunLog>();
   #isDraining = false;
 
@@ -91,19 +91,19 @@ export class RunHub {
     relay?.attach({ platform, keepRunsMs: limits.keepRunsMs, report, stop });
   }
 
-  /** The number of runs in flight. */
+  /** Number of active runs. */
   get inFlight(): number {
     return this.#active.size;
   }
 
-  /** Resolves when no run is in flight; undefined when none is now. Never rejects. */
+  /** Resolves when no run is active; undefined if none is active now. Never rejects. */
   whenIdle(): Promise<void> | undefined {
     const logs = [...this.#active.values()];
     if (logs.length === 0) return undefined;
     return Promise.all(logs.map(({ ended }) => ended)).then(() => this.whenIdle());
   }
 
-  /** True once `drain` was called: no run is started any more. */
+  /** True once `drain` was called: no further run is started. */
   get isDraining(): boolean {
     return this.#isDraining;
   }
@@ -248,7 +248,7 @@ export class RunHub {
     return again;
   }
 
-  /** Returns a run of this session that is in flight in this process, or waits for its session. */
+  /** Returns a run of this session that is active in this process, or waits for its session. */
   inFlightRun(key: SessionKey, invocationId: string): RunLog | undefined {
     return this.#active.get(runName(key, invocationId));
   }
@@ -269,12 +269,12 @@ export class RunHub {
     return this.#inSession(key).find(({ isStored }) => isStored)?.invocationId;
   }
 
-  /** The runs of a session that are in flight in this process, or wait for the session. */
+  /** Returns the runs of a session that are active in this process, or wait for the session. */
   #inSession(key: SessionKey): RunLog[] {
     return Array.from(this.#active.values()).filter((log) => isOfSession(log, key));
   }
 
-  /** Returns a run of this session in this process: in flight, or ended within `limits.keepRunsMs`. */
+  /** Returns a run of this session in this process: active, or ended within `limits.keepRunsMs`. */
   find(key: SessionKey, invocationId: string): RunLog | undefined {
     const name = runName(key, invocationId);
     const log = this.#active.get(name);
@@ -320,9 +320,9 @@ export class RunHub {
   }
 
   /**
-   * Starts no run any more and brings those in flight to an end: half of the time they may finish, then each stops when its next event is
-   * stored, and at the end of the time at once. Readers are asked to connect again. Settles at the latest one second after the time; what
-   * has not ended by then is left to itself.
+   * Refuses new runs and ends the active ones: they may finish for half of the time, then each stops after its next stored event, and at
+   * the end of the time all are aborted. Readers are asked to connect again. Settles at the latest one second after the time; what has
+   * not ended by then is left to itself.
    */
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;

@@ -68,8 +68,9 @@ export class RunLog implements RelayedLog, LogMirror {
   failure: Error | undefined;
   /** Publishes the log to other processes. */
   publication: RunPublication | undefined;
-  /** True once an event was recorded, and once somebody read the log. */
+  /** True once an event was recorded. */
   hasEvents = false;
+  /** True once the log had a reader. */
   wasRead = false;
   readonly mayResume: boolean;
   /** True once the run has its session and its message is stored, also when it finished another run first. */
@@ -151,14 +152,14 @@ export class RunLog implements RelayedLog, LogMirror {
     return this.#stored.promise;
   }
 
-  /** Begins an empty log behind a position: what is before it is in the session. */
+  /** Starts an empty log after a position; earlier frames are in the session. */
   beginAt(position: number): void {
     this.beginPosition = position;
     this.gonePosition = position;
     this.lastPosition = position;
   }
 
-  /** Records the events of a run until it ends, whether anybody reads them or not. Throws what the run throws. */
+  /** Records the events of a run until its end, with or without readers. Throws the error of the run. */
   async record(stream: RecordedRun, timers: Pick<Platform, 'schedule'>): Promise<void> {
     for (let step = await stream.next(); !step.done; step = await stream.next()) {
       const event = step.value;
