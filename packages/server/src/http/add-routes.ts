@@ -16,14 +16,14 @@ export interface RoutesOptions<Server extends FrontContext> extends Pick<
   ServerOptions,
   'authenticate' | 'allowUnauthenticated' | 'origins'
 > {
-  /** Passed to the routes with each request. */
+  /** Context that is passed to the routes with each request. */
   readonly server: Server;
   /** Authenticates the request of every route that is not public; throws to refuse it. Absent: every request is anonymous. */
   readonly identify?: ((request: Request) => Promise<AuthenticatedUser | undefined>) | undefined;
   readonly report: (error: unknown) => void;
 }
 
-/** Makes a router without routes answer these, and everything else with an error. */
+/** Adds routes to an empty router, which answers all other requests with an error. */
 export function addRoutes<Server extends FrontContext>(
   app: Hono,
   routes: readonly Route<Server>[],

@@ -5,7 +5,7 @@ import { RateLimitedError, ServerBusyError } from '../errors.ts';
 
 /** `Retry-After` of a retryable error, in seconds. */
 const RETRY_AFTER_S = 1;
-/** The longest period of a rate limit on Cloudflare, which does not say its period. In seconds. */
+/** Longest period of a rate limit on Cloudflare, in seconds. The limit does not report its period. */
 const RATE_LIMITED_RETRY_AFTER_S = 60;
 
 /** Returns the response to a failed request: `{error, code}` with the status of the code. @param more further fields of the body */
@@ -122,7 +122,7 @@ export function createReporter(
   };
 }
 
-/** The longest error message, in characters: runs store their failure in a row of a table. */
+/** Maximum length of an error message, in characters, because runs store their failure in a row of a table. */
 const MAX_MESSAGE_CHARS = 64 * 1024;
 
 /**

@@ -1,7 +1,7 @@
 import { InvalidRequestError } from '@eventloom/core';
 import { quotedName } from './request-body.ts';
 
-/** The longest wait that a client may ask for, and the one of a client that asks for none, in seconds. */
+/** Maximum wait that a client can request, and the default, in seconds. */
 const MAX_WAIT_S = 60;
 const DEFAULT_WAIT_S = 30;
 

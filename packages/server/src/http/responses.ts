@@ -25,7 +25,7 @@ function isRange(range: string, type: string): boolean {
   return name.trim() === type && !parameters.some((parameter) => /^q=0(?:\.0{0,3})?$/.test(parameter.trim()));
 }
 
-/** Longer texts, in characters, are streamed. */
+/** Length in characters above which a text is streamed. */
 const MAX_TEXT = 1024 * 1024;
 type Headers = Readonly<Record<string, string>>;
 
@@ -69,7 +69,7 @@ function* begunParts(begun: string[], rest: Iterable<string>): Generator<string,
 /** The response header with the invocation id of the run. */
 export const INVOCATION_ID_HEADER = 'Eventloom-Invocation-Id';
 
-/** Characters that every HTTP server and client takes in a header. */
+/** Characters that every HTTP server and client accepts in a header. */
 export const IN_HEADER: RegExp = /^[\x21-\x7e]{1,256}$/;
 
 /** The header that names a run. No header for an id that none can have: imported sessions may have runs with such ids. */
@@ -85,7 +85,7 @@ export const NEXT_CURSOR = 'Eventloom-Next-Cursor';
 
 /** Keeps a silent connection open. A block of its own, so that the next frame still begins with `data: `. */
 export const SSE_HEARTBEAT = ': heartbeat\n\n';
-/** Asks the client to connect again after two seconds. */
+/** Line of a stream that asks the client to reconnect after two seconds. */
 export const SSE_RETRY = 'retry: 2000\n\n';
 
 /** Writes the frames of a run in the format of one protocol. */
@@ -96,7 +96,7 @@ export interface FrameEncoder {
    * @param position undefined for an error that is no frame of the run: the stream ends, and the run may go on
    */
   encode(json: string, position: number | undefined): string;
-  /** Written when the stream ends. */
+  /** Text that is written when the stream ends. */
   readonly end?: string | undefined;
 }
 

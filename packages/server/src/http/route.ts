@@ -9,7 +9,7 @@ export type ComponentName = OpenApiSchemaName;
 /** A query parameter: its description, or its description and type. Default type: text. */
 export type QuerySpec = string | { readonly type: 'integer' | 'number'; readonly description: string };
 
-/** A body that a route takes: what reads it, and where the document says it. */
+/** The body of a route: the function that reads it, and its schema in the OpenAPI document. */
 export interface BodySpec<T = unknown> {
   readonly component: ComponentName;
   /** @throws InvalidRequestError that names the fault and its place */
@@ -18,7 +18,10 @@ export interface BodySpec<T = unknown> {
   readonly isOptional?: boolean;
 }
 
-/** The answer of a route: a component, a list of one, a JSON schema of its own, other content, a stream of events, or a WebSocket with them. */
+/**
+ * The answer of a route: a component of the OpenAPI document, a list of it, a JSON Schema, other content, a stream of events, or a
+ * WebSocket.
+ */
 export type AnswerSpec =
   | { readonly component: ComponentName; readonly isList?: boolean }
   | { readonly schema: object }
@@ -42,15 +45,15 @@ export interface RouteSpec {
   readonly answer: AnswerSpec;
   /** The status of the answer. Default 200. */
   readonly status?: 200 | 202;
-  /** The JSON Schema of the answer to a request whose header Accept names JSON, where that is another one. */
+  /** JSON Schema of the answer to a request whose header `Accept` names JSON, if it differs. */
   readonly asJson?: object;
   /** The meaning of status 204, for a route that may have nothing to answer. */
   readonly noContent?: string;
   /** Headers of the response, by name, with their descriptions. */
   readonly answerHeaders?: Readonly<Record<string, string>>;
-  /** The statuses of the errors that are particular to the route. */
+  /** Statuses of errors that only this route has. */
   readonly errors?: readonly number[];
-  /** The codes of the errors that are particular to the route, where the document lists them. Their statuses need not be in `errors`. */
+  /** Codes of errors that only this route has, for the OpenAPI document. Their statuses need not be in `errors`. */
   readonly codes?: readonly string[];
   /** Statuses of responses with the schema of the answer, with their descriptions. */
   readonly alsoAnswers?: Readonly<Record<number, string>>;

@@ -198,7 +198,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
   }
 }
 
-/** An integer of at least 0, from text. @throws InvalidRequestError */
+/** Parses an integer of at least 0. @throws InvalidRequestError */
 export function parseCount(name: string, text: string): number {
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isSafeInteger(value)) return value;

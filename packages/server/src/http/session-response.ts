@@ -15,7 +15,7 @@ const MAX_EVENTS = 1000;
 /** The size of a page of events, in characters, or in bytes where the service counts. */
 const PAGE_CHARS = 1024 * 1024;
 
-/** A session to read. */
+/** Parameters of `sessionResponse`: the session to read. */
 export interface SessionSource {
   /** @throws SessionNotFoundError */
   read(config: GetSessionConfig): Promise<Session>;
@@ -40,7 +40,7 @@ export async function sessionResponse(source: SessionSource, config: GetSessionC
   return streamedResponse(pagedParts(source, session, config));
 }
 
-/** The session at the first read. */
+/** The session as of the first read. */
 type Begun = Pick<Session, 'lastSeq' | 'incarnation'>;
 
 /** The JSON text of a session, its events page by page. */

@@ -52,7 +52,10 @@ export function parseRunBody<Server extends FrontContext>(request: ServerRequest
 /** The run that answers a request. */
 export interface RequestedRun {
   readonly log: RunLog;
-  /** Set for a request that was sent before: the run that it began answers it, from the message of the request on. */
+  /**
+   * The error for a request that was sent before, with the run that it began; undefined for a new request. That run answers it, from the
+   * message of the request on.
+   */
   readonly known: RequestKnownError | undefined;
 }
 

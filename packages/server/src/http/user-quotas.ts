@@ -107,7 +107,7 @@ export class RequestQuota {
     this.count('bodyBytes', bodyBytes);
   }
 
-  /** Gives everything back: the request is answered. What its run holds is given back when the run has ended. */
+  /** Releases the amounts of the request, which is answered. Those of its run are released when the run has ended. */
   async release(): Promise<void> {
     await this.runEnded;
     for (const kind of KINDS) this.count(kind, -this.#used[kind]);

@@ -94,7 +94,7 @@ function createVerifier(options: JwtAuthenticateOptions): (token: string) => Pro
   return createKeySetVerifier(jwksUrl, checks);
 }
 
-/** The others say that the keys could not be had. */
+/** True for an error about the token. Other errors report that the keys could not be loaded. */
 function isAboutToken(error: unknown): boolean {
   return (
     error instanceof errors.JOSEError &&

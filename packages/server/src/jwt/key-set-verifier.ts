@@ -35,7 +35,7 @@ export function createKeySetVerifier(
   };
 }
 
-/** The key that the token names. Where no key has that name (keys need none) it is one of those of its algorithm. */
+/** Returns a function that finds the key which the token names; without a key of that name, the key of its algorithm. */
 function named(keys: ReturnType<typeof createRemoteJWKSet>): JWTVerifyGetKey {
   return (header, token) =>
     keys(header, token).catch((error: unknown) => {

@@ -62,7 +62,7 @@ export class LiveUpgrades {
     });
   }
 
-  /** Cuts the connections that are left. */
+  /** Ends the remaining connections. */
   cut(): void {
     for (const connection of this.#connections) connection.destroy();
   }

@@ -14,7 +14,7 @@ const FAULTS: Readonly<Record<number, EventloomError>> = {
   1009: new BodyTooLargeError('frame: is larger than this server accepts'),
 };
 
-/** A WebSocket that says why it closes, also where the library closes it. */
+/** A WebSocket that closes with a reason, also if the library closes it. */
 export class ExplainedWebSocket extends WebSocket {
   override close(code?: number, reason?: string | Buffer): void {
     const fault = reason === undefined && code !== undefined ? FAULTS[code] : undefined;
@@ -24,7 +24,7 @@ export class ExplainedWebSocket extends WebSocket {
   }
 }
 
-/** Gives a WebSocket of node to the call that it was admitted for. */
+/** Connects a WebSocket of Node with the call that it was admitted for. */
 export function openNodeSocket(webSocket: WebSocket, admission: LiveAdmission): void {
   const call = admission.open(toLiveSocket(webSocket, (size) => call?.taken(size)));
   webSocket.on('message', (data: Buffer, isBinary) => call.message(isBinary ? data : data.toString()));

@@ -17,7 +17,7 @@ const COMMON_CODES = [
   'RATE_LIMITED',
   'INTERNAL',
 ];
-/** Of a retryable error. */
+/** Header of a retryable error. */
 const RETRY_AFTER = {
   'Retry-After': { description: 'Seconds until the request can be sent again.', schema: { type: 'integer' } },
 };

@@ -8,8 +8,8 @@ const LOCK = 6_270_919_034_117;
 const VERSION = 'relay.schema';
 
 /**
- * Brings the relay's tables to the version of this program, in one transaction. Other tables are left alone. Of several programs
- * that begin at once, one makes the tables and the others find them.
+ * Brings the relay's tables to the version of this program, in one transaction. Other tables stay unchanged. If several programs start at
+ * once, one of them creates the tables.
  * @throws ConfigurationError when a newer program made them
  */
 export async function migrateRunRelay(pool: PostgresPool, tables: RelayTables): Promise<void> {

@@ -1,21 +1,21 @@
 import type { SessionKey } from '@eventloom/core';
 import type { RelayedLog, RunPublication } from '../runs/run-relay.ts';
 
-/** The key of a run in the tables: a session that was imported may have runs with the ids of others. Names may have any characters but NUL. */
+/** Returns the key of a run in the tables. It includes the session, because imported sessions may have runs with the ids of others. */
 export function runKeyOf({ appName, userId, sessionId }: SessionKey, invocationId: string): string {
   return `${appName.length}.${userId.length}.${sessionId.length} ${appName}${userId}${sessionId}${invocationId}`;
 }
 
-/** Characters of one row of chunks; a longer event has a row of its own. */
+/** Maximum number of characters of one row of chunks; a longer event has its own row. */
 const ROW_CHARS = 128 * 1024;
 
-/** The part of a run that is written at once. */
+/** The part of a run that one statement writes. */
 export interface RunWrite {
   readonly published: PublishedRun;
-  /** The position of the last frame that is in the tables before, and afterwards. */
+  /** Positions of the last frame in the tables before and after the write. */
   readonly afterPosition: number;
   readonly lastPosition: number;
-  /** The frames, a line each with its position. */
+  /** The frames, one line for each, with its position. */
   readonly frames: string | undefined;
   /** True when there are more frames than go into one row. */
   readonly isFull: boolean;
@@ -77,13 +77,13 @@ export class PublishedRun implements RunPublication {
     this.#onNews(this);
   }
 
-  /** The run has a row with everything up to this position. */
+  /** Records that the run has a row with all frames up to this position. */
   announceFrom(writtenPosition: number): void {
     this.isAnnounced = true;
     this.writtenPosition = writtenPosition;
   }
 
-  /** Settles once the relay tried to give the run a row, or will not try. */
+  /** Settles once the relay has tried to write the run's row, or will not try. */
   settleAnnouncement(): void {
     this.#announcement.resolve();
   }
@@ -105,7 +105,7 @@ export class PublishedRun implements RunPublication {
     };
   }
 
-  /** Notes that the batch is in the tables. */
+  /** Records that the batch is in the tables. */
   settleWrite({ lastPosition, isFull, isForgotten }: RunWrite, isFollowed: boolean): void {
     this.writtenPosition = lastPosition;
     this.isBehind = isFull;

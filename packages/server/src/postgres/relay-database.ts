@@ -5,7 +5,7 @@ import type { PostgresPool } from '@eventloom/core/internal';
 import { reasonOf } from './reason-of.ts';
 import type { RelayTables } from './relay-tables.ts';
 
-/** The relay's tables, which are made, or found to be there, before the first statement. A statement that takes too long has failed. */
+/** The database of a relay. It creates missing tables before the first statement. A statement that exceeds the time limit fails. */
 export class RelayDatabase {
   readonly #pool: PostgresPool;
   readonly #tables: RelayTables;

@@ -7,16 +7,16 @@ import { CHANNEL } from './relay-statements.ts';
 
 /** Receives notifications. */
 export interface NotificationListener {
-  /** A message came: two words, what happened and to which. */
+  /** Called with a notification: two words, the kind of change and the key of the run. */
   notified(what: string, id: string): void;
-  /** Messages come from now on; what happened before, while none came, is in the tables. */
+  /** Called when notifications arrive again. Earlier changes are only in the tables. */
   listening(): void;
   report(error: unknown): void;
 }
 
 /**
- * The connection on which messages come: one of the pool's, for as long as the relay is open. One that breaks is replaced,
- * with pauses that grow while that fails.
+ * The connection that receives notifications: one of the pool, while the relay is open. A lost connection is replaced, with growing
+ * delays between attempts.
  */
 export class RelayNotifications {
   readonly #pool: PostgresPool;
@@ -34,7 +34,7 @@ export class RelayNotifications {
     this.#listener = listener;
   }
 
-  /** Begins to listen, once. */
+  /** Starts to listen. Called once. */
   start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
@@ -92,7 +92,7 @@ export class RelayNotifications {
     client.on('end', () => this.#lose(client, new RunRelayError('the connection of the relay was closed')));
   }
 
-  /** A connection that breaks says so in more than one way; the first counts. */
+  /** Handles the loss of a connection. It is reported in several ways; only the first report counts. */
   #lose(client: PostgresClient, error: unknown): void {
     if (this.#client !== client) return;
     this.#client = undefined;

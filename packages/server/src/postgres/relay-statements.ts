@@ -44,10 +44,10 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
       WHERE r.attempt <= excluded.attempt
       RETURNING run_key, last_position::float8 AS last_position`,
 
-    /** The statement that writes new frames of this many runs. */
+    /** Returns the statement that writes new frames of this number of runs. */
     write: (count: number) => writeStatement({ runs, chunks }, count),
 
-    /** Renews the lease of a host. Host, lease in ms. */
+    /** Renews the lease of a host. Parameters: host, lease in milliseconds. */
     beat: renewLease,
 
     /** Selects the runs that a host is asked to stop. Parameter: the host. */
@@ -77,7 +77,7 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
       WHERE ${OF_RUN} AND NOT r.is_followed
       RETURNING pg_notify('${CHANNEL}', 'follow ' || r.run_key)`,
 
-    /** A run, and its chunks behind a position. App, user, session, id, position, how many chunks at most. */
+    /** Reads a run, and its chunks after a position. Parameters: app, user, session, id, position, maximum number of chunks. */
     read: `
       SELECT r.last_position::float8 AS last_position, r.state, ${isAlive} AS is_alive,
         c.after_position::float8 AS after_position, c.frames
@@ -89,23 +89,23 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
       WHERE ${OF_RUN}
       ORDER BY c.last_position`,
 
-    /** Asks the host of a run to end it. App, user, session, id. */
+    /** Asks the host of a run to end it. Parameters: app, user, session, id. */
     cancel: `
       UPDATE ${runs} r SET stop = 'cancel'
       WHERE ${OF_RUN} AND r.state <> 'ended' AND r.stop IS NULL
       RETURNING pg_notify('${CHANNEL}', 'stop ' || r.host)`,
 
-    /** The runs of a session, and whether they are this host's. App, user, session, host. */
+    /** Reads the runs of a session, and whether they belong to this host. Parameters: app, user, session, host. */
     runsOfSession: `SELECT r.run_key, r.invocation_id, r.host = $4 AS is_own FROM ${runs} r WHERE ${OF_SESSION}`,
 
-    /** Asks the host of a run to end and forget it. One run at a time, so that no two statements wait for each other. Key. */
+    /** Asks the host of a run to end and forget it. One run at a time, so that no two statements wait for each other. Parameter: key. */
     forget: `
       UPDATE ${runs} r SET stop = 'forget',
         expires_at = CASE WHEN r.expires_at IS NOT NULL THEN LEAST(r.expires_at, now() + ${FORGET_AFTER}) END
       WHERE r.run_key = $1
       RETURNING r.last_position::float8 AS last_position, r.expires_at IS NOT NULL AS is_over, pg_notify('${CHANNEL}', 'stop ' || r.host)`,
 
-    /** Lets the runs of hosts that are gone expire as if they had ended. */
+    /** Lets the runs of lost hosts expire as if they had ended. */
     expireLost: `
       WITH lost AS (
         SELECT r.run_key FROM ${runs} r WHERE r.expires_at IS NULL AND NOT ${isAlive} FOR UPDATE SKIP LOCKED

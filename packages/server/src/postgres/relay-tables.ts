@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@eventloom/core';
 
-/** The names of the tables as SQL: quoted, and with their schema when there is one. */
+/** The quoted names of the tables, with their schema if one was given. */
 export interface RelayTables {
   /** The schema as SQL; undefined when it is the one that the connection finds first. */
   readonly schema: string | undefined;

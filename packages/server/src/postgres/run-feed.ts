@@ -5,7 +5,7 @@ import { backoffMs } from './backoff.ts';
 import type { RelayDatabase } from './relay-database.ts';
 import type { RelayStatements } from './relay-statements.ts';
 
-/** Rows of chunks that are read at once. */
+/** Number of rows of chunks that one statement reads. */
 const PAGE = 16;
 
 /** The end of a run in its row. */
@@ -16,7 +16,7 @@ export interface RelayState {
 
 interface FeedRow extends RelayState {
   readonly last_position: number;
-  /** The position behind which the frames of a chunk are; null when there is no chunk. */
+  /** Position after which the frames of a chunk follow; null if there is no chunk. */
   readonly after_position: number | null;
   readonly frames: string | null;
 }
@@ -26,7 +26,7 @@ export interface FeedSource {
   readonly database: RelayDatabase;
   readonly statements: RelayStatements;
   readonly platform: Platform;
-  /** The time for which the database may fail before the mirror is ended. */
+  /** Time in milliseconds for which the database may fail before the mirror is ended. */
   readonly failAfterMs: number;
 }
 

@@ -18,7 +18,7 @@ export interface StoppedRow {
   readonly stop: unknown;
 }
 
-/** The longest time that is counted, some 30 years: there are limits without an end. */
+/** Maximum time in a statement, about 30 years, for limits that are Infinity. */
 const MAX_KEEP_MS = 1e12;
 
 /** Writes the runs of this process into the tables. Every method throws RunRelayError. */
@@ -37,7 +37,7 @@ export class RelayTable {
     this.#keepMs = Math.min(keepMs, MAX_KEEP_MS);
   }
 
-  /** Gives runs their rows: for each that has one now, the position of the last frame that is written of it. */
+  /** Writes the rows of runs. Returns the position of the last written frame for each run that has a row now. */
   async announce(published: readonly PublishedRun[]): Promise<ReadonlyMap<string, number>> {
     interface Row {
       readonly run_key: string;
@@ -77,7 +77,7 @@ export class RelayTable {
     await this.#database.query(this.#statements.drop, [this.#hostId, runKeys]);
   }
 
-  /** Says that this host lives. */
+  /** Renews the lease of this host. */
   async renewLease(): Promise<void> {
     await this.#database.query(this.#statements.beat, [this.#hostId, this.#leaseMs]);
   }

@@ -46,7 +46,7 @@ async function describeGraphs(request: ServerRequest): Promise<Response> {
   return jsonResponse(described.filter(({ runs }) => runs.length > 0));
 }
 
-/** The graphs of an app as they are, before anything ran. Under a user, because in a Worker that is who has the agents. */
+/** Returns the graphs of an app, without a run. The path has a user, because on Workers only the object of a user has agents. */
 function listGraphs(request: ServerRequest): Response {
   request.userId();
   const { agent } = request.runner();
@@ -54,7 +54,7 @@ function listGraphs(request: ServerRequest): Response {
   return jsonResponse([...agentsOf(agent)].flatMap((each) => each.describeRun(nothing) ?? []));
 }
 
-/** An agent and all that it runs, as sub-agents, nodes and tools, each once. */
+/** Returns an agent and all agents that it runs as sub-agents, nodes and tools, each once. */
 function agentsOf(agent: BaseAgent, found = new Set<BaseAgent>()): ReadonlySet<BaseAgent> {
   if (found.has(agent)) return found;
   found.add(agent);

@@ -223,7 +223,7 @@ function pathOf({ appName, userId, sessionId }: SessionKey): string {
   return `/apps/${encodeURIComponent(appName)}/users/${encodeURIComponent(userId)}/sessions/${encodeURIComponent(sessionId)}`;
 }
 
-/** Tells a client that begins with a run how to create the session first. */
+/** Creates the error for a missing session, with the request that creates it. */
 function noSessionError(key: SessionKey, cause: Error): SessionNotFoundError {
   const { appName, userId, sessionId } = key;
   return new SessionNotFoundError(
@@ -239,7 +239,7 @@ function tooLong({ invocationId, key }: Pick<RunLog, 'invocationId' | 'key'>): R
   );
 }
 
-/** The errors of a run that is not begun. */
+/** Codes of errors that refuse a run. */
 const START_CODES = [
   'INVALID_MESSAGE',
   'STATE_KEY',

@@ -49,9 +49,9 @@ async function answerReadiness({ server }: ServerRequest<FrontContext>): Promise
   return new Response(JSON.stringify({ status }), { status: 503, headers: { 'content-type': 'application/json' } });
 }
 
-/** The time that the storage has for its answer: probes give up after a few seconds. */
+/** Time in milliseconds that the storage has for its response, because probes give up after a few seconds. */
 const STORAGE_ANSWER_MS = 2000;
-/** The time for which a good answer counts, so that requests without authentication make few writes. */
+/** Time in milliseconds for which a successful check counts, so that requests without authentication cause few writes. */
 const GOOD_FOR_MS = 1000;
 
 /**

@@ -21,7 +21,7 @@ import { readEnd, storedFrames } from './stored-frames.ts';
 /** The parts of a Runner that cancel a run. */
 type CancellingRunner = Pick<Runner, 'closeRun' | 'sessionService'>;
 
-/** A run that is followed, and the connection that reads it: none when there is nothing more to read. */
+/** A followed run, and the connection that reads it; no connection if there is nothing more to read. */
 export interface FollowedRun {
   readonly invocationId: string;
   readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | string | undefined;
@@ -190,7 +190,9 @@ export class RunFollower {
     return remote && !remote.end && remote.invocationId !== id ? remote.invocationId : undefined;
   }
 
-  /** A copy of a run that another process has, or has a later attempt of. @throws RunRelayError */
+  /**
+   * Returns a copy of the log of a run of another process, or of a later attempt at it; undefined if there is none. @throws RunRelayError
+   */
   async #findElsewhere(
     runner: HostedRunner,
     key: SessionKey,
@@ -401,7 +403,7 @@ function goneError({ invocationId, gonePosition, key }: RunLog): RunEventsGoneEr
   );
 }
 
-/** The error for a run that its session does not have. */
+/** Creates the error for a run that the session does not have. */
 export function runNotFound({ sessionId }: SessionKey, invocationId: string): RunNotFoundError {
   return new RunNotFoundError(
     `session ${JSON.stringify(sessionId)} has no run ${JSON.stringify(invocationId)}; GET the session to list its events`,

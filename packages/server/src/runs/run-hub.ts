@@ -51,12 +51,12 @@ export interface RunHubOptions {
   readonly onUnfinishedRuns?: OnUnfinishedRuns | undefined;
 }
 
-/** Unfinished runs that a run finishes before it gives up: each time another one may come first. */
+/** Maximum number of unfinished runs that a run finishes before it fails. Another run may begin each time. */
 const MAX_FINISHED = 5;
 /** Milliseconds that an aborted run gets to clean up. */
 export const GRACE_MS = 1000;
 
-/** The runs that a process hosts: starts, finds and drains them. A run outlives its client. */
+/** Hosts the runs of a process: starts, finds and drains them. A run continues after its client has left. */
 export class RunHub {
   readonly platform: Platform;
   readonly limits: ServerLimits;

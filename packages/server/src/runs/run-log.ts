@@ -38,7 +38,7 @@ export interface RunLogParams {
   readonly mayResume?: boolean | undefined;
 }
 
-/** Characters that a run appends before everything else has its turn: few at first, so that its beginning gets out soon. */
+/** Number of characters that a run appends before other work gets its turn: few at first, so that its beginning is sent soon. */
 const CHARS_OF_FIRST_TURN = 16 * 1024;
 const CHARS_PER_TURN = 512 * 1024;
 /** Number of dropped frames after which the list is shortened. */
