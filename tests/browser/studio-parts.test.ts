@@ -214,6 +214,11 @@ describe('a trace', () => {
     expect(await page.getByText(source).count()).toBe(0);
     expect(await violations(page)).toEqual([]);
     await keepPicture(page, 'trace-of-spans');
+    expect(await page.locator('.trace select option').allTextContents()).toEqual(['1: What color?']);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const reply = page.getByRole('article').filter({ hasText: 'The sky is blue.' });
+    await reply.getByRole('button', { name: 'Copy' }).click();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('The sky is blue.');
     // The first event is the question: the model works on it.
     await page.getByRole('slider').press('Home');
     await expect.poll(() => labels(), WAIT).toEqual(['run', 'helper', 'scripted']);

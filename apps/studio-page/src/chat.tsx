@@ -203,6 +203,7 @@ const MessageView = memo(function MessageView({ message, isNamed, canEdit, onEdi
         {parts.map((part) => (part.type === 'transfer' ? `${author} hands over to ${part.agentName}` : ''))}
       </p>
     );
+  const copied = textOf(message);
   return (
     <article className={isUser ? 'message user' : 'message'} data-status={status} aria-label={`${author} says`}>
       {!isUser && isNamed && (
@@ -224,6 +225,11 @@ const MessageView = memo(function MessageView({ message, isNamed, canEdit, onEdi
         {canEdit && (
           <button type="button" className="link" onClick={() => setEditing(true)}>
             Edit
+          </button>
+        )}
+        {copied !== '' && 'clipboard' in navigator && (
+          <button type="button" className="link" onClick={() => void navigator.clipboard.writeText(copied)}>
+            Copy
           </button>
         )}
         <button type="button" className="link" onClick={() => onSelect(message.id)}>

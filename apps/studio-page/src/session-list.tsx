@@ -88,7 +88,7 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
       />
       <div className="row">
         <TextField className="search" aria-label="Search sessions" value={search} onChange={setSearch}>
-          <Input placeholder="Search what was said" />
+          <Input placeholder="Search" title="Searches what was said" />
         </TextField>
         <Button className="primary" onPress={() => goTo({ ...place, sessionId: newId() })}>
           New

@@ -16,6 +16,23 @@ interface TraceTabProps {
   readonly isRunning: boolean;
 }
 
+const LONGEST_LABEL = 60;
+
+/** Returns the start of the first message of each run. A run that was resumed without one has none. */
+function messagesOf(events: readonly Event[]): ReadonlyMap<string, string> {
+  const messages = new Map<string, string>();
+  for (const { author, invocationId, content } of events) {
+    if (author !== 'user' || messages.has(invocationId)) continue;
+    const text =
+      content?.parts
+        ?.map((part) => part.text ?? '')
+        .join(' ')
+        .trim() ?? '';
+    if (text !== '') messages.set(invocationId, text.slice(0, LONGEST_LABEL));
+  }
+  return messages;
+}
+
 /**
  * The runs of the session, newest first, each as a waterfall of agents, model calls and tool calls, with tokens: from the spans of the
  * server, and from the events of a run of which the server keeps none.
@@ -31,6 +48,7 @@ export function TraceTab({ place, events, until, prices, count, isRunning }: Tra
     ];
     return [...new Set(ids)].toReversed();
   }, [events, kept, until]);
+  const messages = useMemo(() => messagesOf(events), [events]);
   const [chosen, setChosen] = useState<string>();
   const invocationId = chosen !== undefined && runs.includes(chosen) ? chosen : runs[0];
   const measured = useMemo(
@@ -52,10 +70,10 @@ export function TraceTab({ place, events, until, prices, count, isRunning }: Tra
     <div className="trace">
       <label className="field">
         Run
-        <select value={invocationId} onChange={({ target }) => setChosen(target.value)}>
+        <select title={invocationId} value={invocationId} onChange={({ target }) => setChosen(target.value)}>
           {runs.map((id, index) => (
             <option key={id} value={id}>
-              {runs.length - index}: {id}
+              {runs.length - index}: {messages.get(id) ?? id}
             </option>
           ))}
         </select>
