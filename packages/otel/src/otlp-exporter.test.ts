@@ -212,10 +212,7 @@ test.each([
   const { platform, exporter, run } = setUp(collector);
   await run();
   platform.advance(5000);
-  const remaining = async (): Promise<void> => {
-    if ((await platform.nextTimer()) !== waitMs) return remaining();
-  };
-  await remaining();
+  await expect.poll(() => platform.nextTimer()).toBe(waitMs);
   platform.advance(waitMs - 1);
   expect(collector.requests).toHaveLength(1);
   platform.advance(1);
@@ -254,8 +251,7 @@ test('a request without an answer ends at its time-out, and closing tries once m
   platform.advance(5000);
   platform.advance(300);
   // The wait before the next attempt.
-  const waiting = async (): Promise<void> => ((await platform.nextTimer()) === 1000 ? undefined : waiting());
-  await waiting();
+  await expect.poll(() => platform.nextTimer()).toBe(1000);
   await exporter.close();
   expect(collector.requests).toHaveLength(2);
   expect(exporter.spans).toEqual({ exported: 0, dropped: 0, failed: 3, queued: 0 });
