@@ -1,13 +1,8 @@
 /** Returns a valid name of an agent or a tool that resembles a given value, for error messages: `my_agent` for `my agent`. */
 export function toValidName(given: unknown): string {
-  const name =
-    typeof given === 'string'
-      ? given
-          .slice(0, 40)
-          .split(/[^A-Za-z0-9]+/)
-          .filter((word) => word !== '')
-          .join('_')
-      : '';
+  const text = typeof given === 'string' ? given.slice(0, 40) : '';
+  const words = text.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+  const name = words.join('_');
   return name === '' ? 'helper' : /^[0-9]/.test(name) ? `_${name}` : name;
 }
 
