@@ -18,7 +18,7 @@ import type { CountedTurn, TurnCounts } from './turn-counts.ts';
 const WARM_UP = 1500;
 const TURNS = 100;
 const ROUNDS = 7;
-const KEPT_ROUNDS = 20;
+const KEPT_ROUNDS = 10;
 const CHUNKS = 20;
 /** Number of runs that wait for their model at the same time. */
 const WAITING = 1000;

@@ -38,7 +38,7 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
     transactions: 0,
   },
   tenCalls: {
-    bytes: 178_500,
+    bytes: 182_000, // measured: 176,700 to 177,600
     keptBytes: 3000,
     promises: 314,
     freezes: 150,
