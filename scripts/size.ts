@@ -35,8 +35,9 @@ const bundles = [
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
   // checks of each field of a protocol's route, memory that is shared out by user, and answers that are true for runs of other processes (2 kB).
+  // The streams of protocols that report their failure, and errors that quote a request in few printable characters (0.6 kB).
   // It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 137_600 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 138_400 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // Everything of the root: what a page loads that has a chat. The aim is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -52,8 +53,8 @@ const bundles = [
   // Without @opentelemetry/api, which applications install.
   { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 9_500 },
   // Since it has Studio, and agents and a model for those who have no key: 2.3 kB more. The spans that Studio draws, and their routes: 5.6 kB.
-  // What the server grew by, above: 2.4 kB. What the runtime grew by, above: 1.7 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 231_600 },
+  // What the server grew by, above: 3 kB. What the runtime grew by, above: 1.7 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 232_400 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
