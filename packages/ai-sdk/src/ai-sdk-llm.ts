@@ -29,7 +29,7 @@ import {
 } from '@eventloom/core/internal';
 import { breakpointOf } from './cache-breakpoints.ts';
 import { type CallTarget, toCallOptions } from './call-options.ts';
-import { toModelError } from './model-error.ts';
+import { emptyReplyError, toModelError } from './model-error.ts';
 import { capabilitiesOf } from './provider-capabilities.ts';
 import { Reply } from './reply.ts';
 import { asV4 } from './v3-model.ts';
@@ -268,7 +268,9 @@ class AiSdkCall {
           throw this.#failed(error);
         }
       };
-      return { reply, first: await next(), next, close: () => this.#close() };
+      const first = await next();
+      if (!first && reply.isMissing) throw emptyReplyError(this.#model.modelId);
+      return { reply, first, next, close: () => this.#close() };
     } catch (error) {
       throw this.#failed(error);
     }

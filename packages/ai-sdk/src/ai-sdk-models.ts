@@ -19,7 +19,8 @@ const OPTIONS: OptionRules<AiSdkModelsOptions> = { ...LLM_OPTIONS, separator: 't
 
 /**
  * Creates a resolver of names such as `openai:gpt-5`, for the `models` of a runner: before the first separator the name under which the provider
- * is given, after it the name of the model. The resolver returns undefined for the names of other providers, so it can be joined with others.
+ * is given, after it the name of the model. The resolver returns undefined for the names of other providers, so it can be joined with others, and
+ * throws a ConfigurationError for a provider without the name of a model.
  *
  * @throws ConfigurationError for something that is no provider, and for an option name that this version does not know
  *
@@ -52,6 +53,11 @@ export function aiSdkModels(
   return (model) => {
     const at = model.indexOf(separator);
     const provider = at > 0 ? getOwn(providers, model.slice(0, at)) : undefined;
-    return provider && new AiSdkLlm(provider.languageModel(model.slice(at + separator.length)), ofModels);
+    const modelId = model.slice(at + separator.length);
+    if (provider && modelId === '')
+      throw new ConfigurationError(
+        `aiSdkModels: "${model}" has no name of a model; write one after it, as in openai${separator}gpt-5`,
+      );
+    return provider && new AiSdkLlm(provider.languageModel(modelId), ofModels);
   };
 }

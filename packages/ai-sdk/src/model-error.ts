@@ -14,7 +14,7 @@ export interface FailedAttempt {
 
 /**
  * Converts an error of a provider to a ModelError with the service's message. Its `errorCode` is the one of the HTTP status, which is the same
- * for all vendors; the vendor's own code follows the message. Without a status it is `UNAVAILABLE` (no connection, or it broke),
+ * for all vendors; the vendor's own code follows the message. Without a status it is `UNAVAILABLE` (no connection, it broke, or an empty answer),
  * `DEADLINE_EXCEEDED` (a time limit), `DATA_LOSS` (the reply is malformed), `REQUEST_NOT_SENT` (the provider refused the request) or
  * `MODEL_ERROR` (anything else).
  * An error of this project is returned unchanged.
@@ -26,12 +26,21 @@ export function toModelError(error: unknown, call: FailedAttempt): EventloomErro
   const redact = secretRedactor(undefined, call.headers);
   if (name === 'AI_LoadAPIKeyError' || name === 'AI_LoadSettingError')
     return new ConfigurationError(`model "${call.model}": ${redact(messageOf(error))}`, { cause: error });
+  if (fields['responseBody'] === '' && fields['statusCode'] === 200) return emptyReplyError(call.model);
   const reported = reportedBy(fields);
   // A provider reports a part of a stream that it cannot read as a failure of the service, with a status of its own.
   const status = UNREADABLE.test(messageOf(error)) ? undefined : statusOf(fields, reported);
   return status === undefined
     ? withoutStatus(error, name, fields, call, redact)
     : serviceError(error, status, fields, reported, call, redact);
+}
+
+/** Returns the error for a reply that ended before it began, which a proxy sends when the connection behind it broke. */
+export function emptyReplyError(model: string): ModelError {
+  return new ModelError(
+    `model "${model}": the service sent an empty reply; if that happens always, check the baseURL of the provider`,
+    { errorCode: 'UNAVAILABLE', retryable: true },
+  );
 }
 
 /** Removes keys from a text: services and proxies repeat a wrong key in their message. */
@@ -128,7 +137,8 @@ function withoutStatus(
   redact: Redact,
 ): ModelError {
   const errorCode = codeWithoutStatus(name, messageOf(error), fields);
-  const message = `model "${model}": ${DESCRIPTIONS[errorCode]}: ${messageOf(error)}${causeText(error)}`;
+  const said = `${messageOf(error)}${causeText(error)}`.replace(VALIDATOR_ISSUES, '');
+  const message = `model "${model}": ${DESCRIPTIONS[errorCode]}: ${said}`;
   return new ModelError(redact(message).slice(0, MAX_MESSAGE), {
     errorCode,
     retryable: errorCode === 'UNAVAILABLE' || errorCode === 'DEADLINE_EXCEEDED',
@@ -138,6 +148,7 @@ function withoutStatus(
 
 function codeWithoutStatus(name: string, text: string, { isRetryable }: Readonly<Record<string, unknown>>): string {
   if (name === 'AbortError' || name === 'TimeoutError') return 'DEADLINE_EXCEEDED';
+  if (ENDED.test(text)) return 'UNAVAILABLE';
   if (MALFORMED.has(name) || UNREADABLE.test(text)) return 'DATA_LOSS';
   if (name === 'AI_APICallError') return isRetryable === true ? 'UNAVAILABLE' : 'DATA_LOSS';
   if (name.startsWith('AI_')) return 'REQUEST_NOT_SENT';
@@ -146,6 +157,12 @@ function codeWithoutStatus(name: string, text: string, { isRetryable }: Readonly
 
 /** Matches the messages in which runtimes report a lost connection without a code. */
 const LOST = /fetch failed|terminated|network|connection|socket/i;
+
+/** Matches the issues that a validator found, as JSON of many lines. They are in the cause. */
+const VALIDATOR_ISSUES = /\.?\nError message: \[[^]*$/;
+
+/** Matches the message of a provider for a stream that just ended. */
+const ENDED = /^Response stream ended without a finish reason/;
 
 /** Matches the messages of these errors where a provider passes on only the message. */
 const UNREADABLE =

@@ -129,9 +129,15 @@ export class Reply {
     if (end.warnings) this.#warnings.push(...end.warnings);
   }
 
+  /** True for a reply of which nothing has arrived, not even an end. */
+  get isMissing(): boolean {
+    const isEmpty = !this.#parts.some(hasContent) && this.#malformed.length === 0;
+    return isEmpty && !(this.#finishReason && isWhole(this.#finishReason));
+  }
+
   /** Returns the whole reply. A reply without an end has none of its calls, because they may be incomplete. */
   finish(): LlmResponse {
-    const parts = this.#parts.filter((part) => part.text !== '' || part.partMetadata !== undefined);
+    const parts = this.#parts.filter(hasContent);
     const custom = {
       ...(this.#warnings.length > 0 && { warnings: this.#warnings }),
       ...(hasValues(this.#providerMetadata) && { providerMetadata: this.#providerMetadata }),
@@ -287,6 +293,10 @@ export class Reply {
         return undefined;
     }
   }
+}
+
+function hasContent({ text, partMetadata }: Part): boolean {
+  return text !== '' || partMetadata !== undefined;
 }
 
 /** Returns false for a stream that just ended. Before version 4 of the specification that was another reason without a name. */

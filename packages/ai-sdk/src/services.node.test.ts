@@ -135,6 +135,28 @@ describe.each(WIRES)('$name', (wire) => {
     await expect(asked).rejects.toMatchObject({ errorCode: 'DATA_LOSS', retryable: false });
   });
 
+  test.each([
+    [true, ''],
+    [true, '<html>The gateway has no answer.</html>'],
+    [false, ''],
+  ])('an empty reply is made again, and then is an error (streamed: %s, body: %j)', async (streamed, body) => {
+    const empty = { body, headers: { 'content-type': streamed ? 'text/event-stream' : 'application/json' } };
+    await using service = await FakeService.start([empty, empty]);
+    const model = wire.model({ url: service.url }, { retry: { attempts: 2, initialDelayMs: 0 } });
+    await expect(responsesOf(model, requestOf('Hi'), streamed)).rejects.toMatchObject({
+      errorCode: 'UNAVAILABLE',
+      retryable: true,
+    });
+    expect(service.requests).toHaveLength(2);
+  });
+
+  test('the message about an answer of another kind has no list of its faults, which the cause has', async () => {
+    await using service = await FakeService.start([{ body: { answer: 42 } }]);
+    const error: unknown = await responsesOf(wire.model({ url: service.url }, ONCE)).catch((thrown: unknown) => thrown);
+    const { message } = error instanceof Error ? error : expect.unreachable();
+    expect(message.split('\n')).toHaveLength(1);
+  });
+
   test('a service that cannot be reached, and one that closes the connection, are unavailable', async () => {
     const service = await FakeService.start([{ end: 'cut' }]);
     const model = wire.model({ url: service.url }, ONCE);

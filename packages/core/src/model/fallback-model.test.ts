@@ -77,6 +77,42 @@ test.each([invalid, new TypeError('a bug')])('after "$message" no other model is
   expect(second.requests).toEqual([]);
 });
 
+test.each(['UNKNOWN_ERROR', 'NO_FINISH_REASON', 'INCOMPLETE_CALL'])(
+  'after an empty reply with the code %s the next model is called',
+  async (errorCode) => {
+    const models = [new Playing('a', [{ errorCode }]), new Playing('b', [reply('b')])];
+    const fallback = { model: 'b', failed: [{ model: 'a', errorCode }] };
+    expect(await play(models)).toEqual([{ ...reply('b'), customMetadata: { fallback } }]);
+  },
+);
+
+test('after a model that yields nothing, and one whose answer cannot be read, the next model is called', async () => {
+  const unreadable = new ModelError('a page', { errorCode: 'DATA_LOSS' });
+  const models = [new Playing('a', []), new Playing('b', [], unreadable), new Playing('c', [reply('c')])];
+  const failed = [
+    { model: 'a', errorCode: 'UNKNOWN_ERROR' },
+    { model: 'b', errorCode: 'DATA_LOSS' },
+  ];
+  expect(await play(models)).toEqual([{ ...reply('c'), customMetadata: { fallback: { model: 'c', failed } } }]);
+});
+
+test.each([
+  ['an empty reply with a finish reason', [{ finishReason: 'STOP' }]],
+  ['a refused prompt', [{ errorCode: 'PROHIBITED_CONTENT' }]],
+  ['a text without a finish reason', [{ ...reply('a'), errorCode: 'NO_FINISH_REASON' }]],
+  ['chunks without a finish reason', [chunk('a'), { errorCode: 'NO_FINISH_REASON' }]],
+])('after %s no other model is called', async (_, responses) => {
+  const second = new Playing('b', [reply('b')]);
+  expect(await play([new Playing('a', responses), second])).toEqual(responses);
+  expect(second.requests).toEqual([]);
+});
+
+test('the empty reply of the last model is passed on', async () => {
+  const empty = { errorCode: 'NO_FINISH_REASON' };
+  const [response] = await play([new Playing('a', [empty]), new Playing('b', [empty])]);
+  expect(response).toMatchObject({ ...empty, customMetadata: { fallback: { model: 'b' } } });
+});
+
 test('after the first chunk no other model is called', async () => {
   const second = new Playing('b', [reply('b')]);
   await expect(play([new Playing('a', [chunk('a')], busy), second])).rejects.toBe(busy);

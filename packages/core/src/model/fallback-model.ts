@@ -7,6 +7,7 @@ import type { BaseLlmConnection } from './base-llm-connection.ts';
 import { type ModelCapabilities, sharedCapabilities } from './capabilities.ts';
 import type { LlmRequest } from './llm-request.ts';
 import type { LlmResponse } from './llm-response.ts';
+import { INCOMPLETE_CALL } from './response-aggregator.ts';
 
 /** Options of a `FallbackModel`. */
 export interface FallbackModelOptions {
@@ -18,8 +19,9 @@ const OPTIONS: OptionRules<FallbackModelOptions> = { models: 'list' };
 const EXAMPLE = "new FallbackModel({ models: [new Gemini({ model: 'gemini-flash-latest', apiKey }), otherModel] })";
 
 /**
- * A model that calls the next of its models when one fails with an error that may pass: 408, 429, 5xx or a lost connection, after the model's own
- * retries, and before it yielded anything. Every call begins with the first model. If all fail, the last error is thrown.
+ * A model that calls the next of its models when one fails before it yielded anything: with an error that may pass (408, 429, 5xx or a lost
+ * connection, after the model's own retries), with an answer that cannot be read, or with an empty reply that has no finish reason. Every call
+ * begins with the first model. If all fail, the last one's error is thrown, or its reply passed on.
  *
  * A reply of another model than the first says so in `customMetadata.fallback`: the `model` that replied, and the `failed` models with their
  * error codes. The features are those that all models have, so that every one can take the request; a live connection needs one model with it.
@@ -69,20 +71,27 @@ export class FallbackModel extends BaseLlm {
   ): AsyncGenerator<LlmResponse, void, void> {
     const failed: FailedModel[] = [];
     for (const [index, model] of this.models.entries()) {
+      const isLast = index === this.models.length - 1;
       let hasYielded = false;
+      let emptyReply = NO_REPLY;
       try {
         for await (const response of model.generateContentAsync(
           requestFor(model, request, index),
           stream,
           abortSignal,
         )) {
+          const emptyCode = hasYielded || isLast ? undefined : codeOfEmptyReply(response);
+          if (emptyCode !== undefined) {
+            emptyReply = emptyCode;
+            break;
+          }
           hasYielded = true;
           const isChunk = response.partial === true;
           yield isChunk || failed.length === 0 ? response : withFallback(response, model, failed);
         }
-        return;
+        if (hasYielded || isLast || abortSignal?.aborted) return;
+        failed.push({ model: model.model, errorCode: emptyReply });
       } catch (error) {
-        const isLast = index === this.models.length - 1;
         if (hasYielded || isLast || abortSignal?.aborted || !maySucceedElsewhere(error)) throw error;
         failed.push({ model: model.model, errorCode: error.errorCode });
       }
@@ -113,9 +122,23 @@ interface FailedModel {
   readonly errorCode: string;
 }
 
-/** Returns true for failures after which another model is called: the service is unavailable or overloaded, and the request is valid. */
+/**
+ * Returns true for failures after which another model is called: the service is unavailable, overloaded, or answers with something else than a
+ * reply, such as the page of a proxy; and the request is valid.
+ */
 function maySucceedElsewhere(error: unknown): error is ModelError {
-  return ModelError.isInstance(error) && (error.retryable || error.status === 429);
+  return ModelError.isInstance(error) && (error.retryable || error.status === 429 || error.errorCode === 'DATA_LOSS');
+}
+
+/** The code of an empty reply without a reason. */
+const NO_REPLY = 'UNKNOWN_ERROR';
+/** The codes of replies whose end did not arrive. A refused prompt and a finish reason have codes of their own. */
+const WITHOUT_END: ReadonlySet<string> = new Set([NO_REPLY, 'NO_FINISH_REASON', INCOMPLETE_CALL]);
+
+/** Returns the code of a whole reply that has no content because its end did not arrive; undefined for other responses. */
+function codeOfEmptyReply({ partial, content, errorCode }: LlmResponse): string | undefined {
+  const isEmpty = partial !== true && (content?.parts ?? []).length === 0;
+  return isEmpty && errorCode !== undefined && WITHOUT_END.has(errorCode) ? errorCode : undefined;
 }
 
 /** Returns the request under the model's name; for another model than the first without its caches, and with media where the model reads it. */
