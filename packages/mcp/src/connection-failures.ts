@@ -124,6 +124,7 @@ const CONNECT_ADVICE: Readonly<Record<string, string>> = {
   EACCES: 'the file cannot be run; write the program that runs it, such as node, as serverParams.command',
   ECONNREFUSED: 'nothing listens there; start the server, or correct the url',
   ENOTFOUND: 'there is no such host; correct the url',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not speak TLS; begin the url with http://',
 };
 
 function cannotConnect(address: string, reason: string): string {
@@ -136,5 +137,8 @@ function reasonOf(error: unknown): string {
   const { cause, message } = toError(error);
   if (isRecord(cause) && typeof cause['code'] === 'string') return cause['code'];
   if (isRecord(error) && typeof error['code'] === 'string' && !SdkError.isInstance(error)) return error['code'];
-  return quoted(message);
+  // `fetch` has its reason only in the cause.
+  return cause instanceof Error && message === 'fetch failed'
+    ? quoted(`${message}: ${cause.message}`)
+    : quoted(message);
 }

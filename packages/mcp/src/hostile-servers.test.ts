@@ -1,3 +1,4 @@
+import { type Platform, systemPlatform } from '@eventloom/core';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { StreamableHTTPConnectionParams } from './connection-params.ts';
@@ -156,26 +157,47 @@ describe('an answer to a call', () => {
   });
 });
 
-test('a progress message of 1 MB reaches readers shortened', async () => {
-  const served = serveSessions({
+/** A server that reports progress with these messages during a call. */
+function reporting(reports: readonly object[]) {
+  return serveSessions({
     build: (server) => server.server.registerCapabilities({ tools: {} }),
     before: (_, { method, id, params }) => {
       if (method === 'tools/list') return Response.json({ jsonrpc: '2.0', id, result: { tools: [f] } });
       if (method !== 'tools/call') return undefined;
       const { progressToken } = (params as { readonly _meta: { readonly progressToken: string } })._meta;
-      const progress = { progressToken, progress: 1, message: 'm'.repeat(1_000_000) };
       const messages = [
-        { jsonrpc: '2.0', method: 'notifications/progress', params: progress },
+        ...reports.map((report) => ({
+          jsonrpc: '2.0',
+          method: 'notifications/progress',
+          params: { progressToken, ...report },
+        })),
         { jsonrpc: '2.0', id, result: { content: [] } },
       ];
       const body = messages.map((message) => `data: ${JSON.stringify(message)}\n\n`).join('');
       return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
     },
   });
+}
+
+test('a progress message of 1 MB reaches readers shortened', async () => {
+  const served = reporting([{ progress: 1, message: 'm'.repeat(1_000_000) }]);
   const { say, runner } = await play(toolsetOf(served), [call, 'done']);
   const shown = (await say('go')).filter(({ partial }) => partial);
   expect(JSON.stringify(shown)).toContain('mmm');
   expect(JSON.stringify(shown).length).toBeLessThan(10_000);
+  await runner.close();
+});
+
+test('of many progress messages within 100 ms readers get the first and the newest', async () => {
+  const served = reporting(Array.from({ length: 5000 }, (_, progress) => ({ progress })));
+  // The clock stands still for the pause between two messages.
+  const schedule: Platform['schedule'] = (delayMs, ...rest) =>
+    delayMs === 100 ? () => undefined : systemPlatform.schedule(delayMs, ...rest);
+  const platform = { ...systemPlatform, schedule };
+  const { say, runner } = await play(toolsetOf(served), [call, 'done'], { platform });
+  const shown = (await say('go')).flatMap(({ partial, content }) => (partial && content?.parts) || []);
+  const reports = shown.flatMap(({ functionResponse }) => functionResponse?.response?.['output'] ?? []);
+  expect(reports).toEqual([{ progress: 0 }, { progress: 4999 }]);
   await runner.close();
 });
 

@@ -1,16 +1,19 @@
+import { promises as dns } from 'node:dns';
 import { InMemoryCredentialService } from '@eventloom/credentials';
-import { expect, test, vi } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { StreamableHTTPConnectionParams } from './connection-params.ts';
 import { calling, play, responsesOf } from './fixtures/play.ts';
 import { MCPToolset } from './mcp-toolset.ts';
 
 // Names of the tests lead nowhere.
-vi.mock('node:dns', () => ({
-  lookup: (name: string, _: object, done: (error: Error | null, addresses: object[]) => void) => {
-    if (name === 'unknown.example.com') done(new Error('getaddrinfo ENOTFOUND'), []);
-    else done(null, [{ address: name === 'auth.example.com' ? '93.184.215.14' : '10.0.0.7', family: 4 }]);
-  },
-}));
+beforeEach(() => {
+  const addressOf = (name: string) => {
+    if (name === 'unknown.example.com') return Promise.reject(new Error('getaddrinfo ENOTFOUND'));
+    return Promise.resolve([{ address: name === 'auth.example.com' ? '93.184.215.14' : '10.0.0.7', family: 4 }]);
+  };
+  const lookup = vi.spyOn(dns, 'lookup').mockImplementation(addressOf as never);
+  onTestFinished(() => lookup.mockRestore());
+});
 
 /** Calls the tool for consent at a public server that names this authorization server. Returns the response, and the hosts that were asked. */
 async function connectAt(authorizationServer: string) {

@@ -1,4 +1,5 @@
 import type { Platform, ToolContext } from '@eventloom/core';
+import { reportTo } from '@eventloom/core/internal';
 import {
   type CallToolResult,
   type InputRequiredResult,
@@ -18,6 +19,8 @@ import type { ServerTool } from './server-tools.ts';
 const MAX_ROUNDS = 10;
 /** Time before a call is sent again to a server that is not ready for it. */
 const RETRY_MS = 250;
+/** Time between two progress messages of a call. */
+const PROGRESS_INTERVAL_MS = 100;
 
 /** The parts of a toolset that its calls need. */
 interface ServerCallsParams {
@@ -53,7 +56,9 @@ export class ServerCalls {
       isUnclear: false,
     };
     const signal = AbortSignal.any([toolContext.abortSignal, controller.signal]);
-    const result = await connection.calls.during(call, () => this.#exchange(connection, tool, args, call, signal));
+    const progress = new ProgressMessages((value) => toolContext.emit(value), this.#params.platform);
+    const exchange = (): Promise<unknown> => this.#exchange(connection, tool, args, call, signal, progress);
+    const result = await connection.calls.during(call, exchange).finally(() => progress.discard());
     if (!call.questions.areOpen) return call.isUnclear ? this.#unclear(result) : result;
     call.questions.ask();
     return undefined;
@@ -66,8 +71,8 @@ export class ServerCalls {
     args: Record<string, unknown>,
     { toolContext, questions }: ActiveCall,
     signal: AbortSignal,
+    progress: ProgressMessages,
   ): Promise<unknown> {
-    const progress = new LatestOnly((value: unknown) => toolContext.emit(value));
     let continuation = questions.continuation();
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const result: CallToolResult | InputRequiredResult = await connection
@@ -91,8 +96,10 @@ export class ServerCalls {
           if (questions.areOpen || (await this.#asksToOpen(error, questions))) return { content: [] };
           throw error;
         });
-      await progress.emitted;
-      if (!isInputRequiredResult(result)) return toToolResult(result);
+      if (!isInputRequiredResult(result)) {
+        await progress.end();
+        return toToolResult(result);
+      }
       continuation = await this.#answersTo(result, toolContext, questions);
       if (!continuation) return undefined;
       if (!continuation.inputResponses) await this.#pause(signal);
@@ -155,29 +162,58 @@ export class ServerCalls {
   }
 }
 
-/** Passes on progress as it is read: while one message waits for its reader, only the newest of those that follow is kept. */
-class LatestOnly {
-  /** Resolves when nothing is waiting; undefined before the first message. */
-  emitted: Promise<void> | undefined;
+/**
+ * Passes on the progress messages of a call: at most one in 100 ms, and none while its reader has not read the one before. Of those that arrive
+ * meanwhile only the newest is kept, so that a server cannot flood the readers of a run.
+ */
+class ProgressMessages {
   readonly #emit: (value: unknown) => Promise<boolean>;
-  #waiting: { readonly value: unknown } | undefined;
-  #isEmitting = false;
+  readonly #platform: Platform;
+  #newest: { readonly value: unknown } | undefined;
+  #passing: Promise<void> | undefined;
+  #endPause: (() => void) | undefined;
+  #isEnded = false;
 
-  constructor(emit: (value: unknown) => Promise<boolean>) {
+  constructor(emit: (value: unknown) => Promise<boolean>, platform: Platform) {
     this.#emit = emit;
+    this.#platform = platform;
   }
 
   add(value: unknown): void {
-    this.#waiting = { value };
-    if (!this.#isEmitting) this.emitted = this.#emitAll();
+    if (this.#isEnded) return;
+    this.#newest = { value };
+    this.#passing ??= this.#passOn()
+      .catch((error: unknown) => reportTo(this.#platform, error))
+      .finally(() => (this.#passing = undefined));
   }
 
-  async #emitAll(): Promise<void> {
-    this.#isEmitting = true;
-    for (let next = this.#waiting; next; next = this.#waiting) {
-      this.#waiting = undefined;
+  /** Passes on the message that waits, without a pause. Resolves when it was read. */
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    this.#endPause?.();
+    await this.#passing;
+  }
+
+  /** Drops the message that waits. */
+  discard(): void {
+    this.#isEnded = true;
+    this.#newest = undefined;
+    this.#endPause?.();
+  }
+
+  async #passOn(): Promise<void> {
+    for (let next = this.#newest; next; next = this.#newest) {
+      this.#newest = undefined;
       await this.#emit(next.value);
+      if (!this.#isEnded) await this.#pause();
     }
-    this.#isEmitting = false;
+  }
+
+  async #pause(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#endPause = resolve;
+    const cancel = this.#platform.schedule(PROGRESS_INTERVAL_MS, resolve, { idle: true });
+    await promise;
+    cancel();
   }
 }

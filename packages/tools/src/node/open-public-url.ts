@@ -1,9 +1,8 @@
 // On Node; elsewhere built-in/web/open-public-url.ts takes its place: see `imports` in the manifest.
-import { lookup, type LookupAddress, type LookupOptions } from 'node:dns';
+import { type LookupAddress, type LookupOptions, promises as dns } from 'node:dns';
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { Readable } from 'node:stream';
-import { promisify } from 'node:util';
 import { checkPublicUrl, isPublicAddress, type PublicRequest } from '../built-in/public-address.ts';
 import { AddressRefusedError } from '../errors.ts';
 
@@ -12,8 +11,7 @@ type LookupDone = (error: Error | null, address: string | LookupAddress[], famil
 /** Resolves a name to its addresses. */
 export type Resolve = (hostname: string, options: LookupOptions) => Promise<LookupAddress[]>;
 
-const lookupAll = promisify(lookup);
-const resolveName: Resolve = (hostname, options) => lookupAll(hostname, { ...options, all: true });
+const resolveName: Resolve = (hostname, options) => dns.lookup(hostname, { ...options, all: true });
 
 /**
  * Requests to hosts of the public internet. A connection is made to an address that was checked, so a name that resolves to another
