@@ -17,6 +17,8 @@ export interface MCPConnectionOptions {
   readonly maxMessageBytes?: number | undefined;
 }
 
+type FetchOfParams = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
 /** The part of a connection that its transport calls. Not for applications. */
 export interface TransportHost {
   readonly platform: Platform;
@@ -24,6 +26,8 @@ export interface TransportHost {
   headers(): Readonly<Record<string, string>>;
   /** Gives HTTP requests the user's token. Absent: none. */
   readonly authProvider?: object | undefined;
+  /** Returns a `fetch` that proves the possession of the key which the user's token is bound to. Absent: tokens are bound to none. */
+  readonly withProofs?: ((fetch: FetchOfParams) => FetchOfParams) | undefined;
   /** True while calls wait for an answer. */
   readonly isBusy: boolean;
 }
@@ -167,12 +171,13 @@ export class StreamableHTTPConnectionParams extends MCPConnectionParams {
 
   override '~open'(host: TransportHost): OpenTransport {
     const { url, maxMessageBytes, terminateOnClose } = this;
+    const send: FetchOfParams = (to, init) => this.#send(to, init);
     return new HttpTransport({
       url,
       maxMessageBytes,
       terminateOnClose,
       headers: this.#headers,
-      fetch: (to, init) => this.#send(to, init),
+      fetch: host.withProofs?.(send) ?? send,
       authProvider: host.authProvider ?? this.#authProvider,
       host,
     });

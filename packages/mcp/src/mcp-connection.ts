@@ -337,9 +337,11 @@ export class MCPConnection {
   #host(): TransportHost {
     const { platform } = this.#owner;
     const isBusy = (): boolean => this.#waiting > 0;
+    const { authorization } = this;
     return {
       platform,
-      authProvider: this.authorization,
+      authProvider: authorization,
+      withProofs: authorization && ((fetch) => authorization.withProofs(fetch)),
       headers: () => this.#headers(),
       get isBusy() {
         return isBusy();

@@ -13,8 +13,22 @@ const REDIRECT_URI = 'https://app.example/callback';
 const authCredential = { authType: 'oauth2', oauth2: { redirectUri: REDIRECT_URI } };
 const SECRET = 'access-token-';
 
-/** An MCP server that wants tokens, and its authorization server, at the same address. */
-function guarded() {
+/** Returns the key and the claims of a proof of possession; nothing for a request without one. */
+function readProof(jwt: string | null) {
+  const [header = '', claims = ''] = (jwt ?? '').split('.');
+  const parse = (part: string): Readonly<Record<string, unknown>> =>
+    part === '' ? {} : (JSON.parse(atob(part.replaceAll('-', '+').replaceAll('_', '/'))) as Record<string, unknown>);
+  const { jwk } = parse(header);
+  const { htm, htu } = parse(claims);
+  return { key: isRecord(jwk) ? String(jwk['x']) : '', htm, htu };
+}
+
+/**
+ * An MCP server that wants tokens, and its authorization server, at the same address.
+ * @param bindsTokens true binds tokens to the key that the request for them proves
+ */
+function guarded({ bindsTokens = false } = {}) {
+  const keys: string[] = [];
   let issued = 0;
   let isRefreshed = true;
   const valid = new Set<string>();
@@ -27,12 +41,13 @@ function guarded() {
     }));
   };
   const served = serveSessions({ build });
-  const issue = (): Response => {
+  const issue = (proof: string | null): Response => {
     const token = `${SECRET}${++issued}`;
-    valid.add(`Bearer ${token}`);
+    if (proof !== null) keys.push(readProof(proof).key);
+    valid.add(`${proof === null ? 'Bearer' : 'DPoP'} ${token}`);
     return Response.json({
       access_token: token,
-      token_type: 'Bearer',
+      token_type: proof === null ? 'Bearer' : 'DPoP',
       refresh_token: `refresh-${issued}`,
       expires_in: 60,
     });
@@ -49,6 +64,7 @@ function guarded() {
         registration_endpoint: 'https://auth.test/register',
         response_types_supported: ['code'],
         code_challenge_methods_supported: ['S256'],
+        ...(bindsTokens && { dpop_signing_alg_values_supported: ['ES256'] }),
       });
     if (url.pathname === '/register')
       return Response.json({ client_id: 'client-1', redirect_uris: [REDIRECT_URI] }, { status: 201 });
@@ -56,16 +72,21 @@ function guarded() {
       const form = new URLSearchParams(init.body instanceof URLSearchParams ? init.body : '');
       exchanged.push(form);
       const isRefused = form.get('code') === 'bad' || (!isRefreshed && form.get('grant_type') === 'refresh_token');
-      return isRefused ? Response.json({ error: 'invalid_grant' }, { status: 400 }) : issue();
+      return isRefused
+        ? Response.json({ error: 'invalid_grant' }, { status: 400 })
+        : issue(new Headers(init.headers).get('dpop'));
     }
-    const authorization = new Headers(init.headers).get('authorization') ?? '';
-    return valid.has(authorization) ? served.fetch(to, init) : new Response(null, { status: 401 });
+    const headers = new Headers(init.headers);
+    const authorization = headers.get('authorization') ?? '';
+    const proof = readProof(headers.get('dpop'));
+    const isProved = !bindsTokens || (proof.key === keys.at(-1) && proof.htm === init.method && proof.htu === url.href);
+    return valid.has(authorization) && isProved ? served.fetch(to, init) : new Response(null, { status: 401 });
   };
   const endConsent = (): void => {
     valid.clear();
     isRefreshed = false;
   };
-  return { fetch, exchanged, revoke: () => valid.clear(), endConsent };
+  return { fetch, exchanged, keys, revoke: () => valid.clear(), endConsent };
 }
 
 function requestsOf(events: readonly Event[]) {
@@ -111,6 +132,26 @@ test("a server's tools are offered after the user's consent, which another proce
   expect(exchanged[0]?.get('code_verifier')).toMatch(/^[\w.~-]{43,}$/);
   expect(JSON.stringify([...asked, ...rest])).not.toContain(SECRET);
   expect(JSON.stringify([...asked, ...rest])).not.toContain(exchanged[0]?.get('code_verifier'));
+});
+
+test('a token that is bound to a key is used and renewed with proofs by this key, also by another process', async () => {
+  const { fetch, exchanged, keys, revoke } = guarded({ bindsTokens: true });
+  const shared = services();
+  const first = await play(toolsetOf({ fetch }, { name: 'vault', authCredential }), [connect, 'connected'], shared);
+  const asked = await first.say('go');
+  const connected = await first.say(consentTo(asked));
+  await first.runner.close();
+  revoke();
+  const second = await play(toolsetOf({ fetch }, { name: 'vault', authCredential }), [secret('s'), 'done'], shared);
+  const called = await second.say('go on');
+  await second.runner.close();
+  expect(responsesOf([...connected, ...called])).toEqual([{ connected: true, tools: 1 }, { result: 'the secret' }]);
+  expect(exchanged.map((form) => form.get('grant_type'))).toEqual(['authorization_code', 'refresh_token']);
+  expect(new Set(keys).size).toBe(1);
+  const key = { appName: 'app', userId: 'u', credentialKey: 'mcp:http://mcp.test/mcp' };
+  const { mcp } = (await shared.credentialService.loadCredential(key)) as { readonly mcp?: object };
+  const { d } = (mcp as { readonly proofKey: { readonly d: string } }).proofKey;
+  expect(JSON.stringify([...asked, ...connected, ...called])).not.toContain(d);
 });
 
 test('a token that the server refuses is renewed once, also for calls at the same time', async () => {

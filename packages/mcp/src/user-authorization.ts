@@ -1,6 +1,7 @@
 import {
   auth,
   computeScopeUnion,
+  type DpopSession,
   extractWWWAuthenticateParams,
   type InsufficientScopeError,
   isStrictScopeSuperset,
@@ -10,6 +11,7 @@ import {
   type StoredOAuthClientInformation,
   type StoredOAuthTokens,
   UnauthorizedError,
+  withDpop,
 } from '@modelcontextprotocol/client';
 import type {
   AuthConfig,
@@ -22,6 +24,7 @@ import type {
 import { isRecord } from '@eventloom/core/internal';
 import { AddressRefusedError } from '@eventloom/tools/internal';
 import { MCPAuthorizationError } from './errors.ts';
+import { createProofKey, isStoredKey, PROOF_ALGORITHM, type ProofKey, readProofKey } from './proof-key.ts';
 
 /** Maximum length of the page on which a user consents. */
 const MAX_URL = 8192;
@@ -40,8 +43,11 @@ export interface UserAuthorizationParams {
   readonly service: BaseCredentialService;
   readonly key: CredentialKey;
   readonly platform: Platform;
-  readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
+  readonly fetch: SendRequest;
 }
+
+/** Sends an HTTP request. */
+type SendRequest = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /** A page on which a user consents, until the answer. */
 interface UserConsent {
@@ -62,6 +68,8 @@ export class UserAuthorization {
   readonly #provider: StoredProvider;
   /** The token of the last request. */
   #token: string | undefined;
+  /** True if that token is bound to a key, whose possession each request proves. */
+  #isTokenBound = false;
   #working: Promise<unknown> = Promise.resolve();
 
   constructor(params: UserAuthorizationParams) {
@@ -71,8 +79,17 @@ export class UserAuthorization {
 
   /** Returns the user's token for a request; undefined if there is none. */
   async token(): Promise<string | undefined> {
-    this.#token = (await this.#provider.tokens())?.access_token;
+    const tokens = await this.#provider.tokens();
+    this.#token = tokens?.access_token;
+    this.#isTokenBound = tokens !== undefined && isBound(tokens);
     return this.#token;
+  }
+
+  /** Returns a `fetch` for the requests to the server that proves the possession of the key, if the user's token is bound to one. */
+  withProofs(fetch: SendRequest): SendRequest {
+    const session = async () => (this.#isTokenBound ? (await this.#provider.boundKey())?.session : undefined);
+    const send = withDpop(session, () => this.#token)(fetch);
+    return (to, init) => (new URL(to).origin === this.#params.url.origin ? send(to, init) : fetch(to, init));
   }
 
   /** Renews the token after a server refused it. @throws UnauthorizedError if the user has to consent */
@@ -207,6 +224,10 @@ class StoredProvider implements OAuthClientProvider {
   #state = '';
   #codeVerifier = '';
   #discovery: OAuthDiscoveryState | undefined;
+  /** The key of the stored token. */
+  #boundKey: ProofKey | undefined;
+  /** The key of the last request for tokens. */
+  #newKey: ProofKey | undefined;
 
   constructor(params: UserAuthorizationParams) {
     this.#params = params;
@@ -272,7 +293,35 @@ class StoredProvider implements OAuthClientProvider {
     };
     // A server that does not say what it granted has granted what was asked for.
     const scope = rest.scope ?? this.redeemed?.scope;
-    await this.#save('', oauth2, { ...rest, ...(scope !== undefined && { scope }) });
+    // Another process may have received the token.
+    const proofKey: unknown = isBound(tokens) ? (this.#newKey?.stored ?? (await this.#storedKey())) : undefined;
+    this.#boundKey = this.#newKey;
+    await this.#save('', oauth2, {
+      ...rest,
+      ...(scope !== undefined && { scope }),
+      ...(proofKey !== undefined && { proofKey }),
+    });
+  }
+
+  /** Returns the key for a request for tokens: that of the stored token, or a new one if the authorization server binds tokens to keys. */
+  async dpop(): Promise<DpopSession | undefined> {
+    const { authorizationServerMetadata: metadata } = this.redeemed?.discovery ?? this.#discovery ?? {};
+    const algorithms: unknown = metadata && Object.entries(metadata).find(([name]) => name === PROOF_ALGORITHMS)?.[1];
+    const bindsTokens = Array.isArray(algorithms) && algorithms.includes(PROOF_ALGORITHM);
+    this.#newKey = (await this.boundKey()) ?? (bindsTokens ? await createProofKey() : undefined);
+    return this.#newKey?.session;
+  }
+
+  /** Returns the key that the stored token is bound to; undefined for a token that is bound to none. */
+  async boundKey(): Promise<ProofKey | undefined> {
+    const stored = await this.#storedKey();
+    if (!isStoredKey(stored)) return undefined;
+    if (this.#boundKey?.stored.thumbprint !== stored.thumbprint) this.#boundKey = await readProofKey(stored);
+    return this.#boundKey;
+  }
+
+  async #storedKey(): Promise<unknown> {
+    return recordOf(await this.#load())?.['proofKey'];
   }
 
   saveCodeVerifier(codeVerifier: string): void {
@@ -349,6 +398,13 @@ class StoredProvider implements OAuthClientProvider {
   #delete(part: string): Promise<void> {
     return this.#params.service.deleteCredential(this.#key(part));
   }
+}
+
+/** The field of an authorization server's metadata with the kinds of keys that it binds tokens to. */
+const PROOF_ALGORITHMS = 'dpop_signing_alg_values_supported';
+
+function isBound({ token_type: type }: StoredOAuthTokens): boolean {
+  return type.toLowerCase() === 'dpop';
 }
 
 /** Returns the fields of a credential that only this file knows. */

@@ -172,10 +172,14 @@ describe('the conformance suite of revision 2026-07-28', () => {
     expect([...results.keys()].toSorted()).toEqual(NEXT_SCENARIOS.toSorted());
   });
 
-  test('the conformance scenario of authorization that an enterprise manages passes', { timeout: 60_000 }, async () => {
-    const only = ['--scenario', 'auth/enterprise-managed-authorization'];
-    expect(await conformance(NEXT_SUITE, 'client', ...options(), ...only)).toContain('OVERALL: PASSED');
-  });
+  // The scenarios for extensions that the suite of version 0.1.16 does not have. Those of skills (sep-2640) are not about tools.
+  test.each(['auth/enterprise-managed-authorization', 'auth/dpop', 'auth/dpop-nonce', 'auth/wif-jwt-bearer'])(
+    'the conformance scenario %s of an extension passes',
+    { timeout: 60_000 },
+    async (name) => {
+      expect(await conformance(NEXT_SUITE, 'client', ...options(), '--scenario', name)).toContain('OVERALL: PASSED');
+    },
+  );
 });
 
 test('the client gives up only in the scenario whose server it has to refuse', () => {
