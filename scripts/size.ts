@@ -51,11 +51,11 @@ const bundles = [
   { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 141_500 },
   // With the reader of YAML, for the front matter of skills; a registry, additional tools and scripts of the model (1.7 kB).
   { name: 'skills', entry: 'packages/skills/src/index.ts', budget: 41_700 },
-  // Without @opentelemetry/api, which applications install.
-  { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 9_500 },
+  // Without @opentelemetry/api, which applications install. The exporter that needs no SDK, and the record of an operation: 2.8 kB.
+  { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 12_500 },
   // Since it has Studio, and agents and a model for those who have no key: 2.3 kB more. The spans that Studio draws, and their routes: 5.6 kB.
-  // What the server grew by, above: 3 kB. What the runtime grew by, above: 1.7 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 232_400 },
+  // What the server grew by, above: 3 kB. What the runtime grew by, above: 1.7 kB. Spans that are made when they are read: 0.9 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 233_200 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
