@@ -13,7 +13,7 @@ test('a server whose database is stopped or frozen answers /readyz with 503 and 
   const proxy = await startProxy(database.url);
   const pool = new Pool({ connectionString: proxy.url });
   const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
-  const sessionService = new PostgresSessionService({ pool, queryTimeoutMs: 3000 });
+  const sessionService = new PostgresSessionService({ pool, queryTimeoutMs: 15_000 });
   // A good answer counts for a second: it is over at the next request.
   let laterMs = 0;
   const platform = { ...systemPlatform, now: () => systemPlatform.now() + (laterMs += 1000) };
@@ -27,7 +27,7 @@ test('a server whose database is stopped or frozen answers /readyz with 503 and 
   proxy.freeze();
   const beganMs = performance.now();
   expect(await Promise.all([probe('/readyz'), probe('/readyz')])).toEqual([unavailable, unavailable]);
-  expect(performance.now() - beganMs).toBeLessThan(2900);
+  expect(performance.now() - beganMs).toBeLessThan(14_000);
   expect(await probe('/livez')).toEqual([200, { status: 'ok' }]);
   proxy.stop();
   expect(await probe('/readyz')).toEqual(unavailable);
@@ -36,4 +36,4 @@ test('a server whose database is stopped or frozen answers /readyz with 503 and 
   await pool.end();
   await proxy.close();
   await database.drop();
-}, 20_000);
+}, 60_000);
