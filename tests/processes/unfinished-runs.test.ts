@@ -3,7 +3,8 @@ import { createTestDatabase } from '@eventloom/test-postgres';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { bundleProgram } from '../runtimes/bundle-program.ts';
 import { fixturePath, type RunningFixture, startFixture } from './run-fixture.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -11,6 +12,15 @@ vi.setConfig({ testTimeout: 60_000 });
 /** Timeout of conditions that a test waits for. */
 const SOON = { timeout: 20_000, interval: 50 };
 const SESSION = '/apps/app/users/ann/sessions/s';
+
+/** Holds a bundle, because the program is started several times for each test. */
+let programs: string;
+let program: string;
+beforeAll(async () => {
+  programs = mkdtempSync(join(tmpdir(), 'eventloom-unfinished-server-'));
+  program = await bundleProgram(fixturePath('unfinished-server'), programs);
+});
+afterAll(() => rmSync(programs, { recursive: true }));
 
 let folder: string;
 const started: RunningFixture[] = [];
@@ -24,7 +34,7 @@ afterEach(async () => {
 });
 
 function launch(halt: string, sessions = join(folder, 'sessions.db'), action = 'resume'): RunningFixture {
-  const fixture = startFixture(fixturePath('unfinished-server'), [sessions, join(folder, 'ran'), halt, action]);
+  const fixture = startFixture(program, [sessions, join(folder, 'ran'), halt, action]);
   started.push(fixture);
   return fixture;
 }

@@ -4,12 +4,22 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { bundleProgram } from '../runtimes/bundle-program.ts';
 import { fixturePath, type RunningFixture, startFixture } from './run-fixture.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
 const SOON = { timeout: 30_000, interval: 50 };
+
+/** Holds a bundle, because the program is started several times for each test. */
+let programs: string;
+let program: string;
+beforeAll(async () => {
+  programs = mkdtempSync(join(tmpdir(), 'eventloom-unfinished-server-'));
+  program = await bundleProgram(fixturePath('unfinished-server'), programs);
+});
+afterAll(() => rmSync(programs, { recursive: true }));
 
 let folder: string;
 let receiver: Server;
@@ -42,13 +52,7 @@ afterEach(async () => {
 });
 
 async function startServer(sessions: string, halt: string) {
-  const fixture = startFixture(fixturePath('unfinished-server'), [
-    sessions,
-    join(folder, 'ran'),
-    halt,
-    'resume',
-    origin,
-  ]);
+  const fixture = startFixture(program, [sessions, join(folder, 'ran'), halt, 'resume', origin]);
   started.push(fixture);
   await fixture.untilLine(1);
   return {
