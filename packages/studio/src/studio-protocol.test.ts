@@ -69,6 +69,10 @@ describe('the page', () => {
     expect((await serve()(path)).status).toBe(404);
   });
 
+  test('a Worker without the binding of the assets is refused', () => {
+    expect(() => assetFiles(undefined as never)).toThrow(/"binding": "ASSETS"/);
+  });
+
   test('is read from a binding of assets on Workers', async () => {
     const asked: string[] = [];
     const read = assetFiles({

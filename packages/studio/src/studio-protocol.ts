@@ -214,6 +214,7 @@ async function answerFile(path: string, files: StudioFiles): Promise<Response> {
 /**
  * Reads the files of the page from a binding of static assets of a Worker. In its configuration `directory` is the folder `dist/page` of
  * this package, and `html_handling` is `none`.
+ * @throws ConfigurationError without the binding, as in a Worker that was started with another configuration
  *
  * @example
  * import { assetFiles, type AssetBinding, studio } from '@eventloom/studio';
@@ -222,6 +223,11 @@ async function answerFile(path: string, files: StudioFiles): Promise<Response> {
  * const protocols = (env: { ASSETS: AssetBinding }) => [studio({ files: assetFiles(env.ASSETS) })];
  */
 export function assetFiles(binding: AssetBinding): StudioFiles {
+  // The types of an environment promise a binding that its configuration may lack.
+  if (typeof binding?.fetch !== 'function')
+    throw new ConfigurationError(
+      'assetFiles: the Worker has no such binding; write "assets": { "binding": "ASSETS", … } in the configuration that wrangler reads',
+    );
   return async (path) => {
     const response = await binding.fetch(`https://assets.local/${path}`);
     return response.ok ? (response.body ?? undefined) : undefined;
