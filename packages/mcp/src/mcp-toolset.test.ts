@@ -6,6 +6,7 @@ import { StreamableHTTPConnectionParams } from './connection-params.ts';
 import { calling, play, responsesOf, toolsetOf, URL_OF_TESTS } from './fixtures/play.ts';
 import { type Served, serveModern, serveSessions } from './fixtures/served.ts';
 import { isMCPTool } from './mcp-tool.ts';
+import { MCPToolset } from './mcp-toolset.ts';
 
 function echoing(server: McpServer): void {
   server.registerTool(
@@ -22,6 +23,13 @@ const ERAS = [
   ['of before 2026-07-28', serveSessions],
   ['of 2026-07-28', serveModern],
 ] as const;
+
+test.each([
+  ['https://mcp.example.com/mcp', 'mcp.example.com'],
+  ['http://127.0.0.1:3000/mcp', 'mcp_127.0.0.1'],
+])('a toolset of %s without a name has the name %s', (url, name) => {
+  expect(new MCPToolset({ connectionParams: new StreamableHTTPConnectionParams({ url }) }).name).toBe(name);
+});
 
 test.each(ERAS)('five calls of a turn go over one connection to a server %s', async (_, serve) => {
   const served = serve({ build: echoing });

@@ -297,5 +297,5 @@ function checkToolsetOptions(options: MCPToolsetOptions): void {
 function toName(serverName: string): string {
   const plain = serverName.slice(0, 128).replaceAll(/[^\w.:-]/g, '_');
   const isName: boolean = isToolName(plain);
-  return isName ? plain : `_${plain}`.slice(0, 128);
+  return isName ? plain : `mcp_${plain}`.slice(0, 128);
 }

@@ -27,6 +27,7 @@ test.each([
   ['x', 'a string'],
   [[], 'a list'],
   [{}, 'an object'],
+  [Promise.resolve([]), 'a promise'],
 ])('%j is described as %s', (value, kind) => {
   expect(describeKind(value)).toBe(kind);
 });

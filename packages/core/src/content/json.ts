@@ -29,7 +29,8 @@ export function describeKind(value: unknown): string {
   if (value === null || typeof value === 'boolean') return String(value);
   if (typeof value === 'number') return `the number ${value}`;
   if (Array.isArray(value)) return 'a list';
-  // A class in the place of an object is a frequent mistake: `new` is missing.
+  // Two frequent mistakes: `await` is missing, and `new` before a class.
+  if (value instanceof Promise) return 'a promise';
   if (typeof value === 'function' && String(value).startsWith('class')) return `the class ${value.name}`;
   if (typeof value !== 'object') return `a ${typeof value}`;
   // The name is read from the prototype, because a client can send an object with a `constructor` of its own.
