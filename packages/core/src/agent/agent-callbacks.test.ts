@@ -216,6 +216,6 @@ test('an agent whose runAsyncImpl is no generator fails with what to write', asy
     }
   }
   await expect(said(new Hasty())).rejects.toThrow(
-    'runAsyncImpl: expected an async generator, got an object of the class Promise; write async *runAsyncImpl(context) { yield … }',
+    'runAsyncImpl: expected an async generator, got a promise; write async *runAsyncImpl(context) { yield … }',
   );
 });
