@@ -80,8 +80,7 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
     transactions: 2,
   },
   agent: {
-    // 200 of them for the methods that refuse a change of its list of tools.
-    bytes: 4000,
+    bytes: 3800,
     keptBytes: 200,
     promises: 2,
     freezes: 1,

@@ -125,13 +125,20 @@ function refuseChange(): never {
   );
 }
 
-/** Replaces the methods of an array, whose own error would only say that the object is not extensible. */
-const REFUSED = Object.fromEntries(
-  ['push', 'unshift', 'splice', 'pop', 'shift'].map((name) => [name, { value: refuseChange }]),
+/**
+ * Replaces the methods of arrays that change them, whose own error would only say that the object is not extensible. As a prototype it costs no
+ * list anything.
+ */
+const FIXED_LIST: object = /* @__PURE__ */ Object.create(
+  Array.prototype,
+  /* @__PURE__ */ Object.fromEntries(
+    ['push', 'unshift', 'splice', 'pop', 'shift'].map((name) => [name, { value: refuseChange }]),
+  ),
 );
 
 function toFixedList<T>(items: T[]): readonly T[] {
-  return Object.freeze(Object.defineProperties(items, REFUSED));
+  Object.setPrototypeOf(items, FIXED_LIST);
+  return Object.freeze(items);
 }
 
 /** Agents share it, so nothing may be added to it. */
