@@ -2,11 +2,28 @@ import { createEvent, type Session, type SessionLease, StaleWriterError } from '
 import { applyStateDelta } from '@eventloom/core/internal';
 import { PostgresSessionService } from '@eventloom/sessions/postgres';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Pool } from 'pg';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { bundleProgram } from '../runtimes/bundle-program.ts';
 import { fixturePath, startFixture } from './run-fixture.ts';
 
 const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
+
+/** Bundles of the programs that are started several times. */
+let programs: string;
+let appendingProgram: string;
+let turningProgram: string;
+let beginningProgram: string;
+beforeAll(async () => {
+  programs = mkdtempSync(join(tmpdir(), 'eventloom-postgres-sessions-'));
+  appendingProgram = await bundleProgram(fixturePath('appending-process'), programs);
+  turningProgram = await bundleProgram(fixturePath('turning-process'), programs);
+  beginningProgram = await bundleProgram(fixturePath('beginning-process'), programs);
+});
+afterAll(() => rmSync(programs, { recursive: true }));
 
 let database: TestDatabase;
 let pool: Pool;
@@ -38,7 +55,7 @@ test('kill -9 in a stream of 10,000 appends leaves exactly the acknowledged even
   const kills = 6;
   let stored = 0;
   for (let run = 0; run <= kills; run++) {
-    const fixture = startFixture(fixturePath('appending-process'), [database.url, String(events - 1)]);
+    const fixture = startFixture(appendingProgram, [database.url, String(events - 1)]);
     const isLast = run === kills;
     if (!isLast) {
       await fixture.untilLine(1 + Math.floor((Math.random() * 2 * (events - stored)) / (kills + 1)));
@@ -71,7 +88,7 @@ test('two processes with turns in the same 50 sessions lose, repeat and interlea
     await service.createSession({ appName: 'app', userId: `user ${number % 3}`, sessionId: `session ${number}` });
   }
   const writers = ['A', 'B'].map((name) =>
-    startFixture(fixturePath('turning-process'), [database.url, name, String(turns), String(sessions)]),
+    startFixture(turningProgram, [database.url, name, String(turns), String(sessions)]),
   );
   for (const writer of writers) expect(await writer.ended).toEqual({ faults: '', code: 0 });
   const seen: string[] = [];
@@ -95,7 +112,7 @@ test('two processes with turns in the same 50 sessions lose, repeat and interlea
 
 test('several processes can start concurrently on an empty database', async () => {
   const names = Array.from({ length: 5 }, (_, index) => `session ${index}`);
-  const fixtures = names.map((name) => startFixture(fixturePath('beginning-process'), [database.url, name]));
+  const fixtures = names.map((name) => startFixture(beginningProgram, [database.url, name]));
   await Promise.all(fixtures.map((fixture) => fixture.untilLine(1)));
   for (const { process } of fixtures) process.stdin.end();
   for (const fixture of fixtures) expect(await fixture.ended).toEqual({ faults: '', code: 0 });
