@@ -21,7 +21,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
   });
 
   test.each([
-    ['the runtime behind the server', 138, 'server.jsonc'],
+    ['the runtime behind the server', 139, 'server.jsonc'],
     ['the Worker of the example, with Gemini', 214, 'wrangler.jsonc'],
     ['the whole Worker, with Gemini, JWTs and Studio', 234, 'edge-worker/wrangler.jsonc'],
     ['the same as it is in the workspace', 234, join(import.meta.dirname, '../../apps/edge-worker/wrangler.jsonc')],
