@@ -136,7 +136,7 @@ export class GcsBucket {
     for (let attempt = 0; ; attempt++) {
       const token = await accessToken?.();
       const sent = { ...headers, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
-      const response = await received(fetch(url, { method, headers: sent, redirect: 'error', ...(body && { body }) }));
+      const response = await received(fetch(url, { method, headers: sent, redirect: 'manual', ...(body && { body }) }));
       if (response.ok || expected.includes(response.status)) return response;
       const waitMs = WAITS_MS[attempt];
       const isBusy = method === 'POST' ? response.status === 429 : BUSY.includes(response.status);

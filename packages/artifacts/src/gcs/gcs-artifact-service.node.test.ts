@@ -212,6 +212,14 @@ test('each request carries a token', async () => {
   );
 });
 
+test('a redirect is refused, because it would take the token elsewhere', async () => {
+  using server = await serving();
+  server.fake.refusals.push(new Response(null, { status: 302, headers: { location: `${server.endpoint}/elsewhere` } }));
+  const saving = server.open({ accessToken: () => 'secret' }).saveArtifact({ ...KEY, artifact: { text: 'x' } });
+  await expect(saving).rejects.toThrow(StorageError);
+  expect(server.fake.requests.filter((request) => request.includes('elsewhere'))).toEqual([]);
+});
+
 test('a busy service is asked again, and a refusal is an error that names the reason', async () => {
   using server = await serving();
   const platform = fixedPlatform();
