@@ -66,8 +66,9 @@ describe('an empty project on Node that installs every package from its tarball'
     expect([...owners].filter((name) => !name?.includes('eventloom'))).toEqual(['@cfworker/json-schema']);
     // Each file takes about half a millisecond at every start, and 100 kB of code take about three.
     expect(files.length).toBeLessThanOrEqual(36);
-    // The conversion of zod schemas takes 9 kB of it, models that replace failed ones and their capabilities 14 kB.
-    expect(files.reduce((sum, file) => sum + statSync(file).size, 0)).toBeLessThanOrEqual(890_000);
+    // The conversion of zod schemas takes 9 kB of it, models that replace failed ones and their capabilities 14 kB,
+    // errors that say what to write 12 kB.
+    expect(files.reduce((sum, file) => sum + statSync(file).size, 0)).toBeLessThanOrEqual(900_000);
   });
 
   describe('type-checks every entry with the declarations of the libraries (`skipLibCheck: false`)', () => {
