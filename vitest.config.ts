@@ -48,8 +48,8 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
-    // Processes and workerd leave a processor free now and then, so there are as many workers as processors.
-    maxWorkers: availableParallelism(),
+    // Workers wait for processes, browsers and workerd a third of their time, so there is one more than there are processors.
+    maxWorkers: availableParallelism() + 1,
     // Here and not in the project that uses it, whose plugin would load it as if for workerd.
     globalSetup: ['tests/runtimes/gemini/provide-fake-gemini.ts', 'tests/runtimes/api/provide-api.ts'],
     projects: [
