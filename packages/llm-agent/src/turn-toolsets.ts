@@ -8,6 +8,7 @@ import {
   ReadonlyContext,
   ToolsetUnavailableError,
 } from '@eventloom/core';
+import { reportTo } from '@eventloom/core/internal';
 
 /** The tools that a toolset listed, and the toolset's version at that time. */
 interface ListedTools {
@@ -47,10 +48,10 @@ class TurnToolsets {
     } catch (cause) {
       // A toolset that stops with the run is not unavailable.
       context.throwIfAborted();
-      if (onUnavailable !== 'skip') {
-        if (ToolsetUnavailableError.isInstance(cause)) throw cause;
-        throw ToolsetUnavailableError.of(name, cause);
-      }
+      const error = ToolsetUnavailableError.isInstance(cause) ? cause : ToolsetUnavailableError.of(name, cause);
+      if (onUnavailable !== 'skip') throw error;
+      // The event names the toolset only, because its readers may not see addresses of the inside.
+      reportTo(context.platform, error);
       this.missing.add(name);
       this.unreported.add(name);
       return undefined;

@@ -17,6 +17,9 @@ export interface MCPConnectionOptions {
   readonly maxMessageBytes?: number | undefined;
 }
 
+/** Limit of the time for which closing a connection waits for the server. */
+const MAX_TERMINATE_MS = 2000;
+
 type FetchOfParams = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /** The part of a connection that its transport calls. Not for applications. */
@@ -176,6 +179,7 @@ export class StreamableHTTPConnectionParams extends MCPConnectionParams {
       url,
       maxMessageBytes,
       terminateOnClose,
+      terminateMs: Math.min(this.timeoutMs, MAX_TERMINATE_MS),
       headers: this.#headers,
       fetch: host.withProofs?.(send) ?? send,
       authProvider: host.authProvider ?? this.#authProvider,

@@ -230,9 +230,10 @@ test('a server over HTTP that was unreachable is asked for its protocol version 
 test('an unreachable server is skipped, by name', async () => {
   const fetch = () => Promise.reject(new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } }));
   const toolset = toolsetOf({ fetch }, { name: 'weather', onUnavailable: 'skip' });
-  const { say, model, runner } = await play(toolset, ['sorry']);
+  const { say, model, runner, errors } = await play(toolset, ['sorry']);
   const events = await say('go');
   expect(events[0]).toMatchObject({ customMetadata: { unavailableToolsets: ['weather'] } });
+  expect(errors).toMatchObject([{ code: 'TOOLSET_UNAVAILABLE', message: expect.stringContaining('ECONNREFUSED') }]);
   expect(model.requests[0]?.request.config.systemInstruction).toContain('"weather"');
   await expect(toolset.getTools()).rejects.toMatchObject({
     code: 'MCP_CONNECTION',

@@ -19,6 +19,8 @@ interface HttpTransportOptions {
   readonly url: URL;
   readonly maxMessageBytes: number;
   readonly terminateOnClose: boolean;
+  /** Time for the server to answer that it has deleted the session, in milliseconds. */
+  readonly terminateMs: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
   readonly authProvider: object | undefined;
@@ -91,8 +93,13 @@ export class HttpTransport implements OpenTransport {
   }
 
   async terminate(): Promise<void> {
-    // Servers need not support the deletion; the session then expires on the server.
-    if (this.#options.terminateOnClose) await this.transport.terminateSession().catch(() => undefined);
+    const { terminateOnClose, terminateMs, host } = this.#options;
+    if (!terminateOnClose) return;
+    const { promise: expired, resolve } = Promise.withResolvers<void>();
+    const cancel = host.platform.schedule(terminateMs, resolve);
+    // Servers need not support the deletion, and may not answer; the session then expires on the server.
+    await Promise.race([this.transport.terminateSession().catch(() => undefined), expired]);
+    cancel();
   }
 
   #exchange(name: string): Exchange {

@@ -56,6 +56,18 @@ test('turns share the connection, which closing the runner ends at the server', 
   expect(served.requests.at(-1)?.http).toBe('DELETE');
 });
 
+test('closing the runner waits for at most timeoutMs for a server that does not answer the deletion', async () => {
+  const never = new Promise<Response>(() => {});
+  const { fetch } = serveSessions({
+    build: echoing,
+    before: (request) => (request.method === 'DELETE' ? never : undefined),
+  });
+  const connectionParams = new StreamableHTTPConnectionParams({ url: URL_OF_TESTS, fetch, timeoutMs: 1000 });
+  const { say, runner } = await play(new MCPToolset({ connectionParams }), [calling(echo('a')), 'done']);
+  await say('go');
+  await runner.close();
+});
+
 test('a session that the server forgot is opened again, and the refused calls are sent again', async () => {
   const served = serveSessions({ build: echoing });
   const forget = () => {

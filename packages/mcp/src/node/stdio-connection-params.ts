@@ -249,6 +249,8 @@ class ProcessTransport implements Transport {
 
   /** Ends the input of the process, and then the process if it does not end by itself. */
   async close(): Promise<void> {
+    // The program may end after a turn; while it waits here for the server's process, it must not.
+    this.hold(true);
     const child = this.#process;
     this.#process = undefined;
     if (!child) return;

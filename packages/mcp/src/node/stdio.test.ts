@@ -1,12 +1,15 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { StreamableHTTPConnectionParams } from '../connection-params.ts';
 import { calling, play, responsesOf } from '../fixtures/play.ts';
 import { MCPToolset } from '../mcp-toolset.ts';
 import { StdioConnectionParams } from './index.ts';
+
+const run = promisify(execFile);
 
 /** Returns a port that was free a moment ago: the server takes no port 0. */
 async function freePort(): Promise<number> {
@@ -98,6 +101,14 @@ test('a command that does not exist makes the server unavailable, by name', asyn
     message:
       'MCP server "files": cannot connect to the process no-such-program-here: ENOENT: no such program or folder; install the program, or write its whole path as serverParams.command',
   });
+});
+
+test('a program that closes its runner goes on once the server has ended', async () => {
+  const [program, server] = ['closing-process.ts', 'odd-server.ts'].map((name) =>
+    fileURLToPath(import.meta.resolve(`../fixtures/${name}`)),
+  );
+  const { stdout } = await run(process.execPath, [program ?? '', process.execPath, server ?? '', 'answers']);
+  expect(stdout).toBe('closed');
 });
 
 describe('a process that', () => {
