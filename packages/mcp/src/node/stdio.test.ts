@@ -103,7 +103,7 @@ test('a command that does not exist makes the server unavailable, by name', asyn
   });
 });
 
-test('a program that closes its runner goes on once the server has ended', async () => {
+test('a program that closes its runner continues once the server has ended', async () => {
   const [program, server] = ['closing-process.ts', 'odd-server.ts'].map((name) =>
     fileURLToPath(import.meta.resolve(`../fixtures/${name}`)),
   );
