@@ -36,6 +36,14 @@ test('an exhausted quota calls the next model without a retry', async () => {
   ]);
 });
 
+test.each([{}, { content: { role: 'model', parts: [{ text: '' }] } }])(
+  'a whole answer with the empty candidate %j calls the next model',
+  async (candidate) => {
+    await server.enqueue(jsonReply({ candidates: [candidate] }), jsonReply(wireResponse('x')));
+    expect(await ask()).toMatchObject([{ customMetadata: { fallback: { failed: [{ errorCode: 'UNKNOWN_ERROR' }] } } }]);
+  },
+);
+
 test('the next model has as many attempts as the first one, and its error is thrown', async () => {
   const last = errorReply({ code: 500, status: 'INTERNAL', message: 'the last' });
   await server.enqueue(busy, busy, busy, last);

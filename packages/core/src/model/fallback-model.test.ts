@@ -96,8 +96,41 @@ test('after a model that yields nothing, and one whose answer cannot be read, th
   expect(await play(models)).toEqual([{ ...reply('c'), customMetadata: { fallback: { model: 'c', failed } } }]);
 });
 
+test.each<[string, LlmResponse[]]>([
+  ['without content', [{}]],
+  ['without parts', [{ content: { role: 'model' } }]],
+  ['of an empty text', [{ content: { parts: [{ text: '' }] } }]],
+  [
+    'of an empty thought with an empty signature',
+    [{ content: { parts: [{ text: '', thought: true, thoughtSignature: '' }] } }],
+  ],
+  ['after a chunk without content', [{ partial: true, usageMetadata: {} }, {}]],
+  ['after a chunk of an empty text', [chunk(''), {}]],
+])('after a reply %s and without a reason the next model is called', async (_, responses) => {
+  const fallback = { model: 'b', failed: [{ model: 'a', errorCode: 'UNKNOWN_ERROR' }] };
+  expect(await play([new Playing('a', responses), new Playing('b', [reply('b')])])).toEqual([
+    { ...reply('b'), customMetadata: { fallback } },
+  ]);
+});
+
+test('after chunks without content and a failure the next model is called', async () => {
+  const [response] = await play([new Playing('a', [chunk('')], busy), new Playing('b', [reply('b')])]);
+  expect(response).toMatchObject({
+    customMetadata: { fallback: { failed: [{ model: 'a', errorCode: 'UNAVAILABLE' }] } },
+  });
+});
+
+test('chunks without content before a reply are passed on in their order', async () => {
+  const responses = [chunk(''), { partial: true, modelVersion: 'a-1' }, chunk('a'), chunk(''), reply('a')];
+  expect(await play([new Playing('a', responses), new Playing('b', [reply('b')])])).toEqual(responses);
+});
+
 test.each([
   ['an empty reply with a finish reason', [{ finishReason: 'STOP' }]],
+  ['an empty text that was cut', [chunk(''), { ...reply(''), finishReason: 'MAX_TOKENS', errorCode: 'MAX_TOKENS' }]],
+  ['an empty text with a signature', [{ content: { parts: [{ text: '', thoughtSignature: 'c2ln' }] } }]],
+  ['a call', [{ content: { parts: [{ functionCall: { name: 'look', args: {} } }] } }]],
+  ['content in an alternative only', [{ alternatives: [{ index: 1, ...reply('a') }] }]],
   ['a refused prompt', [{ errorCode: 'PROHIBITED_CONTENT' }]],
   ['a text without a finish reason', [{ ...reply('a'), errorCode: 'NO_FINISH_REASON' }]],
   ['chunks without a finish reason', [chunk('a'), { errorCode: 'NO_FINISH_REASON' }]],

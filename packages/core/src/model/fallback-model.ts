@@ -1,4 +1,5 @@
 import { checkOptions, type OptionRules } from '../agent/options.ts';
+import type { Content } from '../content/content.ts';
 import { describeKind } from '../content/json.ts';
 import { ConfigurationError, LiveConnectionError, ModelError } from '../errors.ts';
 import { moveResponseParts } from '../tool/tool-result.ts';
@@ -7,7 +8,7 @@ import type { BaseLlmConnection } from './base-llm-connection.ts';
 import { type ModelCapabilities, sharedCapabilities } from './capabilities.ts';
 import type { LlmRequest } from './llm-request.ts';
 import type { LlmResponse } from './llm-response.ts';
-import { INCOMPLETE_CALL } from './response-aggregator.ts';
+import { hasMoreThanText, INCOMPLETE_CALL } from './response-aggregator.ts';
 
 /** Options of a `FallbackModel`. */
 export interface FallbackModelOptions {
@@ -19,9 +20,9 @@ const OPTIONS: OptionRules<FallbackModelOptions> = { models: 'list' };
 const EXAMPLE = "new FallbackModel({ models: [new Gemini({ model: 'gemini-flash-latest', apiKey }), otherModel] })";
 
 /**
- * A model that calls the next of its models when one fails before it yielded anything: with an error that may pass (408, 429, 5xx or a lost
- * connection, after the model's own retries), with an answer that cannot be read, or with an empty reply that has no finish reason. Every call
- * begins with the first model. If all fail, the last one's error is thrown, or its reply passed on.
+ * A model that calls the next of its models when one fails before it yielded content: with an error that may pass (408, 429, 5xx or a lost
+ * connection, after the model's own retries), with an answer that cannot be read, or with an empty reply that has no finish reason: no part but
+ * empty texts without a signature. Every call begins with the first model. If all fail, the last one's error is thrown, or its reply passed on.
  *
  * A reply of another model than the first says so in `customMetadata.fallback`: the `model` that replied, and the `failed` models with their
  * error codes. The features are those that all models have, so that every one can take the request; a live connection needs one model with it.
@@ -74,6 +75,8 @@ export class FallbackModel extends BaseLlm {
       const isLast = index === this.models.length - 1;
       let hasYielded = false;
       let emptyReply = NO_REPLY;
+      // Passed on once the model yields content or a reason: until then the reply may be another model's.
+      const empty: LlmResponse[] = [];
       try {
         for await (const response of model.generateContentAsync(
           requestFor(model, request, index),
@@ -81,13 +84,14 @@ export class FallbackModel extends BaseLlm {
           abortSignal,
         )) {
           const emptyCode = hasYielded || isLast ? undefined : codeOfEmptyReply(response);
+          empty.push(response);
           if (emptyCode !== undefined) {
             emptyReply = emptyCode;
-            break;
+            continue;
           }
           hasYielded = true;
-          const isChunk = response.partial === true;
-          yield isChunk || failed.length === 0 ? response : withFallback(response, model, failed);
+          for (const next of empty.splice(0))
+            yield next.partial === true || failed.length === 0 ? next : withFallback(next, model, failed);
         }
         if (hasYielded || isLast || abortSignal?.aborted) return;
         failed.push({ model: model.model, errorCode: emptyReply });
@@ -135,10 +139,19 @@ const NO_REPLY = 'UNKNOWN_ERROR';
 /** The codes of replies whose end did not arrive. A refused prompt and a finish reason have codes of their own. */
 const WITHOUT_END: ReadonlySet<string> = new Set([NO_REPLY, 'NO_FINISH_REASON', INCOMPLETE_CALL]);
 
-/** Returns the code of a whole reply that has no content because its end did not arrive; undefined for other responses. */
-function codeOfEmptyReply({ partial, content, errorCode }: LlmResponse): string | undefined {
-  const isEmpty = partial !== true && (content?.parts ?? []).length === 0;
-  return isEmpty && errorCode !== undefined && WITHOUT_END.has(errorCode) ? errorCode : undefined;
+/**
+ * Returns the code of a response that has neither content nor a reason for having none: of a chunk before the content, or of a reply whose end
+ * did not arrive. Returns undefined for other responses.
+ */
+function codeOfEmptyReply({ content, alternatives, finishReason, errorCode }: LlmResponse): string | undefined {
+  if (hasContent(content) || alternatives?.some((alternative) => hasContent(alternative.content))) return undefined;
+  if (errorCode !== undefined) return WITHOUT_END.has(errorCode) ? errorCode : undefined;
+  return finishReason === undefined ? NO_REPLY : undefined;
+}
+
+/** Returns true if a part is more than an empty text without a signature. */
+function hasContent(content: Content | undefined): boolean {
+  return (content?.parts ?? []).some((part) => (part.text ?? '') !== '' || hasMoreThanText(part));
 }
 
 /** Returns the request under the model's name; for another model than the first without its caches, and with media where the model reads it. */

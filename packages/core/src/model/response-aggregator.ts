@@ -129,7 +129,8 @@ function finishAlternative([index, gathered]: readonly [number, ResponseAggregat
   return { index, ...(content && { content }), ...(finishReason !== undefined && { finishReason }) };
 }
 
-function hasMoreThanText(part: Part): boolean {
+/** Returns true if a part has more than its text and the mark of a thought, such as a signature or a call. */
+export function hasMoreThanText(part: Part): boolean {
   for (const key in part) {
     if (key === 'text' || key === 'thought') continue;
     const value = part[key as keyof Part];
