@@ -292,6 +292,32 @@ test('the option capabilities replaces what is assumed of the provider', () => {
   expect(model.capabilities()).toMatchObject({ tools: false, thinking: true });
 });
 
+test.each([
+  [{ tool: false }, 'has no option "tool"; did you mean "tools"?'],
+  [{ tools: 'no' }, 'tools: expected true or false, got a string; write tools: true'],
+  [{ media: true }, "media: expected a list, got true; write media: ['image/*']"],
+  [{ media: ['image/*', 1] }, "media[1]: expected a media type, got the number 1; write media: ['image/*']"],
+  [
+    { responseMedia: ['image/*'] },
+    'responseMedia: expected an object, got a list; write responseMedia: { inlineData: ',
+  ],
+  [
+    { responseMedia: { inlineData: [] } },
+    "responseMedia: fileData: expected a list, got nothing; write fileData: ['image/*']",
+  ],
+  [{ responseMedia: { inlinedata: [], fileData: [] } }, 'did you mean "inlineData"?'],
+])('the capabilities %j are refused with what to write', (capabilities, message) => {
+  const create = () => replyingModel([], { capabilities: capabilities as never });
+  expect(create).toThrow(ConfigurationError);
+  expect(create).toThrow(`AiSdkLlm: capabilities: `);
+  expect(create).toThrow(message);
+});
+
+test('a capability that is undefined is the one assumed of the provider', () => {
+  const { model } = replyingModel([], { capabilities: { media: undefined, tools: false } as object });
+  expect(model.capabilities()).toMatchObject({ tools: false, media: expect.arrayContaining(['image/*']) });
+});
+
 test('usage without a count for texts subtracts the thoughts', async () => {
   const mock = new MockLanguageModelV4({
     doGenerate: {

@@ -19,12 +19,14 @@ import {
   systemPlatform,
 } from '@eventloom/core';
 import {
+  checkCapabilities,
   checkOptions,
   describeKind,
   isRecord,
   type OptionRules,
   type Retry,
   toRetry,
+  withCapabilities,
   withRetries,
 } from '@eventloom/core/internal';
 import { breakpointOf } from './cache-breakpoints.ts';
@@ -91,11 +93,12 @@ export class AiSdkLlm extends BaseLlm {
   readonly #retry: Retry;
   readonly #platform: Platform;
 
-  /** @throws ConfigurationError for anything but a language model of AI SDK 6 or 7, and for an option name that this version does not know */
+  /** @throws ConfigurationError for anything but a language model of AI SDK 6 or 7, and for an unknown name or kind of an option or a capability */
   constructor(model: LanguageModelV4 | LanguageModelV3, options: AiSdkLlmOptions = {}) {
     checkModel(model);
     super({ model: model.modelId });
     checkOptions('AiSdkLlm', LLM_OPTIONS, options, HINTS);
+    checkCapabilities('AiSdkLlm', options.capabilities);
     const {
       providerOptions = {},
       headers = {},
@@ -106,7 +109,7 @@ export class AiSdkLlm extends BaseLlm {
     } = options;
     this.provider = model.provider;
     this.#model = model.specificationVersion === 'v3' ? asV4(model) : model;
-    this.#capabilities = { ...capabilitiesOf(model.provider), ...capabilities };
+    this.#capabilities = withCapabilities(capabilitiesOf(model.provider), capabilities);
     this.#retry = toRetry('AiSdkLlm', retry);
     this.#platform = platform;
     this.#target = {
@@ -314,7 +317,7 @@ class AiSdkCall {
     });
   }
 
-  /** Does nothing: there is nothing to close. */
+  /** Removes the listeners of the callers' signals. From then on `#close` does nothing: the call has ended by itself. */
   #release(): void {
     for (const signal of this.#callers) signal.removeEventListener('abort', this.#onAbort);
     this.#isReleased = true;

@@ -42,6 +42,10 @@ test('a runner finds the model of an agent by the names of its provider and of t
   expect(await ask('ollama:llama3.2:1b', models)).toEqual(['ollama llama3.2:1b']);
 });
 
+test('blanks around the name of a model are no part of it', () => {
+  expect(aiSdkModels(providers)('openai: gpt-5 ')?.model).toBe('gpt-5');
+});
+
 test('names of other providers are left to another resolver', async () => {
   const models = aiSdkModels(providers);
   expect(['gpt-5', 'mistral:large', 'toString:x', ':gpt-5'].map((name) => models(name))).toEqual(
@@ -65,6 +69,11 @@ test.each([
   [() => aiSdkModels('openai' as never), 'expected an object of providers, got a string'],
   [() => aiSdkModels(providers, { separator: '' }), 'separator must be a text'],
   [() => aiSdkModels(providers, { apiKey: 'k' } as never), 'give it to the provider'],
+  [
+    () => aiSdkModels(providers, { capabilities: { tool: false } as never }),
+    'aiSdkModels: capabilities: has no option "tool"',
+  ],
+  [() => aiSdkModels(providers)('openai: '), '"openai: " has no name of a model; write one after it'],
   [() => aiSdkModels(providers)('openai:'), '"openai:" has no name of a model; write one after it, as in openai:gpt-5'],
 ])('a mistake is refused with what to write: %#', (attempt, message) => {
   expect(attempt).toThrow(ConfigurationError);

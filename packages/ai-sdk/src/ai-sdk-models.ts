@@ -1,6 +1,13 @@
 import type { LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider';
 import { ConfigurationError, type ModelResolver } from '@eventloom/core';
-import { checkOptions, describeKind, getOwn, isRecord, type OptionRules } from '@eventloom/core/internal';
+import {
+  checkCapabilities,
+  checkOptions,
+  describeKind,
+  getOwn,
+  isRecord,
+  type OptionRules,
+} from '@eventloom/core/internal';
 import { AiSdkLlm, type AiSdkLlmOptions, HINTS, LLM_OPTIONS } from './ai-sdk-llm.ts';
 
 /** A provider of the AI SDK, such as `openai`, the result of `createOpenAICompatible`, or of `createProviderRegistry`. */
@@ -19,8 +26,8 @@ const OPTIONS: OptionRules<AiSdkModelsOptions> = { ...LLM_OPTIONS, separator: 't
 
 /**
  * Creates a resolver of names such as `openai:gpt-5`, for the `models` of a runner: before the first separator the name under which the provider
- * is given, after it the name of the model. The resolver returns undefined for the names of other providers, so it can be joined with others, and
- * throws a ConfigurationError for a provider without the name of a model.
+ * is given, after it the name of the model, without blanks around it. The resolver returns undefined for the names of other
+ * providers, so it can be joined with others, and throws a ConfigurationError for a provider without the name of a model.
  *
  * @throws ConfigurationError for something that is no provider, and for an option name that this version does not know
  *
@@ -37,6 +44,7 @@ export function aiSdkModels(
   options: AiSdkModelsOptions = {},
 ): ModelResolver {
   checkOptions('aiSdkModels', OPTIONS, options, HINTS);
+  checkCapabilities('aiSdkModels', options.capabilities);
   const { separator = ':', ...ofModels } = options;
   if (typeof separator !== 'string' || separator === '')
     throw new ConfigurationError(`aiSdkModels: separator must be a text such as ":", got ${describeKind(separator)}`);
@@ -53,7 +61,7 @@ export function aiSdkModels(
   return (model) => {
     const at = model.indexOf(separator);
     const provider = at > 0 ? getOwn(providers, model.slice(0, at)) : undefined;
-    const modelId = model.slice(at + separator.length);
+    const modelId = model.slice(at + separator.length).trim();
     if (provider && modelId === '')
       throw new ConfigurationError(
         `aiSdkModels: "${model}" has no name of a model; write one after it, as in openai${separator}gpt-5`,

@@ -67,7 +67,7 @@ export { fromExecutionView } from '../event/execution-view.ts';
 export { TRANSFER_TAG } from '../event/hide-transfers.ts';
 export { parseContent } from '../event/parse-event.ts';
 export { CANCELLED_CALL, FINISH_TASK } from '../tool/reserved-calls.ts';
-export { acceptsMedia, sharedCapabilities } from '../model/capabilities.ts';
+export { acceptsMedia, checkCapabilities, sharedCapabilities, withCapabilities } from '../model/capabilities.ts';
 export { type MadeBy, madeByOf } from '../model/made-by.ts';
 export { CONTINUE } from '../model/llm-request.ts';
 export { INCOMPLETE_CALL, ResponseAggregator, withoutCalls } from '../model/response-aggregator.ts';

@@ -1,3 +1,5 @@
+import { checkOptions, type OptionRules, wrongOption } from '../agent/options.ts';
+
 /**
  * Features of a model, which agents and the runtime read before they send it a request: see `BaseLlm.capabilities`. Lists of media have media
  * types (`image/png`) and whole kinds (`image/*`); `*` means every kind.
@@ -17,6 +19,51 @@ export interface ModelCapabilities {
   readonly builtInTools: boolean;
   /** The model has live connections, for `runLive`. */
   readonly live: boolean;
+}
+
+const MEDIA = { is: 'list', write: "['image/*']" } as const;
+const CAPABILITIES: OptionRules<ModelCapabilities> = {
+  tools: 'flag',
+  outputSchemaWithTools: 'flag',
+  media: MEDIA,
+  responseMedia: { is: 'object', write: "{ inlineData: ['image/*'], fileData: [] }" },
+  thinking: 'flag',
+  builtInTools: 'flag',
+  live: 'flag',
+};
+const RESPONSE_MEDIA: OptionRules<ModelCapabilities['responseMedia']> = { inlineData: MEDIA, fileData: MEDIA };
+
+/**
+ * Checks the option `capabilities` of a model.
+ * @param owner the class that has the option, for error messages, e.g. `AiSdkLlm`
+ * @throws ConfigurationError for an unknown name, a value of another kind, and a list with anything but texts
+ */
+export function checkCapabilities(owner: string, given: Partial<ModelCapabilities> = {}): void {
+  const place = `${owner}: capabilities`;
+  checkOptions(place, CAPABILITIES, given);
+  checkMedia(place, 'media', given.media);
+  const { responseMedia } = given;
+  if (responseMedia === undefined) return;
+  checkOptions(`${place}: responseMedia`, RESPONSE_MEDIA, responseMedia);
+  for (const name of ['inlineData', 'fileData'] as const) {
+    const list: readonly unknown[] | undefined = responseMedia[name];
+    if (list === undefined) throw wrongOption(`${place}: responseMedia`, name, 'a list', list, MEDIA.write);
+    checkMedia(`${place}: responseMedia`, name, list);
+  }
+}
+
+function checkMedia(place: string, name: string, list: readonly unknown[] = []): void {
+  for (const [index, type] of list.entries())
+    if (typeof type !== 'string') throw wrongOption(place, `${name}[${index}]`, 'a media type', type, MEDIA.write);
+}
+
+/** Returns the features with those over them that the option `capabilities` gives; undefined ones are left out. */
+export function withCapabilities(
+  assumed: ModelCapabilities,
+  given: Partial<ModelCapabilities> = {},
+): ModelCapabilities {
+  const values = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { ...assumed, ...Object.fromEntries(values) };
 }
 
 /** Returns true if a list of media covers a media type. */

@@ -211,6 +211,12 @@ test('an abort between chunks ends the reply', async () => {
   await expect(chunks.next()).rejects.toBeInstanceOf(RunAbortedError);
 });
 
+test('an unknown capability is refused with the one that was meant', () => {
+  expect(() => new ScriptedModel([], { capabilities: { tool: false } as object })).toThrow(
+    'ScriptedModel: capabilities: has no option "tool"; did you mean "tools"?',
+  );
+});
+
 test('the model has the name and the capabilities of its options', () => {
   const model = new ScriptedModel([], { model: 'm', capabilities: { outputSchemaWithTools: true } });
   expect(model.model).toBe('m');

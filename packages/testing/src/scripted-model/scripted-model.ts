@@ -7,7 +7,13 @@ import {
   type Part,
   RunAbortedError,
 } from '@eventloom/core';
-import { type OptionRules, checkOptions, ResponseAggregator } from '@eventloom/core/internal';
+import {
+  checkCapabilities,
+  checkOptions,
+  type OptionRules,
+  ResponseAggregator,
+  withCapabilities,
+} from '@eventloom/core/internal';
 import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';
 import { Gate } from '../gate.ts';
 import { copyRequest } from './copy-request.ts';
@@ -57,6 +63,7 @@ export class ScriptedModel extends BaseLlm {
   /** @throws ConfigurationError for an option name that this version does not know */
   constructor(steps: readonly ScriptedStep[], options: ScriptedModelOptions = {}) {
     checkOptions('ScriptedModel', OPTIONS, options);
+    checkCapabilities('ScriptedModel', options.capabilities);
     super({ model: options.model ?? 'scripted' });
     this.#steps = steps;
     this.#options = options;
@@ -73,7 +80,7 @@ export class ScriptedModel extends BaseLlm {
   }
 
   override capabilities(): ModelCapabilities {
-    return { ...super.capabilities(), ...this.#options.capabilities };
+    return withCapabilities(super.capabilities(), this.#options.capabilities);
   }
 
   /**
