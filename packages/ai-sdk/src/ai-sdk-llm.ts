@@ -210,6 +210,8 @@ class AiSdkCall {
   readonly #controller = new AbortController();
   readonly #started = Promise.withResolvers<never>();
   #reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined;
+  /** Headers of the answer to a streamed call, until its first chunk. */
+  #unreadStream: Readonly<Record<string, string>> | undefined;
   #isReleased = false;
   readonly #onAbort = (): void => {
     this.#started.reject(this.#aborted());
@@ -258,10 +260,11 @@ class AiSdkCall {
     try {
       this.#check();
       const abortSignal = this.#controller.signal;
-      const { stream } = await Promise.race([
+      const { stream, response } = await Promise.race([
         this.#model.doStream({ ...this.#options, abortSignal }),
         this.#started.promise,
       ]);
+      this.#unreadStream = response?.headers ?? {};
       const reader = stream.getReader();
       this.#reader = reader;
       const next = async (): Promise<LlmResponse | undefined> => {
@@ -272,7 +275,8 @@ class AiSdkCall {
         }
       };
       const first = await next();
-      if (!first && reply.isMissing) throw emptyReplyError(this.#model.modelId);
+      if (!first && reply.isMissing) throw emptyReplyError(this.#model.modelId, this.#unreadStream);
+      this.#unreadStream = undefined;
       return { reply, first, next, close: () => this.#close() };
     } catch (error) {
       throw this.#failed(error);
@@ -314,6 +318,7 @@ class AiSdkCall {
       model: this.#model.modelId,
       nowMs: this.#platform.now(),
       headers: this.#options.headers ?? {},
+      unreadStream: this.#unreadStream,
     });
   }
 

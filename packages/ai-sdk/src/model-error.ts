@@ -10,12 +10,16 @@ export interface FailedAttempt {
   readonly nowMs: number;
   /** Headers of the request, whose secrets the message must not repeat. The key of the provider is not known: it is found by its form. */
   readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Headers of the answer to a streamed call of which nothing has been read yet; otherwise undefined. */
+  readonly unreadStream?: ResponseHeaders | undefined;
 }
+
+type ResponseHeaders = Readonly<Record<string, string>>;
 
 /**
  * Converts an error of a provider to a ModelError with the service's message. Its `errorCode` is the one of the HTTP status, which is the same
  * for all vendors; the vendor's own code follows the message. Without a status it is `UNAVAILABLE` (no connection, it broke, or an empty answer),
- * `DEADLINE_EXCEEDED` (a time limit), `DATA_LOSS` (the reply is malformed), `REQUEST_NOT_SENT` (the provider refused the request) or
+ * `DEADLINE_EXCEEDED` (a time limit), `DATA_LOSS` (the reply is malformed or no stream), `REQUEST_NOT_SENT` (the provider refused the request) or
  * `MODEL_ERROR` (anything else).
  * An error of this project is returned unchanged.
  */
@@ -26,7 +30,8 @@ export function toModelError(error: unknown, call: FailedAttempt): EventloomErro
   const redact = secretRedactor(undefined, call.headers);
   if (name === 'AI_LoadAPIKeyError' || name === 'AI_LoadSettingError')
     return new ConfigurationError(`model "${call.model}": ${redact(messageOf(error))}`, { cause: error });
-  if (fields['responseBody'] === '' && fields['statusCode'] === 200) return emptyReplyError(call.model);
+  if (fields['responseBody'] === '' && fields['statusCode'] === 200) return emptyReplyError(call.model, undefined);
+  if (call.unreadStream && ENDED.test(messageOf(error))) return emptyReplyError(call.model, call.unreadStream);
   const reported = reportedBy(fields);
   // A provider reports a part of a stream that it cannot read as a failure of the service, with a status of its own.
   const status = UNREADABLE.test(messageOf(error)) ? undefined : statusOf(fields, reported);
@@ -35,13 +40,27 @@ export function toModelError(error: unknown, call: FailedAttempt): EventloomErro
     : serviceError(error, status, fields, reported, call, redact);
 }
 
-/** Returns the error for a reply that ended before it began, which a proxy sends when the connection behind it broke. */
-export function emptyReplyError(model: string): ModelError {
+/**
+ * Returns the error for a reply that ended before it began. A proxy sends one when the connection behind it broke; and a server at a wrong address
+ * answers a streamed call with a page or with JSON, of which the provider reads nothing.
+ * @param stream headers of the answer to a streamed call; undefined for another call
+ */
+export function emptyReplyError(model: string, stream: ResponseHeaders | undefined): ModelError {
+  const [, type] = NO_STREAM.exec(stream?.['content-type'] ?? '') ?? [];
+  if (type !== undefined && stream?.['content-length'] !== '0')
+    return new ModelError(
+      `model "${model}": the service answered with ${type} instead of a stream; check the baseURL of the provider`,
+      { errorCode: 'DATA_LOSS' },
+    );
+  const sent = stream ? 'no reply, or no stream of the expected kind' : 'an empty reply';
   return new ModelError(
-    `model "${model}": the service sent an empty reply; if that happens always, check the baseURL of the provider`,
+    `model "${model}": the service sent ${sent}; if that happens always, check the baseURL of the provider`,
     { errorCode: 'UNAVAILABLE', retryable: true },
   );
 }
+
+/** Matches the types of answers that are no streams. */
+const NO_STREAM = /^(text\/html|application\/(?:problem\+)?json)\b/i;
 
 /** Removes keys from a text: services and proxies repeat a wrong key in their message. */
 type Redact = (text: string) => string;
@@ -117,7 +136,7 @@ function serviceError(
 const REMEDIES: Readonly<Record<number, string>> = {
   401: 'check the apiKey of the provider',
   403: 'check the permissions of the key',
-  404: 'check the name of the model',
+  404: 'check the name of the model and the baseURL of the provider',
 };
 
 /** Reads the delay that a service asks for: `retry-after-ms`, or `retry-after` in seconds or as a date. */

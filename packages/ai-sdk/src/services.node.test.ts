@@ -150,6 +150,62 @@ describe.each(WIRES)('$name', (wire) => {
     expect(service.requests).toHaveLength(2);
   });
 
+  test.each([
+    ['text/html; charset=utf-8', '<html>Welcome!</html>'],
+    ['application/json', '{"error":{"message":"boom"}}'],
+  ])('an answer of the type %s to a streamed call is an error that names it and the baseURL', async (type, body) => {
+    await using service = await FakeService.start([{ body, headers: { 'content-type': type } }]);
+    const asked = responsesOf(wire.model({ url: service.url }), requestOf('Hi'), true);
+    const [name] = type.split(';');
+    await expect(asked).rejects.toMatchObject({
+      errorCode: 'DATA_LOSS',
+      retryable: false,
+      message: expect.stringContaining(
+        `: the service answered with ${name} instead of a stream; check the baseURL of the provider`,
+      ),
+    });
+  });
+
+  test.each(['<html>Welcome!</html>', ''])(
+    'a stream without an event is an error that names the baseURL: %j',
+    async (body) => {
+      await using service = await FakeService.start([{ body }]);
+      const asked = responsesOf(wire.model({ url: service.url }, ONCE), requestOf('Hi'), true);
+      await expect(asked).rejects.toMatchObject({
+        errorCode: 'UNAVAILABLE',
+        message: expect.stringContaining(
+          ': the service sent no reply, or no stream of the expected kind; if that happens always, check the baseURL of the provider',
+        ),
+      });
+    },
+  );
+
+  test('an empty answer of the type application/json to a streamed call is made again', async () => {
+    const headers = { 'content-type': 'application/json', 'content-length': '0' };
+    await using service = await FakeService.start([{ body: '', headers }, { body: stream }]);
+    const model = wire.model({ url: service.url }, { retry: { attempts: 2, initialDelayMs: 0 } });
+    expect(await responsesOf(model, requestOf('Hi'), true)).not.toHaveLength(0);
+  });
+
+  test('a stream that calls itself JSON is read, and its loss after the first chunk is one of the connection', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const beginning = stream.slice(0, stream.indexOf('\n\n', stream.indexOf('Hel')) + 2);
+    await using service = await FakeService.start([
+      { body: stream, headers },
+      { body: beginning, headers, end: 'cut' },
+    ]);
+    const model = wire.model({ url: service.url }, ONCE);
+    expect((await responsesOf(model, requestOf('Hi'), true)).at(-1)).toMatchObject({ finishReason: 'STOP' });
+    await expect(responsesOf(model, requestOf('Hi'), true)).rejects.toMatchObject({ errorCode: 'UNAVAILABLE' });
+  });
+
+  test('an unknown model, or path, is an error that names the baseURL', async () => {
+    await using service = await FakeService.start([{ status: 404, body: wire.error('not_found', 'Not found.') }]);
+    await expect(responsesOf(wire.model({ url: service.url }, ONCE))).rejects.toThrow(
+      'check the name of the model and the baseURL of the provider',
+    );
+  });
+
   test('the message about an answer of another kind has no list of its faults, which the cause has', async () => {
     await using service = await FakeService.start([{ body: { answer: 42 } }]);
     const error: unknown = await responsesOf(wire.model({ url: service.url }, ONCE)).catch((thrown: unknown) => thrown);

@@ -106,7 +106,7 @@ test("an error body that is not the service's gets the code of its HTTP status",
     errorCode: 'INVALID_ARGUMENT',
   });
   expect(await errorOf()).toMatchObject({
-    message: 'model "gemini-2.5-flash": no such route; check the name of the model',
+    message: 'model "gemini-2.5-flash": no such route; check the name of the model, and the baseUrl if there is one',
     errorCode: 'NOT_FOUND',
   });
 });

@@ -61,7 +61,7 @@ function remedyFor(status: number, reason: string, apiKeyName: string | undefine
       : `check the key in ${apiKeyName} (https://aistudio.google.com/apikey)`;
   if (status === 400 && COMBINED.test(reason))
     return 'give the search to an agent of its own: new GoogleSearchAgentTool(createGoogleSearchAgent(model))';
-  if (status === 404) return 'check the name of the model';
+  if (status === 404) return 'check the name of the model, and the baseUrl if there is one';
   return undefined;
 }
 
