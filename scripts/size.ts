@@ -41,8 +41,9 @@ const bundles = [
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // Everything of the root: what a page loads that has a chat. The aim is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
-  // With the base classes and checks that agents load too, and without the vendors' providers.
-  { name: 'models of the AI SDK', entry: 'packages/ai-sdk/src/index.ts', budget: 14_000 },
+  // With the base classes and checks that agents load too, and without the vendors' providers. Checks of capabilities, and errors for
+  // answers that are no stream (0.6 kB).
+  { name: 'models of the AI SDK', entry: 'packages/ai-sdk/src/index.ts', budget: 14_700 },
   // With the check of arguments by JSON Schema, and the reader of YAML (30 kB), which is loaded for a document in YAML.
   { name: 'tools from OpenAPI documents', entry: 'packages/openapi/src/index.ts', budget: 67_000 },
   // With the client library of the protocol (88 kB), and LlmAgent, whose model answers requests of servers; the check that addresses which a
@@ -55,7 +56,7 @@ const bundles = [
   { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 12_500 },
   // Since it has Studio, and agents and a model for those who have no key: 2.3 kB more. The spans that Studio draws, and their routes: 5.6 kB.
   // What the server grew by, above: 3 kB. What the runtime grew by, above: 1.7 kB. Spans that are made when they are read: 0.9 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 233_200 },
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 233_400 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
