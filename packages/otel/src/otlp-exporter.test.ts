@@ -3,7 +3,7 @@ import { Runner } from '@eventloom/runner';
 import { type FixedPlatform, fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { FunctionTool } from '@eventloom/tools';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { OtlpExporter, type OtlpExporterOptions, SpanExportError } from './index.ts';
 
 const URL = 'https://collector.example/v1/traces';
@@ -220,6 +220,24 @@ test.each([
   expect(collector.requests).toHaveLength(2);
   expect(exporter.spans).toEqual({ exported: 3, dropped: 0, failed: 0, queued: 0 });
   expect(platform.pendingTimers).toBe(0);
+});
+
+test('a wait before the next attempt keeps the program alive only while a flush waits for it', async () => {
+  const busy = () => new Response('', { status: 503 });
+  const collector = new Collector(busy, busy);
+  const { platform, exporter, run } = setUp(collector);
+  const schedule = vi.spyOn(platform, 'schedule');
+  await run();
+  platform.advance(5000);
+  await expect.poll(() => platform.nextTimer()).toBe(1000);
+  expect(schedule).toHaveBeenLastCalledWith(1000, expect.any(Function), { idle: true });
+  // Ends the wait, and the second attempt fails too.
+  const flushing = exporter.flush();
+  await expect.poll(() => platform.nextTimer()).toBe(2000);
+  expect(schedule).toHaveBeenLastCalledWith(2000, expect.any(Function), { idle: false });
+  platform.advance(2000);
+  await flushing;
+  expect(exporter.spans).toEqual({ exported: 3, dropped: 0, failed: 0, queued: 0 });
 });
 
 test('a batch is given up after an answer that would be the same again', async () => {

@@ -137,6 +137,8 @@ export class OtlpExporter implements Instrumentation {
   #failed = 0;
   /** Spans that were dropped since the last report. */
   #unreported = 0;
+  /** Number of calls of `flush` that wait. */
+  #flushes = 0;
   #isClosed = false;
 
   /** @throws ConfigurationError for an unknown option or one of the wrong kind, and for an address that is not http or https */
@@ -168,10 +170,16 @@ export class OtlpExporter implements Instrumentation {
     return new ExportedSpan(operation, parent instanceof ExportedSpan ? parent : undefined, this.#settings, this);
   }
 
-  /** Sends what waits, and settles when everything is delivered or given up. */
+  /** Sends what waits, tries again at once what could not be delivered, and settles when everything is delivered or given up. */
   async flush(): Promise<void> {
-    this.#sendAll();
-    await Promise.all(Array.from(this.#deliveries, ({ done }) => done));
+    this.#flushes++;
+    try {
+      for (const { hurry } of this.#deliveries) hurry?.();
+      this.#sendAll();
+      await Promise.all(Array.from(this.#deliveries, ({ done }) => done));
+    } finally {
+      this.#flushes--;
+    }
   }
 
   /**
@@ -180,7 +188,6 @@ export class OtlpExporter implements Instrumentation {
    */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const { hurry } of this.#deliveries) hurry?.();
     await this.flush();
   }
 
@@ -282,7 +289,8 @@ export class OtlpExporter implements Instrumentation {
 
   #pause(delivery: Delivery, waitMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const cancel = delivery.platform.schedule(waitMs, resolve, { idle: true });
+      // A program may end during the wait, unless it waits for it.
+      const cancel = delivery.platform.schedule(waitMs, resolve, { idle: this.#flushes === 0 });
       delivery.hurry = () => {
         cancel();
         resolve();
