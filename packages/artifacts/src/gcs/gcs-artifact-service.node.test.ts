@@ -212,6 +212,13 @@ test('each request carries a token', async () => {
   );
 });
 
+test('a request that gets no answer in time is an error that may pass', async () => {
+  const fetch = (_url: string, { signal }: RequestInit) =>
+    new Promise<Response>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+  const service = new GcsArtifactService({ bucket: 'files', fetch, timeoutMs: 10 });
+  await expect(service.loadArtifact(KEY)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+});
+
 test('a redirect is refused, because it would take the token elsewhere', async () => {
   using server = await serving();
   server.fake.refusals.push(new Response(null, { status: 302, headers: { location: `${server.endpoint}/elsewhere` } }));

@@ -1,5 +1,5 @@
 import { ConfigurationError, type MaybePromise, systemPlatform } from '@eventloom/core';
-import { type OptionRules, checkOptions } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions, integer } from '@eventloom/core/internal';
 import { DriverArtifactService, type DriverArtifactServiceOptions } from '../driver-artifact-service.ts';
 import { GcsArtifactDriver } from './gcs-artifact-driver.ts';
 import { GcsBucket } from './gcs-bucket.ts';
@@ -15,6 +15,8 @@ export interface GcsArtifactServiceOptions extends DriverArtifactServiceOptions 
   readonly accessToken?: (() => MaybePromise<string>) | undefined;
   /** URL of the service. Default `https://storage.googleapis.com`. */
   readonly endpoint?: string | undefined;
+  /** Longest time of one request with its body, in milliseconds. Default 60,000. */
+  readonly timeoutMs?: number | undefined;
   /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
 }
@@ -23,6 +25,7 @@ const OPTIONS: OptionRules<GcsArtifactServiceOptions> = {
   bucket: 'text',
   accessToken: 'function',
   endpoint: 'text',
+  timeoutMs: integer(1),
   fetch: 'function',
   platform: 'object',
 };
@@ -38,7 +41,7 @@ const BUCKET = /^[a-z\d][a-z\d._-]{1,220}[a-z\d]$/;
  * bytes under `%deleted/` with the next number, which those do not know.
  *
  * A save sends four requests, a load of the latest version five, and a load of a given version three. A listing costs one for each 1,000 objects. A busy
- * service is asked again up to four times in seven seconds. Every other refusal, and a service that cannot be reached, throws a StorageError; a save that
+ * service is asked again up to four times in seven seconds. Every other refusal, and a service that cannot be reached or does not answer in time, throws a StorageError; a save that
  * rejects with one may have been stored. Bytes pass through memory.
  *
  * @example
@@ -60,7 +63,14 @@ export class GcsArtifactService extends DriverArtifactService {
         "GcsArtifactService: endpoint: expected a URL; write { endpoint: 'https://storage.googleapis.com' }",
       );
     const fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
-    const reached = { bucket, accessToken, endpoint: endpoint.replace(/\/$/, ''), fetch, platform };
+    const reached = {
+      bucket,
+      accessToken,
+      endpoint: endpoint.replace(/\/$/, ''),
+      fetch,
+      timeoutMs: options.timeoutMs ?? 60_000,
+      platform,
+    };
     super(new GcsArtifactDriver(new GcsBucket(reached)), { platform });
   }
 }

@@ -25,6 +25,8 @@ export interface GcsBucketParams {
   readonly accessToken: (() => MaybePromise<string>) | undefined;
   readonly endpoint: string;
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  /** Longest time of a request, in milliseconds. */
+  readonly timeoutMs: number;
   readonly platform: Platform;
 }
 
@@ -131,12 +133,14 @@ export class GcsBucket {
 
   /** @throws StorageError if the service cannot be reached, or refuses */
   async #send({ method, path, query = {}, headers, body, expected = [] }: GcsRequest): Promise<Response> {
-    const { endpoint, accessToken, fetch, platform } = this.#params;
+    const { endpoint, accessToken, fetch, timeoutMs, platform } = this.#params;
     const url = `${endpoint}${path}?${new URLSearchParams(query).toString()}`;
     for (let attempt = 0; ; attempt++) {
       const token = await accessToken?.();
       const sent = { ...headers, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
-      const response = await received(fetch(url, { method, headers: sent, redirect: 'manual', ...(body && { body }) }));
+      const signal = AbortSignal.timeout(timeoutMs);
+      const init: RequestInit = { method, headers: sent, redirect: 'manual', signal, ...(body && { body }) };
+      const response = await received(fetch(url, init));
       if (response.ok || expected.includes(response.status)) return response;
       const waitMs = WAITS_MS[attempt];
       const isBusy = method === 'POST' ? response.status === 429 : BUSY.includes(response.status);
