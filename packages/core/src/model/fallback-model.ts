@@ -75,8 +75,8 @@ export class FallbackModel extends BaseLlm {
       const isLast = index === this.models.length - 1;
       let hasYielded = false;
       let emptyReply = NO_REPLY;
-      // Passed on once the model yields content or a reason: until then the reply may be another model's.
-      const empty: LlmResponse[] = [];
+      // Responses without content are passed on once the model yields content or a reason: until then the reply may be another model's.
+      const held: LlmResponse[] = [];
       try {
         for await (const response of model.generateContentAsync(
           requestFor(model, request, index),
@@ -84,13 +84,13 @@ export class FallbackModel extends BaseLlm {
           abortSignal,
         )) {
           const emptyCode = hasYielded || isLast ? undefined : codeOfEmptyReply(response);
-          empty.push(response);
+          held.push(response);
           if (emptyCode !== undefined) {
             emptyReply = emptyCode;
             continue;
           }
           hasYielded = true;
-          for (const next of empty.splice(0))
+          for (const next of held.splice(0))
             yield next.partial === true || failed.length === 0 ? next : withFallback(next, model, failed);
         }
         if (hasYielded || isLast || abortSignal?.aborted) return;
