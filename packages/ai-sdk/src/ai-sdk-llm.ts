@@ -29,8 +29,9 @@ import {
   withCapabilities,
   withRetries,
 } from '@eventloom/core/internal';
+import type { AnswerSchemas } from './answer-format.ts';
 import { breakpointOf } from './cache-breakpoints.ts';
-import { type CallTarget, toCallOptions } from './call-options.ts';
+import { type CallTarget, toCallOptions, vendorOf } from './call-options.ts';
 import { emptyReplyError, toModelError } from './model-error.ts';
 import { capabilitiesOf } from './provider-capabilities.ts';
 import { Reply } from './reply.ts';
@@ -117,6 +118,7 @@ export class AiSdkLlm extends BaseLlm {
       modelId: model.modelId,
       hasReasoningOption: model.specificationVersion !== 'v3',
       media: this.#capabilities.media,
+      answerSchemas: answerSchemasOf(model),
       providerOptions,
       headers,
       cacheBreakpoint: cacheBreakpoint ? () => cacheBreakpoint : breakpointOf(model.provider),
@@ -191,6 +193,13 @@ function checkModel(model: unknown): void {
     throw new ConfigurationError(
       `AiSdkLlm: the model "${model['modelId']}" has version ${String(version)} of the AI SDK's specification; install a version of its provider for AI SDK 6 or 7`,
     );
+}
+
+/** Models of OpenAI-compatible servers say whether they take schemas, which is an option of their provider. */
+function answerSchemasOf(model: LanguageModelV4 | LanguageModelV3): AnswerSchemas {
+  const said: unknown = 'supportsStructuredOutputs' in model ? model.supportsStructuredOutputs : undefined;
+  if (typeof said === 'boolean') return said ? 'openai' : 'none';
+  return ['openai', 'azure'].includes(vendorOf(model.provider)) ? 'openai' : 'any';
 }
 
 /** A call to which the service responds: first the chunks, then the whole reply. */

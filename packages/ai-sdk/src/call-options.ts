@@ -8,6 +8,7 @@ import type {
 } from '@ai-sdk/provider';
 import { ConfigurationError, type FunctionDeclaration, type LlmRequest } from '@eventloom/core';
 import { isRecord } from '@eventloom/core/internal';
+import { type AnswerSchemas, toAnswerFormat } from './answer-format.ts';
 import { withBreakpoints } from './cache-breakpoints.ts';
 import { type PromptReader, toPrompt } from './prompt.ts';
 import { toJsonSchema } from './json-schema.ts';
@@ -21,6 +22,7 @@ export interface CallTarget extends PromptReader {
   readonly hasReasoningOption: boolean;
   readonly providerOptions: SharedV4ProviderOptions;
   readonly headers: Readonly<Record<string, string>>;
+  readonly answerSchemas: AnswerSchemas;
   /** The mark of the end of a cached beginning of a prompt; undefined for vendors without one. */
   readonly cacheBreakpoint: ((ttlSeconds: number | undefined) => SharedV4ProviderOptions) | undefined;
 }
@@ -37,20 +39,23 @@ export interface ConvertedRequest {
  */
 export function toCallOptions(request: LlmRequest, target: CallTarget): ConvertedRequest {
   const { config } = request;
-  const { prompt, warnings: ofPrompt } = toPrompt(config.systemInstruction, request.contents, target);
+  const { responseFormat, instruction, isStrict } = toAnswerFormat(config, target.answerSchemas);
+  const instructions = instruction === undefined ? config.systemInstruction : [config.systemInstruction, instruction];
+  const { prompt, warnings: ofPrompt } = toPrompt(instructions, request.contents, target);
   const warnings = [...ofPrompt];
   for (const name of UNSUPPORTED) if (config[name] !== undefined) warnings.push({ type: 'unsupported', feature: name });
   const allTools = (config.tools ?? []).flatMap((tool) => toTools(tool, target));
   const { toolChoice, names } = toToolChoice(config.toolConfig);
   const tools = names ? allTools.filter(({ name }) => names.includes(name)) : allTools;
-  const responseFormat = toResponseFormat(config);
   const { reasoning, includesThoughts } = toReasoning(config['thinkingConfig']);
   if (reasoning !== undefined && !target.hasReasoningOption)
     warnings.push({ type: 'unsupported', feature: 'thinkingConfig', details: 'Write the effort in providerOptions.' });
+  const givenOptions = mergeOptions(target.providerOptions, config['providerOptions']);
+  const vendor = vendorOf(target.provider);
   const providerOptions = mergeOptions(
-    includesThoughts ? (SUMMARIES[vendorOf(target.provider)] ?? {}) : {},
-    target.providerOptions,
-    config['providerOptions'],
+    includesThoughts ? (SUMMARIES[vendor] ?? {}) : {},
+    isStrict ? {} : { [strictKeyOf(vendor, givenOptions)]: { strictJsonSchema: false } },
+    givenOptions,
   );
   const headers = { ...target.headers, ...headersOf(config['httpOptions']) };
   const options: LanguageModelV4CallOptions = {
@@ -135,10 +140,11 @@ function toToolChoice(toolConfig: unknown): {
   return names.length > 0 ? { toolChoice, names } : { toolChoice };
 }
 
-function toResponseFormat(config: LlmRequest['config']): LanguageModelV4CallOptions['responseFormat'] {
-  const schema = config.responseJsonSchema ?? config.responseSchema;
-  if (schema !== undefined) return { type: 'json', schema: toJsonSchema(schema), name: 'response' };
-  return config.responseMimeType === 'application/json' ? { type: 'json' } : undefined;
+/** Returns the name under which a provider reads its option `strictJsonSchema`. */
+function strictKeyOf(vendor: string, given: SharedV4ProviderOptions): string {
+  // Providers of AI SDK 6 ignore the options of `openai` beside those of `azure`.
+  if (vendor === 'azure') return given['azure'] ? 'azure' : 'openai';
+  return vendor === 'openai' ? vendor : 'openaiCompatible';
 }
 
 /** Converts `thinkingConfig`. A budget becomes the nearest effort, because the vendors' models take efforts and no budgets. */

@@ -3,6 +3,8 @@ import { isRecord, isRetryableStatus, retryAfterMs, secretRedactor, statusCode }
 
 /** Proxies answer with whole pages. */
 const MAX_MESSAGE = 2000;
+/** Longest body of an error that is read, in characters. */
+const MAX_BODY = 65_536;
 
 /** The call that failed. */
 export interface FailedAttempt {
@@ -32,6 +34,7 @@ export function toModelError(error: unknown, call: FailedAttempt): EventloomErro
     return new ConfigurationError(`model "${call.model}": ${redact(messageOf(error))}`, { cause: error });
   if (fields['responseBody'] === '' && fields['statusCode'] === 200) return emptyReplyError(call.model, undefined);
   if (call.unreadStream && ENDED.test(messageOf(error))) return emptyReplyError(call.model, call.unreadStream);
+  if (answeredWithOtherThanJson(fields)) return otherAnswerError(call.model, typeOf(fields), 'JSON');
   const reported = reportedBy(fields);
   // A provider reports a part of a stream that it cannot read as a failure of the service, with a status of its own.
   const status = UNREADABLE.test(messageOf(error)) ? undefined : statusOf(fields, reported);
@@ -47,16 +50,34 @@ export function toModelError(error: unknown, call: FailedAttempt): EventloomErro
  */
 export function emptyReplyError(model: string, stream: ResponseHeaders | undefined): ModelError {
   const [, type] = NO_STREAM.exec(stream?.['content-type'] ?? '') ?? [];
-  if (type !== undefined && stream?.['content-length'] !== '0')
-    return new ModelError(
-      `model "${model}": the service answered with ${type} instead of a stream; check the baseURL of the provider`,
-      { errorCode: 'DATA_LOSS' },
-    );
+  if (type !== undefined && stream?.['content-length'] !== '0') return otherAnswerError(model, type, 'a stream');
   const sent = stream ? 'no reply, or no stream of the expected kind' : 'an empty reply';
   return new ModelError(
     `model "${model}": the service sent ${sent}; if that happens always, check the baseURL of the provider`,
     { errorCode: 'UNAVAILABLE', retryable: true },
   );
+}
+
+/** The error for an answer of another server than the provider expects, such as a web site. */
+function otherAnswerError(model: string, type: string, wanted: string): ModelError {
+  return new ModelError(
+    `model "${model}": the service answered with ${type} instead of ${wanted}; check the baseURL of the provider`,
+    { errorCode: 'DATA_LOSS' },
+  );
+}
+
+/** True for a successful answer that was to be JSON, and says that it is something else. */
+function answeredWithOtherThanJson(fields: Readonly<Record<string, unknown>>): boolean {
+  const { statusCode: status, responseBody } = fields;
+  if (status !== 200 || typeof responseBody !== 'string') return false;
+  const type = typeOf(fields);
+  return type !== '' && !type.includes('json');
+}
+
+/** Returns the media type of an answer without its parameters; an empty text if it has none. */
+function typeOf({ responseHeaders: headers }: Readonly<Record<string, unknown>>): string {
+  const type = isRecord(headers) ? headers['content-type'] : undefined;
+  return typeof type === 'string' ? (/^[\w.+-]+\/[\w.+-]+/.exec(type)?.[0].toLowerCase() ?? '') : '';
 }
 
 /** Matches the types of answers that are no streams. */
@@ -72,15 +93,32 @@ interface Reported {
   readonly code: string | undefined;
 }
 
-/** Reads `{ error: { message, code, type } }` of a body, and the error itself that streams give. */
+/** Reads `{ error: { message, code, type } }` of a body, the error itself that streams give, and the bodies of other servers. */
 function reportedBy(fields: Readonly<Record<string, unknown>>): Reported {
   const { data } = fields;
-  const body = isRecord(data) ? data : fields;
+  const body = isRecord(data) ? data : (otherBody(fields['responseBody']) ?? fields);
   const error = isRecord(body['error']) ? body['error'] : body;
   return {
-    message: textOf(error['message']) ?? textOf(body['error']),
+    message: textOf(error['message']) ?? textOf(body['error']) ?? textOf(body['detail']),
     code: textOf(error['code']) ?? textOf(error['type']),
   };
+}
+
+/**
+ * Reads the body of an error that has another form than the vendor's, which the provider gives as text: JSON of a local server or a gateway, or
+ * a line of text.
+ */
+function otherBody(body: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (typeof body !== 'string' || body.length > MAX_BODY) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(body);
+    return isRecord(parsed) ? parsed : undefined;
+  } catch {
+    // A page of a proxy is no message.
+    return /^\s*</.test(body) || body.length > MAX_MESSAGE
+      ? undefined
+      : { message: body.trim().replaceAll(/\s+/g, ' ') };
+  }
 }
 
 function textOf(value: unknown): string | undefined {

@@ -166,6 +166,32 @@ describe.each(WIRES)('$name', (wire) => {
     });
   });
 
+  test('an answer of another type than JSON to a call that is not streamed is an error that names it and the baseURL', async () => {
+    const answer = { body: '<html>Welcome!</html>', headers: { 'content-type': 'text/html; charset=utf-8' } };
+    await using service = await FakeService.start([answer]);
+    await expect(responsesOf(wire.model({ url: service.url }), requestOf('Hi'))).rejects.toMatchObject({
+      errorCode: 'DATA_LOSS',
+      retryable: false,
+      message: expect.stringContaining(
+        ': the service answered with text/html instead of JSON; check the baseURL of the provider',
+      ),
+    });
+  });
+
+  test.each([
+    ['{"error":"So it is."}', 'So it is;'],
+    ['{"detail":"So it is."}', 'So it is;'],
+    ['{"object":"error","message":"So it is.","type":"NotFoundError","code":404}', 'So it is (NotFoundError);'],
+    ['404 page not found\n', '404 page not found;'],
+    ['<html>So it is.</html>', 'Not Found;'],
+    [`{"error":"${'x'.repeat(70_000)}"}`, 'Not Found;'],
+  ])('an error of a server that has another form has its message: %.60s', async (body, said) => {
+    await using service = await FakeService.start([{ status: 404, body }]);
+    await expect(responsesOf(wire.model({ url: service.url }, ONCE))).rejects.toThrow(
+      `": ${said} check the name of the model`,
+    );
+  });
+
   test.each(['<html>Welcome!</html>', ''])(
     'a stream without an event is an error that names the baseURL: %j',
     async (body) => {
