@@ -48,17 +48,19 @@ export function toMCPError(error: unknown, { name, params }: FailedConnection, o
     const said = quoted(error.message);
     return new MCPProtocolError(`${server}: error ${error.code}: ${said}`, { cause: error });
   }
+  const isAmbiguous = options !== undefined && !options.isRepeatable;
+  const after = isAmbiguous ? '; the call may or may not have had its effect' : '';
   if (SdkHttpError.isInstance(error)) {
     const { status } = error;
     const Type = errorOf(status);
-    const advice = options ? '' : adviceFor(status);
+    // A gateway answers so for a server that has begun the call.
+    const effect = status >= 500 ? after : '';
+    const advice = options ? effect : adviceFor(status);
     return new Type(`${server}: ${params.address} answered with HTTP status ${status}${advice}`, {
       cause: error,
       publicMessage,
     });
   }
-  const isAmbiguous = options !== undefined && !options.isRepeatable;
-  const after = isAmbiguous ? '; the call may or may not have had its effect' : '';
   if (error instanceof Error && isMalformed(error))
     return new MCPProtocolError(`${server}: sent something that is not a message of the protocol`, { cause: error });
   if (SdkError.isInstance(error) && !isConnectionBroken(error)) {

@@ -57,6 +57,23 @@ describe('a list', () => {
     await runner.close();
   });
 
+  test('that is read in every turn reports each tool that is not offered once', async () => {
+    const list = listing([f, { name: 'transfer_to_agent', inputSchema }])['tools/list'];
+    const served = serveSessions({
+      build: (server) => server.server.registerCapabilities({ tools: { listChanged: true } }),
+      before: (request, { method, id }) => {
+        if (request.method === 'GET') return new Response(null, { status: 405 });
+        return method === 'tools/list' ? list(id) : undefined;
+      },
+    });
+    const { say, errors, runner } = await play(toolsetOf(served), ['one', 'two']);
+    await say('go');
+    await say('on');
+    expect(served.methods().filter((method) => method === 'tools/list')).toHaveLength(2);
+    expect(errors).toMatchObject([{ code: 'MCP_TOOL_REFUSED' }]);
+    await runner.close();
+  });
+
   test('with names of other tools of the agent offers neither of those, and reports them by name', async () => {
     const own = new FunctionTool({ name: 'f', description: '', execute: () => 'mine' });
     const served = lying(listing(['f', 'g', 'h'].map((name) => ({ name, inputSchema }))));
@@ -148,6 +165,17 @@ describe('an answer to a call', () => {
     const headers = { 'content-type': 'text/event-stream' };
     const { response, calls } = await responseTo(() => new Response(': nothing\n\n', { headers }));
     expect(response).toEqual({ error: expect.stringContaining('the call may or may not have had its effect') });
+    expect(calls).toBe(1);
+  });
+
+  test.each([
+    [502, '; the call may or may not have had its effect'],
+    [403, ''],
+  ])('with the status %i says whether the call may have had its effect', async (status, effect) => {
+    const { response, calls } = await responseTo(() => new Response('', { status }));
+    expect(response).toEqual({
+      error: `MCP server "liar": http://mcp.test/mcp answered with HTTP status ${status}${effect}`,
+    });
     expect(calls).toBe(1);
   });
 

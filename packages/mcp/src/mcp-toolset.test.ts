@@ -200,6 +200,27 @@ test('resources and prompts are tools if the toolset says so', async () => {
   await runner.close();
 });
 
+test('resources of a server that knows no templates are listed, and an argument that is missing is not sent', async () => {
+  const served = serveSessions({
+    build: (server) => {
+      server.registerResource('readme', 'file:///readme', {}, ({ href }) => ({
+        contents: [{ uri: href, text: 'Read me.' }],
+      }));
+      server.server.removeRequestHandler('resources/templates/list');
+    },
+  });
+  const { say, runner } = await play(toolsetOf(served, { useMcpResources: true }), [
+    calling({ id: 'a', name: 'list_mcp_resources', args: {} }, { id: 'b', name: 'load_mcp_resource', args: {} }),
+    'done',
+  ]);
+  expect(responsesOf(await say('go'))).toEqual([
+    { resources: [expect.objectContaining({ uri: 'file:///readme' })] },
+    { error: 'the argument uri is missing; write it as a text' },
+  ]);
+  expect(served.methods()).not.toContain('resources/read');
+  await runner.close();
+});
+
 test('headers reach the server, and no event or error', async () => {
   const served = serveSessions({
     build: echoing,

@@ -116,6 +116,8 @@ export class MCPToolset extends BaseToolset {
   readonly #options: MCPToolsetOptions;
   readonly #users: UserConnections;
   #version = 0;
+  /** Messages about the tools of the latest list that are not offered: each is reported once, and not in every turn. */
+  #refused: ReadonlySet<string> = new Set();
 
   /** @throws ConfigurationError for missing or unknown options, and for invalid values */
   constructor(options: MCPToolsetOptions) {
@@ -206,7 +208,10 @@ export class MCPToolset extends BaseToolset {
         }),
     );
     user.tools = [...offered, ...added];
-    for (const error of refused.slice(0, 10)) reportTo(platform, error);
+    const known = this.#refused;
+    const errors = refused.slice(0, 10);
+    this.#refused = new Set(errors.map(({ message }) => message));
+    for (const error of errors) if (!known.has(error.message)) reportTo(platform, error);
   }
 
   /** Creates the tools over the server's resources and prompts. Tools of the server cannot take their names. */

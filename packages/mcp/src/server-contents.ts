@@ -1,5 +1,6 @@
-import type { ContentBlock } from '@modelcontextprotocol/client';
+import { type ContentBlock, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/client';
 import type { Part } from '@eventloom/core';
+import { isRecord } from '@eventloom/core/internal';
 import { toResponseWithMedia, describeBlocks, describeResource } from './call-result.ts';
 import type { MCPRequest } from './mcp-connection.ts';
 import { MCPTool } from './mcp-tool.ts';
@@ -27,8 +28,8 @@ export function resourceTools(params: ServerContentsParams): MCPTool[] {
       request: async ({ cursor }, { client }, options) => {
         const page = typeof cursor === 'string' ? { cursor } : {};
         const { resources, nextCursor } = await client.request({ method: 'resources/list', params: page }, options);
-        const { resourceTemplates } = await client.request({ method: 'resources/templates/list' }, options);
-        return { response: { resources, resourceTemplates, nextCursor } };
+        const templates = client.request({ method: 'resources/templates/list' }, options);
+        return { response: { resources, ...(await templates.catch(withoutTemplates)), nextCursor } };
       },
     }),
     tool(params, {
@@ -67,7 +68,7 @@ export function promptTools(params: ServerContentsParams): MCPTool[] {
       },
       required: ['name'],
       request: async ({ name, arguments: given }, { client }, options) => {
-        const texts = Object.entries(given ?? {}).map(([key, value]) => [key, String(value)]);
+        const texts = Object.entries(isRecord(given) ? given : {}).map(([key, value]) => [key, String(value)]);
         const filled = { name: String(name), arguments: Object.fromEntries(texts) };
         const { description, messages } = await client.request({ method: 'prompts/get', params: filled }, options);
         const media: Part[] = [];
@@ -93,24 +94,33 @@ interface ServerContentsTool {
 /** Creates a tool that only reads, so that it may be repeated. */
 function tool(
   { nameOf, timeoutMs, users }: ServerContentsParams,
-  { name, description, properties, required, request }: ServerContentsTool,
+  { name, description, properties, required = [], request }: ServerContentsTool,
 ): MCPTool {
   return new MCPTool({
     name: nameOf(name),
     serverToolName: name,
     description,
-    inputSchema: { ...NO_ARGUMENTS, properties, ...(required && { required }) },
+    inputSchema: { ...NO_ARGUMENTS, properties, ...(required.length > 0 && { required }) },
     idempotent: true,
     annotations: { readOnlyHint: true },
-    call: (args, toolContext) =>
-      users.use(toolContext, async (connection) => {
+    call: async (args, toolContext) => {
+      const missing = required.find((key) => typeof args[key] !== 'string' || args[key] === '');
+      if (missing !== undefined) return { error: `the argument ${missing} is missing; write it as a text` };
+      return users.use(toolContext, async (connection) => {
         const { response, media = [] } = await connection.send(
           (session, { options }) => request(args, session, options),
           { isRepeatable: true, timeoutMs, signal: toolContext.abortSignal },
         );
         return toResponseWithMedia(response, media);
-      }),
+      });
+    },
   });
+}
+
+/** Many servers have resources and no templates, and do not know the method. */
+function withoutTemplates(error: unknown): { readonly resourceTemplates?: undefined } {
+  if (ProtocolError.isInstance(error) && error.code === ProtocolErrorCode.MethodNotFound) return {};
+  throw error;
 }
 
 function describeOne(content: ContentBlock, media: Part[]): unknown {
