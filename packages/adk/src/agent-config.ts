@@ -103,7 +103,7 @@ const OWN_KEYS: ReadonlySet<string> = new Set(['labels', 'headers', 'extraBody']
 class AgentLoader {
   readonly #read: ReadAgentFile;
   readonly #options: LoadAgentOptions;
-  /** The files that are being loaded, the first one first. */
+  /** The files that are being loaded, outermost first. */
   readonly #open: AgentFile[] = [];
   #loaded = 0;
 
@@ -247,7 +247,7 @@ class AgentLoader {
     return field.create(() => new AgentTool({ agent, skipSummarization }));
   }
 
-  /** Gives the agent of `config_path` or `code`. Text is a path. */
+  /** Returns the agent of `config_path` or `code`. A string is a path. */
   #referredAgent(field: ConfigField): BaseAgent {
     if (!field.isMap) return this.load(field.text(), field);
     field.allow(['config_path', 'code']);
@@ -299,7 +299,7 @@ class ConfigField {
     }
   }
 
-  /** Gives a field; undefined if it is absent or null. */
+  /** Returns a field; undefined if it is absent or null. */
   get(name: string): ConfigField | undefined {
     const value = this.#fields().get(name);
     if (value === undefined || (value.kind === 'scalar' && value.value === null)) return undefined;
@@ -310,7 +310,7 @@ class ConfigField {
     return this.get(name) ?? this.fail(`${name} is missing`);
   }
 
-  /** Gives the items of a list; none if it is absent. */
+  /** Returns the items of a list; an empty list if the field is absent. */
   items(name: string): ConfigField[] {
     const list = this.get(name);
     if (list === undefined) return [];
@@ -338,7 +338,7 @@ class ConfigField {
     return values.find((value) => value === text) ?? this.fail(`expected ${values.join(' or ')}, got ${quote(text)}`);
   }
 
-  /** Gives the value that the name stands for. */
+  /** Returns the value that the name stands for. */
   lookUp<T>(option: string, values: Readonly<Record<string, T>> = {}): T {
     const name = this.text();
     const found = getOwn(values, name);
@@ -348,7 +348,7 @@ class ConfigField {
     );
   }
 
-  /** Gives arguments as a map. They may be a list of names and values. */
+  /** Returns arguments as a map. In the file they may also be a list of names and values. */
   named(): ConfigField {
     if (this.#value.kind !== 'list') return this;
     const fields = new Map<string, ConfigValue>();
@@ -363,18 +363,18 @@ class ConfigField {
     return new ConfigField(this.#file, this.#name, { kind: 'map', line: this.#value.line, fields });
   }
 
-  /** Gives the value as JSON. */
+  /** Returns the value as JSON. */
   plain(): unknown {
     return toPlain(this.#value, (name) => name);
   }
 
-  /** Gives a map with the names that the file has. */
+  /** Returns a map with the names as the file spells them. */
   record(): Record<string, unknown> {
     this.#fields();
     return Object.fromEntries(this.#entries((name) => name));
   }
 
-  /** Gives a map whose names are in camel case. */
+  /** Returns a map whose names are in camel case. */
   camelRecord(): Record<string, unknown> {
     return Object.fromEntries(this.#entries(toCamelCase));
   }

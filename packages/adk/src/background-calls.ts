@@ -50,12 +50,12 @@ type Step =
   | { readonly kind: 'question'; readonly call: BackgroundCall; readonly hint: string }
   | { readonly kind: 'end' };
 
-/** Scripts that may work at once for one stream. A model that calls more gets an error. */
+/** Maximum number of scripts that run at the same time for one stream. A model that calls more gets an error. */
 const MAX_THREADS = 16;
 
 const open = new Map<string, BackgroundCalls>();
 
-/** Returns the background calls of the stream that runs a session, if one does. */
+/** Returns the background calls of the stream that runs the session; undefined if none does. */
 export function findBackgroundCalls(key: SessionKey): BackgroundCalls | undefined {
   return open.get(nameOf(key));
 }
@@ -76,7 +76,7 @@ export class BackgroundCalls {
     return this.#threads.size > 0;
   }
 
-  /** Starts the script of a call. @throws ConfigurationError if too many work already, and outside Node */
+  /** Starts the script of a call. @throws ConfigurationError if too many scripts run already, and outside Node */
   start(call: BackgroundCall): void {
     if (this.#threads.size >= MAX_THREADS)
       throw new ConfigurationError(
@@ -110,7 +110,7 @@ export class BackgroundCalls {
     this.#threads.set(call.id, thread);
   }
 
-  /** Notes that a call waits for the user, if it still works. */
+  /** Notes that a call waits for the user. Returns false if its script has ended. */
   ask(id: string): boolean {
     const works = this.#threads.has(id);
     if (works) this.#asking.push(id);
@@ -125,7 +125,7 @@ export class BackgroundCalls {
     return true;
   }
 
-  /** Adds the messages of the user, each after the one before it was handled. */
+  /** Adds the messages of the user, each once the one before it was handled. */
   async read(messages: AsyncIterable<Content>): Promise<void> {
     try {
       for await (const content of messages) {

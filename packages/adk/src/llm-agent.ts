@@ -33,7 +33,7 @@ export interface AdkLlmAgentConfig extends Omit<LlmAgentConfig, 'tools' | 'gener
 type KnownOptions<T> = { readonly [K in keyof T as string extends K ? never : K]: T[K] };
 
 /**
- * The `LlmAgent` of programs that were written for `@google/adk`: that of `@eventloom/llm-agent`, with the habits of the ADK. Nodes may be tools, sub-agents with a `mode` are tools too, and in a workflow the instruction can name the input of
+ * The `LlmAgent` of programs that were written for `@google/adk`: that of `@eventloom/llm-agent`, with the behavior of the ADK. Nodes may be tools, sub-agents with a `mode` are tools too, and in a workflow the instruction can name the input of
  * its node, `{Name.field}`, and the outputs of other nodes, `<Name.field from node>`.
  *
  * @example

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@eventloom/core';
 
-/** Tells a router of earlier choices that failed. Undefined for the first choice. */
+/** The earlier choices of a router that failed, and the error of the last one. */
 export interface RoutingErrorContext {
   readonly failedKeys: ReadonlySet<string>;
   readonly lastError: unknown;
@@ -8,12 +8,12 @@ export interface RoutingErrorContext {
 
 /** The items to choose from, how one is chosen, and how it runs. */
 export interface Routing<T, V> {
-  /** Starts the error messages. */
+  /** Beginning of error messages, which names the object that routes. */
   readonly owner: string;
   readonly items: Readonly<Record<string, T>>;
   choose(errorContext?: RoutingErrorContext): Promise<string | undefined> | string | undefined;
   run(item: T): AsyncGenerator<V, void, void>;
-  /** Returns true for a value that reports the failure that follows. It is left out if another item runs. Default: no value does. */
+  /** Returns true for a value that reports the failure right after it. Such values are dropped if another item runs. Default: no value does. */
   reportsFailure?(value: V): boolean;
 }
 

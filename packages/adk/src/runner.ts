@@ -60,7 +60,7 @@ export interface RunEphemeralParams {
  */
 export class AdkRunner extends Runner {
   readonly resumabilityConfig: ResumabilityConfig | undefined;
-  /** True if runs are resumable only because a workflow needs it: their reader gets no events that only keep books. */
+  /** True if runs are resumable only because a workflow needs it: bookkeeping events are then hidden from their reader. */
   readonly #hidesBookkeeping: boolean;
 
   /** @throws ConfigurationError for a missing or invalid option, and for one that does not exist */

@@ -37,7 +37,7 @@ export const AdkFileArtifactService: new (rootDirOrUri: string) => BaseArtifactS
 export interface AdkGcsOptions {
   /** The project that is charged for the credentials, if these name none. */
   readonly projectId?: string | undefined;
-  /** Path of a key file. Default: the credentials of the environment, such as `GOOGLE_APPLICATION_CREDENTIALS` names. Node only. */
+  /** Path of a key file. Default: the credentials of the environment, such as the file that `GOOGLE_APPLICATION_CREDENTIALS` names. Node only. */
   readonly keyFilename?: string | undefined;
   /** The content of a key file. Node only. */
   readonly credentials?: object | undefined;
@@ -98,7 +98,7 @@ export type AdkUnsafeLocalCodeExecutor = BaseCodeExecutor;
 export const AdkUnsafeLocalCodeExecutor: new (options?: AdkLocalExecutorOptions) => BaseCodeExecutor =
   opener(openLocalExecutor);
 
-/** Makes a class whose construction gives what `open` returns. */
+/** Makes a class whose constructor returns the result of `open`. */
 function opener<P extends unknown[], T extends object>(open: (...params: P) => T): new (...params: P) => T {
   const Opener: new (...params: P) => object = class {};
   return new Proxy(Opener, { construct: (_target, params: P) => open(...params) }) as new (...params: P) => T;

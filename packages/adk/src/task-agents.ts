@@ -107,7 +107,7 @@ function openTasks(
   );
 }
 
-/** The result of the task that a call handed over; undefined while there is none. In a resumed run it may be stored, and its response not. */
+/** The result of the task that a call handed over; undefined while there is none. An interrupted run may have stored the result and not the response. */
 function findOutput({ session }: InvocationContext, { name }: LlmAgent, { id, eventIndex }: RecordedCall): unknown {
   for (let at = session.events.length - 1; at > eventIndex; at--) {
     const event = session.events[at];

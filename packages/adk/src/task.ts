@@ -1,10 +1,10 @@
-/** Work that can be cancelled: it gets a signal that fires then. */
+/** Work that can be cancelled by the signal that it receives. */
 export type TaskExecutable<T = void> = (abortSignal: AbortSignal) => Promise<T>;
 
 /** Work that was started, and can be cancelled. */
 export class AbortableTask<T = void> {
   readonly executable: TaskExecutable<T>;
-  /** Settles as the work does. */
+  /** Settles with the result or the error of the work. */
   readonly promise: Promise<T>;
   readonly #abort = new AbortController();
   #isDone = false;

@@ -78,7 +78,7 @@ export function toCallOptions(request: LlmRequest, target: CallTarget): Converte
   return { options, warnings };
 }
 
-/** Options of Gemini that the AI SDK has no word for. */
+/** Options of Gemini that have no counterpart in the AI SDK. */
 const UNSUPPORTED = [
   'candidateCount',
   'safetySettings',

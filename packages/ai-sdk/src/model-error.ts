@@ -1,7 +1,7 @@
 import { ConfigurationError, EventloomError, ModelError } from '@eventloom/core';
 import { isRecord, isRetryableStatus, retryAfterMs, secretRedactor, statusCode } from '@eventloom/core/internal';
 
-/** Proxies answer with whole pages. */
+/** Maximum length of a service's message, in characters: proxies answer with whole pages. */
 const MAX_MESSAGE = 2000;
 /** Longest body of an error that is read, in characters. */
 const MAX_BODY = 65_536;
@@ -20,7 +20,7 @@ type ResponseHeaders = Readonly<Record<string, string>>;
 
 /**
  * Converts an error of a provider to a ModelError with the service's message. Its `errorCode` is the one of the HTTP status, which is the same
- * for all vendors; the vendor's own code follows the message. Without a status it is `UNAVAILABLE` (no connection, it broke, or an empty answer),
+ * for all vendors; the vendor's own code follows the message. Without a status it is `UNAVAILABLE` (no connection, a broken connection, or an empty answer),
  * `DEADLINE_EXCEEDED` (a time limit), `DATA_LOSS` (the reply is malformed or no stream), `REQUEST_NOT_SENT` (the provider refused the request) or
  * `MODEL_ERROR` (anything else).
  * An error of this project is returned unchanged.
@@ -225,7 +225,7 @@ const ENDED = /^Response stream ended without a finish reason/;
 const UNREADABLE =
   /^JSON parsing failed: Text: |^Type validation failed: Value: |^Expected a normalized Anthropic stream error/;
 
-/** Names of the AI SDK's errors for a reply that cannot be read. */
+/** Names of the AI SDK's errors for an unreadable reply. */
 const MALFORMED: ReadonlySet<string> = new Set([
   'AI_JSONParseError',
   'AI_TypeValidationError',
@@ -249,7 +249,7 @@ function messageOf(error: unknown): string {
   return String(error);
 }
 
-/** Network errors have their reason only in the cause. */
+/** Returns the message of an error's cause, in which network errors have their reason. */
 function causeText(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error &&

@@ -65,7 +65,7 @@ class PromptBuilder implements ConvertedPrompt {
   readonly prompt: LanguageModelV4Prompt = [];
   readonly warnings: SharedV4Warning[] = [];
   readonly #reader: PromptReader;
-  /** Ids in the prompt of the calls that have no response yet, by the id or else the name that the history has for them. */
+  /** Ids in the prompt of the calls without a response so far, by their id in the history, or by their name if they have none. */
   readonly #open = new Map<string, string[]>();
   readonly #ids = new Set<string>();
   #calls = 0;

@@ -10,7 +10,7 @@ import type {
 import { encodeBase64, type LlmResponse, type Part, type UsageMetadata } from '@eventloom/core';
 import { callsToRun, isRecord, type MadeBy, withoutCalls } from '@eventloom/core/internal';
 
-/** Ids of responses that are shorter may come twice in a session: some local servers number their responses from 0 to 999. */
+/** Minimum length of a response id that is taken over: shorter ids may repeat, because some local servers number their responses from 0 to 999. */
 const UNIQUE_ID_LENGTH = 20;
 
 /** The facts known of a reply before its first part. */
@@ -42,7 +42,7 @@ export class Reply {
   /** Names of the functions in calls whose arguments are no JSON object. */
   readonly #malformed: string[] = [];
   #responseId: string;
-  /** True once a chunk was shown: all chunks of a reply have the same id. */
+  /** True once a chunk was returned. The id then stays, because all chunks of a reply have the same one. */
   #isShown = false;
   #modelId: string | undefined;
   #usage: LanguageModelV4Usage | undefined;
@@ -272,7 +272,7 @@ export class Reply {
         return this.#noted({ toolResponse: { id: toolCallId, toolType: toolName, response } }, providerMetadata);
       }
       case 'source':
-        // Some providers name a page as found, and again as cited.
+        // Some providers report a page twice: when they find it, and when they cite it.
         if (content.sourceType === 'url' && this.#pages.has(content.url)) return undefined;
         if (content.sourceType === 'url') this.#pages.add(content.url);
         this.#sources.push(content);
@@ -299,7 +299,7 @@ function hasContent({ text, partMetadata }: Part): boolean {
   return text !== '' || partMetadata !== undefined;
 }
 
-/** Returns false for a stream that just ended. Before version 4 of the specification that was another reason without a name. */
+/** Returns false for a stream that ended without a finish reason. Before version 4 of the specification its reason is `other` without a raw name. */
 function isWhole({ unified, raw }: LanguageModelV4FinishReason): boolean {
   return unified !== 'interrupted' && !(unified === 'other' && raw === undefined);
 }

@@ -53,7 +53,7 @@ function toV3Message(message: LanguageModelV4Message): LanguageModelV3Message {
         content: message.content.flatMap((part) => {
           if (part.type === 'file') return { ...part, data: toV3Data(part.data) };
           if (part.type === 'tool-result') return { ...part, output: toV3Output(part.output) };
-          // A model of version 3 does not create such parts, so no part is its own.
+          // Models of version 3 do not create such parts, so these came from another model.
           return part.type === 'custom' || part.type === 'reasoning-file' ? [] : part;
         }),
       };

@@ -18,7 +18,7 @@ export interface StateChanges {
 export class ChannelHistory {
   readonly #plan: GraphPlan;
   readonly #values = new Map<string, JsonValue>();
-  /** Lists that were copied here and so may be modified. */
+  /** Lists that were copied here and may therefore be modified. */
   readonly #lists = new Map<string, JsonValue[]>();
   #changed = new Set<string>();
   #added = new Map<string, JsonValue[]>();

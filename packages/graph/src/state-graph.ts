@@ -44,7 +44,7 @@ type RouteOf<R extends string> = NoInfer<typeof DEFAULT_ROUTE extends R ? string
 export type AnyNodes = Record<string, unknown>;
 type Targets<T> = T | readonly T[];
 
-/** The edges that leave one node, while the graph is built. */
+/** The edges from one node, while the graph is built. */
 interface OpenWay {
   readonly targets: string[];
   routes: Map<string, readonly string[]> | undefined;

@@ -39,7 +39,7 @@ export class CallAnswers {
     this.#isStreamed = tool?.isNonBlocking === true && session.takesInterimResponses;
   }
 
-  /** Sends the note that the tool listens to the client now. Stored, so that the call has a response however the tool ends. Sent once. */
+  /** Sends, once, the note that the tool listens to the client. The note is stored, so that the call has a response however the tool ends. */
   underWay(): Promise<void> {
     return (this.#began ??= this.#sendUnderWay());
   }
@@ -109,7 +109,7 @@ export class CallAnswers {
     this.#isOpen = false;
   }
 
-  /** Declares that no more responses follow, after the model stopped the call. */
+  /** Declares to the model that no more responses follow, after the model stopped the call. */
   stopped(): void {
     const { call, answer } = this.#params;
     if (!this.#isOpen) return;
@@ -121,7 +121,7 @@ export class CallAnswers {
 
 type AnswerValue = NonNullable<FunctionResponse['response']>;
 
-/** The chunks of a tool that the model has got already. The tool's response repeats them, put together. */
+/** The chunks of a tool that were sent to the model. The tool's response repeats them as one value. */
 class SentChunks {
   readonly #chunks: unknown[] = [];
 
@@ -140,7 +140,7 @@ class SentChunks {
     return isResult && this.#isSent(response[key]) ? undefined : response;
   }
 
-  /** Compares with the chunks as a streaming tool joins them: texts as one text, others as a list, null or nothing if there are none. */
+  /** True if a value is equal to the chunks as a streaming tool joins them: texts as one text, others as a list, null or undefined without chunks. */
   #isSent(value: unknown): boolean {
     const chunks = this.#chunks;
     if (value === undefined || value === null) return chunks.length === 0;

@@ -37,7 +37,7 @@ export class CloseTimeout {
     try {
       return await this.#connected.until(work);
     } catch (error) {
-      // The work gets a limited time after the client has hung up.
+      // The work gets a limited time after the client has closed its queue.
       if (!this.#connected.signal.aborted) throw error;
     }
     const { context, timeoutMs, progress } = this.#params;

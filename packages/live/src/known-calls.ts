@@ -15,7 +15,7 @@ export interface FoundCall {
  */
 export class KnownCalls {
   readonly #context: InvocationContext;
-  /** Stretches of the history, each from one place to before another; the last one is open. */
+  /** Index ranges of the history whose calls the session made; `to` is exclusive, and `Infinity` in the last range. */
   #stretches: { readonly from: number; to: number }[];
   /** Length of the history when the newest handle arrived. */
   #handleAt = 0;
@@ -46,13 +46,13 @@ export class KnownCalls {
     this.#isPastHandle = false;
   }
 
-  /** The service sent a handle for the conversation so far. */
+  /** Records that the service sent a handle for the conversation so far. */
   noteHandle(): void {
     this.#handleAt = this.#end;
     this.#isPastHandle = false;
   }
 
-  /** The service reported that no handle covers the conversation from now on. */
+  /** Records that no handle covers the conversation from now on. */
   noteNotResumable(): void {
     this.#isPastHandle = true;
   }

@@ -123,7 +123,7 @@ class LiveFlow {
       closeTimeout,
       emit,
       onCalls: (calls) => {
-        // From here on the user speaks to the agent that control moves to.
+        // The user's next requests are for the agent that control moves to.
         for (const call of calls) if (givesControlAway(call, context)) this.#input.hold(call);
       },
       run: (eventId, calls) => this.#calls.start({ turn, tools: this.#tools, eventId, calls }),
@@ -144,7 +144,7 @@ class LiveFlow {
       onSettled: (call) => {
         this.#input.settled(call);
         if (!this.#calls.isHandingOver) this.#input.release(call);
-        // A client that hangs up waits for no call.
+        // After the client has closed its queue, the hand-over does not wait for calls.
         else if (this.#calls.isBusy) void queue.whenClosed().then(() => this.#ending.end('handedOver'));
         this.#endIfDone();
       },
@@ -208,7 +208,7 @@ class LiveFlow {
     await this.#calls.stop();
   }
 
-  /** Emits that the live connection is not open, after the client hung up, and stores written requests that were not sent. */
+  /** Stores written requests that were not sent, and emits the error of the lost connection, after the client closed its queue. */
   async #emitLoss(error: LiveConnectionError): Promise<void> {
     const { code, message, errorCode = code } = error;
     await this.#input.storeRest();

@@ -51,7 +51,7 @@ export class LiveInput {
   }
 
   /**
-   * Watches for a hang-up of the client while the live connection is not open. Its requests wait.
+   * Watches for the end of the client's queue while the live connection is not open. Requests stay in the queue.
    * @param isLost true after a lost connection: waiting speech then does not delay the end of the run, because no client will hear an
    * answer. Written requests are still sent.
    */
@@ -94,7 +94,7 @@ export class LiveInput {
     this.#answerPump = undefined;
   }
 
-  /** Holds the client's requests back until a call has ended. If the client hangs up in that time, the call gets some seconds. */
+  /** Holds the client's requests back until a call has ended. If the client closes its queue in that time, the call has until the close timeout. */
   hold(call: FunctionCall): void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#held.set(call, resolve);
@@ -116,7 +116,7 @@ export class LiveInput {
     });
   }
 
-  /** Stores written requests that are not sent: the client hung up, and no connection could be opened. */
+  /** Stores written requests that were not sent because the client closed its queue and no connection could be opened. */
   async storeRest(): Promise<void> {
     const { context, run } = this.#params;
     const { queue } = run;
@@ -128,7 +128,7 @@ export class LiveInput {
     }
   }
 
-  /** Drops what the history holds that was sent. */
+  /** Drops the requests and responses that the history already holds. */
   async dropStored(history: readonly Content[]): Promise<void> {
     const { context, run } = this.#params;
     const { queue } = run;

@@ -35,7 +35,7 @@ export class LiveRecordings {
     this.#output = new TurnRecording(params.context, 'output');
   }
 
-  /** Records a piece of the client's. Returns a promise to wait for when too many files are being saved. @throws InvalidRequestError for data that is not base64 */
+  /** Records a piece of the client's audio. Returns a promise to wait for when too many files are being saved. @throws InvalidRequestError for data that is not base64 */
   heard(blob: Blob): Promise<void> | undefined {
     return this.#emitFile(this.#input.add(blob), this.#input);
   }
@@ -52,7 +52,7 @@ export class LiveRecordings {
     return turnComplete === true ? this.end() : isFull;
   }
 
-  /** Audio of the model that is not base64 does not end the run. */
+  /** Adds a piece of the model's audio. A piece that is not base64 rejects the promise and does not end the run. */
   #heardFrom(blob: Blob): Promise<Event> | undefined {
     try {
       return this.#output.add(blob);

@@ -15,7 +15,7 @@ import { givenHandle } from './prepare-live-request.ts';
 import type { QueueLiveRun } from './queue-live-run.ts';
 import { UnconsumedRequests } from './unconsumed-requests.ts';
 
-/** The session with the model service during one agent's part of a live run, over several connections: what the service knows and is sent. */
+/** The session with the model service during one agent's part of a live run, over several connections: the calls that the service knows, and the requests that it was sent. */
 export class ServiceSession {
   readonly #context: InvocationContext;
   readonly #calls: KnownCalls;

@@ -2,7 +2,7 @@ import type { LiveRequest } from '@eventloom/core';
 
 /** The most that is kept, in characters: a minute and a half of speech. Older audio is not sent again after a reconnect. */
 const MAX_CHARS = 4 * 1024 * 1024;
-/** Counted for each request beside its data. */
+/** Characters that are counted for each request in addition to its data. */
 const OVERHEAD_CHARS = 64;
 
 /** A request, and the number of sends on its connection before it. */
@@ -127,7 +127,7 @@ export class UnconsumedRequests {
   }
 }
 
-/** True for audio, pictures and signs of activity: everything that is not written. */
+/** True for audio, pictures and activity signals, which are all requests that are not written. */
 function isSpoken(request: LiveRequest): boolean {
   return 'blob' in request || isSign(request);
 }
@@ -142,7 +142,7 @@ function wasActiveBefore(requests: readonly LiveRequest[], isActive: boolean): b
   return first ? 'activityEnd' in first : isActive;
 }
 
-/** Adds or drops signs of activity so that they fit the session that the requests are sent to. */
+/** Adds or drops activity signals so that they fit the session that the requests are sent to. */
 function withSigns(requests: LiveRequest[], isActiveInSession: boolean, isActive: boolean): LiveRequest[] {
   const isActiveBefore = wasActiveBefore(requests, isActive);
   if (isActiveBefore === isActiveInSession) return requests;

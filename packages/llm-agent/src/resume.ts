@@ -101,8 +101,8 @@ function isReply(event: Event): boolean {
 }
 
 /**
- * A step of an agent whose model made calls, and which did not come to its end: its process was lost, or it waits for a person. Answers to these calls may have started other runs of this agent; the responses from
- * those runs count as well.
+ * A step of an agent whose model made calls, and which did not complete: its process was lost, or it waits for a person. Answers to these
+ * calls may have started other runs of this agent; the responses from those runs count as well.
  */
 class OpenStep {
   readonly #turn: AgentTurn;
@@ -159,7 +159,7 @@ class OpenStep {
     // The task was finished, so the agent has nothing more to do.
     if (this.#said.some(({ output }) => output !== undefined)) return false;
     const said = [...this.#said, ...elsewhere.map(({ event }) => event)];
-    // The response that said that a call waits for a person has done its work.
+    // The notice that a call waits for a confirmation does not end the turn: the person has answered since.
     return !said.some(
       ({ author, actions }) => author !== 'user' && !actions.requestedToolConfirmations && leavesAgent(actions),
     );

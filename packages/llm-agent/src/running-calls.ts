@@ -148,10 +148,10 @@ export class RunningCalls {
     for (const request of requests) (this.#emitted ??= new EmittedEvents()).add(request);
     const isComplete = (parts?.length ?? 0) === calls.length;
     const isPaused = !isComplete || requests.length > 0;
-    // The model speaks after a tool that asked for a confirmation itself and said what it waits for.
+    // The model replies after a tool that requested a confirmation itself and returned a notice about it.
     const modelContinues = isComplete && actions !== undefined && asksOnlyConfirmations(actions);
     const isWaiting = isPaused && !modelContinues;
-    // A call that waits ends the turn anyway, so that there is nothing to say.
+    // A call that waits ends the turn anyway, so no event is needed for `skipSummarization` alone.
     const saysNothing = !parts && (!actions || isEmptyActions({ ...actions, skipSummarization: false }));
     if (saysNothing) return { event: undefined, isWaiting, isPaused, leavesAgent: false };
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(

@@ -14,7 +14,7 @@ export type ConfigValue =
   | { readonly kind: 'list'; readonly line: number; readonly items: readonly ConfigValue[] }
   | { readonly kind: 'scalar'; readonly line: number; readonly value: string | number | boolean | null };
 
-/** A file that was read. `id` is the same for every path to the file, and `path` is for messages. */
+/** A file that was read. Every path to the file gives the same `id`; `path` is for messages. */
 export interface AgentFile {
   readonly id: string;
   readonly path: string;
@@ -42,7 +42,7 @@ export function openAgentFiles(firstPath: string): { readonly first: string; rea
       const file = resolve(from === undefined ? root : dirname(from.id), path);
       shown = join(folder, relative(root, file));
       if (!isBelow(root, file)) return { path: shown, fault: `is outside of the folder ${JSON.stringify(folder)}` };
-      // A file is known by where it really is, so that a link neither leaves the folder nor hides a cycle.
+      // The id is the real path, so that a link neither leaves the folder nor hides a cycle.
       const id = realpathSync(file);
       if (!isBelow(root, id)) return { path: shown, fault: `leads out of the folder ${JSON.stringify(folder)}` };
       const stat = statSync(id);
@@ -127,7 +127,7 @@ function parseConfig(bytes: Buffer): ConfigValue | ConfigFault {
       return refuse(line, 'a value must be text, a number, true, false or null');
     return remember(node, { kind: 'scalar', line, value });
   };
-  /** Nodes that are whole, by their anchors: an alias inside its own anchor finds none. */
+  /** Completed nodes by their anchors: an alias inside its own anchor finds none. */
   const anchors = new Map<string, ParsedNode>();
   function remember(node: ParsedNode, value: ConfigValue): ConfigValue {
     if (!isAlias(node) && node.anchor !== undefined) anchors.set(node.anchor, node);

@@ -91,7 +91,7 @@ function isIterator(value: unknown): value is AsyncIterable<unknown> | Iterable<
   return Symbol.asyncIterator in value || (Symbol.iterator in value && 'next' in value);
 }
 
-/** Returns the event that asks the user for a credential; undefined if it is there. It is in the state of the invocation then. */
+/** Returns the event that asks the user for a credential; undefined once the state of the invocation has the credential. */
 async function askForCredential(authConfig: AuthConfig, context: AdkNodeContext): Promise<Event | undefined> {
   const handler = new AuthHandler(authConfig);
   if (handler.getAuthResponse(context.state)) return undefined;
@@ -201,7 +201,7 @@ function toMessage(input: unknown): Content {
   return { role: 'user', parts: [{ text: typeof input === 'string' ? input : JSON.stringify(input ?? null) }] };
 }
 
-/** The message to an agent whose node has no input: the last words of a node, or the message of the user. */
+/** The message to an agent whose node has no input: the last text of a node, or the message of the user. */
 function toContext({ runs: { lastWords }, invocationContext }: NodePlace): Content {
   if (!lastWords) return invocationContext.userContent ?? toMessage(null);
   return { role: 'user', parts: [{ text: 'For context:' }, { text: `[${lastWords.author}] said: ${lastWords.text}` }] };
@@ -236,7 +236,7 @@ class NodeTurn extends BaseAgent {
   }
 }
 
-/** Makes the answer of an agent the output of its node. The result of a task is an output already. */
+/** Returns the event with the agent's answer as the output of its node. The result of a task is an output already. */
 function withOutput({ mode, outputSchema }: LlmAgent, event: Event): Event {
   const { content, partial, output } = event;
   if (mode === 'task' || partial === true || output !== undefined) return event;
@@ -300,7 +300,7 @@ export abstract class WorkflowNode<TInput = unknown, TOutput = unknown> extends 
   }
 }
 
-/** A node with other options than the one that does its work. */
+/** A node that runs another node under its own name and options. */
 class RenamedNode extends BaseNode {
   readonly inner: BaseNode;
 

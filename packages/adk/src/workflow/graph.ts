@@ -130,7 +130,7 @@ function toNodes(element: NodeLike | readonly NodeLike[]): readonly NodeLike[] {
   return nodes;
 }
 
-/** Keys of objects are texts: numbers and truth values are read back. */
+/** Converts a key of an object to a route: keys are strings, so numbers and booleans are parsed. */
 function toRoute(key: string): RouteValue {
   if (/^-?\d{1,15}$/.test(key)) return Number(key);
   return key === 'true' ? true : key === 'false' ? false : key;

@@ -37,7 +37,7 @@ export interface AdkRunNodeOptions {
   readonly runId?: string | undefined;
   /** True makes the output of the run that of the node that runs it. Default false. */
   readonly useAsOutput?: boolean | undefined;
-  /** True runs it on a branch of its own. Default false. */
+  /** True runs the node on its own branch. Default false. */
   readonly useSubBranch?: boolean | undefined;
   readonly overrideBranch?: string | undefined;
   readonly overrideIsolationScope?: string | undefined;
@@ -46,9 +46,9 @@ export interface AdkRunNodeOptions {
 /** Runs the nodes of a workflow: see `NodeScheduler`. */
 export interface NodeRuns {
   run(outer: AdkNodeContext, nodeLike: RunnableNode, input: unknown, options: AdkRunNodeOptions): Promise<NodeResult>;
-  /** The last words of a node. */
+  /** The last text that a node yielded, and its author; undefined before the first. */
   readonly lastWords: { readonly author: string; readonly text: string } | undefined;
-  /** Adds an event to the stream of the workflow. Resolves to false when nobody reads it any more. */
+  /** Adds an event to the stream of the workflow. Resolves to false if the stream has no reader any more. */
   post(event: Event): Promise<boolean>;
 }
 
@@ -116,7 +116,7 @@ export class AdkNodeContext implements NodeResult {
     this.#guard = place.guard;
   }
 
-  /** Begins an attempt: what an earlier one said is forgotten. */
+  /** Begins an attempt, and clears the output, the questions and the state changes of the one before. */
   beginAttempt(attempt: number, guard: AbortGuard): void {
     this.attemptCount = attempt;
     this.output = undefined;
@@ -128,12 +128,12 @@ export class AdkNodeContext implements NodeResult {
     this.#guard = guard;
   }
 
-  /** Stops the attempt and the nodes that it runs. */
+  /** The guard that stops the attempt and the nodes that it runs. */
   get guard(): AbortGuard {
     return this.#guard;
   }
 
-  /** Takes the changes of state that no event holds yet; undefined if there are none. */
+  /** Returns and clears the changes of state that no event holds yet; undefined if there are none. */
   takeActions(): Pick<EventActions, 'stateDelta' | 'removedState'> | undefined {
     const { stateDelta, removedState } = this.actions;
     if (Object.keys(stateDelta).length === 0 && !removedState?.length) return undefined;
@@ -174,7 +174,7 @@ export class AdkNodeContext implements NodeResult {
   emit(event: Event): void {
     const { place } = this;
     const author = event.author || place.nodePath.slice(place.nodePath.lastIndexOf('.') + 1);
-    // The node ends anyway when its reader has left.
+    // The result is not needed: the node is stopped when the reader of the stream has left.
     void place.runs.post({ ...event, author });
   }
 

@@ -2,7 +2,7 @@ import { type Content, type Event, type FunctionCall, type InvocationContext, RE
 import { isRecord, newestEntries } from '@eventloom/core/internal';
 import type { RouteValue } from './node-context.ts';
 
-/** One run of a node, as the session's events tell it. */
+/** One run of a node, read from the session's events. */
 export interface NodeRecord {
   output: unknown;
   route: RouteValue | readonly RouteValue[] | undefined;
@@ -23,8 +23,8 @@ interface Said {
 }
 
 /**
- * The runs of a workflow's nodes before it was continued: in an earlier message that a node waits for, or in a process that was lost. Read from
- * the events of the invocation, and of those before it that ended with a question. The n-th run of a node is its n-th in the continued workflow.
+ * The runs of a workflow's nodes before it was continued: in an earlier message that a node waits for, or in a process that was lost. They are read from
+ * the events of the invocation, and from those before it that ended with a question. The n-th run of a node is its n-th in the continued workflow.
  * Sessions of the ADK are read as well.
  */
 export class AdkNodeHistory {

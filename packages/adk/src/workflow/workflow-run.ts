@@ -28,7 +28,7 @@ import { createNodeErrorEvent, isNodeErrorEvent } from './node-error-event.ts';
 import { isDone, AdkNodeHistory, type NodeRecord } from './node-history.ts';
 import { delayMsAfter, isRetried } from './retry.ts';
 
-/** The node that runs another one, as far as the other one depends on it. */
+/** The properties of an outer node that the nodes it runs depend on. */
 interface Outer {
   readonly nodePath: string;
   readonly branch: string | undefined;
@@ -49,7 +49,7 @@ interface RunPlace extends AdkRunNodeOptions {
 export class WorkflowRun implements NodeRuns {
   readonly context: InvocationContext;
   readonly history: AdkNodeHistory;
-  /** The last words of a node. */
+  /** The last text that a node yielded, and its author; undefined before the first. */
   lastWords: { readonly author: string; readonly text: string } | undefined;
   /** The output of the latest event with one. */
   lastOutput: { readonly value: unknown } | undefined;
@@ -59,7 +59,7 @@ export class WorkflowRun implements NodeRuns {
   readonly #activations = new Map<string, number>();
   /** Runs of `runNode`, by the node that made them. */
   readonly #dynamic = new WeakMap<AdkNodeContext, DynamicRuns>();
-  /** Errors that an event of this run reports. */
+  /** Errors that an event of this run already reports. */
   readonly #reported = new WeakSet<object>();
   #recorded: Promise<ReadonlySet<string>> | undefined;
 
@@ -260,7 +260,7 @@ export class WorkflowRun implements NodeRuns {
     throw error;
   }
 
-  /** Takes an event of a node: what it says about the node, and the event itself for the stream. */
+  /** Applies an event of a node to the node's context (output, route, error, questions), and posts the event to the stream. */
   async #take(context: AdkNodeContext, name: string, event: Event): Promise<void> {
     const { output, route, errorCode, errorMessage, longRunningToolIds } = event;
     const isNew = !this.context.progress.isCommitted(event);
@@ -379,7 +379,7 @@ class DynamicRuns {
     this.attempt = attempt;
   }
 
-  /** Returns the id of a run. @throws ConfigurationError for an id that is empty, or that could be a number that was or will be given */
+  /** Returns the id of a run. @throws ConfigurationError for an empty id, and for a number if runs of the node are numbered */
   identify(name: string, runId: string | undefined): string {
     const count = this.#counts.get(name) ?? 0;
     if (runId === undefined) {

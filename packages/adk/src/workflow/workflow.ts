@@ -92,7 +92,7 @@ export class Workflow extends BaseNode {
 
   /** Runs the workflow as the agent of a run. Its input is the text of the message, or the message. */
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    // Says that the run began with the workflow: its other events have the names of nodes.
+    // This event names the workflow as the agent of the run; all other events have the names of nodes.
     if (context.isResumable && !context.resumedFrom)
       yield context.createEvent({ actions: { agentState: { begun: true } } });
     const run = new WorkflowRun(context);

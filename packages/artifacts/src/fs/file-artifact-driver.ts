@@ -120,7 +120,7 @@ async function flushFolder(folder: string): Promise<void> {
   }
 }
 
-/** The numbers of the files that end so, ascending. */
+/** Returns the numbers of the files whose names have this ending, ascending. */
 function numbersOf(entries: readonly string[], ending: string): number[] {
   const names = entries.filter((entry) => entry.endsWith(ending)).map((entry) => entry.slice(0, -ending.length));
   return names
@@ -180,7 +180,7 @@ function encodeName(name: string): string[] {
   return segments;
 }
 
-/** Creates a folder and its missing parents. Not with `recursive`, which never ends where a file system creates no folder, as below `/proc`. */
+/** Creates a folder and its missing parents. Does not use `recursive`, which never ends where a file system creates no folder, as below `/proc`. */
 async function makeFolder(folder: string): Promise<void> {
   const tryMake = (): Promise<NodeJS.ErrnoException | undefined> =>
     mkdir(folder, { mode: 0o700 }).then(

@@ -36,7 +36,7 @@ export class GcsArtifactDriver implements ArtifactDriver {
       const key = `${folder}${version}`;
       if (!(await this.#bucket.write(key, object, '0'))) continue;
       if ((await this.#floor(folder)) <= version) return version;
-      // Deleted since it was listed: the number may have been used before.
+      // The versions were deleted after they were listed, so the number may have been used before.
       await this.#bucket.delete(key);
     }
   }

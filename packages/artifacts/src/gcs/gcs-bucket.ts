@@ -43,7 +43,7 @@ interface GcsRequest {
 
 const encoder = new TextEncoder();
 const FIELDS = 'name,generation,contentType,metadata,timeCreated';
-/** Statuses after which a request is sent again: the service is busy. A write is repeated only if the service refused it, which is 429. */
+/** Statuses of a busy service, after which a request is repeated. A write is repeated only after 429, with which the service refused it. */
 const BUSY = [429, 500, 502, 503, 504];
 /** Delays between repeated requests, in milliseconds. */
 const WAITS_MS: readonly number[] = [500, 1000, 2000, 4000];
@@ -153,7 +153,7 @@ export class GcsBucket {
   }
 }
 
-/** Waits for the network. @throws StorageError in place of the TypeError of `fetch`, which would be one of the program */
+/** Waits for the network. @throws StorageError in place of the TypeError of `fetch`, which would count as an error of the program */
 async function received<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -5,11 +5,11 @@ import type { ArtifactOwner } from '../artifact-driver.ts';
 const MAX_OWNER_BYTES = 100;
 /** Maximum size of an encoded artifact name in bytes. A longer one is encoded as base64: the longest name, 512 bytes, has 685 characters. */
 const MAX_NAME_BYTES = 685;
-/** Begins a segment that is in another form. No percent-encoded character begins so. */
+/** Prefix of a segment that is not percent-encoded. No percent-encoded segment begins with it. */
 const OTHERWISE = '%~';
 /** The folder of a user's artifacts, beside those of the user's sessions. */
 const USER = 'user';
-/** Folder of the objects that remember deleted versions. No encoded app has this name. */
+/** Folder of the objects that record deleted versions. No encoded app name is equal to it. */
 const DELETED = '%deleted/';
 const VERSION = /^(?:0|[1-9]\d{0,14})$/;
 const encoder = new TextEncoder();
@@ -33,12 +33,12 @@ export function artifactFolder(owner: string, name: string): string {
   return `${owner}${fits ? encoded : OTHERWISE + toUrlBase64(encoder.encode(name))}/`;
 }
 
-/** Returns the name of the object that remembers the deleted versions of an artifact. */
+/** Returns the name of the object that records the deleted versions of an artifact. */
 export function deletedKey(artifact: string): string {
   return DELETED + artifact;
 }
 
-/** Returns the version that an object in the folder of an artifact is; undefined for an object of another artifact. */
+/** Returns the version number in the name of an artifact's object; undefined for an object of another artifact. */
 export function versionIn(artifact: string, key: string): number | undefined {
   const version = key.slice(artifact.length);
   return key.startsWith(artifact) && VERSION.test(version) ? Number(version) : undefined;
@@ -69,7 +69,7 @@ async function ownerSegment(name: string): Promise<string> {
   return OTHERWISE + toUrlBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(name))));
 }
 
-/** Encodes what an object's name may not hold, and percent signs. A segment is not `.` or `..`, and does not begin as a reserved name does. */
+/** Encodes percent signs and the characters that names of objects may not have. The result is not `.` or `..`, and begins like no reserved name. */
 function percentEncode(segment: string): string {
   // oxlint-disable-next-line no-control-regex -- the names of objects may not hold them
   return segment.replaceAll(/[\u0000-\u001f\u007f%]|^\./g, percentOf);

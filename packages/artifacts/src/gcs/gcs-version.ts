@@ -32,7 +32,7 @@ export function toGcsVersion({ record, data }: StoredArtifact): GcsWrite {
   );
   const metadata = Object.fromEntries(fields);
   const contentType = /^[\u0020-\u007e]{1,255}$/.test(mimeType) ? mimeType : 'application/octet-stream';
-  // Text with a half of a character, which no body can hold, stays in the record.
+  // Text with an unpaired surrogate cannot be encoded in a body, so it stays in the record.
   const isInBody = isText && part.text?.isWellFormed() === true;
   const json = JSON.stringify(isInBody ? { ...record, part: { ...part, text: '' } } : record);
   const ascii = json.length > MAX_RECORD_BYTES ? undefined : toAscii(json);

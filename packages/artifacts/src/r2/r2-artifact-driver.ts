@@ -46,7 +46,7 @@ export class R2ArtifactDriver implements ArtifactDriver {
       const isOurs = await this.#put(key, body, { customMetadata, onlyIf: { etagDoesNotMatch: '*' } });
       if (!isOurs) continue;
       if ((await this.#floor(keys)) <= version) return version;
-      // Deleted since it was listed: the number may have been used before.
+      // The versions were deleted after they were listed, so the number may have been used before.
       await this.#bucket.delete([key]);
     }
   }
@@ -95,7 +95,7 @@ export class R2ArtifactDriver implements ArtifactDriver {
       names.map(async (name) => {
         const artifact = artifactKeys(keys, name);
         const floor = floors.get(artifact.deleted);
-        // Deleted before: the objects are later versions, or those that the deletion has still to remove.
+        // The artifact was deleted earlier: its objects are later versions, or versions that the deletion has not removed yet.
         return floor === undefined || ((await this.#latest(artifact)) ?? -1) >= floor;
       }),
     );

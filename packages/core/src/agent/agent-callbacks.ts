@@ -126,8 +126,8 @@ function refuseChange(): never {
 }
 
 /**
- * Replaces the methods of arrays that change them, whose own error would only say that the object is not extensible. As a prototype it costs no
- * list anything.
+ * Replaces the methods of arrays that change them, because their own error would only say that the object is not extensible. A prototype,
+ * so that a list costs nothing more.
  */
 const FIXED_LIST: object = /* @__PURE__ */ Object.create(
   Array.prototype,
@@ -141,7 +141,7 @@ function toFixedList<T>(items: T[]): readonly T[] {
   return Object.freeze(items);
 }
 
-/** Agents share it, so nothing may be added to it. */
+/** The empty list that all agents share. */
 const EMPTY: readonly never[] = /* @__PURE__ */ toFixedList([]);
 
 /**

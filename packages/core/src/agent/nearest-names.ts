@@ -24,7 +24,7 @@ export function nearestNames(typed: string, names: readonly string[]): readonly 
 }
 
 function toPlain(name: string): string {
-  // Longer texts are not misspelt names, and comparing them would take long.
+  // Longer texts are not misspelt names, and a comparison of them would take long.
   return name.slice(0, 64).toLowerCase().replaceAll(/[_-]/g, '');
 }
 

@@ -2,7 +2,7 @@ import { describeKind, getOwn, isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import { nearestNames } from './nearest-names.ts';
 
-/** Kinds of values, as errors name them. A list is no object here, and neither is a function. */
+/** Kinds of values, as errors name them. Lists and functions do not count as objects. */
 const KINDS = {
   text: 'a string',
   flag: 'true or false',
@@ -48,7 +48,7 @@ type Kinds<K extends string> =
   | `${K} or ${K} or ${K}`
   | (K extends 'object' ? 'object or function' : never);
 
-/** The values of an option, where its kind does not say all. */
+/** The rule for an option whose kind alone does not describe its values. */
 interface OptionRule<K extends string = string> {
   readonly is: K;
   /** The valid values, if they are a few strings. */
@@ -56,7 +56,7 @@ interface OptionRule<K extends string = string> {
   readonly isInteger?: boolean;
   readonly min?: number;
   readonly max?: number;
-  /** The valid values, where the kind says too little: `a session service`. */
+  /** Describes the valid values in errors, in place of the kind: `a session service`. */
   readonly wanted?: string;
   /** Code of a valid value, for the end of an error message. */
   readonly write?: string;

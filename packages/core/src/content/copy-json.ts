@@ -51,7 +51,7 @@ export function sealJson(value: unknown, { toJson = false }: CopyJsonOptions = {
 export interface JsonWalkOptions {
   /** Freezes every object of the copy, and does not copy sealed objects again. */
   readonly freezes: boolean;
-  /** Takes an object with a `toJSON` method for what that returns. */
+  /** Copies the result of `toJSON` in place of an object with that method. */
   readonly toJson: boolean;
   /** Checks that bytes are base64. */
   readonly checkBytes: boolean;

@@ -43,8 +43,8 @@ import {
 } from './field.ts';
 
 /*
- * The shape of an event, once. `parseEvent` reads by it, `sealEvent` checks and copies by it, request bodies are checked by it, and
- * the JSON Schemas of the OpenAPI document are written from it. The compiler holds it against the types.
+ * The shape of an event. `parseEvent` reads by it, `sealEvent` checks and copies by it, request bodies are checked by it, and
+ * the JSON Schemas of the OpenAPI document are generated from it. The compiler checks it against the types.
  */
 
 /** A value for which the API has an enum or an object of settings. */
@@ -222,6 +222,6 @@ export const EVENT: Field<Event, false> = alsoReading(
     },
     { name: 'Event' },
   ),
-  // Another ADK writes the tags of an event as one text.
+  // trpc-agent-go writes the tags of an event as one string.
   { tag: TEXT },
 );

@@ -103,7 +103,7 @@ export function groupByExecution(events: Iterable<Event>): RequestNode[] {
 }
 
 function isAtOrBelow(entry: Entry, ancestor: Entry): boolean {
-  // An ancestor without children yet, as nearly all are, can only be the entry itself.
+  // Nearly all ancestors have no children yet: nothing but the entry itself is then at or below them.
   if (ancestor.node.children.length === 0) return entry === ancestor;
   for (let at: Entry | undefined = entry; at; at = at.parent) if (at === ancestor) return true;
   return false;

@@ -114,17 +114,17 @@ export interface ShapeOptions {
   readonly isOpen?: boolean;
 }
 
-/** An object with the members of `T`: the compiler refuses one that is missing, unknown, of another type, or wrongly required. */
+/** Describes an object with the members of `T`: the compiler refuses one that is missing, unknown, of another type, or wrongly required. */
 export function shape<T>(fields: FieldsOf<T>, options?: ShapeOptions): Field<T, false> {
   return field('shape', { ...members(fields), ...options });
 }
 
-/** A vendor's object: `fields` are checked in request bodies, and anything may be beside them. */
+/** Describes a vendor's object: `fields` are checked in request bodies, and any other member is accepted. */
 export function vendor<T>(fields: FieldsOf<T>): Field<T, false> {
   return field('vendor', { vendorFields: members(fields).fields });
 }
 
-/** A shape with members that are accepted and checked although neither the type nor the JSON Schema has them. */
+/** Returns a shape with additional members that are accepted and checked although neither the type nor the JSON Schema has them. */
 export function alsoReading<T>(base: Field<T, false>, hidden: Fields): Field<T, false> {
   const marked = Object.entries(hidden).map(([name, member]) => [name, { ...member, isHidden: true }]);
   return { ...base, ...members({ ...base.fields, ...Object.fromEntries(marked) }) };
@@ -135,12 +135,12 @@ function members(fields: object): Pick<Field, 'fields' | 'required'> {
   return { fields: byName, required: Object.keys(byName).filter((name) => byName[name]?.isRequired) };
 }
 
-/** A member that must be present. @param fallback makes its value where JSON leaves it out */
+/** Describes a member that must be present. @param fallback makes its value where JSON leaves it out */
 export function required<T>(base: Field<T>, fallback?: () => T): Field<T, true> {
   return { ...base, isRequired: true, fallback };
 }
 
-/** A value that a request body must hold to `limits` with. */
+/** Describes a value that must be within `limits` in a request body. */
 export function limited<T>(base: Field<T, false>, limits: Limits): Field<T, false> {
   return { ...base, limits };
 }

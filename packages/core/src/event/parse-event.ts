@@ -62,7 +62,7 @@ function refuse(path: string, fault: string, faults: string[] | undefined): unde
   faults.push(`${path}: ${fault}`);
 }
 
-/** Reads one value. What has a fault is undefined. */
+/** Reads one value. Returns undefined for a value with a fault. */
 function readField(field: Field, value: unknown, path: string, faults: string[] | undefined): unknown {
   if (field.kind === 'seconds' && typeof value === 'string') return readTime(field, value, path, faults);
   const fault = faultOf(field, value) ?? (faults && limitFaultOf(field, value));

@@ -1,10 +1,10 @@
-/** Places before the oldest that are given back at once. */
+/** Number of removed items that the list may keep in front. Above it the list is copied without them. */
 const MAX_GAP = 1024;
 
 /** A first-in, first-out queue with one reader. Its writer is responsible for bounds. */
 export class Fifo<T extends object> {
   #waiting: T[] = [];
-  /** The place of the oldest among them. */
+  /** The index of the oldest item in `#waiting`. */
   #first = 0;
   #isEnded = false;
   #wake: (() => void) | undefined;

@@ -1,5 +1,5 @@
 /**
- * Match keys by their form: those of Google and others with a prefix of their vendor, JSON Web Tokens, the value after `Bearer`, the key in an
+ * Patterns that match keys by their form: those of Google and others with a prefix of their vendor, JSON Web Tokens, the value after `Bearer`, the key in an
  * address, and the value after a word such as `API key provided:`. Each reads a text in linear time.
  */
 const KEYS: readonly RegExp[] = [

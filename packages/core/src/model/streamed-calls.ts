@@ -37,7 +37,7 @@ export class StreamedCalls {
     return willContinue ? undefined : { ...gathered.part, functionCall: { ...gathered.call, args } };
   }
 
-  /** The open call, when this is a piece of it: pieces leave the name out, or repeat the id. */
+  /** Returns the open call if this one is a piece of it: pieces leave the name out, or repeat the id. */
   #continuedBy(call: FunctionCall) {
     const open = this.#open;
     return call.name === undefined || (call.id !== undefined && call.id === open?.call.id) ? open : undefined;

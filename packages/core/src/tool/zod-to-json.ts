@@ -241,7 +241,7 @@ function isOptional(schema: unknown): boolean {
   }
 }
 
-/** A value that is given as it is, or by a function without parameters. */
+/** Returns a value; if it is a function, the function's result. */
 function called(value: unknown): unknown {
   return typeof value === 'function' ? (value as () => unknown)() : value;
 }

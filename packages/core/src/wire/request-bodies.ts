@@ -143,7 +143,7 @@ function readBody<T>(shape: Field<T>, body: unknown, others?: readonly string[])
   throw new InvalidRequestError(shown.join('; ') + (more > 0 ? `; and ${more} more` : '') + idsToWrite(shown));
 }
 
-/** Returns what to write for the ids that the faults find missing or of a wrong kind; empty if there are none. */
+/** Returns the code to write for ids that are missing or of a wrong kind according to the faults; empty if there are none. */
 function idsToWrite(faults: readonly string[]): string {
   const ids = [...EXAMPLE_IDS].filter(([name]) => faults.some((fault) => fault.startsWith(`${name}: `)));
   return ids.length === 0 ? '' : `; write ${ids.map(([name, example]) => `"${name}": "${example}"`).join(', ')}`;

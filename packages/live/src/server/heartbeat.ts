@@ -1,6 +1,6 @@
 import type { Platform } from '@eventloom/core';
 
-/** A connection that is looked after. */
+/** A connection that a `Heartbeat` checks. */
 export interface Beating {
   /** Sends a sign of life, and checks for one of the other side. */
   beat(): void;
@@ -30,7 +30,7 @@ export class Heartbeat<T extends Beating> {
     this.#callOff = undefined;
   }
 
-  /** Does something to every connection. */
+  /** Calls `act` with every connection. */
   each(act: (reader: T) => void): void {
     for (const reader of this.#readers) act(reader);
   }

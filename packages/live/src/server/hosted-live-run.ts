@@ -40,7 +40,7 @@ const MAX_PAUSED_BEATS = 10;
 const GRACE_MS = 5000;
 
 /** Short enough for the frame that closes a WebSocket. */
-const TOO_MUCH_UNCONFIRMED = 'so much was sent without a word of what arrived: call again, with ping=text';
+const TOO_MUCH_UNCONFIRMED = 'too many bytes were sent without a confirmation; connect with ping=text, and answer pings';
 
 /** One WebSocket and its live run: the client's frames go into the queue of the run, the events of the run to the client. */
 export class HostedLiveRun implements LiveSocketEvents {
@@ -198,7 +198,7 @@ export class HostedLiveRun implements LiveSocketEvents {
     this.#writer.close(code, reason);
   }
 
-  /** Ends the run, in good order if it can. */
+  /** Closes the queue of the run, so that the run ends in order, and aborts a run that has not ended after the grace period. */
   #hangUp(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -246,7 +246,7 @@ function unstoredEnd(reason: Error | undefined): Error {
   return new StorageError(message, { cause: reason });
 }
 
-/** True for an event with what the client itself wrote: it is in the session, and not sent back. */
+/** True for an event with the client's own message, which is stored in the session and not sent back. */
 function isOwnWords({ author, content }: Event): boolean {
   const parts = content?.parts ?? [];
   const isWritten = parts.every((part) => part.text !== undefined || part.functionResponse !== undefined);

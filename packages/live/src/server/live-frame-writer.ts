@@ -27,7 +27,7 @@ export class LiveFrameWriter {
   readonly #isBlind: boolean;
   #sent = 0;
   #taken = 0;
-  /** The part of it that `unconfirmed` counts. */
+  /** The part of `#sent` that `unconfirmed` counts. */
   #counted = 0;
   #askedAt = 0;
   #takenAtBeat = 0;
@@ -80,7 +80,7 @@ export class LiveFrameWriter {
     } else if (!this.#isClosed) this.#socket.ping?.();
   }
 
-  /** Notes that this much more has left, as the runtime reports. Ignored for a client that answers pings, which is more exact. */
+  /** Notes that the runtime has sent this many more bytes. Ignored for a client that answers pings, which is more exact. */
   takenMore(size: number): void {
     if (!this.#options.answersPings) this.#takenUpTo(this.#taken + size);
   }
@@ -111,7 +111,7 @@ export class LiveFrameWriter {
     this.closed();
   }
 
-  /** Records that the socket is closed, with all waiting bytes. */
+  /** Records that the socket is closed and its waiting bytes are dropped. */
   gone(): void {
     this.#options.unconfirmed.remove(this.#counted);
     this.#counted = 0;

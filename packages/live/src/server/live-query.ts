@@ -14,7 +14,7 @@ export interface LiveQuery {
 /** The path of the endpoint. */
 export const LIVE_PATH = '/run_live';
 
-/** The subprotocol that is named to a client that offers it, as one does that sends its token as another. */
+/** The subprotocol that the server accepts. A client offers it beside another one that carries its token. */
 export const LIVE_PROTOCOL = 'eventloom';
 
 /** The names of the parameters and their descriptions. */

@@ -173,7 +173,7 @@ export class SandboxCodeExecutor extends BaseCodeExecutor {
       await before;
       return await this.#runIn(await kept.opened, params);
     } catch (error) {
-      // A program that was stopped, and a sandbox that failed, leave nothing to build on.
+      // The sandbox cannot be reused after a program was stopped or the sandbox failed.
       await this.#forget(key, kept);
       throw error;
     } finally {
