@@ -33,7 +33,7 @@ const OPTIONS: OptionRules<GeminiEmbedderOptions> = {
   platform: 'object',
 };
 const TASK_TYPES = { document: 'RETRIEVAL_DOCUMENT', query: 'RETRIEVAL_QUERY' };
-/** The maximum number of texts in one request, of the Gemini API. */
+/** Maximum number of texts in one request to the Gemini API. */
 const BATCH_SIZE = 100;
 
 /**

@@ -14,12 +14,12 @@ export class CachedRequest {
     this.#caches = caches;
   }
 
-  /** Metadata for the reply, once the request was sent. */
+  /** Cache metadata for the reply; undefined before the request was sent. */
   get metadata(): CacheMetadata | undefined {
     return this.#metadata;
   }
 
-  /** Returns the parameters to send. The first attempt decides about the cache; retries send the same. */
+  /** Returns the parameters to send. The first attempt decides about the cache; retries send the same parameters. */
   async apply(target: CacheTarget): Promise<GenerateContentParameters> {
     const { parameters, client } = target;
     this.#metadata ??= await this.#decide(target);
@@ -37,7 +37,7 @@ export class CachedRequest {
     };
   }
 
-  /** True if a request may have failed because of its cache, which is then not used again: the request can be sent without the cache. */
+  /** Stops using the cache if the request may have failed because of it. Returns true if the request can be sent again without the cache. */
   dropCache(error: unknown): boolean {
     const { cacheName, fingerprint, contentsCount } = this.#metadata ?? {};
     if (cacheName === undefined || fingerprint === undefined || contentsCount === undefined) return false;
@@ -90,7 +90,7 @@ function beginOfLastTurn(contents: readonly Content[]): number {
   return contents.findLastIndex(({ role }) => role === 'model') + 1;
 }
 
-/** Of all that a cache of the request would hold: model, instruction, tools and the first contents. 16 hexadecimal digits. */
+/** Returns a digest of everything that a cache of the request would hold (model, instruction, tools and the first contents), as 16 hexadecimal digits. */
 async function fingerprintOf(
   { model, contents, config }: GenerateContentParameters,
   contentsCount: number,

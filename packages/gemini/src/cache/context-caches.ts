@@ -4,8 +4,8 @@ import type { GenAiClient, OwnGenAiClient } from '../client/genai-client.ts';
 import { CachedRequest } from './cached-request.ts';
 
 /**
- * Time without further attempts after a cache could not be created: contents that are too small for the service, or too large for its
- * quota, stay so.
+ * Time without further attempts after a cache could not be created, in milliseconds: contents that are too small for the service, or too
+ * large for its quota, do not change soon.
  */
 const PAUSE_MS = 60_000;
 
@@ -17,7 +17,7 @@ export interface CacheTarget {
   readonly abortSignal: AbortSignal;
 }
 
-/** The caches that a model keeps at its service. They are named by the events of replies, so that any process finds them. */
+/** The caches of a model at its service. Events of replies hold their names, so that every process finds them. */
 export class ContextCaches {
   readonly #platform: Platform;
   readonly #apiVersion: string | undefined;
@@ -35,17 +35,17 @@ export class ContextCaches {
     return new CachedRequest(request, this);
   }
 
-  /** Seconds since the epoch. */
+  /** The current time in seconds since the epoch. */
   get now(): number {
     return this.#platform.now() / 1000;
   }
 
-  /** Version 1 of the Gemini API has no caches. */
+  /** Returns the API version for caches: version 1 of the Gemini API, the default of our own client, has none. */
   versionFor({ vertexai, ...client }: GenAiClient | OwnGenAiClient): { readonly apiVersion?: string } {
     return vertexai || !('own' in client) || this.#apiVersion !== undefined ? {} : { apiVersion: 'v1beta' };
   }
 
-  /** Makes a cache of the first contents, and of instruction and tools; its name, or undefined when there can be none now. */
+  /** Creates a cache of the first contents, the instruction and the tools. Returns its name; undefined if none can be created now. */
   async create(
     { client, parameters, abortSignal }: CacheTarget,
     contentsCount: number,
@@ -59,7 +59,7 @@ export class ContextCaches {
         config: {
           contents: Array.isArray(parameters.contents) ? parameters.contents.slice(0, contentsCount) : [],
           ...(systemInstruction !== undefined && { systemInstruction }),
-          // All tools here are declarations; none is a callable tool of the client library.
+          // All tools here are plain declarations, and not callable tools of the client library.
           ...(tools && { tools: tools as object[] }),
           ...(toolConfig && { toolConfig }),
           ttl: `${ttlSeconds}s`,

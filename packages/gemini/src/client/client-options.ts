@@ -3,7 +3,7 @@ import { type OptionRules } from '@eventloom/core/internal';
 import type { HttpOptions } from '@google/genai';
 import type { GenAiClient } from './genai-client.ts';
 
-/** API version of live connections: Google documents them for this version, while the client's default is `v1`. */
+/** API version of live connections. Google documents them for this version; the client's default is `v1`. */
 export const LIVE_API_VERSION = 'v1beta';
 
 /** The service to connect to, and its credentials. */

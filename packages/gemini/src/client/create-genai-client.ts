@@ -1,10 +1,10 @@
-// On node; elsewhere web/create-genai-client.ts takes its place: see `imports` in the manifest.
+// The version for Node; other runtimes get web/create-genai-client.ts, see `imports` in the manifest.
 import { type GeminiClientOptions, LIVE_API_VERSION } from './client-options.ts';
 import type { OwnGenAiClient } from './genai-client.ts';
 
 /**
- * Makes a client of `@google/genai`. `options` win over the environment variables that the client reads on node.
- * Loads the library here, because importing it takes longer than importing all of Eventloom.
+ * Creates a client of `@google/genai`. `options` take precedence over the environment variables that the client reads on Node.
+ * Loads the library at the call, because its import takes longer than that of all of Eventloom.
  */
 export async function createGenAiClient(options: GeminiClientOptions): Promise<OwnGenAiClient> {
   const { GoogleGenAI } = await import('@google/genai');

@@ -3,8 +3,8 @@ import type { HttpOptions } from '@google/genai';
 type Fetch = NonNullable<HttpOptions['fetch']>;
 
 /**
- * One attempt at one request, seen from the socket: it knows what the client does not report (whether anything was sent, status
- * and headers of a failed answer), and ends it.
+ * One attempt at one request, observed at `fetch`. Records what the client does not report (whether anything was sent, status and
+ * headers of a failed answer), and can end the attempt.
  */
 export class HttpExchange {
   readonly #controller = new AbortController();
@@ -15,10 +15,10 @@ export class HttpExchange {
   watched = false;
   /** The response, if one arrived. */
   response: Response | undefined;
-  /** The error that `fetch` threw, if it did. */
+  /** The error that `fetch` threw; undefined if it threw none. */
   failure: unknown;
 
-  /** The attempt ends when one of the caller's signals fires. */
+  /** @param callers signals that end the attempt when one of them fires */
   constructor(...callers: readonly (AbortSignal | undefined)[]) {
     this.#caller = callers.filter((signal) => signal !== undefined);
     for (const signal of this.#caller) {
@@ -27,12 +27,12 @@ export class HttpExchange {
     }
   }
 
-  /** Signal for the client: fires with the caller's, and at `close`. A new one for each read, because clients leave listeners on it. */
+  /** The signal for the client: fires with the caller's signals, and at `close`. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** The reason with which the caller aborted the request, or undefined if it did not. */
+  /** The signal with which the caller aborted the request; undefined if none has fired. */
   get callerAbort(): { readonly reason: unknown } | undefined {
     return this.#caller.find(({ aborted }) => aborted);
   }
@@ -51,7 +51,7 @@ export class HttpExchange {
     };
   }
 
-  /** The answer was read to its end: nothing is left to close, and the connection stays for the next. */
+  /** Ends the observation of an answer that was read to its end. The connection stays open for the next request. */
   complete(): void {
     for (const signal of this.#caller) signal.removeEventListener('abort', this.#abort);
     this.#completed = true;
@@ -65,7 +65,7 @@ export class HttpExchange {
   }
 }
 
-/** The key under which node keeps the dispatcher of its `fetch` once that is loaded. No other runtime has it. */
+/** The global key under which Node keeps the dispatcher of its `fetch` once that is loaded. No other runtime has it. */
 const GLOBAL_DISPATCHER = Symbol.for('undici.globalDispatcher.1');
 
 interface Dispatcher {
@@ -73,8 +73,8 @@ interface Dispatcher {
 }
 
 /**
- * Takes the limits off a fetch on node, which gives up on an answer that takes 300 seconds to begin or pauses as long: a model
- * may think longer. `@google/genai` does the same for its own fetch and leaves it out for one that is handed in.
+ * Removes the time limits of `fetch` on Node, which fails if an answer takes 300 seconds to begin or pauses that long: a model
+ * may think longer. `@google/genai` does the same for its own fetch, and not for one that it is given.
  */
 export function withoutTimeouts(init: RequestInit | undefined): RequestInit | undefined {
   const dispatcher: unknown = Reflect.get(globalThis, GLOBAL_DISPATCHER);

@@ -6,8 +6,8 @@ import type { GenAiClient } from './genai-client.ts';
 const CANNOT_BE_MADE = 'gemini: the client cannot be made';
 
 /**
- * Returns a function that makes the client of these options at its first call and returns the same one later. If making it fails, the next
- * call tries again.
+ * Returns a function that creates the client of these options at its first call and returns the same one later. If the creation fails, the
+ * next call tries again.
  */
 export function lazyClient(options: GeminiClientOptions): () => Promise<GenAiClient> {
   const { client } = options;
@@ -17,7 +17,7 @@ export function lazyClient(options: GeminiClientOptions): () => Promise<GenAiCli
   return () =>
     (made ??= make().catch((cause: unknown) => {
       made = undefined;
-      // `make` may be a lazy client itself, as in `geminiModels`; the message then has the reason already.
+      // The factory may be a lazy client itself, as in `geminiModels`: the message then already has the reason.
       if (ConfigurationError.isInstance(cause) && cause.message.startsWith(CANNOT_BE_MADE)) throw cause;
       const reason = cause instanceof Error ? cause.message : 'unknown';
       throw new ConfigurationError(`${CANNOT_BE_MADE}: ${reason}`, { cause });

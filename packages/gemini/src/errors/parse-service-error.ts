@@ -2,11 +2,11 @@ import { isRecord } from '@eventloom/core/internal';
 /** The service's description of a failure. */
 export interface ServiceError {
   readonly message?: string;
-  /** `RESOURCE_EXHAUSTED`, … */
+  /** The service's name of the failure: `RESOURCE_EXHAUSTED`, … */
   readonly status?: string;
-  /** `google.rpc.RetryInfo`, in milliseconds. */
+  /** The delay that `google.rpc.RetryInfo` requests, in milliseconds. */
   readonly retryDelayMs?: number;
-  /** The quota of a whole day is used up: waiting some seconds is of no use. */
+  /** True if the quota of a whole day is used up: a retry after some seconds would fail too. */
   readonly dayQuota?: boolean;
 }
 
@@ -46,7 +46,7 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** `retryDelay` is a protobuf duration: `34.4s`, or seconds and nanos. */
+/** Reads `retryDelay`, a protobuf duration: `34.4s`, or seconds and nanos. */
 function retryDelayOf(detail: Readonly<Record<string, unknown>>): number | undefined {
   const delay = detail['retryDelay'];
   if (typeof delay === 'string') {
@@ -59,7 +59,7 @@ function retryDelayOf(detail: Readonly<Record<string, unknown>>): number | undef
   return Number.isFinite(seconds + nanos) ? Math.round(seconds * 1000 + nanos / 1e6) : undefined;
 }
 
-/** `google.rpc.QuotaFailure` names quotas like `GenerateRequestsPerDayPerProjectPerModel-FreeTier`. */
+/** True for a `google.rpc.QuotaFailure` that names a quota per day, such as `GenerateRequestsPerDayPerProjectPerModel-FreeTier`. */
 function isDayQuota(detail: Readonly<Record<string, unknown>>): boolean {
   const violations = Array.isArray(detail['violations']) ? detail['violations'] : [];
   return violations.filter(isRecord).some(({ quotaId }) => typeof quotaId === 'string' && quotaId.includes('PerDay'));

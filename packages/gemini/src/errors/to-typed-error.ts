@@ -3,7 +3,7 @@ import { isRetryableStatus, retryAfterMs, statusCode } from '@eventloom/core/int
 import type { HttpExchange } from '../client/http-exchange.ts';
 import { parseServiceError } from './parse-service-error.ts';
 
-/** Proxies answer with whole pages. */
+/** Maximum length of a service's message, in characters: proxies answer with whole pages. */
 const MAX_MESSAGE = 2000;
 
 /** The call that failed. */
@@ -18,8 +18,8 @@ interface FailedCall {
 
 /**
  * Converts an error of the client: to a RunAbortedError if the caller ended the call, otherwise to a ModelError. A ModelError has the
- * service's message and code if the service reported the failure; otherwise one of these codes: `UNAVAILABLE` (no connection, or it was
- * lost), `DEADLINE_EXCEEDED` (the `timeout` of the HTTP options), `DATA_LOSS` (the reply is malformed), `REQUEST_NOT_SENT` (the client
+ * service's message and code if the service reported the failure; otherwise one of these codes: `UNAVAILABLE` (no connection, or a lost
+ * one), `DEADLINE_EXCEEDED` (the `timeout` of the HTTP options), `DATA_LOSS` (the reply is malformed), `REQUEST_NOT_SENT` (the client
  * refused the request, or has no credentials). No message contains a key.
  */
 export function toTypedError(error: unknown, call: FailedCall): EventloomError {
@@ -65,7 +65,7 @@ function remedyFor(status: number, reason: string, apiKeyName: string | undefine
   return undefined;
 }
 
-/** Matches refusals of tools of the service beside functions, which models before Gemini 3 do not take together. */
+/** Matches refusals of the service's own tools beside functions: models before Gemini 3 do not accept both in one request. */
 const COMBINED =
   /Function Calling cannot be combined|Tool use with function calling is unsupported|only when they are all search tools/i;
 
@@ -107,13 +107,13 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** `fetch failed` has its reason only in the cause. */
+/** Returns the message of an error's cause, in which `fetch failed` has its reason. */
 function causeText(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : '';
 }
 
-/** The cause, unless a key is in it: causes are logged. */
+/** Returns the cause, unless a key is in it: causes are logged. */
 function causeWithoutSecrets(error: unknown, redact: (text: string) => string): { readonly cause?: unknown } {
   const text = messageOf(error) + causeText(error);
   return redact(text) === text ? { cause: error } : {};

@@ -55,7 +55,7 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
   const fail = (error: EventloomError): EventloomError => {
     abortSignal?.removeEventListener('abort', abort);
     failure ??= error;
-    // A connection that ends right after its setup still counts as one, because messages of the service may wait to be read.
+    // A connection that ends right after its setup still counts as open, because messages of the service may wait to be read.
     if (!isSetUp || abortSignal?.aborted) failed.reject(failure);
     inbox.end({ error: failure });
     return failure;
@@ -64,7 +64,7 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
     connection.terminate();
     inbox.abort(fail(abortedBy(abortSignal, model)));
   };
-  /** Ends it from this side, as if the network had died. */
+  /** Ends the connection from this side, with the error of a lost connection. */
   const giveUp = (why: string): void => {
     connection.terminate();
     fail(errorOf({ failure: why }));
@@ -139,7 +139,7 @@ function anyOf(signal: AbortSignal | undefined, ownSignal: unknown): AbortSignal
 /** Matches the messages in which runtimes and the client's authentication report a network failure. */
 const LOST = /fetch failed|network|socket|timed? ?out|ECONN|ENOTFOUND|EAI_AGAIN/i;
 
-/** The client refused the request, or got no credentials. */
+/** Returns the error for a request that was not sent: the client refused it, or got no credentials. */
 function unsent(error: unknown, { model, redact }: LiveTarget): LiveConnectionError {
   const text = error instanceof Error ? error.message : String(error);
   return new LiveConnectionError(redact(`model "${model}": the live connection could not be made: ${text}`), {

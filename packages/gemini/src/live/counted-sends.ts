@@ -6,19 +6,19 @@ const MAX_SENDS = 100_000;
  * may be several.
  */
 export class CountedSends {
-  /** Messages so far after the setup, which is message 0. */
+  /** Number of messages after the setup, which is message 0. */
   messages = 0;
-  /** The last message of each send that is not consumed. */
+  /** The index of the last message of each send that is not consumed. */
   #ends: number[] = [];
   #consumed = 0;
   #isLost = false;
 
-  /** A message is on its way. */
+  /** Counts a message. */
   add(): void {
     this.messages++;
   }
 
-  /** The messages since the last end were one send. */
+  /** Ends a send, which consists of the messages since the end before. */
   end(): void {
     this.#ends.push(this.messages);
     if (this.#ends.length <= MAX_SENDS) return;

@@ -1,6 +1,6 @@
 import type { ClientSocket, ClientSocketCallbacks } from './client-socket.ts';
 
-/** A WebSocket of the Workers runtime, which differs from others in that it is accepted. */
+/** A WebSocket of the Workers runtime, which must be accepted before it delivers messages. */
 interface WorkersSocket {
   accept(): void;
   send(message: string): void;
@@ -15,8 +15,8 @@ export function isWorkersRuntime(): boolean {
 }
 
 /**
- * A WebSocket that is opened by fetch, as only the Workers runtime can. Its own `new WebSocket(url)`, which the client takes, sends
- * no headers (so that Vertex AI refuses it), and does not report the status of a refusal.
+ * A WebSocket that is opened with `fetch`, which only the Workers runtime supports. The runtime's `new WebSocket(url)`, which the client
+ * uses, sends no headers (so that Vertex AI refuses it), and does not report the status of a refusal.
  */
 export class FetchSocket implements ClientSocket {
   readonly #url: string;

@@ -25,7 +25,7 @@ export interface GeminiLiveConnectionParams {
   readonly dialect: LiveDialect;
   /** Counts sends, if the service reports how many it consumed. */
   readonly sends: CountedSends | undefined;
-  /** True if the setup announced a history, for which the service waits. */
+  /** True if the setup announced a history: the service waits for it. */
   readonly isPastAwaited: boolean;
   readonly platform: Platform;
   /** Returns the error that the connection ended with; undefined while it is open. */
@@ -55,12 +55,12 @@ export class GeminiLiveConnection implements BaseLlmConnection {
     this.#isPastAwaited = params.isPastAwaited;
   }
 
-  /** Vertex AI takes one response to a call. */
+  /** False on Vertex AI, which accepts one response to a call. */
   get takesInterimResponses(): boolean {
     return !this.#params.vertexai;
   }
 
-  /** The client sends the Gemini API no response without the id of its call. */
+  /** True for the Gemini API: the client refuses to send it a response without the id of its call. */
   get needsCallIds(): boolean {
     return !this.#params.vertexai;
   }
@@ -145,7 +145,7 @@ export class GeminiLiveConnection implements BaseLlmConnection {
     return this.#send((session) => session.sendClientContent({ turns, turnComplete }));
   }
 
-  /** Says a turn as it would be spoken: piece by piece. */
+  /** Sends the parts of a turn as realtime input, one by one. */
   async #sayParts(content: Content): Promise<void> {
     if (!isSayable(content))
       throw new InvalidMessageError('gemini: this model accepts only text, audio and images in a live connection');
@@ -157,7 +157,7 @@ export class GeminiLiveConnection implements BaseLlmConnection {
     );
   }
 
-  /** One send, of however many messages. They are made at once, so that sends are counted in their order. */
+  /** Counts all messages of `send` as one send. They are written synchronously, so that sends are counted in order. */
   #counted(send: () => Promise<void>): Promise<void> {
     const { sends } = this.#params;
     const before = sends?.messages;
@@ -166,7 +166,7 @@ export class GeminiLiveConnection implements BaseLlmConnection {
     return sent;
   }
 
-  /** Sends now, so that sends keep their order, and then waits for room. */
+  /** Sends synchronously, so that sends keep their order, and then waits for room. */
   async #send(say: (session: LiveSession) => void): Promise<void> {
     this.#throwIfClosed();
     try {

@@ -8,7 +8,7 @@ import { resumptionHandle } from './to-live-config.ts';
  */
 export type LiveDialect = 'turns' | 'realtime';
 
-/** The dialect of a model, by its name. */
+/** Returns the dialect of a model by its name. */
 export function liveDialectOf(model: string): LiveDialect {
   const major = /(?:^|\/)gemini-(?:live-)?(\d+)/.exec(model)?.[1];
   return major !== undefined && Number(major) >= 3 ? 'realtime' : 'turns';
@@ -35,7 +35,7 @@ export function isSayable({ parts = [] }: Content): boolean {
   return parts.length > 0 && parts.every(({ text, inlineData }) => text !== undefined || inlineData !== undefined);
 }
 
-/** True when the setup has to announce a past: the service then waits for it. A session that is resumed has its own. */
+/** True if the setup has to announce a history, for which the service then waits. A resumed session has its own history. */
 export function announcesContext(request: LlmRequest, dialect: LiveDialect): boolean {
   if (dialect === 'turns' || resumptionHandle(request) !== undefined) return false;
   return splitHistory(request.contents).context.length > 0;

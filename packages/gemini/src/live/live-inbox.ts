@@ -5,11 +5,11 @@ import { Fifo } from '@eventloom/core/internal';
 export interface LiveInboxOptions {
   /** Maximum size of waiting messages before the sender must pause, in characters of text and base64. */
   readonly maxChars: number;
-  /** More waits than `maxChars`. */
+  /** Called when more than `maxChars` wait. */
   readonly onFull: () => void;
   /** Called after `onFull`, when there is room again. */
   readonly onRoom: () => void;
-  /** A sender that could not pause has sent `OVERFLOW` times `maxChars`. */
+  /** Called when a sender that cannot pause has filled `OVERFLOW` times `maxChars`. */
   readonly onOverflow: () => void;
 }
 
@@ -23,14 +23,14 @@ export class LiveInbox {
   readonly #waiting = new Fifo<LiveLlmResponse>();
   #chars = 0;
   #isFull = false;
-  /** The end after the last response: with an error, or without one. */
+  /** The end after the last response, with or without an error; undefined while the inbox is open. */
   #end: { readonly error?: unknown } | undefined;
 
   constructor(options: LiveInboxOptions) {
     this.#options = options;
   }
 
-  /** Adds a response. Nothing after the end. */
+  /** Adds a response. Does nothing after the end. */
   push(response: LiveLlmResponse): void {
     if (this.#end) return;
     const { maxChars, onFull, onOverflow } = this.#options;

@@ -1,6 +1,6 @@
 import type { FunctionCall, Part, Transcription } from '@eventloom/core';
 
-/** A message of the service, as it is on the wire: what of it is used. */
+/** The fields of a message of the service that are used, as they are on the wire. */
 export interface LiveMessage {
   readonly setupComplete?: object;
   readonly serverContent?: LiveServerContent;
@@ -10,12 +10,12 @@ export interface LiveMessage {
   readonly sessionResumptionUpdate?: {
     readonly newHandle?: string;
     readonly resumable?: boolean;
-    /** The place of a message of the client's on this connection: the setup is 0. A 64-bit number, which protobuf writes as text. */
+    /** Index of the last message of the client that the service consumed on this connection; the setup is 0. Protobuf writes this 64-bit number as text. */
     readonly lastConsumedClientMessageIndex?: string | number;
   };
-  /** A protobuf duration: `9.5s`. */
+  /** Announces the end of the connection. `timeLeft` is a protobuf duration such as `9.5s`. */
   readonly goAway?: { readonly timeLeft?: string };
-  /** Not documented for live connections; proxies answer so. */
+  /** An error in the form of a REST response. Not documented for live connections, but sent by proxies. */
   readonly error?: { readonly code?: number; readonly status?: string; readonly message?: string };
 }
 

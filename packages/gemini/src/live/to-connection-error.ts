@@ -10,11 +10,11 @@ export interface EndedConnection {
   readonly isSetUp: boolean;
   /** True if the setup named a session to resume. */
   readonly hasHandle: boolean;
-  /** Takes keys out of a text. */
+  /** Removes keys from a text. */
   readonly redact: (text: string) => string;
 }
 
-/** The connection was lost, or the runtime gives no other code. */
+/** Close code of a lost connection, used when the runtime gives no other. */
 const ABNORMAL = 1006;
 /**
  * Close codes for invalid input: protocol, kind of data, invalid argument, size, extension. The service uses 1008 for a setup that it
@@ -22,9 +22,9 @@ const ABNORMAL = 1006;
  */
 const FAULTS: readonly number[] = [1002, 1003, 1007, 1009, 1010];
 const REFUSED = 1008;
-/** Refusals that are about other things than the session that was to be resumed. */
+/** Matches the reasons of refusals that do not concern the session to resume. */
 const OTHER_REASONS = /api.?key|permission|credential|auth|quota|billing|model/i;
-/** The service's codes for what passes by itself. Whatever else ends a connection is an end of that connection. */
+/** The service's codes of temporary failures, after which another connection may succeed. */
 const PASSING: readonly string[] = ['RESOURCE_EXHAUSTED', 'UNAVAILABLE', 'DEADLINE_EXCEEDED'];
 /**
  * Patterns in close reasons, which have no codes for these cases. All but the first are only used where the request is
@@ -33,7 +33,7 @@ const PASSING: readonly string[] = ['RESOURCE_EXHAUSTED', 'UNAVAILABLE', 'DEADLI
 const QUOTA = /quota|resource.?exhausted|rate.?limit/i;
 const UNAVAILABLE = /unavailable|overloaded|try again/i;
 const DEADLINE = /deadline/i;
-/** Reasons are at most 123 bytes; those of a runtime may be longer. */
+/** Maximum length of an error message, in characters. Close reasons have at most 123 bytes; failures that a runtime reports may be longer. */
 const MAX_MESSAGE = 1000;
 
 /** Converts the end of a connection to an error, with the service's message if it sent one. No message contains a key. */

@@ -3,8 +3,8 @@ import type { LiveConnectConfig } from '@google/genai';
 import { toWireTools } from '../request/to-wire-tools.ts';
 
 /**
- * A request's configuration in the client's terms for a live connection. What live connections do not have (structured output,
- * stop sequences, penalties, candidates, caches) is left out by the client; what only one of the two services has is left out here.
+ * Converts a request's configuration to the client's for a live connection. The client leaves out options that live connections do not have
+ * (structured output, stop sequences, penalties, candidates, caches). Options that only the other service has are left out here.
  */
 export function toLiveConfig(request: LlmRequest, vertexai: boolean): LiveConnectConfig {
   const {
@@ -21,7 +21,7 @@ export function toLiveConfig(request: LlmRequest, vertexai: boolean): LiveConnec
     ...config,
     ...(tools?.length && { tools: toWireTools(tools) }),
     ...(vertexai && labels && { labels }),
-    // The client writes into it.
+    // A copy, because the client modifies the object.
     ...(isObject(generationConfig) && { generationConfig: { ...generationConfig } }),
     ...(isObject(sessionResumption) && { sessionResumption: toResumption(sessionResumption, vertexai) }),
   } as LiveConnectConfig;
@@ -34,14 +34,14 @@ export function isTransparent({ config }: LlmRequest, vertexai: boolean): boolea
   return !('transparent' in sessionResumption) || sessionResumption.transparent === true;
 }
 
-/** The handle that a request resumes a session with, undefined when it begins one. */
+/** Returns the handle of the session that a request resumes; undefined for a new session. */
 export function resumptionHandle({ config }: LlmRequest): string | undefined {
   const { sessionResumption } = config;
   if (!isObject(sessionResumption) || !('handle' in sessionResumption)) return undefined;
   return typeof sessionResumption.handle === 'string' ? sessionResumption.handle : undefined;
 }
 
-/** Only Vertex AI resumes transparently: it then reports the consumed sends. Requested unless the request turns it off. */
+/** Returns the option with `transparent`, by default true, for Vertex AI, which then reports the consumed sends; without it for the Gemini API, which lacks it. */
 function toResumption(resumption: object, vertexai: boolean): object {
   if (vertexai) return { transparent: true, ...resumption };
   if (!('transparent' in resumption)) return resumption;

@@ -61,12 +61,12 @@ export function errorCodeOf(code: number): string {
   return code >= 400 && code < 600 ? statusCode(code) : String(code);
 }
 
-/** True for a transcription with text or an end: the service also sends empty ones. */
+/** True for a transcription that has text or marks its end. The service also sends empty ones. */
 function saysSomething(transcription: Transcription | undefined): transcription is Transcription {
   return transcription !== undefined && (Boolean(transcription.text) || transcription.finished === true);
 }
 
-/** Uses one name for the tokens of the model's output, whichever service counted them. */
+/** Renames the count of output tokens, which has a different name in each service. */
 function toUsage(usage: LiveUsage): UsageMetadata {
   const { responseTokenCount, responseTokensDetails, ...rest } = usage;
   return {

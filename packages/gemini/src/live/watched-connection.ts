@@ -45,14 +45,14 @@ export class WatchedConnection {
     this.#listener = listener;
   }
 
-  /** Opens the connection. Resolves when its setup is complete. The listener gets its end too. */
+  /** Opens the connection. Resolves when its setup is complete. The listener is called with the end of the connection too. */
   async open(live: Live, { setup, ...parameters }: ConnectParameters): Promise<LiveSession> {
     this.#setup = setup;
     const factory: unknown = Reflect.get(live, 'webSocketFactory');
     const connected = (isFactory(factory) ? this.#watch(live, factory) : live).connect({
       ...parameters,
       callbacks: {
-        // The wire's message with getters beside it. Of a watched socket only that the setup is complete, a second time.
+        // The client's form of the message: that of the wire with additional getters. From a watched socket only `setupComplete` arrives here, again.
         onmessage: (message) => this.#tell(message as object),
         onerror: ({ message }) => this.#end({ failure: message }),
         onclose: ({ code, reason }) => this.#end({ code, reason }),
@@ -74,7 +74,7 @@ export class WatchedConnection {
     try {
       (this.#session ?? this.#socket)?.close();
     } catch {
-      // Closed already, or never open.
+      // The socket is closed already, or was never open.
     }
   }
 
@@ -94,7 +94,7 @@ export class WatchedConnection {
     if (!this.#isEnded) this.#runtimeSocket.resume?.();
   }
 
-  /** The client's live side, but with sockets that are seen. Only this one connection is made by it. */
+  /** Returns the client's `Live` with observed sockets, for this one connection. */
   #watch(live: Live, factory: ClientSocketFactory): Live {
     const watched: ClientSocketFactory = {
       create: (url, headers, callbacks) => {
@@ -124,7 +124,7 @@ export class WatchedConnection {
     const runtimeSocket: unknown = Reflect.get(socket, 'ws');
     if (typeof runtimeSocket !== 'object' || runtimeSocket === null) return;
     this.#runtimeSocket = runtimeSocket;
-    // Bytes that are available synchronously: with a promise, later frames would overtake them.
+    // Array buffers are read synchronously; blobs are read with a promise, so that later frames would overtake them.
     if (this.#runtimeSocket.binaryType === 'blob') this.#runtimeSocket.binaryType = 'arraybuffer';
   }
 

@@ -29,7 +29,7 @@ export function toWireContents(contents: readonly Content[], vertexai: boolean, 
 const ANY_SIGNATURE = 'skip_thought_signature_validator';
 
 /**
- * Returns a content without what only another vendor's model reads; undefined if nothing is left of it.
+ * Returns a content without the data that only another vendor's models read; undefined if nothing remains.
  * @param signature the signature for the calls of other models
  */
 function withoutForeignData(content: Content, signature: string | undefined): Content | undefined {
@@ -49,7 +49,7 @@ function withoutForeignData(content: Content, signature: string | undefined): Co
   return kept.length > 0 ? { ...content, parts: kept } : undefined;
 }
 
-/** One content as the service takes it: itself where it needs no change. */
+/** Converts a content to the form that the service accepts. Returns the same object if nothing changes. */
 export function toWireContent(content: Content, vertexai: boolean): Content {
   const parts = mapChanged(content.parts, (part) => toWirePart(part, vertexai));
   return parts === content.parts ? content : { ...content, ...(parts && { parts }) };
@@ -86,7 +86,7 @@ function isPiece({ partialArgs, willContinue }: FunctionCall): boolean {
   return partialArgs !== undefined || willContinue !== undefined;
 }
 
-/** Bytes as the service takes them: the blob itself where it needs no change. */
+/** Converts a blob to the form that the service accepts. Returns the same object if nothing changes. */
 export function toWireBlob(blob: Blob, vertexai: boolean): Blob {
   const data = blob.data === undefined ? undefined : normaliseBase64(blob.data);
   if (data === blob.data && (vertexai || blob.displayName === undefined)) return blob;
@@ -98,10 +98,10 @@ export function toWireBlob(blob: Blob, vertexai: boolean): Blob {
   };
 }
 
-/** A function response as the service takes it: itself where it needs no change. */
+/** Converts a function response to the form that the service accepts. Returns the same object if nothing changes. */
 export function toWireFunctionResponse(response: FunctionResponse, vertexai: boolean): FunctionResponse {
   let wire = response;
-  // Their display names stay: the response refers to its parts by them.
+  // Display names are kept, because the response refers to its parts by them.
   const parts = mapChanged(response.parts, withWireBlob);
   if (parts && parts !== response.parts) wire = { ...wire, parts };
   if (vertexai && wire.willContinue !== undefined) {
@@ -116,7 +116,7 @@ function withWireBlob(part: Part): Part {
   return blob && blob !== part.inlineData ? { ...part, inlineData: blob } : part;
 }
 
-/** A list of what became of the items, or the list itself when nothing became of any. */
+/** Returns the list of converted items, or the list itself if no item changed. */
 function mapChanged<T>(items: T[] | undefined, change: (item: T) => T): T[] | undefined {
   const changed = items?.map(change);
   return changed?.some((item, index) => item !== items?.[index]) ? changed : items;

@@ -8,21 +8,21 @@ export interface ReplyEnd {
   readonly promptFeedback: GenerateContentResponse['promptFeedback'] | undefined;
   /** The service's explanation of its finish reason. */
   readonly finishMessage: string | undefined;
-  /** True if there is a candidate. */
+  /** True if the response had a candidate. */
   readonly answered: boolean;
-  /** A stream ends with a finish reason; a whole answer is whole without. */
+  /** True for a streamed reply, which is complete only with a finish reason. A reply that was not streamed may lack it. */
   readonly stream: boolean;
 }
 
 /**
  * Adds the reason for a truncated reply as `errorCode`: the reason why the prompt was blocked, or a finish reason other than STOP. Two
- * codes are ours, for replies without a reason: `UNKNOWN_ERROR` (the ADK's) for an empty reply, `NO_FINISH_REASON` for a stream of text
+ * codes are Eventloom's own, for replies without a reason: `UNKNOWN_ERROR` (the ADK's) for an empty reply, `NO_FINISH_REASON` for a stream of text
  * that stopped. A stream that stopped after calls, or inside one, has the code `INCOMPLETE_CALL` and no calls.
  */
 export function withCutShort(reply: LlmResponse, end: ReplyEnd): LlmResponse {
   if (reply.errorCode === INCOMPLETE_CALL) return reply;
   const calls = end.stream && reply.finishReason === undefined ? callsToRun(reply.content?.parts) : [];
-  // More calls may have been missing.
+  // The stream stopped after these calls, so others may be missing.
   if (calls.length > 0 && end.promptFeedback?.blockReason === undefined)
     return withoutCalls(
       reply,

@@ -20,8 +20,8 @@ export class StreamedReply {
   }
 
   /**
-   * The next chunk that has something to show, undefined at the end. Frames with nothing new to show (usage, an unfinished
-   * call, an empty text) are only kept for the whole.
+   * Returns the next chunk with new content; undefined at the end. Frames without new content (usage, an unfinished call, an empty
+   * text) count only for the whole reply.
    */
   async next(): Promise<LlmResponse | undefined> {
     for (;;) {
@@ -44,7 +44,7 @@ export class StreamedReply {
     return this.#aggregator.add(chunk);
   }
 
-  /** The whole reply, after the last chunk. */
+  /** Returns the whole reply. Call it after the last chunk. */
   finish(): LlmResponse {
     return withCutShort(this.#aggregator.finish(), {
       promptFeedback: this.#promptFeedback,

@@ -1,5 +1,5 @@
 import type { ApiClient } from './draft-request.ts';
-// Stands in for ../create-genai-client.ts wherever there is no node: see `imports` in the manifest.
+// Replaces ../create-genai-client.ts outside Node, see `imports` in the manifest.
 import { ConfigurationError } from '@eventloom/core';
 import { Models } from '@google/genai';
 import { type GeminiClientOptions, LIVE_API_VERSION } from '../client-options.ts';
@@ -9,8 +9,8 @@ import { WebCaches } from './web-caches.ts';
 import { createWebLive } from './web-live.ts';
 
 /**
- * Makes a client of those parts of `@google/genai` that are used: `GoogleGenAI` has all of them, and more than doubles what a Worker
- * uploads for it. As there, a key is needed: Google's default credentials are on node only.
+ * Creates a client of only those parts of `@google/genai` that are used: `GoogleGenAI` would more than double the size that they add to a
+ * Worker. A key is required, because Google's default credentials exist on Node only.
  */
 export function createGenAiClient(options: GeminiClientOptions): OwnGenAiClient {
   const { apiKey, vertexai = false, apiVersion, httpOptions } = options;

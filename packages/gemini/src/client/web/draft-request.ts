@@ -23,7 +23,7 @@ export async function draftRequest(
   const { promise, resolve } = Promise.withResolvers<ApiRequest>();
   const client = {
     isVertexAI: () => api.isVertexAI(),
-    // The client library asks for this if tools come from an MCP server.
+    // The client library calls this function if tools come from an MCP server.
     getDefaultHeaders: () => ({}),
     request: async (request: ApiRequest) => {
       resolve(request);

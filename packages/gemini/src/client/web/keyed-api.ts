@@ -2,14 +2,14 @@ import { isRecord, setOwn } from '@eventloom/core/internal';
 import { ApiError, type HttpOptions } from '@google/genai';
 import type { GeminiClientOptions } from '../client-options.ts';
 
-/** A request as the parts of `@google/genai` make it; the path is below the API version. */
+/** A request as the parts of `@google/genai` create it. The path is below the API version. */
 export interface ApiRequest {
   readonly path: string;
   readonly queryParams?: Readonly<Record<string, string>>;
-  /** JSON. */
+  /** The body as JSON. */
   readonly body: string;
   readonly httpMethod: string;
-  /** Win over those of the options. */
+  /** Options of this request, which take precedence over those of the client. */
   readonly httpOptions?: HttpOptions | undefined;
   readonly abortSignal?: AbortSignal | undefined;
 }
@@ -85,7 +85,7 @@ export class KeyedApi {
     return { url: `${href}/ws/google.${service}`, headers: Object.fromEntries(headers) };
   }
 
-  /** A key that was given as a header wins. */
+  /** Adds the key, unless the headers already have one. */
   async addAuthHeaders(headers: Headers): Promise<void> {
     if (!headers.has(KEY_HEADER)) headers.set(KEY_HEADER, this.#apiKey);
   }
@@ -122,7 +122,7 @@ export class KeyedApi {
     return response;
   }
 
-  /** Merges in the options of a request, which win, one header and one field of the body at a time. */
+  /** Returns the client's HTTP options merged with those of a request, which take precedence; headers and fields of the body are merged one by one. */
   #with(options: HttpOptions = {}) {
     const http = this.#http;
     return {
@@ -160,7 +160,7 @@ function readPiece(text: string): unknown {
 
 type JsonBody = Record<string, unknown>;
 
-/** A body of JSON with further fields; objects that are in both are merged, and else the further field wins. */
+/** Returns a JSON body with additional fields. Objects that are in both are merged; of other values the additional one is used. */
 function mergeBody(body: string, extra: JsonBody): string {
   return Object.keys(extra).length === 0 ? body : JSON.stringify(merge(JSON.parse(body) as JsonBody, extra));
 }
@@ -176,11 +176,11 @@ function merge(own: JsonBody, extra: JsonBody): JsonBody {
 
 /** The ends of events that the service and proxies send. */
 const END_OF_EVENT = /\r\n\r\n|\n\n|\r\r/;
-/** The part of the longest end that an earlier chunk may hold, in characters. */
+/** Number of characters of the longest end that may be in an earlier chunk. */
 const MAX_BEGUN_END = 3;
 
 /**
- * Yields the JSON of each event of a stream, in order. A body that is JSON itself and no stream, as errors with status 200 are, is one
+ * Yields the JSON of each event of a stream, in order. A body that is JSON and not a stream, such as an error with status 200, is one
  * event.
  * @throws TypeError for a stream that ends within an event, and what reading throws
  */

@@ -24,7 +24,7 @@ const PART_FIELDS = [
 ] as const satisfies readonly (keyof Part)[];
 
 /**
- * Makes a live session over a connection that is set up, with the methods of the client's `Session`.
+ * Creates a live session over a connection that is set up, with the methods of the client's `Session`.
  * @throws InvalidMessageError (from its methods) for messages that would make the service end the connection
  */
 export function toLiveSession(send: (message: object) => void, close: () => void, vertexai: boolean): LiveSession {
@@ -46,7 +46,7 @@ export function toLiveSession(send: (message: object) => void, close: () => void
   };
 }
 
-/** The Gemini API refuses fields that it does not know, so none is sent to it. */
+/** Returns the turns for the Gemini API with only the fields that it knows, because it refuses all others. */
 function toTurns(turns: readonly Content[], vertexai: boolean): readonly Content[] {
   return turns.map((turn) => {
     const { role, parts } = turn;

@@ -40,7 +40,7 @@ export class WebCaches {
     await this.#api.request({ path, body: '{}', httpMethod: 'DELETE', httpOptions });
   }
 
-  /** The name of a resource; on Vertex AI with the project that it is in. */
+  /** Returns the full name of a resource: on Vertex AI with its project. */
   #whole(name: string): string {
     const api = this.#api;
     if (!api.isVertexAI() || name.startsWith('projects/')) return name;

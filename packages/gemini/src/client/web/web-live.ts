@@ -49,7 +49,7 @@ export function createWebLive(api: KeyedApi): WebLive {
   };
 }
 
-/** Makes the runtime's own WebSockets for `Live` of `@google/genai`, which exports no factory. They send no headers: none can. */
+/** Creates the runtime's own WebSockets for `Live` of `@google/genai`, which exports no factory. WebSockets of browsers cannot send headers. */
 class WebSocketFactory implements ClientSocketFactory {
   create(url: string, _headers: Record<string, string>, callbacks: ClientSocketCallbacks): WebSocketOfRuntime {
     return new WebSocketOfRuntime(url, callbacks);
@@ -59,7 +59,7 @@ class WebSocketFactory implements ClientSocketFactory {
 class WebSocketOfRuntime implements ClientSocket {
   readonly #url: string;
   readonly #callbacks: ClientSocketCallbacks;
-  /** Called by the observer of the connection: see WatchedConnection. */
+  /** The runtime's socket, which `WatchedConnection` reads; undefined before `connect`. */
   ws: WebSocket | undefined;
 
   constructor(url: string, callbacks: ClientSocketCallbacks) {
