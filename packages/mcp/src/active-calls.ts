@@ -6,9 +6,9 @@ import type { Questions } from './elicitation.ts';
 export interface ActiveCall {
   readonly toolContext: ToolContext;
   readonly questions: Questions;
-  /** Abandons the call, because the person has to be asked first. */
+  /** Abandons the call because the person has to answer a question first. */
   readonly interrupt: () => void;
-  /** True if the server asked the person during several calls at once, and this is one of them. */
+  /** True if the server asked the person while this call and others were active, so that the call of the question is not known. */
   isUnclear: boolean;
 }
 
@@ -71,7 +71,7 @@ export class ActiveCalls {
   }
 }
 
-/** Time for a server to stop waiting for an answer after its call was abandoned. */
+/** Time that a server has to stop waiting for an answer after its call was abandoned, in milliseconds. */
 const ABANDON_MS = 5000;
 
 async function abandoned(signal: AbortSignal, platform: Platform): Promise<void> {

@@ -139,7 +139,7 @@ function reasonOf(error: unknown): string {
   const { cause, message } = toError(error);
   if (isRecord(cause) && typeof cause['code'] === 'string') return cause['code'];
   if (isRecord(error) && typeof error['code'] === 'string' && !SdkError.isInstance(error)) return error['code'];
-  // `fetch` has its reason only in the cause.
+  // The message of `fetch` is always `fetch failed`; the reason is in its cause.
   return cause instanceof Error && message === 'fetch failed'
     ? quoted(`${message}: ${cause.message}`)
     : quoted(message);

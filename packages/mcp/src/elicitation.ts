@@ -90,7 +90,7 @@ export class Questions {
   readonly #server: string;
   readonly #context: ToolContext;
   readonly #onElicitation: AnswerQuestion | undefined;
-  /** Questions of earlier runs of the call that this run has not met again. */
+  /** Questions of earlier runs of the call that the server has not asked again in this run. */
   readonly #stored: StoredQuestion[];
   readonly #asked: number;
   readonly #round: number;
@@ -147,7 +147,7 @@ export class Questions {
     if (given !== undefined) return toResult(given, question.defaults);
     if (this.#asked + this.#open.length >= MAX_QUESTIONS)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, `at most ${MAX_QUESTIONS} questions a call are asked`);
-    // A call that was sent twice, because its connection broke, asks twice.
+    // The server asks again during a call that was sent again because its connection broke.
     if (!this.#open.some((open) => isSameQuestion({ kind: 'input', key: '', ...open }, question)))
       this.#open.push(question);
     return undefined;

@@ -47,7 +47,7 @@ export class HttpTransport implements OpenTransport {
   #isSuspended = false;
   /** True if the server has offered a stream for messages outside of calls. */
   #offersStream = false;
-  /** The number of streams that began or ended so far. */
+  /** Number of times that a stream began or ended. */
   #changes = 0;
   #openStreams = 0;
 

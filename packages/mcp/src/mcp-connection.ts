@@ -105,7 +105,7 @@ export class MCPConnection {
   readonly #progress = new Map<unknown, (progress: object) => void>();
   #exchanges = 0;
   #waiting = 0;
-  /** True once the server has ended a connection because of the question for its protocol version, or was silent. */
+  /** True once the server ended the connection at the question for its protocol version, or did not answer it. */
   #isLegacy = false;
 
   /** The authorization of the user, for toolsets that ask for it. */
@@ -186,8 +186,8 @@ export class MCPConnection {
   }
 
   /**
-   * Sends a request and returns the answer. If the server forgot the session, the request is sent again in a new one, because it was refused.
-   * If the connection broke, it is sent again only if that does no harm.
+   * Sends a request and returns the answer. If the server forgot the session, it did not process the request, which is sent again in a new session.
+   * If the connection broke, the request is sent again only if it is repeatable.
    * @throws MCPConnectionError, MCPProtocolError, MCPLimitError, and the signal's reason
    */
   async send<T>(request: MCPRequest<T>, options: SendOptions): Promise<T> {
@@ -217,7 +217,7 @@ export class MCPConnection {
     }
   }
 
-  /** Asks for a wider authorization. The request was refused, so it may be sent again. */
+  /** Requests a wider authorization. The server refused the request, so it can be sent again. */
   async #widen(authorization: UserAuthorization, missing: InsufficientScopeError): Promise<void> {
     await authorization.widen(missing).catch((error: unknown) => {
       throw toMCPError(error, this.#owner);
@@ -296,7 +296,7 @@ export class MCPConnection {
     } catch (first) {
       if (wasLegacy || !this.#isLegacy) throw toMCPError(first, this.#owner);
       return await this.#tryToOpen(Math.max(1, endsAtMs - platform.now())).catch((error: unknown) => {
-        // An unreachable server says nothing about its version.
+        // A server that cannot be reached may have any version.
         this.#isLegacy = false;
         throw toMCPError(error, this.#owner);
       });

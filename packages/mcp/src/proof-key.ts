@@ -14,7 +14,7 @@ interface StoredKey {
   readonly thumbprint: string;
 }
 
-/** A key that tokens of a user are bound to: each request proves its possession (DPoP, RFC 9449), so that a token that is read on its way is of no use. It is stored beside the token. */
+/** A key that tokens of a user are bound to: each request proves its possession (DPoP, RFC 9449), so that a stolen token is useless without the key. The key is stored beside the token. */
 export interface ProofKey {
   readonly stored: StoredKey;
   /** Makes the proofs, and keeps the nonces of the servers. */

@@ -6,7 +6,7 @@ import type { MCPRequest } from './mcp-connection.ts';
 import { MCPTool } from './mcp-tool.ts';
 import type { UserConnections } from './user-connections.ts';
 
-/** The tools over resources or prompts of a server need these of their toolset. */
+/** The parts of a toolset that the tools over resources and prompts need. */
 interface ServerContentsParams {
   /** Returns the name of a tool with the toolset's prefix. */
   readonly nameOf: (name: string) => string;

@@ -87,7 +87,7 @@ export function acceptTools(
       }
     }
   }
-  // Valid names keep their tools, even if other names look the same after their repair.
+  // Tools with a valid name keep it, even if the names of others become the same when they are repaired.
   for (const tool of changed) {
     const plain = toToolName(prefixed(prefix, tool.name));
     const name =
@@ -132,7 +132,7 @@ function isOfferable(name: string): boolean {
   return isToolName(name) && name.length <= MAX_NAME && !isRuntimeName(name);
 }
 
-/** True for the name of a function of the runtime: models and clients would take calls of the tool for calls of that. */
+/** True for the name of a function of the runtime: calls of such a tool could not be distinguished from calls of that function. */
 function isRuntimeName(name: string): boolean {
   return isReservedToolName(name) || isPersonRequest({ name });
 }
@@ -162,7 +162,7 @@ function toTool(listed: unknown): CheckedTool {
   const { name, inputSchema } = isRecord(listed) ? listed : {};
   const refused = (fault: string): CheckedTool => ({ wrong: { name: typeof name === 'string' ? name : '', fault } });
   if (!isRecord(inputSchema)) return refused('its input schema is not an object');
-  // Some servers leave the type out, which can only be this one.
+  // Some servers leave the type out, which must be `object`.
   const checked = specTypeSchemas.Tool['~standard'].validate({
     ...(listed as object),
     inputSchema: inputSchema['type'] === undefined ? { type: 'object', ...inputSchema } : inputSchema,

@@ -104,7 +104,7 @@ export class UserAuthorization {
     });
   }
 
-  /** Asks for more than the user has granted. @throws UnauthorizedError if the user has to consent */
+  /** Requests more scopes than the user has granted. @throws UnauthorizedError if the user has to consent */
   widen({ requiredScope, resourceMetadataUrl }: InsufficientScopeError): Promise<void> {
     return this.#inTurn(async () => {
       const granted = (await this.#provider.tokens())?.scope;
@@ -202,7 +202,7 @@ export class UserAuthorization {
     };
   }
 
-  /** Runs work on the credential after the work on it that was begun before: tokens and codes can often be used once only. */
+  /** Runs work on the credential after all earlier work on it has ended, because tokens and codes can often be used only once. */
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const before = this.#working;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -291,7 +291,7 @@ class StoredProvider implements OAuthClientProvider {
       ...(refreshToken !== undefined && { refreshToken }),
       ...(expiresIn !== undefined && { expiresIn, expiresAt: nowSeconds + expiresIn }),
     };
-    // A server that does not say what it granted has granted what was asked for.
+    // A server that names no scope has granted the requested one (RFC 6749, 5.1).
     const scope = rest.scope ?? this.redeemed?.scope;
     // Another process may have received the token.
     const proofKey: unknown = isBound(tokens) ? (this.#newKey?.stored ?? (await this.#storedKey())) : undefined;

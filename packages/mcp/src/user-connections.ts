@@ -74,7 +74,7 @@ export class UserConnections {
    * if the user is asked: the call then runs again after the answer.
    */
   async use<T>(toolContext: ToolContext, work: (connection: MCPConnection) => Promise<T>): Promise<T | undefined> {
-    // A connection that was closed for another user's is prepared again.
+    // The connection is prepared again if it was closed in favour of another user's.
     const { connection } = this.#userOf(toolContext) ?? (await this.prepare(toolContext));
     try {
       return await work(connection);

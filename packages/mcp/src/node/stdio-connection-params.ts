@@ -106,7 +106,7 @@ export class StdioConnectionParams extends MCPConnectionParams {
   }
 }
 
-/** The transport to a process. Whatever it writes arrives, so no report of a change is missed. */
+/** The transport to a process. Its output is complete, so no report of a change is missed. */
 class StdioTransport implements OpenTransport {
   readonly watch = 0;
   readonly transport: ProcessTransport;
@@ -205,7 +205,7 @@ class ProcessTransport implements Transport {
     });
   }
 
-  /** Says how to see why a process ended that never sent a message. */
+  /** Advice for a process that ended before its first message: how to see the reason. */
   get #advice(): string {
     return this.#hasSpoken || this.#params.stderr === 'inherit'
       ? ''
@@ -217,7 +217,7 @@ class ProcessTransport implements Transport {
     try {
       for (const line of this.#lines.add(chunk)) this.#receive(line);
     } catch (error) {
-      // The rest cannot be divided into messages any more.
+      // The rest of the output can no longer be divided into messages.
       this.failure = toError(error);
       this.#broken(error);
       this.#process.kill('SIGKILL');
@@ -226,7 +226,7 @@ class ProcessTransport implements Transport {
   }
 
   #receive(line: string): void {
-    // Servers write logs there by mistake.
+    // Some servers write logs to the standard output by mistake.
     if (!line.startsWith('{')) return;
     let message: JSONRPCMessage;
     try {
@@ -249,7 +249,7 @@ class ProcessTransport implements Transport {
 
   /** Ends the input of the process, and then the process if it does not end by itself. */
   async close(): Promise<void> {
-    // The program may end after a turn; while it waits here for the server's process, it must not.
+    // The program must not end while it waits here for the server's process.
     this.hold(true);
     const child = this.#process;
     this.#process = undefined;
@@ -318,7 +318,7 @@ class Lines {
   }
 }
 
-/** Something that can let this process end: a process, and a pipe, whose type does not say so. */
+/** True for objects with `ref` and `unref`, which processes and pipes have although the type of pipes lacks them. */
 function isHolding<T extends object>(value: T): value is T & { ref(): void; unref(): void } {
   return 'ref' in value && 'unref' in value;
 }
