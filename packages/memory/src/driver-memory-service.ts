@@ -110,7 +110,7 @@ function checkOwner(owner: MemoryOwner): void {
   for (const field of ['appName', 'userId'] as const) checkName(field, owner[field]);
 }
 
-/** The memories of an event: empty if it has no text to search. */
+/** Returns the memories of an event; an empty list if it has no text to search. */
 function toMemory(event: Event): NewMemory[] {
   const content = spokenContent(event);
   if (!content) return [];
@@ -125,12 +125,12 @@ function toEntry({ sessionId, eventId, timestamp, author, content }: StoredMemor
   return { id: toMemoryId(sessionId, eventId), sessionId, author, timestamp: time, content };
 }
 
-/** An event of a session, as one text. */
+/** Returns the id of a memory: the ids of its session and its event as one text. */
 function toMemoryId(sessionId: string, eventId: string): string {
   return `${encodeURIComponent(sessionId)}/${encodeURIComponent(eventId)}`;
 }
 
-/** The session and the event that `toMemoryId` was given; undefined for another text. */
+/** Returns the session id and the event id in a memory's id; undefined for another text. */
 function parseMemoryId(id: string): { readonly sessionId: string; readonly eventId: string } | undefined {
   const [session, event, ...rest] = id.split('/');
   if (!session || !event || rest.length > 0) return undefined;

@@ -19,7 +19,7 @@ interface KeptMemory {
 /** The memories of one session. */
 interface SessionMemories {
   readonly memories: Map<string, KeptMemory>;
-  /** Ids of events that are not to be remembered. */
+  /** Ids of events that must not be remembered. */
   readonly deleted: Set<string>;
 }
 

@@ -1,9 +1,9 @@
 import { type Content, type Event, InvalidRequestError, ObjectType } from '@eventloom/core';
 import { describeKind, checkName, enclosureOf } from '@eventloom/core/internal';
 
-/** Of a longer text this much is kept. */
+/** Maximum length of a memory's text. Only the beginning of a longer text is kept. */
 const MAX_CHARACTERS = 10_000;
-/** The end of the year 9999, in seconds: later ones are milliseconds by mistake. */
+/** The end of the year 9999, in seconds. A larger timestamp is in milliseconds by mistake. */
 const MAX_TIMESTAMP = 253_402_300_799;
 
 const SILENT_OBJECTS: ReadonlySet<string> = new Set([
@@ -37,7 +37,7 @@ export function isSaid(event: Event): boolean {
   const { object, branch } = event;
   if (event.partial === true || event.nodeEvent || event.actions.compaction) return false;
   if (event.errorCode !== undefined || event.error !== undefined) return false;
-  // An agent that runs as a tool speaks to its caller, not to the user.
+  // The messages of an agent that runs as a tool are for its caller, not for the user.
   if (enclosureOf(branch) !== '') return false;
   return object === undefined || !(SILENT_OBJECTS.has(object) || /^(?:pre|post)processing\./.test(object));
 }
@@ -58,7 +58,7 @@ export function spokenContent({
   return undefined;
 }
 
-/** Parts of text, at most MAX_CHARACTERS together. */
+/** Converts texts to parts with at most MAX_CHARACTERS in total. */
 function toParts(texts: readonly string[]): { text: string }[] {
   const parts: { text: string }[] = [];
   let room = MAX_CHARACTERS;

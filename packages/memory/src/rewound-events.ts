@@ -7,7 +7,7 @@ export interface MemoryRewind {
   readonly timestamp: number;
 }
 
-/** Events by what rewinds among them make of them. */
+/** The events of a session, divided by the rewinds among them. */
 export interface RewoundEvents {
   /** Events that no rewind covers, in order. */
   readonly counted: Event[];
@@ -16,7 +16,7 @@ export interface RewoundEvents {
   readonly rewinds: MemoryRewind[];
 }
 
-/** Each rewind that counts itself covers everything from its invocation's first event up to itself. */
+/** Divides the events. A rewind covers the events from the first one of the invocation that it names up to itself, unless a later rewind covers it. */
 export function applyRewinds(events: readonly Event[]): RewoundEvents {
   const counted: Event[] = [];
   const covered: Event[] = [];

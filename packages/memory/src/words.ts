@@ -3,7 +3,7 @@ import type { Content } from '@eventloom/core';
 /** Scripts without spaces between words, or with endings joined to words, so that the text between two spaces may be more than one word. */
 const DENSE_SCRIPTS =
   '[\\p{scx=Han}\\p{scx=Hiragana}\\p{scx=Katakana}\\p{scx=Bopomofo}\\p{scx=Hangul}\\p{scx=Thai}\\p{scx=Lao}\\p{scx=Khmer}\\p{scx=Myanmar}]';
-/** A letter or number of these, with the marks on it. */
+/** A letter or number of these scripts, with its marks. */
 const DENSE_LETTER = `(?:[[\\p{L}\\p{N}]&&${DENSE_SCRIPTS}]\\p{M}*)`;
 const OTHER_LETTER = `(?:[[\\p{L}\\p{N}]--${DENSE_SCRIPTS}]\\p{M}*)`;
 /** One emoji with its modifiers and joined emoji; a flag is two regional indicators. */
@@ -60,7 +60,7 @@ function pairs(letters: readonly string[]): string[] {
 const LEFT_OUT =
   /(?:[[[\p{Mn}\p{Me}]&&[\p{sc=Inherited}\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Hebrew}\p{sc=Arabic}\p{sc=Syriac}]]--[\u3099\u309a\u0306]]|(?<![Ии])\u0306|\u0640)+/gv;
 
-/** Letters that are written for one another, beyond what Unicode takes for the same. */
+/** Letters that are used interchangeably although Unicode normalization keeps them apart. */
 const ALIKE: ReadonlyMap<string, string> = new Map([
   ['ς', 'σ'],
   ['ß', 'ss'],
@@ -81,8 +81,8 @@ const ALIKE: ReadonlyMap<string, string> = new Map([
 const ALIKE_LETTERS = new RegExp(`[${[...ALIKE.keys()].join('')}]`, 'gv');
 
 /**
- * The text without differences of case, width, accents and points. By way of capitals, because some letters have one capital and
- * two small forms.
+ * Returns the text without differences of case, width, accents and points. The text is converted to upper case first, because some letters
+ * have one capital and two small forms.
  */
 function fold(text: string): string {
   const small = text.normalize('NFKD').replace(LEFT_OUT, '').toUpperCase().toLowerCase();

@@ -14,7 +14,7 @@ export function said(id: string, text: string, params: EventParams = {}): Event 
   return createEvent({ invocationId: `e-${id}`, author: 'agent', timestamp: TIME, content, ...params, id });
 }
 
-/** Takes the session back to before an invocation. */
+/** Makes the event that rewinds the session to before an invocation. */
 export function rewind(id: string, invocationId: string, timestamp = TIME): Event {
   const actions = { rewindBeforeInvocationId: invocationId };
   return createEvent({ id, invocationId: `e-${id}`, author: 'user', timestamp, actions });

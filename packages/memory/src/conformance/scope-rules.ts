@@ -4,7 +4,7 @@ import { find, KEY, OWNER, said, sessionWith } from './samples.ts';
 
 const BAD_NAMES: readonly string[] = ['', 'a\0b', 'a\ud800b', 'n'.repeat(257), '€'.repeat(86)];
 
-/** Names that some storage would take for one another. */
+/** Names that a storage might confuse with each other. */
 const OWNERS = [
   { appName: 'a', userId: 'b' },
   { appName: 'a', userId: 'c' },
@@ -18,7 +18,7 @@ const OWNERS = [
   { appName: 'n'.repeat(256), userId: '€'.repeat(85) },
 ];
 
-/** Rules about whose memories a search finds. */
+/** Rules about the owner of the memories that a search finds. */
 export const scopeRules: readonly MemoryRule[] = [
   {
     id: 'scope.sessions-together',

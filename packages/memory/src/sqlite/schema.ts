@@ -60,8 +60,8 @@ const VERSIONS = { 'memory.schema': MIGRATIONS.length, 'memory.words': MEMORY_WO
 type VersionKey = keyof typeof VERSIONS;
 
 /**
- * Brings the memory tables, and the words that memories are found by, to the version of this program, once, in one transaction. It takes
- * time for each memory if the splitting into words has changed. Other tables stay unchanged.
+ * Migrates the memory tables and the word index to the version of this program, once, in one transaction. The index is rebuilt, memory by
+ * memory, if the splitting into words has changed. Other tables stay unchanged.
  * @throws ConfigurationError when a newer program wrote them
  */
 export function migrateMemories(database: DatabaseSync): void {

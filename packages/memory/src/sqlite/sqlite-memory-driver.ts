@@ -113,7 +113,7 @@ export class SqliteMemoryDriver implements MemoryDriver {
   }
 }
 
-/** Runs work on a connection as one unit; again, when another process keeps the file locked. */
+/** Runs work on a connection in one transaction, and repeats it while another process locks the file. */
 class SqliteTransactions {
   readonly #database: DatabaseSync;
   readonly #sql: MemoryStatements;
@@ -125,12 +125,12 @@ class SqliteTransactions {
     this.#line = line;
   }
 
-  /** Several statements that see one moment. */
+  /** Runs several reads that see the same state. */
   read<T>(work: () => T): MaybePromise<T> {
     return this.#line.read(() => this.#run(this.#sql.begin, work));
   }
 
-  /** Several statements that are written together or not at all. */
+  /** Runs several writes that are stored together or not at all. */
   write<T>(work: () => T): MaybePromise<T> {
     return this.#line.write(() => this.#run(this.#sql.beginWrite, work));
   }

@@ -63,7 +63,7 @@ export class SqliteMemoryService extends DriverMemoryService {
   }
 }
 
-/** Opening waits for a lock as long as this, and blocks meanwhile. */
+/** Maximum time that opening waits for a lock, in milliseconds. It blocks the thread. */
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
@@ -96,6 +96,6 @@ function prepareDatabase(database: DatabaseSync): void {
   database.exec('PRAGMA journal_mode = WAL');
   database.exec('PRAGMA synchronous = NORMAL');
   migrateMemories(database);
-  // From here on a lock is waited for without blocking.
+  // From now on SQLite reports a lock at once, and the service waits for it without blocking.
   database.exec('PRAGMA busy_timeout = 0');
 }

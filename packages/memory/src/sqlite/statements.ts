@@ -14,7 +14,7 @@ const SQL = {
   user: 'SELECT pk FROM eventloom_memory_users WHERE app_name = ?1 AND user_id = ?2',
   insertUser: 'INSERT INTO eventloom_memory_users (app_name, user_id) VALUES (?1, ?2) RETURNING pk',
 
-  /** Writes nothing for an event that is remembered, or is not to be. */
+  /** Writes nothing for an event that is already remembered, or that was deleted. */
   insertMemory: `
     INSERT INTO eventloom_memories (user, session_id, event_id, invocation_id, timestamp, author, content)
     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
@@ -25,7 +25,7 @@ const SQL = {
 
   countMemories: 'SELECT count(*) AS memories FROM eventloom_memories WHERE user = ?1',
   countWord: 'SELECT count(*) AS memories FROM eventloom_memory_words WHERE user = ?1 AND word = ?2',
-  /** ?2 is JSON, a list of [word, weight]. Only keys are sorted: contents are read only of the results. */
+  /** ?2 is JSON, a list of [word, weight]. Only keys are sorted; contents are read for the results alone. */
   search: `
     WITH ranks AS (
       SELECT found.memory, sum(weights.value ->> 1) AS rank

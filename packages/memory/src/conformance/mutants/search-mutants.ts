@@ -11,7 +11,7 @@ function brokenWords(
   return brokenMemory(breaks, how, (memory) => ({ ...memory, words: new Set(change([...memory.words], memory)) }));
 }
 
-/** A mutant that looks for another query. */
+/** A mutant that searches for another query. */
 function brokenQuery(breaks: string, how: string, change: (query: string) => string): Mutant {
   return brokenService(breaks, how, (service) => ({
     searchMemory: (request) => service.searchMemory({ ...request, query: change(request.query) }),
@@ -25,7 +25,7 @@ function brokenOrder(breaks: string, how: string, rank: (one: StoredMemory, othe
   }));
 }
 
-/** The text in small letters, composed, with its accents. */
+/** Returns the text in lower case, composed, with its accents. */
 function spelt(memory: NewMemory): string {
   return textOf(memory).toLowerCase().normalize('NFKC');
 }
