@@ -52,14 +52,14 @@ export class CredentialCipher {
       const credential = readCredential(JSON.parse(new TextDecoder().decode(text)));
       if (credential) return credential;
     } catch {
-      // The cause is not passed on: it does not help, and may quote decrypted text.
+      // The error has no cause, because the original one may quote decrypted text.
     }
     throw new SealedCredentialError('the stored credential cannot be decrypted; save another one or delete it');
   }
 
   #import(): Promise<readonly NamedKey[]> {
     return (this.#imported ??= Promise.all(this.#keys.map(importKey)).catch((error: unknown) => {
-      // The next one tries again.
+      // The next call imports the keys again.
       this.#imported = undefined;
       throw error;
     }));

@@ -28,7 +28,7 @@ export class InMemoryCredentialService extends BaseCredentialService {
   }
 }
 
-/** No name holds NUL. */
+/** Returns the key of a credential in the map. The separator is unique, because no name contains NUL. */
 function nameOf(key: CredentialKey): string {
   checkCredentialKey(key);
   return `${key.appName}\0${key.userId}\0${key.credentialKey}`;

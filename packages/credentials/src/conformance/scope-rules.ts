@@ -4,7 +4,7 @@ import { KEY, token } from './samples.ts';
 
 const BAD_NAMES: readonly string[] = ['', 'a\0b', 'a\ud800b', 'n'.repeat(257), '€'.repeat(86)];
 
-/** Keys that some storage would take for one another. */
+/** Keys that a storage might confuse with each other. */
 const KEYS: readonly CredentialKey[] = [
   { appName: 'a', userId: 'b', credentialKey: 'c' },
   { appName: 'a', userId: 'b', credentialKey: 'd' },

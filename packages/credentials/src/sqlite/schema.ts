@@ -1,7 +1,7 @@
 import { ConfigurationError } from '@eventloom/core';
 import type { DatabaseSync } from 'node:sqlite';
 
-/** Names are compared byte by byte. `sealed` is what the cipher made, under the key that `key_id` names. */
+/** Names are compared byte by byte. `sealed` is the output of the cipher with the key that `key_id` identifies. */
 const FIRST = `
   CREATE TABLE IF NOT EXISTS eventloom_meta (
     key TEXT PRIMARY KEY,
@@ -22,7 +22,7 @@ const FIRST = `
 const MIGRATIONS: readonly string[] = [FIRST];
 
 /**
- * Brings the table of credentials to the version of this program, once, in one transaction. Other tables are left alone.
+ * Migrates the table of credentials to the version of this program, once, in one transaction. Other tables are not touched.
  * @throws ConfigurationError when a newer program made it
  */
 export function migrateCredentials(database: DatabaseSync): void {

@@ -71,7 +71,7 @@ export class SqliteCredentialService extends EncryptedCredentialService {
   }
 }
 
-/** Time in milliseconds for which opening waits for a lock. The thread is blocked meanwhile. */
+/** Maximum time that opening waits for a lock, in milliseconds. It blocks the thread. */
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
@@ -104,7 +104,7 @@ function prepareDatabase(database: DatabaseSync): void {
   database.exec('PRAGMA journal_mode = WAL');
   database.exec('PRAGMA synchronous = FULL');
   migrateCredentials(database);
-  // From here on a lock is waited for without blocking.
+  // From now on SQLite reports a lock at once, and the service waits for it without blocking.
   database.exec('PRAGMA busy_timeout = 0');
 }
 

@@ -3,7 +3,7 @@ import { InMemoryCredentialService } from '../../in-memory-credential-service.ts
 import { KEY } from '../samples.ts';
 import { broken, type Mutant, overlay } from './mutant.ts';
 
-/** Each key as its own copy, without what a change of the names makes the same. */
+/** Changes the names in every key, so that the service confuses keys that become equal. */
 function renaming(change: (key: CredentialKey) => Partial<CredentialKey>): Parameters<typeof broken>[2] {
   return (service) => ({
     loadCredential: (key) => service.loadCredential({ ...key, ...change(key) }),
@@ -58,7 +58,7 @@ export const credentialMutants: readonly Mutant[] = [
   broken('keep.at-once', 'writes a credential field by field', (service) => ({
     saveCredential: async ({ credential: { resourceRef, ...credential }, ...key }) => {
       await service.saveCredential({ ...key, credential });
-      // The pieces of the first come last.
+      // The first credential's second write comes after all writes of the others.
       for (let wait = Number(credential.oauth2?.accessToken); wait < 20; wait++) await Promise.resolve();
       const kept = (await service.loadCredential(key)) ?? credential;
       await service.saveCredential({ ...key, credential: { ...kept, ...(resourceRef ? { resourceRef } : {}) } });

@@ -13,7 +13,7 @@ export interface Mutant {
 
 type Methods = Partial<Pick<BaseCredentialService, keyof BaseCredentialService>>;
 
-/** `change` gives the methods that differ from those of a service that keeps the contract. */
+/** Creates a mutant. `change` returns the methods that differ from those of a correct service. */
 export function broken(breaks: string, how: string, change: (service: BaseCredentialService) => Methods): Mutant {
   const make: Mutant['make'] = async () => {
     const service = new InMemoryCredentialService();
