@@ -49,9 +49,9 @@ export class AgentChat {
   /** The run that is read. */
   #run: ClientRun | undefined;
   #reading: AbortController | undefined;
-  /** True until the session was seen. */
+  /** True until the session is known to exist. */
   #isMissing = true;
-  /** Stands for the invocation id of the message that was sent last, until the server has named its run. */
+  /** Local id of the message that was sent last, in place of the invocation id, until the server has named its run. */
   #sentId: string | undefined;
 
   /** @throws ConfigurationError for an unknown option */
@@ -95,7 +95,7 @@ export class AgentChat {
   async send(message: ClientMessage): Promise<void> {
     const content = toContent(message);
     await this.#do('running', async (signal) => {
-      // The server does not send the message back. This event stands for it until the session is read again.
+      // The server does not send the message back, so this event shows it until the session is read again.
       const id = `local-${crypto.randomUUID()}`;
       const shown = { id, invocationId: id, author: 'user', timestamp: Date.now() / 1000, content };
       this.#sentId = id;
@@ -198,7 +198,7 @@ export class AgentChat {
   }
 }
 
-/** Returns what handles a rejection: it ignores the error with a code of the server, and throws all others. */
+/** Returns a handler of rejections that ignores errors with this code of the server, and throws all others. */
 function unless(serverCode: string): (error: unknown) => undefined {
   return (error) => {
     if (!ServerError.isInstance(error) || error.serverCode !== serverCode) throw error;

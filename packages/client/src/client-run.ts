@@ -154,7 +154,7 @@ export class ClientRun implements AsyncIterable<Event> {
     );
   }
 
-  /** Sends the request until an event of the run has come: the request id makes that safe. From then on the run is followed. */
+  /** Sends the request, and sends it again until an event of the run arrives; the request id prevents a second run. After that the run is followed. */
   async #connect(signal: AbortSignal | undefined): Promise<Response> {
     const { http, body } = this.#params;
     const abort = signal ? { signal } : {};
@@ -171,7 +171,7 @@ export class ClientRun implements AsyncIterable<Event> {
   }
 }
 
-/** The run is open and continues, in another process or when the storage is back. */
+/** The code for a run that is open and continues, in another process or when the storage is available again. */
 const RUN_CONTINUES = 'RUN_GOES_ON';
 
 /**
@@ -216,7 +216,7 @@ async function* framesOf({ body }: Response): AsyncGenerator<EventSourceMessage,
       yield* frames.splice(0);
     }
   } finally {
-    // A stream that failed rejects this, too; the failure was thrown above.
+    // `cancel` rejects for a stream that failed; that failure was thrown above.
     void reader.cancel().catch(() => undefined);
   }
 }

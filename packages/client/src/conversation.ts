@@ -309,7 +309,7 @@ class ConversationReducer {
   }
 }
 
-/** An agent streams one reply at a time in each of its executions; what the user says is apart. */
+/** Returns the key of a reply: an agent streams one reply at a time in each of its executions, and the user's messages have their own keys. */
 function replyKey({ invocationId, executionId, branch, author }: Event): string {
   return JSON.stringify([invocationId, executionId ?? branch, author]);
 }

@@ -151,7 +151,7 @@ export function errorIn(json: string, status = 200): ServerError | undefined {
 
 /** Returns how long the server asks to wait, in milliseconds; 0 if it does not say. */
 export function retryAfterMs(response: Response): number {
-  // A date, which is not a number, is no answer here: the delays of the client's own do.
+  // A date in the header is ignored: the client then uses its own delays.
   const seconds = Number(response.headers.get('retry-after'));
   return seconds > 0 ? seconds * 1000 : 0;
 }

@@ -9,7 +9,7 @@ export type { ConnectionState, FollowOptions, RunOptions, ClientRunState } from 
 export { answerPart } from './messages.ts';
 export type { ClientMessage, PersonAnswer } from './messages.ts';
 
-// What a chat shows
+// Chats
 export { emptyConversation, endRun, reduceEvents } from './conversation.ts';
 export type {
   CallPart,

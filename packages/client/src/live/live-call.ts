@@ -28,7 +28,7 @@ export interface LiveCallOptions extends SessionKey {
   readonly protocols?: readonly string[];
 }
 
-/** The codes with which a socket closes: the call ended as it should, and the server is about to restart or full. */
+/** Close codes of a socket: of a call that ended normally, and of a lost connection, a restart and a full server, after which a call may be repeated. */
 const ENDED = 1000;
 const TRY_AGAIN = new Set([1006, 1012, 1013]);
 
