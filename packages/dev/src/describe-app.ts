@@ -21,9 +21,9 @@ interface AppGraph {
   }[];
 }
 
-/** An agent may run itself through others: deeper levels are left out. */
+/** Maximum depth of a description, because an agent may run itself through others. Deeper levels are left out. */
 const MAX_DEPTH = 12;
-/** The names that adk-web knows. */
+/** The nodes for the start and the end of a graph, under the names that adk-web knows. */
 const ENDS: Readonly<Record<string, AppNode>> = {
   __start__: { name: '__START__', type: 'start' },
   __end__: { name: '__END__', type: 'end' },

@@ -107,7 +107,7 @@ function graphRoutes(): ProtocolRoute[] {
       },
     ),
     route(`${SESSION}/events/{eventId}/graph`, 'devEventGraph', summary, ANY, drawEvent),
-    // The address of older versions.
+    // The path that older versions of adk-web request.
     route(
       '/apps/{appName}/users/{userId}/sessions/{sessionId}/events/{eventId}/graph',
       'devEventGraphBefore',
@@ -200,7 +200,7 @@ function absentRoutes(): ProtocolRoute[] {
     {
       ...empty('builder', 'devBuilder', ANY, ''),
       answer: { contentType: 'text/plain' },
-      // No agent is written in YAML.
+      // No agent of this server is defined in YAML.
       handle: () => new Response('', { headers: { 'content-type': 'text/plain; charset=utf-8' } }),
     },
     refused('post', 'eval-sets', 'devCreateEvalSet'),
@@ -232,7 +232,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 const PAGE_HEADERS = {
   'x-content-type-options': 'nosniff',
-  // The routes read the user that the page shows from its address.
+  // The routes read the user from the address of the page, which the referrer holds.
   'referrer-policy': 'same-origin',
   'content-security-policy': "frame-ancestors 'none'; base-uri 'self'; form-action 'none'",
   'cache-control': 'no-cache',
@@ -270,9 +270,9 @@ function pageRoutes(ui: UiFiles): NonNullable<Protocol['commonRoutes']> {
       summary: 'A file of adk-web',
       handle: (request) => {
         const path = request.param('path');
-        // The router of adk-web knows the address of its folder alone, and drops the query of any other.
+        // adk-web drops the query of every address except that of its folder.
         if (path === 'index.html') return redirect(request.raw, './');
-        // The page asks for the address of its server: this one.
+        // The page reads the address of its server here.
         if (path === 'assets/config/runtime-config.json')
           return Response.json({ backendUrl: '' }, { headers: PAGE_HEADERS });
         return file(path);
@@ -281,7 +281,7 @@ function pageRoutes(ui: UiFiles): NonNullable<Protocol['commonRoutes']> {
   ];
 }
 
-/** The address is relative, so that it is right behind a prefix, too. */
+/** Redirects to a relative address, which is correct behind a path prefix too. */
 function redirect({ url }: Request, address: string): Response {
   return new Response(null, { status: 302, headers: { location: address + new URL(url).search } });
 }

@@ -84,9 +84,9 @@ export class SpanStore implements Instrumentation {
   readonly #maxBytes: number;
   readonly #maxAgeMs: number;
   readonly #maxContent: number;
-  /** The session that is idle for longest comes first. */
+  /** Sessions by key, the one that was unused for the longest time first. */
   readonly #sessions = new Map<string, SessionSpans>();
-  /** The session that comes last. */
+  /** The session that was used last. */
   #latest: SessionSpans | undefined;
   #bytes = 0;
   /** The clock of the latest run. */
@@ -125,7 +125,7 @@ export class SpanStore implements Instrumentation {
   /** Returns the session of a span, moved to the end: it was used just now. */
   #use({ appName, userId, sessionId }: KeptSpan, around: KeptSpan | undefined): SessionSpans {
     const before = this.#latest;
-    // The latest session again, by far the most often.
+    // By far the most frequent case: the span belongs to the latest session.
     if (before && before === around?.session && sessionId === around.sessionId) return before;
     const key = keyOf({ appName, userId, sessionId });
     const kept = this.#sessions.get(key) ?? { key, spans: [], bytes: 0 };
@@ -168,7 +168,7 @@ export class SpanStore implements Instrumentation {
    * @internal
    */
   grow({ session: kept }: { readonly session: SessionSpans | undefined }, bytes: number): void {
-    // A span that was dropped.
+    // The span was dropped.
     if (!kept) return;
     kept.bytes += bytes;
     this.#bytes += bytes;
@@ -325,7 +325,7 @@ class KeptSpan extends OperationRecord {
       this.bytes += size * 2;
       from = at;
     }
-    // A list of its own: the model gets the other one.
+    // A copy, because the model gets the other list.
     const kept = { contents: from === 0 ? contents.slice() : contents.slice(from), leftOut: from, config: options };
     if (agent) agent.#measured = from === 0 ? { contents: kept.contents, sizes } : undefined;
     return kept;
@@ -348,7 +348,7 @@ interface KeptRequest {
 /** A value that is JSON when it is read, or its JSON. */
 type KeptContent = { readonly bytes: number } & ({ readonly value: unknown } | { readonly json: string });
 
-/** Keeps plain data as it is: events share it, and nobody changes it. Of anything else, and of what is too long, keeps text. */
+/** Keeps plain data by reference, because events share it unchanged. Other values are kept as JSON, and values that are too long as a note. */
 function keepContent(value: unknown, maxContent: number): KeptContent {
   const characters = sizeOf(value, maxContent);
   if (characters <= maxContent) return { bytes: characters * 2, value };
@@ -367,7 +367,7 @@ function requestJson(model: string, { contents, leftOut, config }: KeptRequest):
   return `{"model":${JSON.stringify(model)}${older},"contents":${toJson(contents)},"config":${jsonOf(config)}}`;
 }
 
-/** Returns what `charactersOf` does; NaN also for a value whose properties throw. */
+/** Returns the result of `charactersOf`; NaN also for a value whose properties throw. */
 function sizeOf(value: unknown, most: number): number {
   try {
     return charactersOf(value, most, 0);

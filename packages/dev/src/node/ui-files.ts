@@ -33,7 +33,7 @@ export async function uiFiles(folder: string): Promise<UiFiles> {
   return read;
 }
 
-/** The codes of paths that name no file. */
+/** The error codes for paths that name no file. */
 const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG', 'ELOOP']);
 
 function noPage(folder: string, cause?: unknown): ConfigurationError {
