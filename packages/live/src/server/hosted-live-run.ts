@@ -40,7 +40,8 @@ const MAX_PAUSED_BEATS = 10;
 const GRACE_MS = 5000;
 
 /** Short enough for the frame that closes a WebSocket. */
-const TOO_MUCH_UNCONFIRMED = 'too many bytes were sent without a confirmation; connect with ping=text, and answer pings';
+const TOO_MUCH_UNCONFIRMED =
+  'too many bytes were sent without a confirmation; connect with ping=text, and answer pings';
 
 /** One WebSocket and its live run: the client's frames go into the queue of the run, the events of the run to the client. */
 export class HostedLiveRun implements LiveSocketEvents {

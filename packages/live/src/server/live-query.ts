@@ -21,19 +21,19 @@ export const LIVE_PROTOCOL = 'eventloom';
 export const LIVE_PARAMETERS = {
   app_name: 'The app.',
   user_id: 'The user.',
-  session_id: 'The session, which is there already.',
-  modalities: 'AUDIO (default) or TEXT: what the model answers in.',
+  session_id: 'The session, which must exist.',
+  modalities: 'The kind of the answers of the model: AUDIO (default) or TEXT.',
   audio: '`binary`: audio comes as binary frames, before the event it belongs to. Default `base64`: in the event.',
   ping: '`text`: the client answers `{"ping": n}` with `{"pong": n}`.',
   on_busy: 'What to do when the session is busy: `queue` (default, up to 5 seconds), `reject` or `interrupt`.',
-  input_audio_transcription: '`true`: what the user says comes as text too.',
-  output_audio_transcription: '`true`: what the model says comes as text too.',
+  input_audio_transcription: '`true`: the speech of the user is sent as text too.',
+  output_audio_transcription: '`true`: the speech of the model is sent as text too.',
   enable_session_resumption:
     '`true`: requests resumption handles, with which a new connection to the service continues the session of a lost one.',
   proactive_audio: '`true`: the model may choose not to answer.',
-  enable_affective_dialog: '`true`: the model hears moods.',
+  enable_affective_dialog: '`true`: the model adapts its answers to the tone of the user.',
   save_live_blob: '`true`: the audio of both sides is saved as artifacts.',
-  explicit_vad_signal: 'Only `false`.',
+  explicit_vad_signal: 'Not supported: only `false` is accepted.',
 } as const;
 
 type ParameterName = keyof typeof LIVE_PARAMETERS;
