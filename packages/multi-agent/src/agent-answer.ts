@@ -14,7 +14,7 @@ export class AgentAnswer {
   readonly #agentName: string;
   readonly #actions: EventActions;
   #last: Event | undefined;
-  /** Sources of the last answer that had some. */
+  /** Sources of the last answer that had sources. */
   groundingMetadata: Event['groundingMetadata'];
 
   /** @param actions actions of the tool's response, which the artifacts are added to */
