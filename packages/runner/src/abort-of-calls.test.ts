@@ -8,7 +8,7 @@ import type { RunAsyncParams } from './run-request.ts';
 import { abortable, aborted, textOf } from './fixtures/aborted-run.ts';
 import { expectFree, KEY } from './fixtures/scenario.ts';
 
-/** Ignores its signal and never answers. */
+/** A model that ignores its signal and never answers. */
 class DeafModel extends BaseLlm {
   readonly asked = Promise.withResolvers<void>();
 

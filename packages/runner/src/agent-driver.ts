@@ -4,7 +4,7 @@ import { observeGenerator, reportUnlessStopped, TRANSFER_TAG } from '@eventloom/
 type AgentEvents = AsyncGenerator<Event, void, void>;
 type EventResult = IteratorResult<Event, void>;
 
-/** Time that an agent has to close when its run has ended, in milliseconds. Its session is released after that. */
+/** Time that an agent has to close when its run has ended, in milliseconds. After that, its session is released anyway. */
 const CLOSE_TIMEOUT_MS = 5000;
 
 const DONE: EventResult = { done: true, value: undefined };
@@ -65,8 +65,9 @@ export class AgentDriver implements AgentEvents {
   }
 
   /**
-   * Closes the agent that has control. Its failure to close is reported to the platform: it must not replace the
-   * reason why the run ended. An agent that still works on its next event is not waited for, and one that closes for five seconds.
+   * Closes the agent that has control. An error while it closes is reported to the platform, so that it does not
+   * replace the reason why the run ended. The method does not wait for an agent that still works on its next event, and
+   * at most five seconds for any other.
    */
   async close(): Promise<void> {
     const { platform } = this.context.invocation;
@@ -102,12 +103,12 @@ export class AgentDriver implements AgentEvents {
     this.#isDone = true;
     this.isRunning = false;
     const context = this.context;
-    // An agent that was aborted is not the one that failed.
+    // After an abort, agents fail because of it: none of them is the one that failed.
     if (!context.abortSignal.aborted) context.progress.noteFailure(error, context);
     throw error;
   };
 
-  /** Starts the agent that the ended agent transferred to. Without such an agent, the drive ends. */
+  /** Starts the agent that the ended agent transferred to. Ends the driver if there is no transfer. */
   #transfer(): MaybePromise<EventResult> {
     const from = this.context;
     try {
@@ -164,8 +165,8 @@ function startAgent(context: InvocationContext): AgentEvents {
 }
 
 /**
- * Yields to the event loop first. Agents that are started repeatedly and wait for nothing would otherwise block the process, and could not
- * be aborted.
+ * Runs the agent after a yield to the event loop. Agents that are started repeatedly and wait for nothing would
+ * otherwise block the process, and could not be aborted.
  */
 async function* runAfterYielding(context: InvocationContext): AgentEvents {
   await context.untilAborted(new Promise<void>((resolve) => void context.platform.schedule(0, resolve)));

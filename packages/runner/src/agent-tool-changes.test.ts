@@ -62,7 +62,7 @@ describe('state changes of an AgentTool', () => {
     const events = await run();
     const response = events.find((event) => responsesOf([event]).length > 0);
     expect(await state()).toEqual({ k: 'newer', gone: 'back', own: 1 });
-    // The keys that the other agent changed since are in its event, which came before.
+    // Keys that the other agent changed later are in the event of that agent, which was stored first.
     expect(response?.actions.stateDelta).toEqual({ own: 1 });
     expect(await stored()).toContainEqual(response);
   });

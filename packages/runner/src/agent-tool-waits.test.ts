@@ -37,7 +37,7 @@ async function setUp() {
 const PAY = { calls: [{ id: 'c1', name: 'pay', args: { n: 1 } }] } satisfies ScriptedStep;
 const WAIT = { calls: [{ id: 'c1', name: 'wait' }] } satisfies ScriptedStep;
 
-/** A reply that calls agents of these names; ids are the same in each agent's own calls. */
+/** Returns a reply that calls agents of these names; ids are unique only among the calls of one reply. */
 const ask = (...names: string[]): ScriptedStep => ({
   calls: names.map((name, index) => ({ id: `c${index + 1}`, name, args: { request: 'x' } })),
 });
@@ -214,7 +214,7 @@ test.each([false, true])(
       idempotent: true,
       execute: () => 'paid',
     });
-    /** Calls the tool `name` once. */
+    /** A model that calls the tool `name` once. */
     class CallingModel extends BaseLlm {
       readonly #name: string;
 

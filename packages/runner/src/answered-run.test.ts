@@ -9,7 +9,7 @@ import { Runner } from './runner.ts';
 
 const IDS = { userId: 'u', sessionId: 's' };
 
-/** A service whose listings are outdated, like those of a replica. */
+/** A service whose listings are outdated, like those of a replica of a database. */
 class StaleSessionService extends InMemorySessionService {
   override async listEvents(request: ListEventsRequest): Promise<{ events: Event[] }> {
     const { events } = await super.listEvents(request);

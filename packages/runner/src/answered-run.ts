@@ -57,7 +57,7 @@ export async function findAnsweredRun(
   return answeredRun(new Calls(events), callIds);
 }
 
-/** True if the events have the calls and the beginnings of their runs. */
+/** True if the events contain these calls and the first events of their runs. */
 function areKnown(events: readonly Event[], callIds: readonly string[]): boolean {
   const found = new Calls(events).answerable(callIds);
   const runs = new Set(found.map((call) => call?.event.invocationId));

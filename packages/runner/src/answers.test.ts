@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { matchAnswers } from './answers.ts';
 import { answeredRun } from './answered-run.ts';
 
-/** Events that count how often their content is read. */
+/** Returns events that count how often their content is read. */
 function counted(events: readonly Event[]): { readonly events: readonly Event[]; readonly looks: () => number } {
   let looks = 0;
   const get = (event: Event, key: keyof Event): unknown => {

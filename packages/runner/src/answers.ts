@@ -26,7 +26,7 @@ import { ValueSchema } from '@eventloom/tools';
 
 type JsonRecord = Readonly<Record<string, unknown>>;
 
-/** A message, with the calls that it answers: one for each of its function responses, in their order. */
+/** A message, matched to the calls that it answers: one call for each of its function responses, in their order. */
 export interface MatchedMessage {
   readonly message: Content;
   readonly calls: readonly RecordedCall[];
@@ -34,7 +34,7 @@ export interface MatchedMessage {
   readonly answers: RequestAnswers | undefined;
 }
 
-/** The session that a message answers calls of, and the runner's options about answers. */
+/** The session whose calls a message answers, and the runner's options for answers. */
 export interface MatchParams {
   /** The events of the session, in order. */
   readonly events: readonly Event[];
@@ -75,7 +75,7 @@ export async function matchAnswers(
     checkCall(call, response, invocationId);
     matched.push(call);
     const functionResponse = await answers.read({ ...response, name: call.call.name ?? '' }, call);
-    // Other parts of an answer are dropped, because they may contain the secret that was removed from it.
+    // Other parts of an answer are dropped: they may contain the secret that was removed from it.
     parts.push(isPersonRequest(call.call) ? { functionResponse } : { ...part, functionResponse });
   }
   return { message: { ...message, parts }, calls: matched, answers };
@@ -158,8 +158,8 @@ export class RequestAnswers {
   }
 
   /**
-   * True if the agent that made the request spoke after an answer to it. An agent that did not, because its run was interrupted, can be
-   * answered again.
+   * True if the agent that made the request yielded an event after the first answer to it. If it did not, because its
+   * run was interrupted, the request can be answered again.
    */
   #isContinued({ event: asked, responses: [first] }: RecordedCall): boolean {
     for (const event of first ? newestFirst(this.#params.events) : []) {
@@ -194,7 +194,7 @@ export class RequestAnswers {
   }
 }
 
-/** Clients of the ADK may send an answer as JSON text under `response`. */
+/** Returns an answer as an object. Clients of the ADK may send it as JSON text under `response`. */
 export function unwrapAnswer(response: JsonRecord, id: string): JsonRecord {
   const text = response['response'];
   if (typeof text !== 'string' || Object.keys(response).length > 1) return response;
@@ -202,7 +202,11 @@ export function unwrapAnswer(response: JsonRecord, id: string): JsonRecord {
   return isRecord(value) ? value : failAnswer(id, 'has an answer whose response is not the JSON of an object');
 }
 
-/** The answer to a request for a confirmation as it is stored. @throws InvalidMessageError */
+/**
+ * Returns the answer to a request for a confirmation in the form in which it is stored.
+ *
+ * @throws InvalidMessageError
+ */
 export function readConfirmation({ confirmed, payload }: JsonRecord, id: string): JsonRecord {
   if (typeof confirmed !== 'boolean') failAnswer(id, 'has an answer without confirmed: expected true or false');
   return { confirmed, ...(payload === undefined || payload === null ? {} : { payload }) };
@@ -219,7 +223,7 @@ async function readInput({ responseSchema }: InputRequest, response: JsonRecord,
   const schema = new ValueSchema(responseSchema, `request ${JSON.stringify(id)}`);
   const issues = await issuesOf(schema, value);
   if (issues.length === 0) return { result: value };
-  // The answer itself may be an object with nothing but a `result`.
+  // The answer itself may be an object whose only field is `result`.
   for (const other of [response, typeof value === 'string' ? parseJson(value) : undefined])
     if (other !== undefined && (await issuesOf(schema, other)).length === 0) return { result: other };
   return failAnswer(id, `has an answer that does not match the requested schema: ${issues.join('; ')}`);
@@ -230,7 +234,7 @@ async function issuesOf(schema: ValueSchema, value: unknown): Promise<readonly s
   return 'issues' in checked ? checked.issues : [];
 }
 
-/** The value that a text is the JSON of; undefined for other text. */
+/** Parses a text as JSON; undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -239,7 +243,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Error for an invalid answer. Its message has no part of the answer, which may be a secret. */
+/** Throws the error for an invalid answer. Its message has no part of the answer, which may be a secret. */
 function failAnswer(id: string, fault: string): never {
   throw new InvalidMessageError(`newMessage: the request ${JSON.stringify(id)} ${fault}`);
 }

@@ -39,7 +39,7 @@ describe('a custom agent that calls requestInput', () => {
     const flow = (steps: ScriptedStep[]) =>
       new SequentialAgent({ name: 'flow', subAgents: [new Clerk(), agentOf('last', steps)] });
     const first = await run(flow([]));
-    // Asked to go on without the answer, it waits and does not ask again.
+    // An agent that is resumed without the answer waits, and does not ask again.
     expect(questions(await run(flow([]), { invocationId: first[0]?.invocationId }))).toEqual([]);
     const second = await run(flow([]), answer(first, 5));
     const third = await run(flow(['the end']), answer(second, 'red'));

@@ -2,9 +2,11 @@ import { type Content, InvalidEventError, InvalidMessageError, type Part } from 
 import { describeKind, isBase64, isRecord, sealContent } from '@eventloom/core/internal';
 
 /**
- * Returns the message of a new run, checked, with its role: a sealed copy, which its event and the model requests share.
- * @throws InvalidMessageError when it is empty, not JSON, not the user's, holds function calls, or mixes function responses with
- * anything else
+ * Returns a checked and frozen copy of the message of a new run, with its role; its event and the model requests share
+ * the copy.
+ *
+ * @throws InvalidMessageError if it is empty, is not JSON, has another role than `user`, has function calls, or mixes
+ * function responses with other parts
  */
 export function checkNewMessage(message: Content): Content {
   if (!isRecord(message)) fail(`expected an object, got ${shown(message)}; ${EXAMPLE}`);
@@ -34,7 +36,7 @@ export function checkNewMessage(message: Content): Content {
 
 const EXAMPLE = "write { role: 'user', parts: [{ text: 'hello' }] }";
 
-/** A text as it is, in short, and the kind of any other value. */
+/** Returns a short text in quotes, and the kind of any other value. */
 function shown(value: unknown): string {
   if (typeof value !== 'string') return describeKind(value);
   return `the text ${JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)}`;
@@ -44,7 +46,7 @@ function fail(fault: string): never {
   throw new InvalidMessageError(`newMessage: ${fault}`);
 }
 
-/** The payloads of a user's parts, each with a check that returns the fault. */
+/** The payloads that a user's part may have, each with a check that returns the fault. */
 const PAYLOADS: Readonly<Record<string, (part: Part) => string | undefined>> = {
   text: ({ text }) => (typeof text === 'string' ? undefined : 'has a text that is no string'),
   inlineData: ({ inlineData }) => {

@@ -1,7 +1,7 @@
 import { type Event, type EventActions, getFunctionResponses } from '@eventloom/core';
 import { enclosedBranch, enclosureOf, setOwn } from '@eventloom/core/internal';
 
-/** The last change of a state key: the call that an agent made it in, and the new value. */
+/** The last change of a state key: the branch of the call in which an agent changed it, and the new value. */
 interface ChildChange {
   /** The branch of the call. */
   readonly enclosure: string;
@@ -24,7 +24,7 @@ interface RepeatingResponse {
 export class ChildChanges {
   readonly #last = new Map<string, ChildChange>();
 
-  /** The changes that no event repeats yet, of a run that is resumed; undefined without any. */
+  /** Returns the changes in a resumed run that no event repeats yet; undefined if there are none. */
   static inRun(invocationId: string, events: readonly Event[]): ChildChanges | undefined {
     const changes = new ChildChanges();
     const first = events.findIndex((event) => event.invocationId === invocationId);
@@ -38,7 +38,9 @@ export class ChildChanges {
 
   /**
    * Records the keys that a stored event changed.
-   * @param enclosure the branch of the call that the event is in; empty for an event of the run's own agents, which readers see
+   *
+   * @param enclosure the branch of the call that contains the event; empty for an event of the run's own agents, which
+   * readers see
    */
   note(enclosure: string, { stateDelta, removedState = [] }: EventActions): void {
     for (const key in stateDelta) this.#set(key, enclosure, stateDelta[key]);

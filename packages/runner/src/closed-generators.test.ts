@@ -7,7 +7,7 @@ import { Runner } from './runner.ts';
 import { KEY } from './fixtures/scenario.ts';
 import { chunksOf, ONE, streaming } from './fixtures/streaming-run.ts';
 
-/** Reads its sub-agent until the first chunk of a tool. */
+/** An agent that stops reading its sub-agent at the first chunk of a tool. */
 class Impatient extends BaseAgent {
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     for (const agent of this.subAgents) {

@@ -19,8 +19,8 @@ interface EndedRun {
 }
 
 /**
- * Compacts the session if it is time. An error is reported to the platform and changes nothing: the run has ended, and the next one
- * tries again.
+ * Compacts the session if the compactor's limits say so. An error is reported to the platform and changes nothing: the
+ * run has ended, and the next run tries again.
  */
 export async function compactSession(
   compactor: EventsCompactor,
@@ -28,7 +28,7 @@ export async function compactSession(
   { context, committer, loaded }: EndedRun,
 ): Promise<void> {
   const { session, runConfig, platform } = context;
-  // A window of the session may lack events that a summary has to cover.
+  // A window of the session may lack events that the summary has to cover.
   if (runConfig.getSessionConfig && session.events.length < session.lastSeq) return;
   try {
     const event = await context.whileConnected(compactor.compact(context, sessionService));
@@ -37,7 +37,7 @@ export async function compactSession(
     const places = loaded.places ?? FROM_THE_BEGIN;
     const history = pointBehindCompaction(events, event, places, session.lastSeq + 1);
     await committer.append(history ? { ...event, actions: { ...event.actions, history } } : event);
-    // Events that the summary stands for are not kept in memory.
+    // Summarized events are not kept in memory.
     loaded.kept = { ...eventsThatCount(events, places), lastSeq: session.lastSeq, derived: new Map() };
   } catch (error) {
     if (!RunAbortedError.isInstance(error)) reportTo(platform, error);
@@ -69,7 +69,7 @@ function pointBehindCompaction(
   };
 }
 
-/** Returns the effective events with their places, without summarized and rewound events. */
+/** Returns the effective events with their places: those that are neither summarized nor rewound. */
 function eventsThatCount(
   events: readonly Event[],
   places: HistoryPlaces,

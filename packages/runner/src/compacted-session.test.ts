@@ -33,7 +33,7 @@ class CountingService extends InMemorySessionService {
   }
 }
 
-/** A session of 100 turns, the first 95 of them compacted before the 100th began, and a runner that never saw it. */
+/** A session of 100 turns, of which the first 95 were compacted before the last one began, and a runner without a cache of it. */
 async function setUp(extra: readonly Event[] = []) {
   const platform = fixedPlatform();
   const sessionService = new CountingService({ platform });
@@ -70,7 +70,7 @@ const SINCE = ['summary to 95', ...[96, 97, 98, 99, 100].flatMap((turn) => [`u${
 test('a cold process reads only events since the last compaction, and the model gets the same contents', async () => {
   const { runner, sessionService, texts } = await setUp();
   await runner.run({ ...IDS, newMessage: { parts: [{ text: 'go' }] } });
-  // A page from the end, in which all is.
+  // One page from the end has all effective events.
   expect(sessionService.read).toBe(100);
   expect(texts()).toEqual([...SINCE, 'go']);
   sessionService.read = 0;

@@ -38,7 +38,7 @@ function randomOf(seed: number): () => number {
 function wordsOf(content: Content | undefined): string[] {
   return (content?.parts ?? []).flatMap(({ text, functionCall, functionResponse }: Part) => {
     if (functionCall) return [`call:${functionCall.id}`];
-    // The interim response of a waiting call is no answer.
+    // The interim response of a waiting call is not an answer.
     if (functionResponse?.response?.['status'] === 'pending') return [];
     if (functionResponse) return [`response:${functionResponse.id}:${String(functionResponse.response?.['n'])}`];
     return text?.split(' ') ?? [];
@@ -52,13 +52,13 @@ class WordSummarizer extends BaseEventsSummarizer {
   }
 }
 
-/** Answers anything, or calls one of two tools. */
+/** A model that answers with random text, or calls one of two tools. */
 class RandomModel extends BaseLlm {
   readonly #upTo: (count: number) => number;
   request: LlmRequest | undefined;
   /** The first request of a run. */
   first: LlmRequest | undefined;
-  /** True lets the model answer with the same text each time. */
+  /** True makes the model answer with the same text each time. */
   isAsked = false;
   #count = 0;
 
@@ -80,7 +80,7 @@ class RandomModel extends BaseLlm {
   }
 }
 
-/** A session with random operations of two processes with different clocks, and a model of its expected content. */
+/** A session with random operations by two processes whose clocks differ, and a model of its expected content. */
 async function setUp(seed: number) {
   const random = randomOf(seed);
   const upTo = (count: number): number => Math.floor(random() * count);
@@ -136,7 +136,7 @@ function wordsThatCount(events: readonly Event[]): Set<string> {
   return new Set([...wordsThatCount(events.slice(0, first)), ...wordsThatCount(events.slice(at + 1))]);
 }
 
-/** Calls that wait, by what counts. */
+/** Returns the waiting calls among the effective words. */
 function waiting(words: ReadonlySet<string>): string[] {
   const calls = [...words].filter((word) => word.startsWith('call:wait')).map((word) => word.slice('call:'.length));
   return calls.filter((id) => ![...words].some((word) => word.startsWith(`response:${id}:`)));

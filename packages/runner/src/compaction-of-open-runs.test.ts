@@ -12,7 +12,7 @@ import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
 import { IDS, KEY, saying, scenario } from './fixtures/scenario.ts';
 
-/** Sums up by naming the texts. */
+/** A summarizer whose summary lists the texts. */
 class NamingSummarizer extends BaseEventsSummarizer {
   override async maybeSummarizeEvents({ events }: SummarizeEventsRequest): Promise<Event | undefined> {
     const text = events.map(({ content }) => textOf(content)).filter((texts) => texts !== '');

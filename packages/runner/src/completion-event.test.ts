@@ -4,8 +4,6 @@ import { expect, test } from 'vitest';
 import { throwing, twice } from './fixtures/failing-agents.ts';
 import { KEY, runToError, saying, scenario } from './fixtures/scenario.ts';
 
-// The completion event.
-
 test('the completion event comes last and once, is never stored, and has the outcome', async () => {
   const { run, stored } = await scenario({ agent: twice });
   const events = await run('hi', { runConfig: { completionEvent: true, requestId: 'r1' } });

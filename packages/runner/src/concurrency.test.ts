@@ -161,7 +161,7 @@ const AUTHORS = [
   'user ',
 ];
 
-/** All that can be read of a tree. */
+/** Returns the readable data of an agent tree as JSON. */
 function inspect(agent: BaseAgent): string {
   return JSON.stringify(agent, (_key, value: unknown) => (value instanceof ScriptedModel ? 'model' : value));
 }

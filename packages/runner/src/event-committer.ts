@@ -59,7 +59,7 @@ export class EventCommitter {
   hasInner = false;
   /** State changes of sub-invocations that no event of their caller repeats yet; undefined until there is a sub-invocation. */
   #childChanges: ChildChanges | undefined;
-  /** The newest append of the run. */
+  /** The last append of the run. */
   #newest: MaybePromise<Event> | undefined;
 
   constructor(context: InvocationContext, lock: SessionLock) {
@@ -124,7 +124,7 @@ export class EventCommitter {
     return this.append(event);
   }
 
-  /** Stores the record that the run yields an event of a sub-invocation. Returns the event. */
+  /** Stores a record that the run yields this event of a sub-invocation. Returns the event. */
   #recordStreamed(event: Event): MaybePromise<Event> {
     if (event.partial === true || event.nodeEvent) return event;
     const { events, lastSeq } = this.#context.invocation.session;
@@ -169,7 +169,7 @@ export class EventCommitter {
     const event = isCovered ? { ...given, timestamp: afterCovered(given.timestamp, this.#coveredUntil) } : given;
     const changes = this.#childChanges;
     const { session } = this.#context.invocation;
-    // The append renews the lease, at the earliest when the event was created.
+    // The append renews the lease. The event's timestamp is the earliest time of that renewal.
     this.#lock.renewedMs = event.timestamp * 1000;
     this.#newest = changes
       ? this.#appendRepeating(event, changes, enclosure, this.#newest)
@@ -187,7 +187,7 @@ export class EventCommitter {
     enclosure: string,
     before: MaybePromise<Event> | undefined,
   ): Promise<Event> {
-    // The caller handles its failure.
+    // The caller of that append handles its failure.
     await Promise.allSettled([before]);
     const { event, repeatedState } = changes.repeatIn(given) ?? { event: given };
     const stored = await this.#lock.append(this.#context.invocation.session, event, repeatedState);
@@ -253,7 +253,7 @@ export class EventCommitter {
   }
 }
 
-/** True for an event of audio of a model and nothing else. */
+/** True if a model wrote the event and all of its parts are audio. */
 function isModelAudio({ author, content }: Event): boolean {
   const parts = content?.parts ?? [];
   return (
@@ -278,7 +278,7 @@ function withIdentityOf(event: Event, replacement: Event): Event {
   return { ...changed, id, invocationId, timestamp, ...(partial === undefined ? {} : { partial }) };
 }
 
-/** The result for the first `count` events of a session. */
+/** The end of the covered time range, found in the first `count` events of a session. */
 interface Found {
   readonly count: number;
   readonly endTimestamp: number;

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
 import { foreign, IDS, setUp, Summarizer } from './fixtures/long-session.ts';
 
-/** A session whose turns but the newest four events are summed up by another program. */
+/** A session that another program compacted, except for its newest four events. */
 async function setUpForeign(count: number) {
   const made = await setUp(null);
   const ids = await made.turns(count);
@@ -56,7 +56,7 @@ test('events between an undone compaction and the one before it are read', async
     const events = await made.stored();
     return { ...made, timeOf: (index: number) => events.at(index)?.timestamp ?? 0 };
   });
-  // It leaves 200 events, which the undone one covers.
+  // The compaction leaves 200 events, which the undone one covers.
   await append(foreign(timeOf(0), timeOf(399), timeOf(-1)));
   const [target = ''] = await turns(60);
   await append(foreign(timeOf(0), (await stored()).at(-1)?.timestamp ?? 0));

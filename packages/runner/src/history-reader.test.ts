@@ -22,7 +22,7 @@ test.each([[5], [1500], [2990]])(
     const ids = await turns(3000);
     await warm.rewindAsync({ ...IDS, rewindBeforeInvocationId: ids[target] ?? '' });
     for (let turn = 0; turn < 12; turn++) expect(await cold()).toBeLessThanOrEqual(201);
-    // A process that knows the session reads what is new, and leaps like the cold one.
+    // A process with a cache reads only new events, and skips rewound ones as a cold process does.
     sessionService.read = 0;
     await turns(1);
     expect(sessionService.read).toBeLessThanOrEqual(201);
@@ -109,7 +109,7 @@ test.each([
   [
     'of another place',
     (event: Event) => {
-      // Nothing would be left but the summary.
+      // Only the summary would be left.
       const { seq: keptFrom } = event.actions.history ?? {};
       return { seq: 7, keptFrom };
     },

@@ -8,21 +8,24 @@ import {
 } from '@eventloom/core';
 import { hasBeginOfRun } from '@eventloom/core/internal';
 
-/** A session with at least the events that count, and their places. */
+/** A session with at least all effective events, and their places. */
 interface ReadHistory {
   readonly session: Session;
   readonly places: HistoryPlaces | undefined;
 }
 
-/** The most compactions that are checked for covering everything before them. Each check reads the compactions before it. */
+/**
+ * Maximum number of compactions that are checked for covering everything before them. Each check reads the compactions
+ * before the checked one.
+ */
 const MOST_ASKS = 4;
 
-/** Reads one session. Throws when the session was deleted since the first read. */
+/** Reads the session again. Throws if the session was deleted since the first read. */
 export type ReadSession = (config?: GetSessionConfig) => Promise<Session>;
 
-/** Consecutive events. */
+/** Consecutive events of a session. */
 interface Piece {
-  /** The sequence number of the first. */
+  /** The sequence number of the first event. */
   readonly seq: number;
   /** True if `seq` is only a lower bound and there may be gaps. */
   readonly isBound?: true;
@@ -39,7 +42,7 @@ interface Piece {
  * @param session with some of its newest events; each further read takes four times as many
  */
 async function readHistory(session: Session, read: ReadSession): Promise<ReadHistory> {
-  /** The newest first. */
+  /** The pieces read so far, the newest first. */
   const later: Piece[] = [];
   let size = session.events.length;
   let events: readonly Event[] = session.events;
@@ -141,8 +144,8 @@ function pointerAt(seq: number, { actions }: Event): HistoryPointer | undefined 
 }
 
 /**
- * Reads the events that count of a session whose newest events were read. Reads all events if the calls with these ids, or the
- * invocation, are not among those that count.
+ * Reads the effective events of a session whose newest events were read. Reads all events if the effective ones lack
+ * one of these calls or the invocation.
  */
 export async function readBack(
   newest: Session,
@@ -155,7 +158,7 @@ export async function readBack(
   return events.length < lastSeq && needsEarlierEvents(events, callIds, invocationId) ? readAll(read) : found;
 }
 
-/** True if these events lack the beginning of the run, or one of the calls. */
+/** True if these events lack the first event of the run, or one of the calls. */
 export function needsEarlierEvents(
   events: readonly Event[],
   callIds: readonly string[],
@@ -184,7 +187,7 @@ async function readUnsummarizedEvents(
   if (!known.every(isWithin)) return undefined;
   const earlier = await read({ sinceCompaction: true, beforeSeq: first });
   if (!earlier.events.every(isWithin)) return undefined;
-  // The read above is not enough: it leaves out events that a rewound compaction covers.
+  // The read above is not enough: it omits events that are covered by a rewound compaction.
   const { events } = await read({ afterTimestamp: endTimestamp, beforeSeq: first });
   const all = [...events, ...known];
   const lastRewind = all.findLastIndex(({ actions }) => actions.rewindBeforeInvocationId !== undefined);
@@ -199,7 +202,7 @@ export interface HistoryPlace {
   readonly isBound?: true;
 }
 
-/** The sequence numbers of a list of events with gaps. Events that are appended to the list follow its last event. */
+/** The sequence numbers of a list of events with gaps. Events that are appended to the list follow its last event directly. */
 export class HistoryPlaces {
   readonly #places: readonly HistoryPlace[];
 
@@ -223,5 +226,5 @@ export class HistoryPlaces {
   }
 }
 
-/** Reads a list that has all events from the session's first one on. */
+/** The places of a list that has all events from the session's first one on. */
 export const FROM_THE_BEGIN = new HistoryPlaces([]);

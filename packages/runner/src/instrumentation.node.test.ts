@@ -23,11 +23,11 @@ interface Span {
   responses: number;
 }
 
-/** Records spans as a tracer does: the parent of a span is the one that is active when it starts. */
+/** Records spans as a tracer does: the parent of a span is the span that is active when it starts. */
 class Recorder implements Instrumentation {
   readonly spans: Span[] = [];
   readonly active = new AsyncLocalStorage<string>();
-  /** Spans whose parent by the runner is another one than the active one. */
+  /** Spans whose parent, as the runner gives it, is not the active span. */
   readonly differing: string[] = [];
   readonly #names = new WeakMap<ActiveOperation, string>();
 

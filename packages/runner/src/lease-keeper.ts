@@ -15,16 +15,17 @@ export interface HeldLease {
   renewedMs: number;
   /** Time at which the lease expires. */
   readonly endMs: number;
-  /** Says that the lease is lost: another writer has the session, or the storage could not be used until the lease ran out. */
+  /** Called when the lease is lost: another writer has the session, or the storage could not be used until the lease expired. */
   lose(error: EventloomError): void;
 }
 
-/** The pauses between attempts, without the chance that keeps runs from coming back at once. */
+/** The pauses between attempts, before they are randomized so that runs do not try again at the same time. */
 const FIRST_PAUSE_MS = 25;
 const MAX_PAUSE_MS = 1000;
 
 /**
- * Repeats work that failed because the storage cannot be used, with pauses that grow, until a time or an abort.
+ * Repeats work that failed because the storage cannot be used, with growing pauses, until `endMs` or an abort.
+ *
  * @param signal ends a pause
  * @throws the last error of the work
  */
@@ -50,12 +51,12 @@ export async function repeatWhileAway<T>(
   throw error;
 }
 
-/** True for a storage that cannot be used, and may be used again later. */
+/** True if the storage cannot be used now, and may be used again later. */
 export function isAway(error: unknown): error is StorageError {
   return StorageError.isInstance(error) && error.retryable;
 }
 
-/** Ends after the delay, or when the signal fires. */
+/** Resolves after the delay, or when the signal fires. */
 function pause(platform: Platform, delayMs: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
@@ -69,8 +70,8 @@ function pause(platform: Platform, delayMs: number, signal: AbortSignal | undefi
 }
 
 /**
- * Renews the leases of runs that have appended nothing for a while. One timer serves all runs, and runs only while there are any: a short
- * turn sets no timer of its own.
+ * Renews the leases of runs that have appended nothing for a while. One timer serves all runs, and exists only while
+ * there are runs: a short turn sets no timer of its own.
  */
 export class LeaseKeeper {
   readonly #service: BaseSessionService;
@@ -90,7 +91,7 @@ export class LeaseKeeper {
   /** Keeps a lease that was just taken. */
   hold(held: HeldLease): void {
     this.#held.add(held);
-    // Workers drop a timer with the request that set it: one that is overdue will not come.
+    // Workers drop a timer together with the request that set it, so an overdue timer will not fire.
     if (held.renewedMs >= this.#dueMs) this.#tick(held.lease.ttlMs, held.renewedMs);
   }
 
@@ -108,15 +109,15 @@ export class LeaseKeeper {
     this.#callOff = this.#platform.schedule(periodMs, () => this.#tick(ttlMs, this.#platform.now()), { idle: true });
     for (const held of this.#held) {
       const idleMs = nowMs - held.renewedMs;
-      // Below zero is the time of an event that an agent dated itself.
+      // A negative value means that an agent set the timestamp of its event in the future.
       if (idleMs >= periodMs / 2 || idleMs < 0) this.#platform.background(this.#renew(held, nowMs));
     }
   }
 
   /**
-   * Renews one lease. Another failure than the loss of the lease is reported to the platform: the next tick tries again, and appends check
-   * the lease. A run that writes nothing therefore survives a storage outage that is longer than its lease, unless another writer takes the
-   * session.
+   * Renews one lease. A failure other than the loss of the lease is reported to the platform: the next tick tries
+   * again, and appends check the lease. A run that writes nothing therefore survives a storage outage longer than its
+   * lease, unless another writer takes the session.
    */
   async #renew(held: HeldLease, nowMs: number): Promise<void> {
     if (this.#renewing.has(held)) return;
@@ -131,7 +132,7 @@ export class LeaseKeeper {
         held.renewedMs = this.#platform.now();
       }
     } catch (error) {
-      // Nobody needs the lease any more.
+      // The lease was released in the meantime.
       if (!this.#held.has(held)) return;
       if (!StaleWriterError.isInstance(error)) throw error;
       held.lose(error);

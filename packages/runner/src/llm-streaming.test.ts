@@ -166,7 +166,7 @@ test("time to first token and reasoning time are measured with the platform's cl
   const { platform, run } = await streaming(new Slow({ model: 'slow' }));
   const events = await run();
   expect(events.at(-1)?.usageMetadata?.timingInfo).toEqual({ timeToFirstTokenMs: 200, reasoningDurationMs: 350 });
-  // The first chunk with text or thought tells it as well.
+  // The first chunk with text or thought has the time to the first token as well.
   const first = { timingInfo: { timeToFirstTokenMs: 200 } };
   expect(events.slice(0, -1).map((event) => event.usageMetadata)).toEqual([
     undefined,

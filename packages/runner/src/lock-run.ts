@@ -28,11 +28,11 @@ import type { BegunSession, SessionLock } from './session-locks.ts';
 export interface LockedRun {
   readonly invocationId: string;
   readonly start: RunStart;
-  /** The config that is in force: that of a resumed run, with the caller's options over it. */
+  /** The config of the run. For a resumed run: its stored config, overridden by the caller's options. */
   readonly config: RunConfig;
   readonly lock: SessionLock;
   readonly loaded: LoadedSession;
-  /** The events that were read; undefined for everything that counts. */
+  /** The window of events that was read; undefined for all effective events. */
   readonly window: GetSessionConfig | undefined;
   /** The run that is continued; undefined for a new one. */
   readonly resumed: ResumedInvocation | undefined;
@@ -60,7 +60,11 @@ export function lockForRun(runner: Runner, request: RunRequest, control: RunCont
   return locking.catch((error: unknown) => lockForKnownRun(runner, request, control, error));
 }
 
-/** Locks the session to resume the run of a request that is known, if the process of that run left it. @throws the error otherwise */
+/**
+ * Locks the session to resume the run of a known request, if the process of that run ended before the run did.
+ *
+ * @throws the given error otherwise
+ */
 async function lockForKnownRun(
   runner: Runner,
   request: RunRequest,
@@ -88,7 +92,7 @@ async function lockForKnownRun(
   }
 }
 
-/** Locks the session of a run that continues no other one. The message is stored in the same call of the store, if it can be. */
+/** Locks the session of a run that continues no other one. If possible, the message is stored in the same call of the store. */
 function lockForNewRun(
   runner: Runner,
   request: RunRequest,
@@ -115,8 +119,8 @@ function lockForNewRun(
 }
 
 /**
- * Creates the event of a message that needs nothing from the session, so that the store appends it as it begins the run. Undefined when
- * plugins may replace the message, or its files are saved as artifacts.
+ * Creates the event of a message that needs nothing from the session, so that the store appends it as it begins the
+ * run. Undefined if plugins may replace the message, or if its files are saved as artifacts.
  */
 function messageToBeginWith(
   { platform, pluginManager }: Runner,
@@ -129,7 +133,7 @@ function messageToBeginWith(
     id: platform.newEventId(),
     invocationId,
     author: 'user',
-    // The store dates the message: the run may wait long for its session.
+    // The store sets the timestamp of the message, because the run may wait long for its session.
     timestamp: 0,
     executionId: invocationId,
     content: start.message,
@@ -141,8 +145,8 @@ function messageToBeginWith(
 const NO_EVENTS: LockedRun['replayed'] = [];
 
 /**
- * Locks the session of a run that may continue another one. The run that the answers continue is looked up before, because a session is
- * locked for a run, and again once the session can no longer change.
+ * Locks the session of a run that may continue another one. That run is looked up twice: before the lock, because a
+ * session is locked for a run, and under the lock, when the session can no longer change.
  */
 async function lockForContinuedRun(
   runner: Runner,
@@ -151,7 +155,8 @@ async function lockForContinuedRun(
   abortSignal: AbortSignal | undefined,
 ): Promise<LockedRun> {
   const { start, callIds, key, config } = request;
-  // The store has the request with the run that it continues; only the events of the run show whether the message is stored.
+  // The store records the request with the run that it continues; only the events of the run show whether the message
+  // is stored.
   const continued = config.requestId;
   if (continued !== undefined) await checkNotKnown(runner, request, continued);
   const ownId = control.invocationId;
@@ -169,7 +174,7 @@ async function lockForContinuedRun(
     }
     const { lock, loaded } = begun;
     try {
-      // Another process may have stored it while this one waited for the session.
+      // Another process may have stored the message while this one waited for the session.
       if (continued !== undefined && isResume) checkNotIn(request, continued, lock, loaded.session);
       if (start.kind === 'resume' || answeredRun(Calls.of(loaded.session, loaded.derived), callIds) === resumedId) {
         const invocationId = resumedId ?? control.invocationId;
@@ -189,7 +194,7 @@ async function lockForContinuedRun(
   }
 }
 
-/** The parts of a begin that differ from attempt to attempt. */
+/** The parts of a lock request that differ between attempts. */
 interface BeginAttempt {
   readonly abortSignal: AbortSignal | undefined;
   /** The message that the store appends as it locks the session. */

@@ -139,7 +139,7 @@ describe('LoopAgent', () => {
     const { runner } = await scenario({ agent: new LoopAgent({ name: 'loop', subAgents: [create(begin)] }) });
     const newMessage = { parts: [{ text: 'hi' }] };
     const running = runner.run({ userId: 'u', sessionId: 's', newMessage, abortSignal: controller.signal });
-    // Another user of the event loop gets a turn.
+    // The event loop runs other work.
     setTimeout(() => controller.abort());
     await expect(running).rejects.toBeInstanceOf(RunAbortedError);
   });

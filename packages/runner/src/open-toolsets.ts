@@ -6,8 +6,9 @@ import { isLlmAgent } from '@eventloom/llm-agent';
 const CLOSE_TIMEOUT_MS = 5000;
 
 /**
- * The toolsets of a runner's agents. They are suspended when a run ends and no other run of the runner is active. That closes most of them,
- * as the ADK does after each run, so that the program can end. A toolset that is used again opens again.
+ * The toolsets of a runner's agents. They are suspended when a run ends and no other run of the runner is active. That
+ * closes most of them, as the ADK does after each run, so that the program can end. A suspended toolset opens again
+ * when a run uses it.
  */
 export class OpenToolsets {
   readonly #toolsets: readonly BaseToolset[];
@@ -60,7 +61,7 @@ export class OpenToolsets {
   }
 }
 
-/** Suspends a toolset; one of a core without `suspend` is closed. */
+/** Suspends a toolset. A toolset from a version of core without `suspend` is closed. */
 function suspend(toolset: BaseToolset): Promise<void> {
   return 'suspend' in toolset ? toolset.suspend() : (toolset as BaseToolset).close();
 }

@@ -107,7 +107,7 @@ describe('a long history', () => {
     expect(looks()).toBe(1000);
     events.push(by('user'), by('worker'));
     expect(pick(events, derived)).toBe('top');
-    // The last of those that were looked at says where to stop.
+    // The remembered agent says at which event the search stops.
     expect(looks()).toBe(1003);
   });
 

@@ -23,7 +23,7 @@ import type { LoadedSession } from './session-loader.ts';
 /** The agent that continues a conversation, and its branch. */
 export interface PickedAgent {
   readonly agent: BaseAgent;
-  /** The branch of the calls that the message answers; undefined for the trunk. */
+  /** The branch of the calls that the message answers; undefined for a message that answers none. */
   readonly branch?: string | undefined;
 }
 
@@ -51,7 +51,7 @@ export function pickAgent(
   return { agent: lastSpeaker(agent, session.events, derived) };
 }
 
-/** The last agent that spoke in the first `count` events, which are not read again. */
+/** The last agent that spoke in the first `count` events. These events are not read again. */
 interface Remembered {
   readonly count: number;
   readonly agent: BaseAgent;
@@ -59,7 +59,10 @@ interface Remembered {
 
 const LAST_SPEAKER = new DerivedKey<Remembered>('last speaker');
 
-/** Returns the call in whose scope an agent made another call, outside all scopes; the call itself if its scope is not one of a call. */
+/**
+ * Follows a call made within isolation scopes to the call that opened the outermost scope, and returns that call.
+ * Returns the call itself if one of the scopes was not opened by a call.
+ */
 function outsideScopes(call: RecordedCall, known: Calls): RecordedCall {
   let at = call;
   while (at.event.isolationScope !== undefined) {
@@ -71,7 +74,8 @@ function outsideScopes(call: RecordedCall, known: Calls): RecordedCall {
 }
 
 /**
- * Returns the agent that made the calls which a message answers, wherever it is in the tree; the root if the tree lost it.
+ * Returns the agent that made the calls which a message answers, wherever it is in the tree; the root if the tree no
+ * longer has it.
  *
  * @throws InvalidMessageError if the calls are of several agents
  */
@@ -123,10 +127,10 @@ async function pickLastAgent(
   return { agent: lastSpeaker(root, events, derived) };
 }
 
-/** Returns the last agent that spoke and that can give control back. */
+/** Returns the last agent that spoke and that can return control to the root. */
 function findSpeaker(root: BaseAgent, events: readonly Event[], remembered?: Remembered): BaseAgent | undefined {
   for (const [index, event] of newestEntries(events)) {
-    // A rewind to before this event may undo what was found there.
+    // A rewind to before this event may undo the remembered result.
     if (remembered && index === remembered.count - 1) return remembered.agent;
     const speaker = speakerOf(root, event);
     if (speaker) return speaker;
@@ -134,7 +138,7 @@ function findSpeaker(root: BaseAgent, events: readonly Event[], remembered?: Rem
   return undefined;
 }
 
-/** The agent that the next message goes to because of this event; undefined if the event decides nothing. */
+/** Returns the agent that the next message goes to because of this event; undefined if the event does not decide it. */
 function speakerOf(root: BaseAgent, event: Event): BaseAgent | undefined {
   const { author, branch, content, actions, output, nodeInfo } = event;
   // Nodes of ADK workflows, and agents in their own scope, get their input from the workflow or agent that runs them.
@@ -142,12 +146,12 @@ function speakerOf(root: BaseAgent, event: Event): BaseAgent | undefined {
   if (author === 'user' || enclosureOf(branch) !== '') return undefined;
   if (!content && (actions.agentState || actions.endOfAgent)) return undefined;
   const said = root.findAgent(author);
-  // An agent with `mode` that has handed in its result is done.
+  // An agent with `mode` is done once it has returned its output.
   const agent = output !== undefined && said !== root ? said?.parentAgent : said;
   return agent && leadsTo(root, agent) ? agent : undefined;
 }
 
-/** True when control can come back from the agent to the root, step by step. */
+/** True if control can return from the agent to the root, parent by parent. */
 function leadsTo(root: BaseAgent, agent: BaseAgent): boolean {
   for (let at: BaseAgent | undefined = agent; at; at = at.parentAgent) {
     if (at === root) return true;

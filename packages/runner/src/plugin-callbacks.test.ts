@@ -6,7 +6,7 @@ import { responseOf, scenario, textOf } from './fixtures/scenario.ts';
 
 // The order of all of them.
 
-/** Logs every callback and answers nothing. */
+/** A plugin that logs every callback and returns nothing. */
 class Logging extends BasePlugin {
   readonly #log: string[];
 
@@ -50,7 +50,7 @@ class Logging extends BasePlugin {
 
 // Plugins before the agent's own.
 
-/** Answers one callback. */
+/** A plugin that returns an answer from one callback. */
 class Answering extends BasePlugin {
   constructor(name: string, answers: Partial<Record<keyof BasePlugin, (params: never) => unknown>>) {
     super(name);
@@ -182,7 +182,7 @@ test('state changes made while tools are selected for a resumed call are stored 
   const id = (await run()).flatMap((event) => event.longRunningToolIds ?? [])[0] ?? '';
   const events = await run({ functionResponse: { id, response: { confirmed: true } } });
   expect(events.map(({ actions }) => actions.stateDelta['selected'])).toEqual([2, undefined, 3]);
-  // Its own event, because no model is called before the response.
+  // The changes are an event of their own, because no model is called before the response.
   expect(events[0]).toMatchObject({ object: 'preprocessing.tools' });
   expect((await session()).state).toEqual({ selected: 3, noted: true });
 });

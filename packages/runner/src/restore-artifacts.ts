@@ -24,10 +24,12 @@ interface RestoreRequest {
 }
 
 /**
- * Restores the artifacts that a rewind listed in the session's state, and appends an event with the new versions that removes the
- * list. It may be interrupted anywhere and repeated. The lease is checked before each write. An artifact that was deleted since
- * stays deleted.
- * @throws ConfigurationError without an artifact service @throws StaleWriterError what the services throw
+ * Restores the artifacts that a rewind listed in the session's state, and appends an event that has the new versions
+ * and removes the list. An interrupted call can be repeated. The lease is checked before each write. An artifact that
+ * was deleted since stays deleted.
+ *
+ * @throws ConfigurationError without an artifact service
+ * @throws StaleWriterError, and the errors of the services
  */
 export async function restoreArtifacts(runner: Runner, request: RestoreRequest): Promise<Event | undefined> {
   const { sessionService, artifactService, platform } = runner;
@@ -61,8 +63,9 @@ export async function finishRewind(runner: Runner, { loaded, lock: { lease } }: 
 
 /**
  * Checks that artifacts can be restored, before the rewind is written.
+ *
  * @throws ConfigurationError without an artifact service
- * @throws InvalidRequestError if an artifact has other versions but not the wanted one
+ * @throws InvalidRequestError if an artifact has other versions but not the one to restore
  */
 export async function checkRestorable(
   service: BaseArtifactService | undefined,
@@ -103,7 +106,7 @@ export function artifactsToRestore(state: Readonly<Record<string, unknown>>): Ar
   const listed = Object.hasOwn(state, ARTIFACTS_TO_RESTORE) ? state[ARTIFACTS_TO_RESTORE] : undefined;
   if (typeof listed !== 'object' || listed === null) return NOTHING;
   const found = new Map<string, number | null>();
-  // Users can write state too.
+  // Users can write state too, so the list is checked.
   for (const [filename, version] of Object.entries(listed)) {
     if (filename.startsWith('user:')) continue;
     if (version === null || (Number.isInteger(version) && Number(version) >= 0)) found.set(filename, version as number);

@@ -2,7 +2,7 @@ import { ARTIFACTS_TO_RESTORE } from '@eventloom/core/internal';
 import { expect, test } from 'vitest';
 import { AFTER, BEFORE, contentsOf, GO, IDS, KEY, setUp } from './fixtures/rewound-artifacts.ts';
 
-/** The calls that a rewind makes when nothing fails. */
+/** Returns the calls that a rewind makes when nothing fails. */
 async function callsOfRewind(): Promise<string[]> {
   const { rewind, calls, view } = await setUp();
   calls.listener = () => undefined;
@@ -62,7 +62,7 @@ test.each(EACH_CALL)(
         if (call >= n) throw new RangeError('the process is gone');
       };
       await rewind().catch(() => undefined);
-      // Its lease runs out, or is taken.
+      // The lease of the dead process expires, or is taken over.
       if (next === 'turn') {
         const stream = other.runAsync({ ...IDS, newMessage: GO, runConfig: { onBusy: 'interrupt' } });
         agent.act = undefined;
@@ -79,7 +79,7 @@ test.each(EACH_CALL)(
       const isRewound = n > COMMIT || next === 'rewind';
       expect(await view()).toEqual(isRewound ? BEFORE : AFTER);
       expect(await isPending()).toBe(false);
-      // Nothing of it is done again.
+      // No work is repeated.
       await turn({ a: 'a3', extra: 'again' });
       await turn();
       expect((await view()).contents).toMatchObject({ a: 'a3', extra: 'again' });
@@ -128,7 +128,7 @@ test.each(EACH_CALL)(
     if (name === 'acquireLease' || name === 'releaseLease') return expect(outcome).toBe('rewound');
     expect(outcome).toBe(n <= COMMIT ? 'STALE_WRITER' : 'rewound');
     expect(owners).toEqual(n <= COMMIT ? AFTER.contents : BEFORE.contents);
-    // One that writes to the store has looked before; it writes nothing more.
+    // The rewind checks the lease before each write, and writes nothing after its loss.
     expect(writes).toBe(0);
     await turn();
     expect(await view()).toEqual(outcome === 'rewound' ? BEFORE : AFTER);

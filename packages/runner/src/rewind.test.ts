@@ -18,7 +18,7 @@ const IDS = { userId: 'u', sessionId: 's' };
 /** The work of an agent in one turn. */
 type Turn = (context: InvocationContext) => AsyncGenerator<Event, void, void>;
 
-/** Does a turn after the other. */
+/** An agent that runs one of its turns in each run. */
 class Acting extends BaseAgent {
   readonly turns: Turn[] = [];
 
@@ -40,7 +40,7 @@ async function setUp(state: Record<string, unknown> = {}) {
     runner,
     agent,
     ...services,
-    /** Runs a turn and gives its invocation id. */
+    /** Runs a turn, and returns its invocation id. */
     turn: async (act: Turn): Promise<string> => {
       agent.turns.push(act);
       const stream = runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'go' }] } });
@@ -120,7 +120,7 @@ test('a rewind restores older artifact versions and deletes artifacts that did n
   await turn(save('extra', 'x'));
   await turn(save('user:photo', 'new'));
   const event = await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: third });
-  // The event says which version counts again, the next one what that is called now.
+  // The event has the version that is effective again; the next save gets the next version.
   expect(event.actions.artifactDelta).toEqual({ report: 0 });
   expect((await stored()).events.at(-1)?.actions.artifactDelta).toEqual({ report: 2 });
   expect(await artifactService.loadArtifact({ ...KEY, filename: 'report' })).toEqual({ text: 'draft' });

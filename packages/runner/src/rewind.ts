@@ -40,7 +40,7 @@ export interface RewindParams {
 }
 
 const PARAMS: OptionRules<RewindParams> = {
-  // Ids are checked as everywhere, with InvalidRequestError.
+  // Ids are checked as in every method, with InvalidRequestError.
   userId: 'any',
   sessionId: 'any',
   rewindBeforeInvocationId: 'any',
@@ -48,7 +48,7 @@ const PARAMS: OptionRules<RewindParams> = {
   abortSignal: ABORT_SIGNAL_RULE,
 };
 
-/** Takes a session back to before an invocation; see `Runner.rewindAsync`. */
+/** Rewinds a session to before an invocation; see `Runner.rewindAsync`. */
 export async function rewind(runner: Runner, params: RewindParams): Promise<Event> {
   checkParams(params);
   const { userId, sessionId, onBusy, abortSignal } = params;
@@ -69,8 +69,10 @@ export async function rewind(runner: Runner, params: RewindParams): Promise<Even
 }
 
 /**
- * Appends the rewind. Before the append nothing has changed, after it nothing is thrown. Artifacts are stored separately and cannot be
- * committed with the event, so the event lists the versions to restore, and restoring is retried until it is done.
+ * Appends the rewind. An error means that nothing was changed; after the append nothing is thrown. Artifacts are stored
+ * separately and cannot be committed with the event, so the event lists the versions to restore, and restoring is
+ * retried until it is done.
+ *
  * @param check throws to abort
  */
 async function commitRewind(
@@ -109,7 +111,7 @@ async function commitRewind(
   const stored = await sessionService.appendEvent({ session, event, lease });
   if (artifacts.size > 0) {
     await restoreArtifacts(runner, { session, lease, coveredUntil, invocationId }).catch((error: unknown) => {
-      // The current owner of the session restores them, or the next run or rewind.
+      // The current owner of the session restores the artifacts, or else the next run or rewind.
       if (!StaleWriterError.isInstance(error)) reportTo(platform, error);
     });
   }
@@ -127,23 +129,29 @@ function checkParams(params: RewindParams): void {
   checkName('rewindBeforeInvocationId', invocationId);
 }
 
-/** The changes that take a session back to before an invocation. */
+/** The changes that restore a session to its state before an invocation. */
 interface RewindPlan {
   /** The sequence number of the invocation's first event. */
   readonly rewoundFrom: number;
-  /** The session's own keys that have another value or are missing now, and those that did not exist then. */
+  /**
+   * The changes of the session's own state: keys to set back, and keys to remove because they did not exist before the
+   * invocation.
+   */
   readonly stateChange: { readonly stateDelta: Record<string, unknown>; readonly removedState?: string[] };
   /** The time up to which compactions cover the session, seconds. */
   readonly coveredUntil: number;
-  /** The session's artifacts that were saved or deleted since, and those that an earlier rewind did not restore yet. */
+  /** The session's artifacts that were saved or deleted since, and those that an earlier rewind has not restored yet. */
   readonly artifacts: ArtifactsToRestore;
 }
 
 /**
- * Reads a session's events from the first one on and compares. State of the app and of the user, and artifacts named `user:…`,
- * belong to other sessions too and are left out. The caller must hold the lease.
+ * Reads a session's events from the first one on, and returns the changes that undo the invocation and everything after
+ * it. State of the app and of the user, and artifacts named `user:…`, belong to other sessions too and are left out.
+ * The caller must hold the lease.
+ *
  * @param check is called before each event, and throws to abort
- * @throws InvalidRequestError when the session has no event of the invocation @throws SessionNotFoundError
+ * @throws InvalidRequestError when the session has no event of the invocation
+ * @throws SessionNotFoundError
  */
 async function planRewind(
   service: BaseSessionService,
@@ -180,7 +188,7 @@ async function planRewind(
   return { rewoundFrom, stateChange, coveredUntil, artifacts: artifacts.toRestore(artifactsToRestore(now)) };
 }
 
-/** The versions that a session's artifacts had, and which artifacts changed since. */
+/** The versions that a session's artifacts had before the invocation, and the artifacts that changed since. */
 class RewoundArtifacts {
   readonly #versions = new Map<string, number>();
   readonly #changed = new Set<string>();
@@ -190,7 +198,7 @@ class RewoundArtifacts {
     for (const [filename, version] of changes) {
       if (filename.startsWith('user:')) continue;
       if (isRewound) this.#changed.add(filename);
-      // An artifact that a rewind deleted is gone with all its versions, and does not come back when that rewind is undone.
+      // A rewind deletes an artifact with all of its versions, so undoing that rewind cannot bring it back.
       if (version === null) this.#versions.delete(filename);
       else if (!isRewound) this.#versions.set(filename, version);
     }
@@ -220,7 +228,10 @@ function stateDifference(
   return removedState.length > 0 ? { stateDelta, removedState } : { stateDelta };
 }
 
-/** The list of artifacts to restore is not undone: a later rewind takes it over. */
+/**
+ * True for a key of the session's own state. The list of artifacts to restore is not one, because a later rewind takes
+ * it over.
+ */
 function isOwn(key: string): boolean {
   return stateScopeOf(key) === 'session' && key !== ARTIFACTS_TO_RESTORE;
 }

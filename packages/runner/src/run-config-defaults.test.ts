@@ -17,7 +17,7 @@ import { call, KEY, runToError, scenario, scripted } from './fixtures/scenario.t
 const calling = { calls: [call('f')] };
 const f = new FunctionTool({ name: 'f', description: '', execute: () => 'again' });
 
-/** The config that an agent sees in a run. */
+/** Returns the config that an agent sees in a run. */
 async function seenConfig(defaults: RunConfigDefaults | undefined, given?: RunConfig, bounds?: RunBounds) {
   let seen: RunConfig | undefined;
   const { run } = await scenario({
@@ -123,7 +123,10 @@ describe('the runConfig of a runner', () => {
 });
 
 describe('a resumed run', () => {
-  /** A run that was interrupted when its first tool call was stored, in a runner with these defaults, and the options of its resume. */
+  /**
+   * A run that is interrupted when its first tool call is stored, in a runner with these defaults, and then resumed
+   * with these options.
+   */
   async function resumedCalls(
     defaults: RunConfigDefaults,
     given: RunConfig,
@@ -142,7 +145,7 @@ describe('a resumed run', () => {
     const { invocationId } = stream;
     const running = second.run('', { newMessage: undefined, invocationId, ...resumedWith });
     await expect(running).rejects.toBeInstanceOf(LlmCallLimitError);
-    // The call before counts.
+    // The call before the interruption counts.
     return second.model.calls + 1;
   }
 

@@ -7,7 +7,7 @@ import { LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { KEY, scenario, textOf } from './fixtures/scenario.ts';
 
-// Stamps.
+// Request ids and metadata on events
 
 test("every event has requestId and customMetadata, including the user's and chunks, and the event's own keys win", async () => {
   const { run, stored } = await scenario({

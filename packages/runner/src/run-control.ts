@@ -18,8 +18,8 @@ import type { Runner } from './runner.ts';
 import type { LockingRun } from './session-locks.ts';
 
 /**
- * The stream of one run, and the runner's handle on it: aborts the run, and tracks its progress. It is not a generator with extra
- * properties, because setting them would cost half a microsecond.
+ * The stream of one run, and the runner's handle on it: aborts the run, and tracks its progress. It is not a generator
+ * with extra properties: setting them would cost half a microsecond.
  */
 export class RunControl implements RunStream, LockingRun {
   invocationId: string;
@@ -31,9 +31,9 @@ export class RunControl implements RunStream, LockingRun {
   attempt = 0;
   isLeftOpen = false;
   isInterrupted = false;
-  /** The caller's own abort. */
+  /** The caller's abort signal. */
   readonly signal: AbortSignal | undefined;
-  /** The reason that the run was aborted for, if it was. */
+  /** The reason of the abort; undefined unless the run was aborted. */
   abortReason: EventloomError | undefined;
   /** True once the run has begun: its message is stored, or its session is locked again. */
   hasBegun = false;
@@ -56,7 +56,7 @@ export class RunControl implements RunStream, LockingRun {
     this.#ownId = invocationId;
     this.invocationId = invocationId;
     const signal = input.params?.abortSignal;
-    // The parameters are checked when the run begins; a value that is not a signal is refused then.
+    // The run checks its parameters when it begins, and then refuses a value that is not a signal.
     this.signal = typeof signal?.aborted === 'boolean' ? signal : undefined;
     this.#events = run(runner, input, this);
   }
@@ -67,10 +67,14 @@ export class RunControl implements RunStream, LockingRun {
     return event;
   }
 
-  /** Moves `offset` to an event of this session, which is about to be yielded. One that is only streamed leaves it as it is. Returns the event. */
+  /**
+   * Moves `offset` to an event of this session that is about to be yielded; an event that is not stored leaves `offset`
+   * unchanged. Returns the event.
+   */
   advanceIn({ events, lastSeq }: Session, event: Event): Event {
     const { id } = event;
-    // Events of agents called as tools may be stored after it. Such an event is yielded at the offset of its record.
+    // Events of agents called as tools may be stored after this event. An event of such an agent is yielded at the
+    // offset of its record.
     for (let seq = lastSeq, index = events.length - 1; seq > this.firstSeq + this.offset; seq--, index--) {
       const stored = events[index];
       if (!stored || (stored.id !== id && streamedRecordOf(stored)?.id !== id)) continue;
@@ -80,7 +84,11 @@ export class RunControl implements RunStream, LockingRun {
     return event;
   }
 
-  /** Follows the caller's signal, and the client of a live run, from now on. @throws RunAbortedError when the signal has fired already */
+  /**
+   * Listens to the caller's signal, and to the client of a live run.
+   *
+   * @throws RunAbortedError if the signal has fired already
+   */
   watch(start: RunStart): void {
     if (start.kind === 'live') this.live = start.live;
     const { signal } = this;
@@ -90,7 +98,7 @@ export class RunControl implements RunStream, LockingRun {
 
   readonly #onSignal = (): void => {
     const reason: unknown = this.signal?.reason;
-    // What is stored says the same as what the server tells clients: that the run was cancelled, for example.
+    // The stored message equals what the server reports to clients, for example that the run was cancelled.
     const message = RunAbortedError.isInstance(reason) ? reason.message : 'the run was aborted';
     this.abort(new RunAbortedError(message, { cause: reason }));
   };
@@ -109,15 +117,15 @@ export class RunControl implements RunStream, LockingRun {
     this.abort(reason);
   }
 
-  /** Asks the agent for its next event. After an abort, an agent that does not listen to it is not waited for. */
+  /** Asks the agent for its next event. Does not wait for an agent that ignores an abort. */
   nextStep(driver: AgentDriver): Promise<IteratorResult<Event, void>> {
     if (this.abortReason) throw this.abortReason;
     const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Event, void>>();
-    // Before the step, which may abort the run itself. A live run waits for its client in its own way.
+    // Set before the step, because the step may abort the run. A live run has its own wait for its client.
     if (!this.live) this.#interrupt = reject;
     const step = this.operation ? this.operation.run(() => driver.next()) : driver.next();
     if (this.live) return this.live.until(step, driver.context);
-    // Chained promise to promise, because engines follow such a chain to show asynchronous stack frames.
+    // Promises are chained directly: engines follow such a chain to show asynchronous stack frames.
     step.then(resolve, reject);
     return promise;
   }
@@ -127,7 +135,7 @@ export class RunControl implements RunStream, LockingRun {
     return this.operation ? this.operation.run(step) : step();
   }
 
-  /** Closes an agent that did not end. Work that its finally blocks may wait for is stopped first. */
+  /** Closes an agent that did not end. First stops work that its finally blocks may wait for. */
   async closeAgent(driver: AgentDriver | undefined): Promise<void> {
     if (!driver?.isRunning) return;
     this.#stopWork();
@@ -139,8 +147,10 @@ export class RunControl implements RunStream, LockingRun {
   }
 
   /**
-   * Notes that the run has begun: its message is stored, or it is resumed. A run of another process that is followed has no lease.
-   * @param lastSeq the newest event of the session. Default: the run's first
+   * Notes that the run has begun: its message is stored, or it is resumed. A followed run of another process has no
+   * lease here.
+   *
+   * @param lastSeq the sequence number of the session's newest event. Default: that of the run's first event
    */
   noteBegun(
     { invocationId, firstSeq }: Pick<RunRecord, 'invocationId' | 'firstSeq'>,
@@ -182,7 +192,10 @@ export class RunControl implements RunStream, LockingRun {
     return new RunControl(this.#runner, this.#input, this.#ownId);
   }
 
-  /** Throws: `for (const event of stream)` lacks the `await`. Types do not have it, so that the compiler refuses the loop as well. */
+  /**
+   * Throws, because `for (const event of stream)` lacks the `await`. The type omits this method, so the compiler
+   * refuses the loop as well.
+   */
   [Symbol.iterator](): never {
     throw new ConfigurationError(
       'runAsync: events come one after the other; write for await (const event of runner.runAsync({ … })), or const events = await runner.run({ … })',
@@ -204,7 +217,7 @@ export class RunControl implements RunStream, LockingRun {
     return this.#events.throw(error);
   }
 
-  /** A generator that is closed before its first step runs none of its code. */
+  /** Ends the stream if the run has not begun. A generator that is closed before its first step runs none of its code. */
   #endUnbegun(): void {
     if (this.#phase === 'new') this.end();
   }

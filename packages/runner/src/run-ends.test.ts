@@ -109,7 +109,7 @@ describe('an outcome is stored', () => {
       getFunctionResponses(event).map(({ id }) => [id, event.branch]),
     );
     expect(responses).toContainEqual(['b', 'both.one']);
-    // The reader sees what is stored.
+    // The reader gets the stored events.
     expect(events.map(({ id }) => id)).toEqual((await stored()).slice(1).map(({ id }) => id));
   });
 });
@@ -133,7 +133,7 @@ test('a call of an agent inside AgentTool has one response, even if it is stored
     const running = runToError(start('hi', { abortSignal: abort.signal }));
     await gate.reached;
     abort.abort();
-    // Long enough for the end to be stored, if it did not wait.
+    // The end of the run would be stored by now if it did not wait.
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
     gate.open();
     await running;
@@ -178,7 +178,7 @@ describe('a run whose outcome cannot be stored', () => {
 
   test('is finished before the next one starts, if it is resumable', async () => {
     const { run, summaries, open } = await left(true);
-    // The reader of the message gets the events of its own run.
+    // The reader gets only the events of its own run.
     expect((await run('more')).map(summaryOf).filter(Boolean)).toEqual(['Next.']);
     const stored = (await summaries()).filter(Boolean);
     expect(stored).toEqual([...BEFORE, 'slow: "interrupted"', 'Done.', 'runner.end', 'more', 'Next.', 'runner.end']);

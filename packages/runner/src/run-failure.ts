@@ -23,24 +23,24 @@ import type { RunInvocation } from './run-invocation.ts';
 import type { Runner } from './runner.ts';
 
 /**
- * The error that a run throws: the reason that it was aborted for, an error of Eventloom's own as it is, and anything else as the cause of
- * an AgentError.
+ * Returns the error that a run throws: the reason of its abort, an EventloomError unchanged, and anything else as the
+ * cause of an AgentError.
  *
- * @param failed the context of the agent that failed, where one did
+ * @param failed the context of the agent that failed, if one did
  */
 export function toRunError(
   thrown: unknown,
   abortReason: EventloomError | undefined,
   failed?: InvocationContext,
 ): EventloomError {
-  // Work in progress at the abort fails with other errors.
+  // After an abort, work in progress fails with other errors.
   return abortReason ?? AgentError.around(thrown, failed ? `agent "${failed.agent.name}"` : 'the run');
 }
 
 /**
- * Returns the error of a run whose message is not stored. If another run took the session before, for example because this process was
- * stopped for longer than a lease, nothing happened, and the message can be sent again. A storage that did not answer may have stored the
- * message: its error says so, and the reason of an abort would not.
+ * Returns the error of a run whose message is not stored. If another run took the session first, for example because
+ * this process was stopped for longer than a lease, nothing was stored, and the message can be sent again. A storage
+ * that did not answer may have stored the message: its error says so, and takes precedence over the reason of an abort.
  */
 export function toRefusal(thrown: unknown, abortReason: EventloomError | undefined): EventloomError {
   if (isAway(thrown)) return thrown;
@@ -52,11 +52,11 @@ export function toRefusal(thrown: unknown, abortReason: EventloomError | undefin
   );
 }
 
-/** The failure that kept a run from its end. */
+/** The reason why a run did not complete. */
 export interface RunFailure {
   /** The error that the run throws. */
   readonly failure: EventloomError;
-  /** The error that was thrown; undefined if the reader left. */
+  /** The error that was thrown; undefined if the reader stopped reading. */
   readonly thrown?: unknown;
   /** The agent that failed, or the one that was active. */
   readonly failed?: InvocationContext | undefined;
@@ -72,15 +72,15 @@ export interface StoredEnd {
 
 const NOT_ENDED: StoredEnd = { events: [], outcome: undefined };
 
-/** Failures after which the session is another writer's, or gone. */
+/** Failures after which another writer has the session, or the session no longer exists. */
 const LOST = [StaleWriterError, SessionNotFoundError];
 
 /**
- * Stores the end of a run that failed, was aborted or lost its reader: responses to its open calls, the error event, and the event that
- * records the end of a resumable run. A storage failure here is reported to the platform, so that it does not replace the failure of the
- * run.
+ * Stores the end of a run that failed, was aborted or lost its reader: responses to its open calls, the error event,
+ * and the event that records the end of a resumable run. A storage failure here is reported to the platform, so that it
+ * does not replace the failure of the run.
  *
- * A resumable run whose process is shutting down gets no end: it is resumed later.
+ * A resumable run whose process is shutting down stores no end: it is resumed later.
  */
 export async function storeFailure(run: RunInvocation, reason: RunFailure): Promise<StoredEnd> {
   const { context, committer } = run;
@@ -107,8 +107,8 @@ export function outcomeOf(failure: EventloomError): RunOutcome {
 }
 
 /**
- * Stores responses to the calls of a run that have none, those of agents that were called as tools among them, which store nothing more from here
- * on. Returns the events that readers of the run get.
+ * Stores responses to the calls of a run that have none, including calls of agents that were called as tools. These
+ * agents store nothing more. Returns the events that readers of the run get.
  */
 export async function storeMissingResponses({ locked, context, committer }: RunInvocation): Promise<Event[]> {
   await committer.closeInner();
@@ -120,12 +120,15 @@ export async function storeMissingResponses({ locked, context, committer }: RunI
   return events.filter(isYielded);
 }
 
-/** True for the abort of a run whose process is about to end. */
+/** True if the run was aborted because its process is shutting down. */
 export function isStopped(failure: EventloomError | undefined): boolean {
   return RunAbortedError.isInstance(failure) && ShuttingDownError.isInstance(failure.cause);
 }
 
-/** True for a run whose reader left at its answer, and for the call of a client that left: nothing is missing of it. */
+/**
+ * True if the run is complete although it was stopped: its reader stopped at the final answer, or the client of a live
+ * run disconnected.
+ */
 function hasAnswer({ context, committer }: RunInvocation, { failure, thrown }: RunFailure): boolean {
   if (context.invocation.live?.clientDisconnected) return true;
   if (!RunAbortedError.isInstance(failure) || thrown !== undefined) return false;
@@ -139,7 +142,7 @@ async function storeErrorEvent(
 ): Promise<Event> {
   const { code, publicMessage } = failure;
   const event = committer.complete(createErrorEvent(failed.createEvent(), errorCodeOf(failure), publicMessage, code));
-  // Plugins are not waited for after an abort.
+  // After an abort, plugins are not asked.
   if (RunAbortedError.isInstance(failure)) return committer.append(event);
   try {
     return await committer.commit(event);

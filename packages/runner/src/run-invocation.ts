@@ -16,7 +16,7 @@ import type { Runner } from './runner.ts';
 import { matchContent } from './store-message.ts';
 import { runSubInvocation } from './sub-invocation.ts';
 
-/** The invocation of one run: the data and services that its agents share, and the runner's methods for their contexts. */
+/** The invocation of one run: the data and services that its agents share, and the methods that their contexts call. */
 export class RunInvocation implements RunHost {
   readonly locked: LockedRun;
   /** The user message may be replaced until it is stored. */
@@ -24,7 +24,10 @@ export class RunInvocation implements RunHost {
   /** The context that the first agent is started from. */
   readonly context: InvocationContext;
   readonly committer: EventCommitter;
-  /** True if nothing is stored after the last event of the agent: the store then records the end of the run together with this event. */
+  /**
+   * True if the run stores nothing after the last event of its agent: the store then records the end of the run
+   * together with this event.
+   */
   readonly endsWithEvent: boolean;
   readonly #runner: Runner;
 

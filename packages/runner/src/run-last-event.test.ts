@@ -13,7 +13,7 @@ class EventPlugin extends BasePlugin {
   override async onEventCallback(): Promise<undefined> {}
 }
 
-/** Returns the state of the run after its first event, which the reader has not passed yet. */
+/** Returns the state of the run after its first event, at which its reader still waits. */
 async function atFirstEvent({ start, sessionService }: Scenario): Promise<string> {
   const stream = start();
   await stream.next();

@@ -64,7 +64,7 @@ test('with onBusy queue a run waits at most busyWaitMs', async () => {
   const first = runner.run(saying('a'));
   await a.reached;
   const second = runner.run(saying('b', { runConfig: { busyWaitMs: 5000 } })).catch((thrown: unknown) => thrown);
-  // The keeper's timer is there already; the queue sets its own when it waits.
+  // The keeper's timer exists already; the queue sets its own when it waits.
   while (platform.pendingTimers < 2) await Promise.resolve();
   platform.advance(5000);
   expect(await second).toBeInstanceOf(SessionBusyError);
@@ -93,7 +93,7 @@ test('with onBusy interrupt the running run ends with StaleWriterError, and the 
   expect(error).toBeInstanceOf(StaleWriterError);
   expect(reported).toEqual([error]);
   expect(events.map((event) => event.object ?? textOf(event))).toEqual(['heard a']);
-  // Behind the interrupted run stands its end.
+  // The interrupted run stored its end.
   expect(await stored()).toEqual(['a', 'heard a', undefined, 'b', 'heard b', 'done b']);
 });
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { Script } from './fixtures/custom-agent.ts';
 import { KEY, saying, scenario, textOf } from './fixtures/scenario.ts';
 
-/** A plugin of the callbacks that are given. */
+/** A plugin with the given callbacks. */
 class Plugin extends BasePlugin {
   constructor(name: string, callbacks: Partial<BasePlugin>) {
     super(name);

@@ -99,7 +99,7 @@ export interface RunAsyncParams {
 
 const PARAMS: OptionRules<RunAsyncParams> = {
   appName: 'text',
-  // The session service checks both ids, and throws the error that it throws everywhere: InvalidRequestError.
+  // The session service checks both ids, with the error that it uses everywhere: InvalidRequestError.
   userId: 'any',
   sessionId: 'any',
   // Checked by `checkNewMessage`, with InvalidMessageError.
@@ -119,7 +119,7 @@ const PARAMS: OptionRules<RunAsyncParams> = {
 
 const WRITE_MESSAGE = "write newMessage: { role: 'user', parts: [{ text: 'hello' }] }";
 const STREAM = "write runConfig: { streamingMode: 'sse' }";
-/** Hints for parameters that are named otherwise in other libraries, or are options of another function. */
+/** Hints for names that other libraries use for these parameters, and for options of other functions. */
 const HINTS: Readonly<Record<string, string>> = {
   ...Object.fromEntries([...RUN_CONFIG_OPTIONS].map((option) => [option, `write runConfig: { ${option}: … }`])),
   stream: STREAM,
@@ -131,7 +131,7 @@ const HINTS: Readonly<Record<string, string>> = {
   state: 'did you mean "stateDelta"?',
 };
 
-/** @throws ConfigurationError for a parameter this version does not have, or one of the wrong kind */
+/** @throws ConfigurationError for an unknown parameter, or one of the wrong kind */
 export function checkRunParams(params: RunAsyncParams, appName: string): void {
   checkOptions('runAsync', PARAMS, params, HINTS, 'runAsync({ userId, sessionId, newMessage })');
   if (params.appName !== undefined && params.appName !== appName) {
@@ -158,8 +158,11 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
 const NO_CONFIG: RunConfig = {};
 
 /**
- * The config that a run is given, checked, with copies of the client tools and of the metadata: the caller may change its own later.
- * @throws ConfigurationError @throws InvalidRequestError
+ * Returns the checked config of a run, with copies of the client tools and of the metadata, which the caller may change
+ * later.
+ *
+ * @throws ConfigurationError
+ * @throws InvalidRequestError
  */
 export function toGivenConfig({
   runConfig: given = NO_CONFIG,
@@ -177,23 +180,26 @@ export function toGivenConfig({
   return { ...runConfig, customMetadata: copied.value as Record<string, unknown> };
 }
 
-/** The parameters of a run, as its caller gave them. */
+/** The method that starts a run, with its parameters as the caller gave them. */
 export type RunInput =
   | { readonly method: 'runAsync'; readonly params: RunAsyncParams }
   | { readonly method: 'runLive'; readonly params: RunLiveParams };
 
 /** The kinds of runs, by what starts them. */
 export type RunStart =
-  /** The user's words, or a file: a new run. */
+  /** A message with text or files starts a new run. */
   | { readonly kind: 'message'; readonly message: Content }
-  /** Responses to calls: they continue the run that made the calls if it can continue, and otherwise start a run of the agent that made them. */
+  /**
+   * Responses to calls continue the run that made the calls if it can continue, and otherwise start a run of the agent
+   * that made them.
+   */
   | { readonly kind: 'answers'; readonly message: Content }
-  /** A run that the caller names is resumed, optionally with responses to its calls. */
+  /** The caller names a run to resume, optionally with responses to its calls. */
   | { readonly kind: 'resume'; readonly message: Content | undefined; readonly invocationId: string }
-  /** A client speaks with the agent. */
+  /** A client opens a live conversation with the agent. */
   | { readonly kind: 'live'; readonly message: undefined; readonly live: LiveRun };
 
-/** A run that is to start, with everything checked that can be checked without its session. */
+/** A requested run, checked as far as possible without its session. */
 export interface RunRequest {
   readonly start: RunStart;
   /** The ids of the calls that the message answers. */
@@ -201,7 +207,7 @@ export interface RunRequest {
   readonly key: SessionKey;
   /** The options that the caller gave. */
   readonly given: RunConfig;
-  /** The run's options over the runner's defaults, within `bounds`. */
+  /** The runner's defaults, overridden by the caller's options, within `bounds`. */
   readonly config: RunConfig;
   readonly bounds: RunBounds | undefined;
   /**
@@ -209,12 +215,12 @@ export interface RunRequest {
    * needs the events of these calls, however old they are.
    */
   readonly window: GetSessionConfig | undefined;
-  /** Written together with the message. */
+  /** State changes that are stored together with the message. */
   readonly stateDelta: Readonly<Record<string, unknown>>;
   /** True if the stream of a resumed run begins with its stored events. */
   readonly replay: boolean;
   readonly ifKnown: IfKnown;
-  /** Stored as the run begins. */
+  /** The webhook that is stored as the run begins. */
   readonly webhook: RunAsyncParams['webhook'];
 }
 
@@ -266,7 +272,7 @@ function parseLive(runner: Runner, params: RunLiveParams): RunRequest {
   const given = toGivenConfig(params);
   const { resumable: _, ...defaults } = runner.runConfig;
   const config = mergeRunConfigs(given, defaults, bounds);
-  // The last check: the queue of a run that is refused can serve another one.
+  // The last check, because it claims the queue: a queue whose run was refused must stay usable for another run.
   const live = runner.live.startRun({ ...params, runConfig: config }, runner);
   const key = { appName, userId: params.userId, sessionId: params.sessionId };
   const start: RunStart = { kind: 'live', message: undefined, live };

@@ -16,11 +16,18 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
   /** The sequence number of the run's message in its session. 0 until the run has started. @internal */
   readonly firstSeq: number;
   /**
-   * The offset before the first event of this stream: 0 for a new run, that of the newest event of the session for a resumed one.
+   * The offset before the first event of this stream: 0 for a new run, and for a resumed one the offset of the
+   * session's newest event.
+   *
    * @internal
    */
   readonly beginOffset: number;
-  /** Grows with each attempt at the run, in whichever process: the epoch of its lease. 0 until the run has started. @internal */
+  /**
+   * The number of the attempt: the epoch of its lease. Grows with each attempt at the run, also in other processes. 0
+   * until the run has started.
+   *
+   * @internal
+   */
   readonly attempt: number;
   /** True if the stream ended and the run did not: the run is still open in the session, or another process took it over. @internal */
   readonly isLeftOpen: boolean;

@@ -31,15 +31,16 @@ import type { Runner } from './runner.ts';
 import { matchContent, storeStart } from './store-message.ts';
 
 /**
- * One run, from its parameters to the release of its session: lock the session, decide what the run continues, store the message, drive the
- * agent, store the end, unlock. This is the only code that drives an agent and commits its events. A message that no plugin and no file can change is
- * stored in the call that locks the session, and the last event of a run, if nothing can follow it, in the call that unlocks the session.
+ * One run, from its parameters to the release of its session: lock the session, decide what the run continues, store
+ * the message, drive the agent, store the end, unlock. No other code drives an agent or commits its events. A message
+ * that no plugin and no file can change is stored in the call that locks the session, and the last event of a run, if
+ * nothing can follow it, in the call that unlocks the session.
  *
- * The inner `try` begins when the session is locked, and ends with the end of the run in the session: the outcome, a failure, or the loss of the
- * reader. The outer one unlocks the session in every case.
+ * The inner `try` begins when the session is locked, and ends with the end of the run in the session: the outcome, a
+ * failure, or the loss of the reader. The outer one unlocks the session in every case.
  *
- * Throws what `Runner.runAsync` says; StorageError at any time, if the storage cannot be used for as long as a lease lasts: until then calls of
- * the store are repeated.
+ * Throws the errors that `Runner.runAsync` lists, and StorageError at any time if the storage cannot be used for the
+ * duration of a lease; until then, calls of the store are repeated.
  */
 export async function* run(
   runner: Runner,
@@ -48,14 +49,14 @@ export async function* run(
 ): AsyncGenerator<Event, void, undefined> {
   let request: RunRequest | undefined;
   let locked: LockedRun | undefined;
-  /** The outcome of the run, once the session has it. */
+  /** The outcome of the run, once it is stored. */
   let outcome: RunOutcome | undefined;
   /** The error that ended the run after it had begun. */
   let failure: EventloomError | undefined;
   const closing = runner.toolsets?.begin();
   try {
     if (closing) await closing;
-    request = parseRunRequest(runner, input); // message, answers, resume or live: decided here and nowhere else
+    request = parseRunRequest(runner, input); // The only place that decides the kind of a run: message, answers, resume or live.
     control.watch(request.start);
     const locking = lockForRun(runner, request, control);
     locked = locking instanceof Promise ? await locking : locking;
@@ -90,7 +91,7 @@ export async function* run(
         const isStreaming = start.kind === 'live' || config.streamingMode === StreamingMode.SSE;
         for (let step = await control.nextStep(driver); !step.done; step = await control.nextStep(driver)) {
           const isLast = running.endsWithEvent && !committer.hasInner && step.value === driver.context.lastEvent;
-          // The commit barrier: the agent is asked for its next event only when this one is stored.
+          // The commit barrier: the agent is asked for its next event only once this event is stored.
           const committing = isLast ? committer.commitEnd(step.value) : committer.commit(step.value);
           const event = committing instanceof Promise ? await committing : committing;
           if (isLast) outcome = COMPLETED;
@@ -98,7 +99,7 @@ export async function* run(
           else if (isStreaming) yield event;
         }
       }
-      // A client that hangs up, and a model that takes a call back, leave agents that were called as tools where they are.
+      // When a client hangs up or a model cancels a call, agents that were called as tools stop with their calls open.
       if (start.kind === 'live')
         for (const event of await storeMissingResponses(running)) yield control.advanceIn(session, event);
       outcome ??= await storeEnd(runner, running, control);
@@ -119,7 +120,7 @@ export async function* run(
       if (!control.abortReason) for (const event of stored.events) yield control.advanceIn(session, event);
     } finally {
       if (driver?.isRunning) await control.closeAgent(driver);
-      // Also when the reader leaves at the error event.
+      // Plugins are notified even if the reader stops at the error event.
       if (failure) await notifyPlugins(context, failure);
       else if (control.hasBegun && !outcome) {
         failure = new RunAbortedError('the reader of the run stopped reading');
@@ -151,7 +152,7 @@ export async function* run(
   }
 }
 
-/** Asks the plugins whether one of them answers in place of the agent. Stores the answer, if there is one. */
+/** Asks the plugins whether one of them answers instead of the agent. Stores the answer, if there is one. */
 async function askBeforeRun({ context, committer }: RunInvocation, control: RunControl): Promise<Event | undefined> {
   const answer = await context.whileConnected(
     control.observe(() => context.plugins.first('beforeRunCallback', { invocationContext: context })),

@@ -10,17 +10,17 @@ import { type DerivedValues, sealEvent } from '@eventloom/core/internal';
 import type { SessionLock } from './session-locks.ts';
 import { type HistoryPlaces, needsEarlierEvents, type ReadSession, readBack } from './history-reader.ts';
 
-/** A session as a run works on it. */
+/** A session as a run uses it. */
 export interface LoadedSession {
   readonly session: Session;
   /** Values that agents derived from the events; see `Invocation.derived`. */
   readonly derived: DerivedValues;
   /**
-   * Sequence numbers of the events in the session: undefined if all events from the first on are here. Must not be used for a
-   * window that lacks some.
+   * Sequence numbers of the events in the session; undefined if it has all events from the first on. Wrong for a window
+   * that omits events.
    */
   readonly places: HistoryPlaces | undefined;
-  /** True when its events are worth keeping: there were some before this run, and all that count are here. */
+  /** True if the events are worth caching: the session had events before this run, and all effective ones are here. */
   isKept: boolean;
   /** The entry that is cached in place of all events. */
   kept?: Omit<CachedEvents, 'incarnation'>;
@@ -28,11 +28,11 @@ export interface LoadedSession {
 
 /** The events of a session that a run needs. */
 export interface LoadRequest {
-  /** Undefined for everything that counts. */
+  /** The window of events; undefined for all effective events. */
   readonly window?: GetSessionConfig | undefined;
   /** Calls whose events must be among those read. */
   readonly callIds?: readonly string[] | undefined;
-  /** A run whose events must be among those read. */
+  /** The run whose events must be among those read. */
   readonly invocationId?: string | undefined;
   /** The message that was appended when the run began. */
   readonly message?: Event | undefined;
@@ -54,16 +54,17 @@ export interface CachedEvents {
 export interface SessionCacheOptions {
   /** Default 1,000. */
   readonly maxSessions?: number;
-  /** Events of all these sessions together. Default 250,000. */
+  /** Maximum number of events of all these sessions together. Default 250,000. */
   readonly maxEvents?: number;
 }
 
-/** The first read of a session that this process does not know. */
+/** The window of the first read of a session that this process has not cached. */
 const FIRST_PAGE = { numRecentEvents: 100 } as const;
 
 /**
- * Reads the sessions of runs, and remembers the events of recent sessions, so that a turn reads none of them again. What is remembered is
- * bounded by sessions and by events; the least recently used goes first. An entry is taken out while a run works on it.
+ * Reads the sessions of runs, and caches the events of recent sessions, so that a turn reads none of them again. The
+ * cache is limited by sessions and by events; the least recently used session is dropped first. An entry is taken out
+ * while a run uses it.
  */
 export class SessionLoader {
   readonly #entries = new Map<string, CachedEvents>();
@@ -76,7 +77,7 @@ export class SessionLoader {
     this.#maxEvents = maxEvents;
   }
 
-  /** Returns the events to read when a run begins: `load` adds the others that count. */
+  /** Returns the window of events to read when a run begins; `load` adds the other effective events. */
   firstRead(name: string, window: GetSessionConfig | undefined): GetSessionConfig {
     if (window) return window;
     const afterSeq = this.#entries.get(name)?.lastSeq;
@@ -112,7 +113,7 @@ export class SessionLoader {
     invocationId?: string,
   ): Promise<LoadedSession> {
     const read = this.#reader(lock, newest);
-    // The session was in the cache, so only few events were read.
+    // Only a few events were read, because the cache had an entry, which could not be used.
     const session = newest.events.length < FIRST_PAGE.numRecentEvents ? await read(FIRST_PAGE) : newest;
     const isPartial = session.events.length < session.lastSeq;
     const found = isPartial ? await readBack(session, read, callIds, invocationId) : { session, places: undefined };
@@ -127,7 +128,7 @@ export class SessionLoader {
     };
   }
 
-  /** Takes the events out that are remembered of a session. */
+  /** Takes the cached events of a session out of the cache. */
   take(name: string): CachedEvents | undefined {
     const entry = this.#entries.get(name);
     if (!entry) return undefined;
@@ -137,8 +138,8 @@ export class SessionLoader {
   }
 
   /**
-   * Keeps what a run read and appended for the next run, and drops the sessions used least recently when there are too many. A session's
-   * first run keeps nothing: most sessions have no second.
+   * Caches the events that a run read and appended for the next run, and drops the least recently used sessions if
+   * there are too many. Nothing is cached after a session's first run: most sessions have no second one.
    */
   keep(name: string, { session, derived, places, isKept, kept }: LoadedSession): void {
     if (!isKept) return;
@@ -162,9 +163,10 @@ function missing(key: SessionKey): never {
 }
 
 /**
- * Adds the new events to those that are known. Undefined when the session is another one by now, or when earlier events are needed.
+ * Adds the new events to the cached ones. Undefined if the session was replaced by another one, or if earlier events
+ * are needed.
  *
- * @param appended how many of them were appended as the run began
+ * @param appended number of events that were appended as the run began
  */
 function loadWarm(
   cached: CachedEvents,
@@ -190,7 +192,7 @@ function loadWarm(
   return { session: { ...session, events }, derived, places, isKept: true };
 }
 
-/** Freezes the events that were read: they are shared by all runs that they are kept for, and by the model requests made of them. */
+/** Freezes the events that were read: all runs that use the cache share them, and so do the model requests made of them. */
 function seal(session: Session): Session {
   const { events } = session;
   for (let index = 0; index < events.length; index++) {

@@ -35,40 +35,40 @@ import type { Runner } from './runner.ts';
 import type { SessionCacheOptions } from './session-loader.ts';
 import { type LoadedSession, type LoadRequest, SessionLoader } from './session-loader.ts';
 
-/** A run of this process that has locked a session, as another run that waits for the session sees it. */
+/** A run of this process that has locked a session, from the view of another run that waits for the session. */
 export interface LockingRun {
-  /** Fires when the run is stopped, and when only the work of its agent is stopped, before the end of the run is stored. */
+  /** Fires when the run is stopped, and also when only its agent is stopped, before the end of the run is stored. */
   readonly abortGuard: AbortGuard;
-  /** The reason for which the run was aborted, if it was. */
+  /** The reason of the abort; undefined unless the run was aborted. */
   readonly abortReason: EventloomError | undefined;
   /** Ends the run at once. */
   abort(reason: EventloomError): void;
-  /** Ends the run after it has stored the speech so far. */
+  /** Ends the run; a live run first stores the speech so far. */
   yieldSession(reason: EventloomError): Promise<void>;
   /** Notes that the run has begun: its message is stored. */
   noteBegun(run: Pick<RunRecord, 'invocationId' | 'firstSeq'>, lease: SessionLease): void;
 }
 
-/** A session to be locked. */
+/** A request to lock a session. */
 export interface LockRequest {
   readonly key: SessionKey;
-  /** Named to the run that has to yield the session: `another run`, `a rewind`. */
+  /** The reason that the interrupted run gets: `another run`, `a rewind`. */
   readonly purpose: string;
   readonly onBusy: OnBusy | undefined;
   readonly busyWaitMs?: number | undefined;
-  /** Gives up waiting. */
+  /** Ends the wait for the lock. */
   readonly abortSignal?: AbortSignal | undefined;
   /**
-   * Yields the session when another run of this process interrupts, and is aborted when the lease is lost. Absent for work that cannot be
-   * interrupted.
+   * The run that yields the session when another run of this process interrupts it, and that is aborted when the lease
+   * is lost. Absent for work that cannot be interrupted.
    */
   readonly lockingRun?: LockingRun | undefined;
 }
 
-/** A session to be locked for a run, and read. */
+/** A request to lock a session for a run, and to read it. */
 export interface BeginRequest extends LockRequest, LoadRequest {
   readonly run: Pick<BeginRunRequest, 'invocationId' | 'requestId' | 'resumable' | 'continues' | 'webhook'>;
-  /** True if a session that does not exist may be created, if the runner is configured to. Default false. */
+  /** True to create a missing session if the runner is configured to. Default false. */
   readonly mayCreate?: boolean | undefined;
 }
 
@@ -86,7 +86,7 @@ export class SessionLocks {
   readonly runner: Runner;
   readonly keeper: LeaseKeeper;
   readonly loader: SessionLoader;
-  /** The runs of this process that have locked a session, by its name. */
+  /** The runs of this process that have locked a session, by the name of the session. */
   readonly lockingRuns: Map<string, LockingRun> = new Map();
   readonly #mayCreate: boolean;
   readonly #ttlMs: number;
@@ -99,7 +99,11 @@ export class SessionLocks {
     this.#ttlMs = options.leaseTtlMs ?? DEFAULT_LEASE_TTL_MS;
   }
 
-  /** Locks a session for something else than a run. @throws SessionNotFoundError SessionBusyError RunAbortedError */
+  /**
+   * Locks a session for work other than a run.
+   *
+   * @throws SessionNotFoundError SessionBusyError RunAbortedError
+   */
   async lock(request: LockRequest): Promise<SessionLock> {
     const yielding = this.#yield(request);
     if (yielding) await yielding;
@@ -110,11 +114,11 @@ export class SessionLocks {
   }
 
   /**
-   * Locks a session for a run, reads it, and appends the message if there is one: one call of the store. If older events cannot be read
-   * after that, the failure is stored after the message of a run that is not resumable.
+   * Locks a session for a run, reads it, and appends the message if there is one, in one call of the store. If older
+   * events cannot be read after that, the failure is stored after the message of a run that is not resumable.
    *
-   * @throws SessionNotFoundError SessionBusyError UnfinishedRunError RequestKnownError RunNotFoundError RunAbortedError, and the errors of
-   * `appendEvent` for the message
+   * @throws SessionNotFoundError SessionBusyError UnfinishedRunError RequestKnownError RunNotFoundError
+   * RunAbortedError, and the errors of `appendEvent` for the message
    */
   begin(request: BeginRequest, hasYielded = false): MaybePromise<BegunSession> {
     const { key, run, window, message, mayCreate = false } = request;
@@ -167,7 +171,7 @@ export class SessionLocks {
     }
   }
 
-  /** Has the run of this process that holds the session yield it, unless the request is known and will be refused. */
+  /** Interrupts the run of this process that holds the session, unless the request is known and will be refused. */
   async #yieldToRun(request: BeginRequest): Promise<void> {
     const { key, run } = request;
     const { requestId: id } = run;
@@ -181,9 +185,10 @@ export class SessionLocks {
     const { key, run } = request;
     let tries = 1;
     const repeat = async (): Promise<BegunRun> => {
-      // The failure says that the storage may have the message; the abort would not.
+      // This error says that the storage may have the message; the error of the abort would not.
       if (request.abortSignal?.aborted) throw thrown;
-      // The lost answer may have given the session to this run. No other process begins a new run, so this run takes the session from itself.
+      // The session may be locked for this run by an attempt whose answer was lost. No other process begins a new run
+      // with this id, so this run may take the session from itself.
       const known = run.continues ? undefined : await sessionService.findRun({ ...key, id: run.invocationId });
       const isOwn = known?.open !== undefined && known.open.attempts <= tries++;
       return sessionService.beginRun(isOwn ? { ...beginning, onBusy: 'interrupt' } : beginning);
@@ -200,14 +205,15 @@ export class SessionLocks {
   ): Promise<never> {
     if (message) {
       const outcome = run.resumable ? undefined : await this.#storeFailure(session, message, lease, error);
-      // A run without an end continues later: no client gets a failure, or advice to send the message again.
+      // A run without an end is continued later, so its client must not get a failure, or the advice to send the
+      // message again.
       if (!outcome) lockingRun?.noteBegun({ invocationId: run.invocationId, firstSeq }, lease);
       await lock.unlock({ leaveOpen: !outcome, outcome });
     } else await lock.undo();
     throw error;
   }
 
-  /** Returns how the run ended; undefined if that could not be stored. */
+  /** Stores the failure of a run. Returns its outcome; undefined if the failure could not be stored. */
   async #storeFailure(
     session: Session,
     message: Event,
@@ -228,7 +234,10 @@ export class SessionLocks {
     }
   }
 
-  /** A run of another process notices at its next append that it lost the session. */
+  /**
+   * Interrupts the run of this process that holds the session. A run of another process notices at its next append that
+   * it lost the session.
+   */
   #yield({ key, onBusy, purpose }: LockRequest): Promise<void> | undefined {
     if (onBusy !== 'interrupt') return undefined;
     const reason = new StaleWriterError(`the run was interrupted by ${purpose} of its session`);
@@ -236,7 +245,9 @@ export class SessionLocks {
   }
 
   /**
-   * Repeats the lock request while the storage cannot be used: for as long as a lease, because a lost answer may have granted one.
+   * Repeats the lock request while the storage cannot be used, at most for the duration of a lease, because a lost
+   * answer may have granted one.
+   *
    * @throws the last error
    */
   #askAgain<T>(ask: () => Promise<T>, thrown: unknown, { abortSignal }: LockRequest): Promise<T> {
@@ -271,20 +282,24 @@ export interface LockedFor extends Pick<BeginRunRequest, 'invocationId' | 'reque
 }
 
 /**
- * The lock of one session, and the only way to write to it while it is locked. It ends when the session is unlocked, or its lease is lost.
+ * The lock of one session, and the only way to write to it while it is locked. It ends when the session is unlocked, or
+ * its lease is lost.
  *
- * While the storage cannot be used, a read or write is repeated, until the lease expires and is lost or the run is aborted: each can be repeated
- * without a second effect. Then its last error is thrown.
+ * While the storage cannot be used, a read or write is repeated, until the lease expires and is lost or the run is
+ * aborted: each can be repeated without a second effect. After that, the last error is thrown.
  */
 export class SessionLock implements HeldLease, ToolLedger {
   readonly key: SessionKey;
   readonly lease: SessionLease;
   /** Undefined for a session that is not locked for a run. */
   readonly run: LockedFor | undefined;
-  /** The events that the run began with. Remembered for the next run when the session is unlocked. */
+  /** The events that the run began with. Cached for the next run when the session is unlocked. */
   loaded: LoadedSession | undefined;
   renewedMs: number;
-  /** Set once no event can be stored: another writer has the session, or the storage could not be used until the lease expired. */
+  /**
+   * The reason why no event can be stored any more: another writer has the session, or the storage could not be used
+   * until the lease expired.
+   */
   lost: EventloomError | undefined = undefined;
   /** False once the session was unlocked. */
   isLocked = true;
@@ -321,7 +336,7 @@ export class SessionLock implements HeldLease, ToolLedger {
   get endMs(): number {
     const { ttlMs } = this.lease;
     const nowMs = this.#locks.runner.platform.now();
-    // An agent may date an event as it likes.
+    // An agent may set any timestamp on an event.
     const isKnown = this.renewedMs <= nowMs && this.renewedMs > nowMs - ttlMs;
     return (isKnown ? this.renewedMs : nowMs) + ttlMs;
   }
@@ -332,7 +347,7 @@ export class SessionLock implements HeldLease, ToolLedger {
    */
   append(session: Session, event: Event, repeatedState?: ReadonlySet<string>): MaybePromise<Event> {
     const request = { session, event, lease: this.lease, repeatedState };
-    // Not `#whileAway`, because an append and the record of a call are made for each event.
+    // `#whileAway` is not used here, because an append and the record of a call are made for each event.
     try {
       const stored = this.#service.appendEvent(request);
       return stored instanceof Promise ? stored.catch((error: unknown) => this.#appendAgain(request, error)) : stored;
@@ -428,10 +443,12 @@ export class SessionLock implements HeldLease, ToolLedger {
   }
 
   /**
-   * Lets the next one in. A second call does nothing, and neither does the call when the lease is lost. While the storage cannot be used, the
-   * release is repeated in the background. A failure is reported to the platform: the lease runs out by itself.
-   * @param options whether the run stays open, how it ended, and ids of runs and requests of which nothing was stored. Default: the run has ended,
-   * or there was none
+   * Unlocks the session for the next run. A second call does nothing, and neither does the call after the lease was
+   * lost. While the storage cannot be used, the release is repeated in the background. A failure is reported to the
+   * platform: the lease expires by itself.
+   *
+   * @param options whether the run stays open, how it ended, and ids of runs and requests of which nothing was stored.
+   * Default: the run has ended, or there was none
    */
   unlock(options?: ReleaseLeaseOptions): MaybePromise<void> {
     if (!this.isLocked) return;
@@ -462,7 +479,7 @@ export class SessionLock implements HeldLease, ToolLedger {
     if (requestId !== undefined && !session?.events.some((event) => event.requestId === requestId))
       forget.push(requestId);
     if (webhook) forget.push(webhook.id);
-    // An attempt that stored nothing does not count.
+    // An attempt that stored nothing is not counted.
     await this.unlock({ leaveOpen: wasOpen && 'uncounted', forget });
   }
 
@@ -475,12 +492,12 @@ export class SessionLock implements HeldLease, ToolLedger {
   }
 }
 
-/** The name of a session among those of a runner. Ids hold no NUL. */
+/** Returns the name of a session, unique among those of a runner. Ids contain no NUL. */
 function nameOf({ userId, sessionId }: SessionKey): string {
   return `${userId}\0${sessionId}`;
 }
 
-/** Says how to create the session that a run names. */
+/** Returns the error of a run whose session does not exist; its message says how to create the session. */
 function noSessionError({ message }: Error): SessionNotFoundError {
   return new SessionNotFoundError(
     `${message}; create it first with sessionService.createSession({ appName, userId, sessionId }), or give the runner autoCreateSession: true`,

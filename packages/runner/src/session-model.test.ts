@@ -28,13 +28,13 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** The expected session: a rewind restores its own state and artifacts, and leaves shared state alone. */
+/** The expected session. A rewind restores the session's own state and artifacts, and does not change shared state. */
 interface Model {
   own: ReadonlyMap<string, unknown>;
   readonly shared: Map<string, unknown>;
   artifacts: ReadonlyMap<string, string>;
   readonly userArtifacts: Map<string, string>;
-  /** The texts that count. */
+  /** The texts of the effective events. */
   words: readonly string[];
 }
 
@@ -110,13 +110,13 @@ async function setUp(seed: number) {
     words: [],
   };
   const runners = [make(), make()];
-  /** A process that knows the session, or one that does not. */
+  /** Returns a runner that has the session in its cache, or a new one. */
   const runner = (): Runner => (upTo(3) === 0 ? make() : pick(runners));
   const hasOverlap = eventsCompaction?.overlapSize !== undefined;
   return { upTo, pick, platform, sessionService, artifactService, agent, model, runner, hasOverlap };
 }
 
-/** Writes what a turn does into the model. */
+/** Applies a turn to the model. */
 function apply(model: Model, { word, stateDelta, removedState, saved }: Turn): void {
   const own = new Map(model.own);
   const change = (key: string, act: (state: Map<string, unknown>) => void): void => {
@@ -150,7 +150,7 @@ async function play(seed: number): Promise<void> {
       const event = await runner().rewindAsync({ ...IDS, rewindBeforeInvocationId: target });
       memories.set(event.invocationId, now);
       Object.assign(model, memory);
-      // Artifacts that did not exist then are deleted with all versions; nothing restores them.
+      // Artifacts that did not exist before the turn are deleted with all versions; nothing restores them.
       const gone = [...now.artifacts.keys()].filter((filename) => !memory.artifacts.has(filename));
       for (const [id, { artifacts, ...rest }] of memories)
         memories.set(id, {
@@ -173,7 +173,7 @@ async function play(seed: number): Promise<void> {
       const stream = runner().runAsync({ ...IDS, newMessage: { parts: [{ text: turn.word }] } });
       for await (const _ of stream);
       memories.set(stream.invocationId, memory);
-      // Windows that overlap tell some of it twice.
+      // Overlapping windows have some texts twice.
       const seen = hasOverlap ? [...new Set(agent.seen)] : [...agent.seen];
       expect(seen.sort(), label).toEqual([...model.words, turn.word].sort());
       apply(model, turn);

@@ -26,7 +26,7 @@ async function setUp(options: ScenarioOptions) {
   return { ...played, store, outages, stored, until };
 }
 
-/** Lets seconds pass, one by one. */
+/** Advances the clock second by second. */
 async function passSeconds(platform: FixedPlatform, seconds: number): Promise<void> {
   for (let second = 0; second < seconds; second++) {
     platform.advance(1000);
@@ -34,7 +34,7 @@ async function passSeconds(platform: FixedPlatform, seconds: number): Promise<vo
   }
 }
 
-/** Watches a promise: `isSettled` is true once it settled. */
+/** Watches a promise: `isSettled` is true once the promise is settled. */
 function watched(promise: Promise<unknown>): { readonly isSettled: boolean } {
   const watch = { isSettled: false };
   const settle = (): void => void (watch.isSettled = true);
@@ -81,7 +81,7 @@ describe('a short storage outage', () => {
     expect(saidIn(await stored())).toEqual(saidIn(await usual.stored()));
     expect(ran).toEqual(['c2']);
     expect(new Set(failed)).toEqual(new Set(['beginRun', '', 'appendEvent', 'recordToolCall', 'endRun']));
-    // Nobody waited for the lease to run out.
+    // The lease did not have to expire.
     expect(platform.now() - beganMs).toBeLessThan(5000);
     expect((await store.listOpenRuns({ appName: 'app' })).runs).toEqual([]);
     expect(await usual.state()).toEqual({ ...(await store.getSession(KEY))?.state });
@@ -146,7 +146,7 @@ describe('a short storage outage', () => {
     gates[0]?.open();
     await gates[1]?.reached;
     const other = watched(store.acquireLease(KEY));
-    // The lease ends after 34 seconds, and the timers for it come after 30 and 40.
+    // The lease ends after 34 seconds; its timers fire after 30 and 40.
     outages.fault = (name) => (name === 'renewLease' ? 'refused' : undefined);
     await passSeconds(platform, 28);
     outages.fault = () => undefined;
@@ -219,7 +219,7 @@ describe('a storage outage longer than the lease', () => {
     expect(StorageError.isInstance(error)).toBe(true);
     expect(platform.now() - beganMs).toBeGreaterThanOrEqual(15_000);
     expect(platform.now() - beganMs).toBeLessThan(17_000);
-    // Nothing says that it failed.
+    // No event says that the run failed.
     expect([...events, ...(await stored())].filter(({ errorCode }) => errorCode)).toEqual([]);
     const { runs } = await store.listOpenRuns({ appName: 'app' });
     expect(runs.map(({ invocationId }) => invocationId)).toEqual([stream.invocationId]);

@@ -43,8 +43,8 @@ export function matchContent(
 }
 
 /**
- * Begins a run whose message was not stored as its session was locked: lets the plugins replace the message, picks the agent, and stores the
- * message, if there is one. Returns the agent.
+ * Begins a run whose message was not stored when its session was locked: lets the plugins replace the message, picks
+ * the agent, and stores the message if there is one. Returns the agent.
  */
 export async function storeStart(
   runner: Runner,

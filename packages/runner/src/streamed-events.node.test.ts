@@ -29,7 +29,8 @@ import {
   transferTo,
 } from './fixtures/scenario.ts';
 
-// Every complete event that a reader of a run gets equals the stored event, byte for byte: a reader that comes after a restart reads the same.
+// Every complete event that a reader of a run gets equals the stored event, byte for byte, so a reader after a restart
+// gets the same events.
 
 let folder = '';
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'streamed-events-'))));

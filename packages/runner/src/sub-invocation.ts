@@ -12,8 +12,9 @@ import { AgentDriver } from './agent-driver.ts';
 import { EventCommitter } from './event-committer.ts';
 
 /**
- * Runs an agent in isolation within a run; see `InvocationContext.runSubInvocation`. Its session object is a view with the state of the run
- * and only its own events, so that a step costs the same however long the surrounding conversation is.
+ * Runs an agent in isolation within a run; see `InvocationContext.runSubInvocation`. Its session object is a view with
+ * the state of the run and only its own events, so the cost of a step does not depend on the length of the surrounding
+ * conversation.
  */
 export async function* runSubInvocation(
   parent: InvocationContext,
@@ -34,7 +35,7 @@ export async function* runSubInvocation(
         request.onRecorded?.(event);
         continue;
       }
-      // The process ended before the run yielded the request: the person has not seen it.
+      // The process ended before the run yielded the request, so no person has seen it.
       context.progress.noteCommitted(event);
       yield event;
     }
@@ -47,7 +48,7 @@ export async function* runSubInvocation(
   try {
     for (let step = await driver.next(); !step.done; step = await driver.next()) {
       const event = step.value;
-      // Nobody may be waiting any more: an aborted run does not wait for a tool.
+      // The caller may have stopped waiting: an aborted run does not wait for a tool.
       context.throwIfAborted();
       const waits = event.partial !== true && !event.nodeEvent && !context.progress.isCommitted(event);
       const committed = waits ? await inTurn(async () => own.commit(event)) : await own.commit(event);
@@ -60,8 +61,8 @@ export async function* runSubInvocation(
 }
 
 /**
- * Completes the events of a sub-invocation, and stores them in the session of its run. The sub-invocation sees only its own events, and its caller
- * passes them on as they are.
+ * Completes the events of a sub-invocation, and stores them in the session of its run. The sub-invocation sees only its
+ * own events, which its caller yields unchanged.
  */
 class InnerCommitter extends EventCommitter {
   readonly #context: InvocationContext;
@@ -76,7 +77,7 @@ class InnerCommitter extends EventCommitter {
 
   override async commit(event: Event): Promise<Event> {
     const { progress } = this.#context;
-    // An event of a sub-invocation inside this one.
+    // An event of a nested sub-invocation.
     if (progress.isCommitted(event)) return event;
     const committed = await super.commit(event);
     progress.noteCommitted(committed);
@@ -113,7 +114,7 @@ function recordedEvents(
   return [...before.map(asSeenWithin), ...since];
 }
 
-/** Returns a stored event of a sub-invocation as its agent sees it: the caller's request becomes the user's message. */
+/** Returns a stored event of a sub-invocation from the view of its agent: the caller's request is the user's message. */
 export function asSeenWithin(event: Event): Event {
   return event.object === ObjectType.agentInput ? { ...event, author: 'user' } : event;
 }

@@ -68,7 +68,7 @@ test("closing the runner closes the agent's toolsets", async () => {
   expect(toolset.isClosed).toBe(true);
 });
 
-/** A toolset that lists the given tools, and counts the listings. */
+/** A toolset that lists the given tools, and counts how often it was listed. */
 class Listing extends BaseToolset {
   lists = 0;
   readonly list: (toolset: Listing) => BaseTool[];

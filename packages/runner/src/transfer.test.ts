@@ -205,7 +205,7 @@ test('one agent tree serves a thousand concurrent conversations unmodified', asy
   );
   const root = scripted('lead', always(transferTo('helper')), { subAgents: [helper] });
   for (const agent of [root, helper]) {
-    // Caches of values for all requests must not be stored in the agents, which are frozen here.
+    // The agents are frozen: caches of values for all requests must not be stored in them.
     for (const list of [agent.subAgents, agent.tools]) Object.freeze(list);
     Object.freeze(agent);
   }

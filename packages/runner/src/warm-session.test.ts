@@ -57,7 +57,7 @@ function textOf(event: Event | undefined): string | undefined {
 test('a run does not read events again that this process has cached', async () => {
   const { run, sessionService } = await setUp();
   for (const text of ['a', 'b', 'c', 'd', 'e']) await run(text);
-  // A session's first run keeps nothing, so its events are read once.
+  // Nothing is cached after a session's first run, so its events are read once more.
   expect(sessionService.read).toBeLessThanOrEqual(2);
   sessionService.read = 0;
   await run('f');

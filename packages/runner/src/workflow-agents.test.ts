@@ -50,7 +50,7 @@ test('custom agents may be nested between them, and missing event fields are fil
   const [request] = groupByExecution(await stored());
   const shape = (nodes = request?.executions ?? []): unknown =>
     nodes.map(({ events, children }) => [events.map(textOf), shape(children)]);
-  // Workflow agents say nothing themselves: what they start hangs below the execution above them.
+  // Workflow agents yield no text: the executions that they start have the execution above them as parent.
   expect(shape()).toEqual([
     [
       ['hi'],

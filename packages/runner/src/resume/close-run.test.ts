@@ -33,10 +33,10 @@ const SECOND = { id: 'c2', name: 'slow' };
 
 type Service = InMemorySessionService;
 
-/** A storage that refuses events while it is down. */
+/** A storage that refuses events after its process died. */
 class DyingService extends InMemorySessionService {
   isDead = false;
-  /** Dies when the next call begins. */
+  /** Makes the process die when the next call begins. */
   diesBeforeCall = false;
 
   override appendEvent(...given: Parameters<Service['appendEvent']>): MaybePromise<Event> {
@@ -164,11 +164,12 @@ test('closeRun can be repeated after the process ended during it, and writes not
 
 const RECEIPT = { mimeType: 'text/plain', data: 'Nw==' };
 
-/** The end of a process: the last thing it does in the run with a person's answer. */
+/** The last step of a run with a person's answer before its process ends. */
 type LastAct = 'stores the answer' | 'begins the call' | 'finishes the call';
 
 /**
- * A run whose process ended after a person confirmed a call of `pay`; with `inNewRun`, the run that requested the answer was closed before.
+ * A run whose process ended after a person confirmed a call of `pay`. With `inNewRun`, the run that requested the
+ * answer was closed before.
  */
 async function leftConfirmedCall(lastAct: LastAct, inNewRun = false) {
   const platform = fixedPlatform();
@@ -208,7 +209,7 @@ async function leftConfirmedCall(lastAct: LastAct, inNewRun = false) {
   sessionService.diesBeforeCall = false;
   const [open] = (await runner.listOpenRuns()).runs;
   const params = { ...REF, invocationId: open?.invocationId ?? '', reason };
-  /** The responses to the call, as the next turn of a model has them. */
+  /** Returns the responses to the call that the model gets in the next turn. */
   const askAgain = async () => {
     const model = new ScriptedModel(['well']);
     await runnerOf(model).run({ ...REF, newMessage: { parts: [{ text: 'did you pay?' }] } });
@@ -235,7 +236,7 @@ test.each([false, true])(
     expect(session?.state).toEqual({ paid: true });
     const result = { id: 'c', name: 'pay', response: { receipt: 7 } };
     expect(answer && getFunctionResponses(answer)).toEqual([{ ...result, parts: [{ inlineData: RECEIPT }] }]);
-    // The media may follow in parts of their own.
+    // The media may follow in separate parts.
     expect((await askAgain()).at(-1)).toMatchObject(result);
     await expect(runner.run({ ...REF, newMessage })).rejects.toThrow('has already been answered');
     expect(paid()).toBe(1);

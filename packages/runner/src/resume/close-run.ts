@@ -51,7 +51,7 @@ export interface CloseRunParams {
 }
 
 const PARAMS: OptionRules<CloseRunParams> = {
-  // Ids are checked as everywhere, with InvalidRequestError.
+  // Ids are checked as in every method, with InvalidRequestError.
   userId: 'any',
   sessionId: 'any',
   invocationId: 'any',
@@ -60,7 +60,7 @@ const PARAMS: OptionRules<CloseRunParams> = {
   abortSignal: ABORT_SIGNAL_RULE,
 };
 
-/** Gives up a run that did not come to its end; see `Runner.closeRun`. */
+/** Closes a run that did not reach its end; see `Runner.closeRun`. */
 export async function closeRun(runner: Runner, params: CloseRunParams): Promise<Event | undefined> {
   checkParams(params);
   const { userId, sessionId, invocationId, reason, onBusy, abortSignal } = params;
@@ -84,16 +84,16 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
     closed = await storeClosing(runner, lock, loaded, invocationId, reason);
     return closed.error;
   } finally {
-    // A run whose process ended before it stored anything left no trace.
+    // Nothing remains of a run whose process ended before it stored anything.
     const isEmpty = (lock.run?.firstSeq ?? 0) > loaded.session.lastSeq;
     if (closed) await lock.unlock(isEmpty ? { forget: [invocationId] } : { outcome: closed.outcome });
     else await lock.unlock({ leaveOpen: true });
   }
 }
 
-/** A run that has its end. */
+/** The result of closing a run. */
 interface ClosedRun {
-  /** The error event; undefined for a run that had ended, or that the session does not have. */
+  /** The error event; undefined for a run that had ended already, or that the session does not have. */
   readonly error?: Event | undefined;
   /** The outcome of the run; undefined if its record has it already. */
   readonly outcome?: RunOutcome | undefined;
@@ -113,7 +113,7 @@ async function storeClosing(
   const canContinue = calls.canContinue(invocationId);
   if (!first || (!canContinue && !run?.wasOpen)) return {};
   if (!canContinue && (beginsResumableRun(first) || isAnswered(agent, events, pluginManager))) {
-    // Its process ended between the last event and the release of the session.
+    // The run's process ended between the last event and the release of the session.
     return { outcome: outcomeOfEvent(events.findLast(isYielded)) };
   }
   const { requestId, customMetadata } = first;
@@ -141,7 +141,7 @@ async function storeClosing(
   return { error, outcome: outcomeOfEvent(error) };
 }
 
-/** True if the last event of a run that cannot be resumed is the answer with which its agent and those around it are done. */
+/** True if the last event of a run that cannot be resumed is an answer that completes its agent and every agent around it. */
 function isAnswered(root: BaseAgent, events: readonly Event[], plugins: PluginManager): boolean {
   const last = events.at(-1);
   if (!last || last.author === 'user' || plugins.has('afterAgentCallback')) return false;
@@ -152,10 +152,10 @@ function isAnswered(root: BaseAgent, events: readonly Event[], plugins: PluginMa
 }
 
 /**
- * Returns events with responses to the calls of a run that have none, so that a model can be called again: one event for the calls of one
- * reply. They are not stored yet.
+ * Returns events with responses to the calls of a run that have none, so that a model can be called again: one event
+ * for the calls of one reply. They are not stored yet.
  *
- * @param params of an event by this author
+ * @param params returns the parameters of an event by this author
  */
 export async function responsesToOpenCalls(
   lock: SessionLock,
@@ -165,7 +165,7 @@ export async function responsesToOpenCalls(
 ): Promise<Event[]> {
   const calls = Calls.of(session, derived);
   const toAnswer = new Set([...calls.open(invocationId), ...calls.unsettled(invocationId)]);
-  // A call that a person was asked about is recorded in the run that has the answer.
+  // A call that a person was asked about is recorded in the run of the answer.
   const answers = [...toAnswer].flatMap(openAnswers);
   const entries = new Map<string, ToolLedgerEntry>();
   const runs = new Set([...toAnswer].map(({ event }) => event.invocationId));
@@ -176,7 +176,7 @@ export async function responsesToOpenCalls(
     const answer = answerCalls(made, entries);
     if (!answer) continue;
     const { author, branch } = asking;
-    // An answer that started a run of its own runs the call's agent as the agent of that run.
+    // In a run that was started by an answer, the agent of the call is the run's own agent.
     const { executionId, parentExecutionId }: Partial<Event> = asking.invocationId === invocationId ? asking : {};
     events.push(
       createEvent({
@@ -192,9 +192,9 @@ export async function responsesToOpenCalls(
 }
 
 /**
- * Returns responses to these calls of one reply, so that a model can be called again: the ledger's response for a finished call, and
- * otherwise a response that the call was interrupted. A finished call whose response comes later, and a request to a person, stay open:
- * they are answered in a new run. Undefined if all calls stay open.
+ * Returns responses to these calls of one reply, so that a model can be called again: the ledger's response for a
+ * finished call, otherwise a response that the call was interrupted. A finished call without a response in the ledger
+ * stays open: its response comes later, and is answered in a new run. Undefined if all calls stay open.
  */
 function answerCalls(
   calls: readonly RecordedCall[],
@@ -237,7 +237,7 @@ function interrupted(entry: ToolLedgerEntry | undefined): Record<string, unknown
   return { error: 'interrupted', message };
 }
 
-/** The changes of a call, without where it wanted to lead the run. */
+/** Returns the changes that a call made to state and artifacts, without its control signals. */
 function changesOf({ stateDelta, removedState, artifactDelta }: Partial<EventActions>): Partial<EventActions> {
   return {
     ...(stateDelta ? { stateDelta } : {}),

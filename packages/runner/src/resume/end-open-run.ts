@@ -16,7 +16,7 @@ import { closeRun } from './close-run.ts';
 export const NOT_RESUMABLE = [InvalidRequestError, ConfigurationError, RunNotFoundError];
 
 /**
- * Ends the run that blocks another one, as `runConfig.onOpenRun` says: resumes it to its end, or closes it.
+ * Ends the open run that blocks another one, as `runConfig.onOpenRun` says: resumes it to its end, or closes it.
  *
  * @param abortSignal ends the attempt; a run that is being resumed then stays open
  */
@@ -39,19 +39,20 @@ export async function endOpenRun(
   try {
     await closeRun(runner, { userId, sessionId, invocationId, reason, onBusy, abortSignal });
   } catch (error) {
-    // A session has one open run at most: this one has ended while its closing waited, and the next begin names the other one.
+    // A session has at most one open run: this one ended while `closeRun` waited, and the next begin reports the other
+    // one.
     if (!UnfinishedRunError.isInstance(error)) throw error;
   }
 }
 
-/** Resumes a run to its end, which may be a failure. Returns why it cannot be resumed, if it cannot. */
+/** Resumes a run to its end, even if that end is a failure. Returns the reason if the run cannot be resumed. */
 async function finish(
   runner: Runner,
   { userId, sessionId, invocationId }: OpenRun,
   params: Pick<RunAsyncParams, 'runConfig' | 'bounds'>,
   abortSignal: AbortSignal | undefined,
 ): Promise<string | undefined> {
-  // The run belongs to another caller: this one may stop waiting for it, but not abort it.
+  // The run belongs to another caller: this caller may stop waiting for it, but must not abort it.
   const controller = new AbortController();
   const leave = (): void => controller.abort(new ShuttingDownError('the request that continued the run was abandoned'));
   abortSignal?.addEventListener('abort', leave, { once: true });
@@ -66,7 +67,7 @@ async function finish(
       });
     for (const type of NOT_RESUMABLE)
       if (type.isInstance(error)) return `the run cannot be resumed: ${error.publicMessage}`;
-    // Any other failure of that run is in the session, or the run is still open and the next begin says so.
+    // Any other failure of that run is stored in the session, or the run is still open, which the next begin reports.
   } finally {
     abortSignal?.removeEventListener('abort', leave);
   }

@@ -69,7 +69,7 @@ test('a repeated request resumes its unfinished run, or closes it if it is not r
     await gate.reached;
     if (resumable) abort.abort(new ShuttingDownError('the process ends'));
     else {
-      // Another process takes the run, and is lost.
+      // Another process takes over the run, and dies.
       const { invocationId } = stream;
       const { lease } = await sessionService.beginRun({ ...KEY, invocationId, continues: true, onBusy: 'interrupt' });
       abort.abort(new StaleWriterError('lost'));

@@ -14,14 +14,15 @@ import type { Runner } from '../runner.ts';
 import { endOpenRun } from './end-open-run.ts';
 import { untilFree } from './known-request.ts';
 
-/** Number of events that are read at once. */
+/** Number of events per read. */
 const PAGE = 100;
 /** Interval at which the session of a run in another process is read, in milliseconds. */
 const LOOK_EVERY_MS = 500;
 
 /**
- * Yields the stored events of the run that a request began before, from the request's message on, until the run has ended: another process may
- * have it. A run that was left is resumed to its end, or closed if it cannot be resumed.
+ * Yields the stored events of the run that a request began earlier, from the request's message on, until the run has
+ * ended, possibly in another process. A run whose process ended is resumed to its end, or closed if it cannot be
+ * resumed.
  *
  * @returns the outcome of the run
  * @throws SessionNotFoundError if the session is deleted in the meantime
@@ -38,7 +39,7 @@ export async function* followRun(
   let seq: number | undefined;
   let isBehindMessage = false;
   for (;;) {
-    // Before the events are read: once the run has ended, all of them are there.
+    // Read before the events: once the run has ended, all of them are there.
     const record = await sessionService.findRun({ ...key, id: invocationId });
     if (!record) throw goneError(key, invocationId);
     if (seq === undefined) control.noteBegun(record);

@@ -8,7 +8,7 @@ import {
   type RecordedInvocation,
 } from '@eventloom/core/internal';
 
-/** The stored events of an invocation that is resumed, by execution. */
+/** The stored events of a resumed invocation, by execution. */
 export class InvocationLog implements RecordedInvocation {
   readonly events: readonly Event[];
   readonly llmCalls: number;
@@ -55,7 +55,7 @@ export class InvocationLog implements RecordedInvocation {
     );
   }
 
-  /** The innermost loop that an event is in, in its own enclosure. */
+  /** Returns the innermost loop that contains an event within its own enclosure. */
   #loopAround({ executionId, branch }: Event): string | undefined {
     const enclosure = enclosureOf(branch);
     let at = this.#executions.get(executionId ?? '');
@@ -69,7 +69,7 @@ export class InvocationLog implements RecordedInvocation {
   }
 }
 
-/** One execution as it is stored. */
+/** One stored execution. */
 class Execution implements RecordedExecution {
   readonly executionId: string;
   readonly parentExecutionId: string | undefined;

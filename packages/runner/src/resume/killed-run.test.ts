@@ -132,7 +132,7 @@ describe.each([false, true])('a run killed right after the commit: %s', (isAfter
       interrupted += reported;
       for (const name of new Set(whole.ran)) {
         const times = (list: readonly string[]) => list.filter((each) => each === name).length;
-        // An interrupted hand-over or loop end lets the model go on otherwise.
+        // After an interrupted transfer or loop exit, the model may continue in another way.
         expect(times(ran), `${name}, killed at ${at}`).toBeLessThanOrEqual(times(whole.ran));
       }
       expect(ran.length + reported, `killed at ${at}`).toBeGreaterThan(0);
@@ -154,7 +154,7 @@ test("a run killed with a person's answer is resumed, and the confirmed call run
       subAgents: [pays, agent('then', [calls(['work']), say('done')], { tools: [tool('work')] })],
     });
   };
-  /** The first half, undisturbed; the second is killed, and resumed. */
+  /** Plays the first half without a kill; the second half is killed and resumed. */
   const half = async (at: number) => {
     const { sessionService, runnerOn, stored, ran } = setUp(false, tree);
     await sessionService.createSession(KEY);
@@ -189,7 +189,7 @@ test("a run killed with a person's answer is resumed, and the confirmed call run
   }
 });
 
-/** Takes the id of each call away before the event with it is stored. */
+/** A plugin that removes the id of each call before its event is stored. */
 class NamelessPlugin extends BasePlugin {
   override async onEventCallback({ event }: { event: Event }): Promise<Event | undefined> {
     const named = getFunctionCalls(event);

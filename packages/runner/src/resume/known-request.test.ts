@@ -18,14 +18,14 @@ const answer = (response: Record<string, unknown> = { done: true }, id = 'c'): P
 const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
 const tools = [wait];
 
-/** The words of a run. */
+/** Returns the texts of a run. */
 const textsOf = (events: readonly Event[]): (string | undefined)[] =>
   events.filter(({ content }) => content?.parts?.[0]?.text).map(textOf);
 
 test.each([true, false])(
   'an answer sent again after a kill is stored and processed once (resumable: %s)',
   async (resumable) => {
-    // Killed at each commit between the begin and the end.
+    // The process is killed at each commit between the begin and the end.
     for (let commit = 1, isLast = false; !isLast; commit++) {
       for (const isAfter of [false, true]) {
         const first = await scenario({ model: [WAIT], agent: { tools }, resumable });

@@ -25,25 +25,27 @@ interface KnownRequest {
   readonly invocationId: string;
   /** The offset of its first event in the run; see `RunStream.offset`. */
   readonly offset: number;
-  /** The user's events with its message. Of a request without a message, the first event that has its id. */
+  /** The user events with its message. For a request without a message, the first event that has its id. */
   readonly events: readonly Event[];
 }
 
-/** Number of events that are read at once. */
+/** Number of events per read. */
 const PAGE = 100;
-/** Interval at which the session of a run is read that has not stored the message yet, in milliseconds. */
+/** Interval at which the session is read while its run has not stored the message yet, in milliseconds. */
 const LOOK_EVERY_MS = 500;
 
 /**
- * Refuses a request that continues a run and is stored in that run already.
- * @throws RequestKnownError @throws RequestReusedError
+ * Refuses a request that continues a run if that run has stored the request already.
+ *
+ * @throws RequestKnownError
+ * @throws RequestReusedError
  */
 export async function checkNotKnown(runner: Runner, request: RunRequest, requestId: string): Promise<void> {
   const known = await findRequest(runner.sessionService, request.key, requestId);
   if (known) refuseKnown(request, requestId, known);
 }
 
-/** Checks like `checkNotKnown`, in a locked session that has the events of the run. */
+/** Does the same as `checkNotKnown` in a locked session whose events are read. */
 export function checkNotIn(
   request: RunRequest,
   requestId: string,
@@ -51,17 +53,17 @@ export function checkNotIn(
   { events, lastSeq }: Session,
 ): void {
   const search = new RequestSearch(run?.invocationId ?? '', requestId);
-  // The first of the events may not be the first of the session.
+  // The list may begin after the first event of the session.
   const first = lastSeq - events.length + 1 - (run?.firstSeq ?? 0);
   for (const [index, event] of events.entries()) search.add(event, first + index);
   if (search.found) refuseKnown(request, requestId, search.found);
 }
 
 /**
- * Looks into a request that the store refused as that of another run. Returns when the request can be sent to the store again: the process of that
- * run ended, or the run was refused, before the message was stored.
+ * Handles a request that the store refused because a run has its id. Returns when the request can be sent to the store
+ * again: the process of that run ended, or the run was refused, before the message was stored.
  *
- * @throws RequestKnownError when the message is stored; RequestReusedError when another one is
+ * @throws RequestKnownError if the message is stored; RequestReusedError if the id has another message
  */
 export async function settleKnown(
   runner: Runner,
@@ -82,15 +84,15 @@ export async function settleKnown(
         `requestId: ${JSON.stringify(requestId)} is the id of a run; use another id for the request`,
       );
     if (!record.open || record.open.heldUntilMs <= platform.now()) break;
-    // Its process is about to store the message.
+    // The process of that run is about to store the message.
     await untilFree(sessionService, key, LOOK_EVERY_MS, abortSignal);
   }
   await forget(runner, request, error.invocationId, abortSignal);
-  // Sending the request again would be refused in the same way, without end.
+  // The store would refuse the request again, without end.
   if (await sessionService.findRun({ ...key, id: requestId })) throw error;
 }
 
-/** Has the session forget a request of which nothing is stored. */
+/** Removes a request from the session if nothing of it is stored. */
 async function forget(
   runner: Runner,
   { key, config: { requestId, busyWaitMs } }: RunRequest,
@@ -113,7 +115,7 @@ async function forget(
   }
 }
 
-/** Ends when the session is free, or after this time. */
+/** Resolves when the session is free, or after `waitMs`. */
 export async function untilFree(
   sessionService: BaseSessionService,
   key: SessionKey,
@@ -127,7 +129,7 @@ export async function untilFree(
   }
 }
 
-/** Undefined for a request that is not known, or of which nothing is stored. */
+/** Returns the stored part of a request; undefined if the request is unknown or nothing of it is stored. */
 async function findRequest(
   service: BaseSessionService,
   key: SessionKey,
@@ -148,7 +150,7 @@ async function findRequest(
   return search.found;
 }
 
-/** Looks through the events of a session for the first of a request. */
+/** Searches the events of a session for the first events of a request. */
 class RequestSearch {
   readonly #invocationId: string;
   readonly #requestId: string;
@@ -166,7 +168,10 @@ class RequestSearch {
     return events.length > 0 ? { invocationId: this.#invocationId, offset: this.#offset, events } : undefined;
   }
 
-  /** Returns true once everything is found. A message that answers calls on several branches is several events in a row. */
+  /**
+   * Adds the next event. Returns true once the request is complete. A message that answers calls on several branches is
+   * stored as several consecutive events.
+   */
   add(event: Event, offset: number): boolean {
     if (this.#isComplete) return true;
     const [first] = this.#events;
@@ -183,15 +188,16 @@ function isUsers({ author }: Event): boolean {
 }
 
 /**
- * Refuses a request that is known: it is sent again, or its id is. A request is the same if its message, its state delta and the run that it
- * resumes are. Its other fields say how it is answered, and may differ.
+ * Refuses a known request: with RequestKnownError if it is the same request, otherwise with RequestReusedError. A
+ * request is the same if its message, its state delta and the run that it resumes are the same. Its other fields say
+ * how it is answered, and may differ.
  */
 function refuseKnown({ start, config, stateDelta }: RunRequest, requestId: string, known: KnownRequest): void {
   const { events, invocationId, offset } = known;
   const hasMessage = events.some(isUsers);
   const isOfRun = start.kind !== 'resume' || start.invocationId === invocationId;
   if (!start.message && hasMessage) {
-    // The run's own request id may be given to resume it.
+    // A run may be resumed with its own request id.
     if (isOfRun) return;
     throw reusedError(requestId, 'with a message', invocationId);
   }
@@ -251,13 +257,13 @@ function isSameMessage({ parts = [] }: Content, events: readonly Event[], areBlo
   );
 }
 
-/** Compares an answer with one in the form in which it is stored: see `RequestAnswers.read`. */
+/** True if an answer equals a stored one, which has the form that `RequestAnswers.read` returns. */
 function isSameAnswer(given: FunctionResponse, stored: FunctionResponse): boolean {
   if (!isPersonRequest(stored))
     return isSameJson({ response: {}, ...given, name: stored.name }, { response: {}, ...stored });
   const { response: answer = {}, id = '' } = given;
   const { expired, ...kept } = stored.response ?? {};
-  // Nothing is stored of a credential, and of input that came too late.
+  // No part of a credential, or of input that came too late, is stored.
   if (stored.name === REQUEST_CREDENTIAL || (expired === true && Object.keys(kept).length === 0)) return true;
   if (stored.name !== REQUEST_CONFIRMATION) {
     const { result = answer } = answer;

@@ -22,7 +22,7 @@ import { KEY, saying, scenario } from '../fixtures/scenario.ts';
 /** A storage that fails on demand. */
 class FailingService extends InMemorySessionService {
   fails: 'appendEvent' | 'beginRun' | undefined;
-  /** Called once, before a run is continued or closed. */
+  /** Called once, before a run is resumed or closed. */
   beforeContinued: (() => Promise<void>) | undefined;
 
   override appendEvent(...given: Parameters<InMemorySessionService['appendEvent']>): MaybePromise<Event> {
@@ -65,7 +65,7 @@ const shuttingDown = () => new ShuttingDownError('the server is shutting down');
 
 const textsOf = (events: readonly Event[]) => events.flatMap(({ content }) => content?.parts?.[0]?.text ?? []);
 
-/** The events of a run up to its abort. */
+/** Yields the events of a run up to its abort. */
 async function* untilAborted(stream: AsyncGenerator<Event, void, void>): AsyncGenerator<Event, void, void> {
   try {
     yield* stream;

@@ -42,7 +42,7 @@ test('a resumed run does not call a model again that another run continued with 
   const flow = (first: ScriptedStep[], second: ScriptedStep[]) =>
     new SequentialAgent({ name: 'flow', subAgents: [agentOf('asks', first), agentOf('follows', second)] });
   const { invocationId } = await begin(flow([WAIT], []));
-  // Events that a run of the agent alone left: its message and the reply of the model.
+  // Events of a run of this agent alone: its message and the reply of the model.
   const session = (await sessionService.getSession(KEY)) ?? (await sessionService.createSession(KEY));
   const executionId = 'e-other';
   const append = (event: Parameters<typeof createEvent>[0]) =>

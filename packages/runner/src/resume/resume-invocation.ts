@@ -64,7 +64,10 @@ export function resumeInvocation(
   };
 }
 
-/** Returns the error of a run that was aborted or given up, and whose process ended before it stored the end: no agent of it continues. */
+/**
+ * Returns the error of a run that was aborted or closed, and whose process ended before it stored the end: none of its
+ * agents continues.
+ */
 export function storedAbort({ log }: ResumedInvocation): EventloomError | undefined {
   const last = log.events.at(-1);
   if (!last || !isYielded(last) || outcomeOfEvent(last).state !== 'interrupted') return undefined;
@@ -79,8 +82,8 @@ export function eventsOfRun(events: readonly Event[], invocationId: string): Eve
 }
 
 /**
- * Returns the agent that a message started, if none of its events is stored: the agent whose call the message answers, or the last agent
- * that spoke before it.
+ * Returns the agent that a message started, if that agent stored no event: the agent whose call the message answers, or
+ * the last agent that spoke before the message.
  */
 function firstAgent(root: BaseAgent, message: Event, events: readonly Event[], calls: Calls): BaseAgent {
   const [answered] = calls.answeredIn(message);
@@ -96,8 +99,10 @@ export interface ReplayedEvent {
 }
 
 /**
- * Returns the stored events that the run yielded, in the order in which it yielded them, those of sub-invocations too.
- * @param first the index of the first event of the run that counts
+ * Returns the stored events that the run yielded, those of sub-invocations included, in the order in which it yielded
+ * them.
+ *
+ * @param first the index of the first effective event of the run
  */
 export function replayedEvents(
   { session, places = FROM_THE_BEGIN }: LoadedSession,

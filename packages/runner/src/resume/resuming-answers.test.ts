@@ -16,7 +16,7 @@ describe('an answer resumes the run that requested it', () => {
     const rest = await run(flow(['ready'], ['followed']), answer('c1'));
     expect(textsOf(rest)).toEqual(['asks: ready', 'follows: followed']);
     expect(new Set((await stored()).map((event) => event.invocationId))).toEqual(new Set([invocationId]));
-    // Nothing of it is left: the same again is for the agent that asked, in a run of its own.
+    // Nothing of the run is left open: the same answer starts a new run of the agent that asked.
     expect(textsOf(await run(flow(['more'], []), answer('c1')))).toEqual(['asks: more']);
   });
 
@@ -129,7 +129,7 @@ describe('an answer resumes the run that requested it', () => {
     };
     const first = run(flow(['first'], ['followed']), answer('c1'));
     const second = run(flow(['second'], []), answer('c1'));
-    // Both have found the run by now, and wait for the session.
+    // Both requests have found the run, and wait for the session.
     await bothAsked.promise;
     await sessionService.releaseLease(lease);
     expect(textsOf(await first)).toEqual(['asks: first', 'follows: followed']);

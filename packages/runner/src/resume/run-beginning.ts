@@ -1,11 +1,11 @@
 import { ConfigurationError, type Event, type RunConfig } from '@eventloom/core';
 import { checkRunConfig, RunMark } from '@eventloom/core/internal';
 
-/** Options that a resumable run stores in addition to those on every event. */
+/** Options that a resumable run stores in its user event, in addition to those that every event has. */
 const REMEMBERED = ['streamingMode', 'completionEvent', 'maxLlmCalls', 'maxParallelToolCalls', 'clientTools'] as const;
 const NAMES: ReadonlySet<string> = new Set(REMEMBERED);
 
-/** Makes the `agentState` of a resumable run's user event: it marks the run as resumable and has its options. */
+/** Makes the `agentState` of a resumable run's user event: it marks the run as resumable and has the run's options. */
 export function toBeginning(config: RunConfig): Record<string, unknown> {
   const runConfig = Object.fromEntries(
     REMEMBERED.flatMap((name) => (config[name] === undefined ? [] : [[name, config[name]]])),
@@ -15,7 +15,8 @@ export function toBeginning(config: RunConfig): Record<string, unknown> {
 }
 
 /**
- * Returns the stored options of the run that began with this event. Invalid ones, from another version, are left out.
+ * Returns the stored options of the run that began with this event. Unknown options are omitted; if one is invalid, as
+ * another version may have stored it, all of them are.
  */
 export function configOfBeginning({ requestId, customMetadata, actions }: Event): RunConfig {
   const remembered = actions.agentState?.[RunMark.runConfig];

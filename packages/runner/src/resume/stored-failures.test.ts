@@ -6,9 +6,12 @@ import { type ScenarioOptions, IDS, runToError, saying, scenario } from '../fixt
 import { findLooseEnds } from '../find-loose-ends.ts';
 import { dying } from './fixtures/dying-service.ts';
 
-// Runs whose process ends between the event of their failure and their last event.
+// The process of these runs ends between the error event and the last event.
 
-/** Plays a run, and resumes it after its process ended right behind its error event. Returns the failure of the resumed run, and what is stored. */
+/**
+ * Plays a run, and resumes it after its process ended directly after its error event. Returns the failure of the
+ * resumed run, and the stored events.
+ */
 async function killedBehindFailure(
   optionsOf: (reached: Gate) => ScenarioOptions,
   play: (run: Started) => Promise<unknown> = ({ ended }) => ended,
@@ -50,7 +53,7 @@ interface Started {
   readonly ended: Promise<unknown>;
 }
 
-/** The session exists already. */
+/** Returns a service that refuses to create sessions, because the session exists. */
 function withoutCreate(service: BaseSessionService): BaseSessionService {
   return new Proxy(service, {
     get(target, name) {
