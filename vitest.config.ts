@@ -29,6 +29,13 @@ const workerdFolders = [
 const nodeOnlyTests = ['**/*.node.test.ts', ...nodeOnlyFolders.map((folder) => `${folder}/**`)];
 
 /**
+ * The time limits of all tests. They end what would never end, and are no promise: a test passes on a machine that is ten times slower or does
+ * other work. So no test sets a shorter one (see tests/structure/time-limits.ts), and tests wait with `expect.poll`, because `vi.waitFor` and `vi.waitUntil` give up
+ * after a second.
+ */
+const limits = { testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { timeout: 120_000 } } };
+
+/**
  * Begins with the files that take long whatever their size, so that none of them is the last, alone: those outside of packages start
  * processes and browsers, and those of workerd alone fill its storage. The others are sorted as vitest does.
  */
@@ -67,9 +74,7 @@ export default defineConfig({
           globalSetup: ['tests/runtimes/postgres/provide-postgres.ts'],
           // The tests of a worker share its modules, which are loaded once: no test may leave anything behind in them.
           isolate: false,
-          // Checks of the whole repository and databases take several times as long on a machine that does other work.
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          ...limits,
           // Tests make many short-lived objects: with a larger young generation a tenth of their processor time is saved.
           execArgv: ['--max-semi-space-size=32'],
           // Programs that tests start are compiled once and not at every start.
@@ -92,7 +97,7 @@ export default defineConfig({
             'packages/sessions/src/conformance/**',
           ],
           isolate: false,
-          testTimeout: 30_000,
+          ...limits,
         },
       },
       {
@@ -105,7 +110,7 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, ...nodeOnlyTests, 'packages/server/src/postgres/**'],
           setupFiles: ['tests/runtimes/worker-server/delete-objects.ts'],
           isolate: false,
-          testTimeout: 30_000,
+          ...limits,
         },
       },
       {
@@ -122,6 +127,7 @@ export default defineConfig({
           // WebSockets as in a browser: they send no headers and do not tell the status of a refusal.
           env: { GEMINI_SOCKETS: 'web' },
           isolate: false,
+          ...limits,
         },
       },
       {
@@ -129,8 +135,7 @@ export default defineConfig({
           name: 'packages',
           include: ['tests/packages/**/*.test.ts'],
           globalSetup: ['tests/packages/pack-packages.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 240_000,
+          ...limits,
         },
       },
     ],

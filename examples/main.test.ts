@@ -36,19 +36,19 @@ test('an example prints its transcript, and a later process answers its request'
   expect(asked).toMatch(/^cashier +→ refund/m);
   expect(asked).not.toContain('state refunded');
   expect(await run('human-approval', 'approve')).toMatch(/^cashier +state refunded = /m);
-}, 60_000);
+});
 
 test('an example does not touch requests of another one', async () => {
   const { run } = createProgram();
   await run('human-approval');
   await run('draft-critique-revise');
   expect(await run('human-approval', 'approve')).toMatch(/^cashier +state refunded = /m);
-}, 60_000);
+});
 
 test('a live example runs without a key over the real client and writes an audio file', async () => {
   const { run } = createProgram();
   expect(await run('voice-agent')).toMatch(/^museum +Yes, on Sunday.*\n.*answer\.wav/m);
-}, 60_000);
+});
 
 test.each(globSync('*/agent.ts', { cwd: import.meta.dirname }))('%s is an agent that can be served', async (file) => {
   const { rootAgent } = (await import(join(import.meta.dirname, file))) as { readonly rootAgent?: unknown };

@@ -26,4 +26,4 @@ test('a turn over POST /run_sse enters no more files and functions than the limi
     { turn: 'text turn', isWithin: true },
     { turn: 'turn with one tool call', isWithin: true },
   ]);
-}, 60_000);
+});

@@ -14,9 +14,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'pg';
-import { describe, expect, test, vi } from 'vitest';
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+import { describe, expect, test } from 'vitest';
 
 const look = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
 const pay = new FunctionTool({ name: 'pay', description: '', requireConfirmation: true, execute: () => 'paid' });

@@ -8,10 +8,8 @@ import { createTestDatabase } from '@eventloom/test-postgres';
 import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { Pool } from 'pg';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { WHOLE_EVENT } from './fixtures/whole-event.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -101,35 +99,31 @@ async function tryEach(service: BaseSessionService, copies: BaseSessionService):
   return taken;
 }
 
-test(
-  'every back end either refuses an imported event or reads, continues and exports it without an error',
-  { timeout: 180_000 },
-  async () => {
-    const platform = fixedPlatform();
-    const memory = new InMemorySessionService({ platform });
-    const taken = await tryEach(memory, new InMemorySessionService({ platform }));
-    expect(taken.length).toBeGreaterThan(500);
-    const events = taken.map((event, index) => ({ ...event, id: `event ${index}` }));
-    await memory.importSession({ records: recordsOf(events) });
-    await runTwice(memory, KEY.sessionId);
-    const expected = await exportOf(memory, KEY.sessionId);
+test('every back end either refuses an imported event or reads, continues and exports it without an error', async () => {
+  const platform = fixedPlatform();
+  const memory = new InMemorySessionService({ platform });
+  const taken = await tryEach(memory, new InMemorySessionService({ platform }));
+  expect(taken.length).toBeGreaterThan(500);
+  const events = taken.map((event, index) => ({ ...event, id: `event ${index}` }));
+  await memory.importSession({ records: recordsOf(events) });
+  await runTwice(memory, KEY.sessionId);
+  const expected = await exportOf(memory, KEY.sessionId);
 
-    await using stack = new AsyncDisposableStack();
-    const database = await createTestDatabase();
-    stack.defer(() => database.drop());
-    const pool = new Pool({ connectionString: database.url });
-    stack.defer(() => pool.end());
-    const sqlite = new SqliteSessionService({ path: ':memory:', platform });
-    stack.defer(() => sqlite.close());
-    for (const service of [sqlite, new PostgresSessionService({ pool, platform })]) {
-      await service.importSession({ records: recordsOf(events) });
-      await runTwice(service, KEY.sessionId);
-      const records = await exportOf(service, KEY.sessionId);
-      expect(withoutIds(records)).toEqual(withoutIds(expected));
-      await service.importSession({ records: expected, sessionId: 'copy' });
-    }
-  },
-);
+  await using stack = new AsyncDisposableStack();
+  const database = await createTestDatabase();
+  stack.defer(() => database.drop());
+  const pool = new Pool({ connectionString: database.url });
+  stack.defer(() => pool.end());
+  const sqlite = new SqliteSessionService({ path: ':memory:', platform });
+  stack.defer(() => sqlite.close());
+  for (const service of [sqlite, new PostgresSessionService({ pool, platform })]) {
+    await service.importSession({ records: recordsOf(events) });
+    await runTwice(service, KEY.sessionId);
+    const records = await exportOf(service, KEY.sessionId);
+    expect(withoutIds(records)).toEqual(withoutIds(expected));
+    await service.importSession({ records: expected, sessionId: 'copy' });
+  }
+});
 
 /** Returns the records without ids that differ in each run. */
 function withoutIds(records: readonly SessionRecord[]): unknown {

@@ -19,9 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Pool } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
 const TOOLS = ['one', 'two', 'three'];

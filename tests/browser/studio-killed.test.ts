@@ -53,4 +53,4 @@ test('a server that is killed in mid-answer is waited for, and the restarted one
   // The tool ran once: its result was stored before the kill.
   expect(await log.getByText('look', { exact: true }).count()).toBe(1);
   expect(await log.getByText('What color?').count()).toBe(1);
-}, 60_000);
+});

@@ -53,13 +53,10 @@ async function readUntilLost(page: Page, count: number): Promise<void> {
   const lost = page.getByText('unfinished, can be resumed');
   // Their leases end.
   await expect
-    .poll(
-      async () => {
-        await page.getByRole('button', { name: 'Read again' }).click();
-        return lost.count();
-      },
-      { timeout: 20_000 },
-    )
+    .poll(async () => {
+      await page.getByRole('button', { name: 'Read again' }).click();
+      return lost.count();
+    })
     .toBe(count);
 }
 

@@ -54,7 +54,7 @@ export function useStudio() {
   beforeAll(async () => {
     execFileSync(process.execPath, [join(root, 'scripts/build-studio.ts')]);
     browser = await openBrowser();
-  }, 120_000);
+  });
   afterEach(async () => {
     await Promise.all(pages.splice(0).map((page) => page.close()));
     await Promise.all(servers.splice(0).map((server) => server.shutDown()));
@@ -66,7 +66,7 @@ export function useStudio() {
     const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, ...options });
     pages.push(page);
     // Shorter than the time of a test, so that the place that waits is named.
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(120_000);
     const errors: string[] = [];
     page.on('console', (message) => {
       // The page asks for a session that does not exist yet.

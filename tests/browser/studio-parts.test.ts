@@ -183,7 +183,6 @@ describe('a graph', () => {
 
 describe('a trace', () => {
   const response = { usageMetadata: { promptTokenCount: 800, candidatesTokenCount: 100 }, modelVersion: 'scripted' };
-  const WAIT = { timeout: 15_000 };
   const source = 'Made from the events: the server keeps no spans of this run.';
 
   test('is drawn from the spans that the server keeps, while the run works and at an earlier moment', async () => {
@@ -199,13 +198,13 @@ describe('a trace', () => {
     const labels = (kind = ''): Promise<string[]> => page.locator(`.waterfall li${kind} .span-label`).allTextContents();
     await page.getByRole('tab', { name: 'Trace' }).click();
     await send(page, 'What color?');
-    await expect.poll(() => labels('[data-open=true]'), WAIT).toEqual(['run', 'helper', 'scripted']);
+    await expect.poll(() => labels('[data-open=true]')).toEqual(['run', 'helper', 'scripted']);
     first.open();
     await page.getByRole('log').getByText('The sky').waitFor();
-    await expect.poll(() => labels(), WAIT).toEqual(['run', 'helper', 'scripted', 'look', 'scripted']);
-    await expect.poll(() => labels('[data-open=true]'), WAIT).toEqual(['run', 'helper', 'scripted']);
+    await expect.poll(() => labels()).toEqual(['run', 'helper', 'scripted', 'look', 'scripted']);
+    await expect.poll(() => labels('[data-open=true]')).toEqual(['run', 'helper', 'scripted']);
     second.open();
-    await expect.poll(() => labels('[data-open=false]'), WAIT).toHaveLength(5);
+    await expect.poll(() => labels('[data-open=false]')).toHaveLength(5);
     expect(await bars.last().textContent()).toMatch(
       /tokens in 800, tokens out 100, first token (?:<1 ms|\d+ ms|[\d.]+ s), cost 1$/,
     );
@@ -221,7 +220,7 @@ describe('a trace', () => {
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe('The sky is blue.');
     // The first event is the question: the model works on it.
     await page.getByRole('slider').press('Home');
-    await expect.poll(() => labels(), WAIT).toEqual(['run', 'helper', 'scripted']);
+    await expect.poll(() => labels()).toEqual(['run', 'helper', 'scripted']);
     expect(await labels('[data-open=true]')).toHaveLength(3);
     expect(errors).toEqual([]);
   });
@@ -288,7 +287,7 @@ describe('voice', () => {
     const levels = () =>
       page.evaluate<[number, number]>(`[...document.querySelectorAll('meter')].map(({ value }) => value)`);
     // The fake microphone of the browser plays a tone, now and then.
-    await expect.poll(async () => (await levels())[0], { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(async () => (await levels())[0]).toBeGreaterThan(0);
     await expect.poll(async () => (await levels())[1]).toBeGreaterThan(0);
     spoken.open();
     await expect.poll(async () => (await levels())[1]).toBe(0);

@@ -68,7 +68,7 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
     await page.getByRole('button', { name: 'Edit' }).first().click();
     await check(page, `${colorScheme}-edit`);
     expect(errors).toEqual([]);
-  }, 90_000);
+  });
 
   test('no form, call or graph breaks a rule of accessibility', async () => {
     const forms = await open([{ calls: [{ name: 'ask' }, { name: 'login' }] }], { tools, colorScheme });
@@ -97,7 +97,7 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
     await send(failed.page, 'Hello');
     await failed.page.getByRole('button', { name: 'Try again' }).waitFor();
     await check(failed.page, `${colorScheme}-failed`);
-  }, 90_000);
+  });
 });
 
 test('every view fits on a screen of 360 pixels', async () => {

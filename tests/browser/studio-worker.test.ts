@@ -11,7 +11,7 @@ let state = '';
 beforeAll(async () => {
   state = mkdtempSync(join(tmpdir(), 'eventloom-studio-worker-'));
   server = await startDevServer(join(root, 'apps/edge-worker'), { persistTo: state });
-}, 120_000);
+});
 afterAll(async () => {
   await server.stop();
   rmSync(state, { recursive: true });

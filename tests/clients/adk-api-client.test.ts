@@ -11,7 +11,7 @@ describe.each(places)('AdkApiClient of @google/adk-devtools against %s', (_place
   beforeAll(async () => {
     server = await start();
     client = new AdkApiClient({ backendUrl: server.url });
-  }, 120_000);
+  });
   afterAll(() => server.stop());
 
   async function run(request: RunRequest): Promise<Said[]> {

@@ -8,7 +8,7 @@ type Page = Awaited<ReturnType<Browser['newPage']>>;
 let browser: Browser;
 beforeAll(async () => {
   browser = await openBrowser();
-}, 120_000);
+});
 afterAll(() => browser.close());
 
 describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) => {
@@ -17,7 +17,7 @@ describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) =
   const faults: string[] = [];
   beforeAll(async () => {
     server = await start();
-  }, 120_000);
+  });
   afterEach(async () => {
     await page.close();
     expect(faults.splice(0)).toEqual([]);
@@ -27,7 +27,7 @@ describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) =
   /** Opens the page on an app. */
   async function open(appName: string, streaming = false): Promise<void> {
     page = await browser.newPage({ viewport: { width: 1440, height: 900 }, permissions: ['microphone'] });
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(120_000);
     page.on('pageerror', ({ message }) => faults.push(message));
     page.on('response', (response) => {
       const { pathname } = new URL(response.url());

@@ -15,7 +15,7 @@ beforeAll(async () => {
   const { outputFiles } = await build({ entryPoints, bundle: true, write: false, format: 'esm', define });
   script = outputFiles[0]?.text ?? '';
   browser = await openBrowser();
-}, 120_000);
+});
 afterAll(() => browser.close());
 
 describe.each(places)('useAdkRuntime of assistant-ui in a browser against %s', (_place, start) => {
@@ -24,7 +24,7 @@ describe.each(places)('useAdkRuntime of assistant-ui in a browser against %s', (
   const faults: string[] = [];
   beforeAll(async () => {
     server = await start();
-  }, 120_000);
+  });
   afterEach(async () => {
     await page.close();
     expect(faults.splice(0)).toEqual([]);
@@ -34,7 +34,7 @@ describe.each(places)('useAdkRuntime of assistant-ui in a browser against %s', (
   /** Opens the page on an app. It is served from the server's own origin. */
   async function open(appName: string): Promise<void> {
     page = await browser.newPage();
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(120_000);
     page.on('pageerror', ({ message }) => faults.push(message));
     await page.route(`${server.url}/page.js`, (route) =>
       route.fulfill({ body: script, contentType: 'text/javascript' }),

@@ -17,7 +17,7 @@ describe.each(places)('the parts of the assistant-ui runtime for the ADK against
   let server: Started;
   beforeAll(async () => {
     server = await start();
-  }, 120_000);
+  });
   afterAll(() => server.stop());
 
   async function open(appName: string) {

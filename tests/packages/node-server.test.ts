@@ -36,7 +36,7 @@ function tokenOf(name: string): string {
   return [...parts, createHmac('sha256', SECRET).update(parts.join('.')).digest('base64url')].join('.');
 }
 
-describe('the folder that build:server writes', { timeout: 60_000 }, () => {
+describe('the folder that build:server writes', () => {
   const place = mkdtempSync(join(tmpdir(), 'eventloom-server-'));
   const folder = join(place, 'app');
   const data = join(place, 'data');

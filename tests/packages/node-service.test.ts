@@ -110,7 +110,7 @@ describe('an empty project on Node that installs every package from its tarball'
         writeProgram(`${compiler} ${title}`, options, names),
       );
 
-    test('with typescript-5.6, commonjs, nodenext and bundler', { timeout: 360_000 }, async () => {
+    test('with typescript-5.6, commonjs, nodenext and bundler', { timeout: 600_000 }, async () => {
       const programs = [
         writeProgram('5.6 commonjs', { module: 'commonjs', moduleResolution: 'node10', ...dom }, entries),
         writeProgram('5.6 bundler', { module: 'esnext', moduleResolution: 'bundler', ...dom }, entries),

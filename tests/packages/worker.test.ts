@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Event } from '@eventloom/core';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sendRaw } from './send-raw.ts';
 import { startWatcher } from './watcher.ts';
 import { type DevServer, startDevServer } from '../runtimes/dev-server.ts';
@@ -205,12 +205,12 @@ function post(origin: string, path: string, body: object): Promise<Response> {
 }
 
 /** The events of a session whose run has come to its end. */
-function endedRun(url: string): Promise<readonly Event[]> {
-  return vi.waitUntil(
-    async () => {
-      const { events } = (await (await fetch(url)).json()) as { events: Event[] };
-      return events.at(-1)?.object === 'runner.end' && events;
-    },
-    { timeout: 10_000 },
-  );
+async function endedRun(url: string): Promise<readonly Event[]> {
+  let events: readonly Event[] = [];
+  const newest = async () => {
+    ({ events } = (await (await fetch(url)).json()) as { readonly events: Event[] });
+    return events.at(-1)?.object;
+  };
+  await expect.poll(newest).toBe('runner.end');
+  return events;
 }

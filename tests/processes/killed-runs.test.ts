@@ -76,7 +76,7 @@ test('a run with idempotent tools that is killed after any commit and resumed ha
     for (const each of whole.ran) expect(ran.filter((other) => other === each).length, each).toBeLessThanOrEqual(2);
     expect(ran.length - whole.ran.length, `killed at ${commit}`).toBeLessThanOrEqual(1);
   }
-}, 120_000);
+});
 
 test('a run with tools that are not idempotent runs none twice after a kill at any commit, and reports the interrupted one', async () => {
   const { commits, ran: all } = await runKilledAt(0, false);
@@ -96,7 +96,7 @@ test('a run with tools that are not idempotent runs none twice after a kill at a
     }
   }
   expect(interrupted).toBeGreaterThan(3);
-}, 120_000);
+});
 
 test('the next message is answered after a run that is not resumable was killed at any commit', async () => {
   const { userId, sessionId } = KEY;
@@ -120,7 +120,7 @@ test('the next message is answered after a run that is not resumable was killed 
     service.close();
   }
   expect(interruptedCalls).toBeGreaterThan(3);
-}, 60_000);
+});
 
 /** Runs, and confirms, in a process that kills itself after a commit (0: never); then resumes the run in this one, and confirms it here. */
 async function askKilledAt(commit: number) {
@@ -181,4 +181,4 @@ test('a run with parallel agents, an AgentTool and a confirmation has the same r
     expect(ran.length - whole.ran.length, `killed at ${commit}`).toBeLessThanOrEqual(2);
     expect(events.at(-1)?.object, `killed at ${commit}`).toBe('runner.end');
   }
-}, 120_000);
+});

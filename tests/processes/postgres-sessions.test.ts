@@ -80,7 +80,7 @@ test('kill -9 in a stream of 10,000 appends leaves exactly the acknowledged even
     expect({ ...session.state }).toEqual(state);
   }
   expect(stored).toBe(events);
-}, 120_000);
+});
 
 test('two processes with turns in the same 50 sessions lose, repeat and interleave no events', async () => {
   const [sessions, turns] = [50, 300];
@@ -108,7 +108,7 @@ test('two processes with turns in the same 50 sessions lose, repeat and interlea
   expect(new Set(seen).size).toBe(2 * 3 * turns);
   expect(seen.length).toBe(2 * 3 * turns);
   expect(marks).toEqual(new Set(seen));
-}, 120_000);
+});
 
 test('several processes can start concurrently on an empty database', async () => {
   const names = Array.from({ length: 5 }, (_, index) => `session ${index}`);
@@ -118,7 +118,7 @@ test('several processes can start concurrently on an empty database', async () =
   for (const fixture of fixtures) expect(await fixture.ended).toEqual({ faults: '', code: 0 });
   const { sessions } = await service.listSessions({ appName: 'app' });
   expect(sessions.map(({ id }) => id).toSorted()).toEqual(names);
-}, 60_000);
+});
 
 test('the lease of a crashed process expires, another process continues, and the old lease writes nothing', async () => {
   const fixture = startFixture(fixturePath('holding-process'), [database.url, '1000']);
@@ -140,4 +140,4 @@ test('the lease of a crashed process expires, another process continues, and the
   const stored = await read('session');
   expect(stored.events.map(({ id }) => id)).toEqual(['before the crash', 'after']);
   expect({ ...stored.state }).toEqual({ after: 1 });
-}, 60_000);
+});

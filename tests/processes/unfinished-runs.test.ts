@@ -3,14 +3,10 @@ import { createTestDatabase } from '@eventloom/test-postgres';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { bundleProgram } from '../runtimes/bundle-program.ts';
 import { fixturePath, type RunningFixture, startFixture } from './run-fixture.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
-/** Timeout of conditions that a test waits for. */
-const SOON = { timeout: 20_000, interval: 50 };
 const SESSION = '/apps/app/users/ann/sessions/s';
 
 /** Holds a bundle, because the program is started several times for each test. */
@@ -64,17 +60,17 @@ async function startServer(halt: string, { sessions, action }: { sessions?: stri
 
 const ran = (): string[] =>
   existsSync(join(folder, 'ran')) ? readFileSync(join(folder, 'ran'), 'utf8').trimEnd().split('\n') : [];
-const untilRan = (what: string) => vi.waitFor(() => expect(ran()).toContain(what), SOON);
+const untilRan = (what: string) => expect.poll(ran).toContain(what);
 
 /** Follows a run until the server has it in this process, and reads it to its end. */
 async function follow(url: string, path: string): Promise<Event[]> {
-  const text = await vi.waitFor(async () => {
+  let text = '';
+  const read = async () => {
     const answer = await fetch(`${url}${path}`);
-    const received = await answer.text();
-    expect(answer.status).toBe(200);
-    expect(received).not.toContain('RUN_GOES_ON');
-    return received;
-  }, SOON);
+    text = await answer.text();
+    return { status: answer.status, isWhole: !text.includes('RUN_GOES_ON') };
+  };
+  await expect.poll(read).toEqual({ status: 200, isWhole: true });
   return Array.from(text.matchAll(/^data: (.*)$/gm), ([, json = '']) => JSON.parse(json) as Event);
 }
 
@@ -109,7 +105,7 @@ describe('a server that is killed during a run and started again', () => {
     // It may be gone before it says where it is.
     for (const _attempt of [2, 3]) await launch('die').ended;
     const last = await startServer('die');
-    await vi.waitFor(async () => expect(errorsOf(await last.history())).toEqual(['RUN_ABANDONED']), SOON);
+    await expect.poll(async () => errorsOf(await last.history())).toEqual(['RUN_ABANDONED']);
     const received = (await last.history()).find(({ errorCode }) => errorCode);
     expect(received?.errorMessage).toContain('after 3 attempts');
     expect(ran()).toEqual(['prepare', 'work', 'work', 'work']);
@@ -123,7 +119,7 @@ describe('a server that is killed during a run and started again', () => {
     await untilRan('work');
     await first.end('SIGKILL');
     const second = await startServer('no', { action: 'close' });
-    await vi.waitFor(async () => expect(errorsOf(await second.history())).toEqual(['RUN_ABANDONED']), SOON);
+    await expect.poll(async () => errorsOf(await second.history())).toEqual(['RUN_ABANDONED']);
     expect(partsOf(await second.history())).toEqual(['go', ...CALL, ...CALL]);
     expect(ran()).toEqual(['prepare', 'work']);
   });
@@ -162,7 +158,7 @@ test('one of two remaining servers continues the run of a third, and both can be
     const { path } = await killed.begin('go');
     await untilRan('work');
     await killed.end('SIGKILL');
-    await vi.waitFor(() => expect(ran()).toContain('streams'), SOON);
+    await expect.poll(ran).toContain('streams');
     for (const { url } of [one, two]) {
       const events = await follow(url, path);
       expect(partsOf(events.filter(({ partial }) => partial !== true))).toEqual(WHOLE);

@@ -4,13 +4,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { bundleProgram } from '../runtimes/bundle-program.ts';
 import { fixturePath, type RunningFixture, startFixture } from './run-fixture.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
-
-const SOON = { timeout: 30_000, interval: 50 };
 
 /** Holds a bundle, because the program is started several times for each test. */
 let programs: string;
@@ -92,10 +88,10 @@ describe.each(['SQLite', 'PostgreSQL'])('on %s', (backEnd) => {
   test('the webhook of a run is sent by the process that continues it after a kill', async () => {
     const first = await startServer(sessions, 'tool');
     const invocationId = await first.begin();
-    await vi.waitUntil(() => hasRun('work'), SOON);
+    await expect.poll(() => hasRun('work')).toBe(true);
     await first.kill();
     await startServer(sessions, 'no');
-    await vi.waitUntil(() => messages.length > 0, SOON);
+    await expect.poll(() => messages.length).toBeGreaterThan(0);
     expect(messages.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
       expect.objectContaining({
         type: 'run.completed',
@@ -108,11 +104,11 @@ describe.each(['SQLite', 'PostgreSQL'])('on %s', (backEnd) => {
     status = 503;
     const first = await startServer(sessions, 'no');
     await first.begin();
-    await vi.waitUntil(() => messages.length > 0, SOON);
+    await expect.poll(() => messages.length).toBeGreaterThan(0);
     await first.kill();
     status = 200;
     await startServer(sessions, 'no');
-    await vi.waitUntil(() => messages.length > 1, SOON);
+    await expect.poll(() => messages.length).toBeGreaterThan(1);
     expect(new Set(messages.map(({ id }) => id)).size).toBe(1);
   });
 });

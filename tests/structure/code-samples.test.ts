@@ -86,13 +86,13 @@ test('there are samples in pages and in docstrings', () => {
 
 test('every block of TypeScript in a page or a docstring compiles', async () => {
   expect(await compile([...inPages, ...inSources])).toEqual([]);
-}, 120_000);
+});
 
 test('a block of a page that uses a name of eventloom without importing it does not compile', async () => {
   const page = { path: 'docs/guide/a.md', text: '```ts\nnew LlmAgent({ name: agent.name });\n```\n' };
   const modules = samplesOfPage(page).map((sample) => ({ sample, text: toModule(sample, forPages) }));
   expect(await compile(modules)).toEqual(["docs/guide/a.md(2,5): error TS2304: Cannot find name 'LlmAgent'."]);
-}, 120_000);
+});
 
 test('the compiler’s messages name the page and the line of a block that does not compile', async () => {
   const page = { path: 'docs/guide/a.md', text: '# A\n\n```ts\nconst one = 1;\nconst two: string = one;\n```\n' };
@@ -100,7 +100,7 @@ test('the compiler’s messages name the page and the line of a block that does 
   expect(await compile(modules)).toEqual([
     "docs/guide/a.md(5,7): error TS2322: Type 'number' is not assignable to type 'string'.",
   ]);
-}, 120_000);
+});
 
 describe('samples', () => {
   const page = (text: string) => samplesOfPage({ path: 'a.md', text });

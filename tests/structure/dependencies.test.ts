@@ -11,7 +11,7 @@ const sample = (manifest: Partial<Manifest>, files: Record<string, string> = {})
 describe('this repository', () => {
   test('imports only what the manifest declares', () => {
     expect(undeclaredImports(readWorkspaces())).toEqual([]);
-  }, 120_000);
+  });
 
   test('has every file in one workspace only', () => {
     const paths = readWorkspaces().flatMap(({ files }) => files.map(({ path }) => path));

@@ -26,7 +26,7 @@ const ALLOWED: readonly AllowedStep[] = [
 const file = (text: string) => ({ path: 'packages/core/src/a.ts', text });
 
 // Every source is parsed.
-describe('the loops of this repository', { timeout: 60_000 }, () => {
+describe('the loops of this repository', () => {
   const sources = shippedSources(readWorkspaces().flatMap(({ files }) => files));
 
   test('take linear time', () => {

@@ -27,7 +27,7 @@ const ALLOWED: readonly AllowedPattern[] = [
 const file = (text: string) => ({ path: 'packages/core/src/a.ts', text });
 
 // Every source is parsed.
-describe('the patterns of this repository', { timeout: 60_000 }, () => {
+describe('the patterns of this repository', () => {
   const sources = shippedSources(readWorkspaces().flatMap(({ files }) => files));
 
   test('exist', () => {

@@ -45,7 +45,7 @@ test('no turn, agent or waiting run costs more promises, memory, freezes, clock 
     `agent: ${agent.bytes} bytes`,
     `waiting: ${waiting.bytes} bytes`,
   ]);
-}, 120_000);
+});
 
 /** A budget that is one short of each figure that is not 0. */
 function lessThan(counts: TurnCounts): TurnCounts {

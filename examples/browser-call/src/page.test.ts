@@ -1,5 +1,5 @@
 import type { NodeServer } from '@eventloom/server/node';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ChromiumPage } from './fixtures/chromium-page.ts';
 import { servePage } from './serve-page.ts';
 
@@ -46,13 +46,9 @@ test.runIf(CHROMIUM)(
   'in Chromium the page speaks with the agent',
   async () => {
     await using page = await ChromiumPage.open(CHROMIUM ?? '', `http://localhost:${server.port}/`);
-    const says = (text: string) =>
-      vi.waitFor(async () => expect(await page.evaluate('document.body.innerText')).toContain(text), {
-        timeout: 20_000,
-      });
+    const says = (text: string) => expect.poll(() => page.evaluate('document.body.innerText')).toContain(text);
     const buttons = `[...document.querySelectorAll('button:enabled')]`;
-    const click = () =>
-      vi.waitFor(async () => expect(await page.evaluate(`${buttons}.map((one) => one.click()).length`)).toBe(1));
+    const click = () => expect.poll(() => page.evaluate(`${buttons}.map((one) => one.click()).length`)).toBe(1);
     await click();
     await says('This is what I heard.');
     await click();

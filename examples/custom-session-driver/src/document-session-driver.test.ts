@@ -15,12 +15,12 @@ const makeInMemory = async ({ platform }: { readonly platform: Platform }) => ({
 });
 
 describe('the document session driver keeps the contract', () => {
-  for (const { id, title, run } of sessionServiceConformance(makeService)) test(`${id}: ${title}`, run, 30_000);
+  for (const { id, title, run } of sessionServiceConformance(makeService)) test(`${id}: ${title}`, run);
 });
 
 describe('sessions are copied from memory to documents and back without loss', () => {
   const cases = sessionTransferConformance(makeInMemory, makeService);
-  for (const { id, title, run } of cases) test(`${id}: ${title}`, run, 30_000);
+  for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
 });
 
 test('two processes that share a store write in turn and lose no event', async () => {

@@ -197,7 +197,7 @@ test('a run stopped by its server is followed on the next one, with every event 
   expect(saidIn(events).filter(Boolean)).toEqual(['Booked.']);
   expect(events.flatMap(getFunctionResponses)).toHaveLength(1);
   expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
-}, 20_000);
+});
 
 test('the client gets the error of a run that fails after its first event', async () => {
   const call = { calls: [{ name: 'book_table', args: { people: 2, time: '20:00' } }] };

@@ -88,7 +88,7 @@ describe('a run', () => {
       const stored = await sessionService.getSession(session.key);
       expect(stored?.events.filter(({ author }) => author === 'user')).toHaveLength(1);
     }
-  }, 120_000);
+  });
 
   test('is run once when the answer to its request is lost', async () => {
     let lost = 0;

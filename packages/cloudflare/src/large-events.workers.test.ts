@@ -36,7 +36,7 @@ describe.each([
   const ofRun = [6, CHARS, 6];
   const inBucket = async (): Promise<number> => (await env.ARTIFACTS.list({ prefix: prefix() })).objects.length;
 
-  test('large events are streamed, followed, listed, exported and deleted', { timeout: 30_000 }, async () => {
+  test('large events are streamed, followed, listed, exported and deleted', async () => {
     await (await ask(session, { method: 'POST', body: '{}' })).text();
     const answer = await say('/run');
     expect(lengthsOf((await answer.json()) as Event[])).toEqual(ofRun);

@@ -1,7 +1,7 @@
 import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm } from 'cloudflare:test';
 import { type DurableObjectStub, env } from 'cloudflare:workers';
 import type { Event } from '@eventloom/core';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { objects } from './fixtures/test-objects.ts';
 import { work, WORK_STEPS, type WorkStep } from './fixtures/protocol-runners.ts';
 import { readAfter, seenOf, sent, type Sent } from './fixtures/sent-frames.ts';
@@ -20,7 +20,7 @@ async function history(): Promise<Event[]> {
 }
 
 /** Polled repeatedly: a test must not await a promise of an object that is killed afterwards. */
-const isHalted = (): Promise<unknown> => vi.waitUntil(() => work.isHalted);
+const isHalted = (): Promise<unknown> => expect.poll(() => work.isHalted).toBe(true);
 
 /** Returns the path of a run that halted, without reading it. */
 async function beginAndHalt(haltAt: WorkStep): Promise<string> {
@@ -45,8 +45,7 @@ async function wakeByAlarm(haltAt?: WorkStep): Promise<void> {
   expect(await runDurableObjectAlarm(objectOf())).toBe(true);
 }
 
-const runEnded = (): Promise<void> =>
-  vi.waitUntil(async () => (await history()).at(-1)?.object === 'runner.end').then(() => undefined);
+const runEnded = (): Promise<void> => expect.poll(async () => (await history()).at(-1)?.object).toBe('runner.end');
 
 /** The stored events that readers of a run get: not those that only record where its agent is. */
 async function streamedHistory(): Promise<Event[]> {
@@ -213,7 +212,7 @@ describe('a resumable run whose object dies', () => {
     await abortAllDurableObjects();
     for (const attempt of [2, 3]) {
       await history().catch(() => undefined);
-      await vi.waitUntil(() => times('answer') === attempt);
+      await expect.poll(() => times('answer')).toBe(attempt);
     }
     await runEnded();
     expect((await history()).at(-2)).toMatchObject({ errorCode: 'RUN_ABANDONED' });

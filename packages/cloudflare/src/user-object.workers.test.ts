@@ -1,6 +1,6 @@
 import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { createCloudflareServer } from './create-cloudflare-server.ts';
 import { BUCKET_USER } from './fixtures/test-objects.ts';
 import { voice } from '../../live/src/server/fixtures/voice-runner.ts';
@@ -129,7 +129,7 @@ test('the default limit of runs applies if the option is undefined', async () =>
   await Promise.all([open(user), ...sessions.map((sessionId) => open(user, sessionId))]);
   const runs = sessions.map((sessionId) => tell('wait', user, sessionId));
   await runs[0];
-  await vi.waitUntil(async () => (await tell('hello', user, 's', '/run')).status === 503);
+  await expect.poll(async () => (await tell('hello', user, 's', '/run')).status).toBe(503);
   await runInDurableObject(objectOf(user), () => waiting.gate.resolve());
   const texts = await Promise.all(runs.map(async (run) => (await run).text()));
   expect(texts.filter((text) => text.includes('one two three'))).toHaveLength(100);

@@ -51,7 +51,7 @@ async function begin(): Promise<string> {
   return ((await response.json()) as { invocationId: string }).invocationId;
 }
 
-const received = (count: number): Promise<unknown> => vi.waitUntil(() => messages.length >= count);
+const received = (count: number): Promise<unknown> => expect.poll(() => messages.length).toBeGreaterThanOrEqual(count);
 
 const messageFor = (invocationId: string, id: unknown = expect.stringMatching(/^msg_/)) => ({
   id,
@@ -72,7 +72,7 @@ test('the object of a run sends its webhook', async () => {
 test('the webhook of a run whose object died is sent by the object that continues it at the alarm', async () => {
   Object.assign(work, { haltAt: 'work' });
   const invocationId = await begin();
-  await vi.waitUntil(() => work.isHalted);
+  await expect.poll(() => work.isHalted).toBe(true);
   await abortAllDurableObjects();
   Object.assign(work, { haltAt: undefined });
   expect(await runDurableObjectAlarm(objectOf())).toBe(true);

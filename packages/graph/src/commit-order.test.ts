@@ -98,7 +98,6 @@ test.each([undefined, 1, 2, 3])(
     for (let seed = 1; seed <= 12; seed++)
       expect(said((await play(wideGraph(seed, maxConcurrency))).stored), `seed ${seed}`).toEqual(first);
   },
-  30_000,
 );
 
 test('nodes commit in the same order at any timing, also if other nodes fail', async () => {
@@ -132,7 +131,7 @@ test('nodes commit in the same order at any timing, also if other nodes fail', a
   }
   expect([...outcomes]).toHaveLength(1);
   expect([...outcomes][0]).toMatch(/^NodeError: node "n2": broken/);
-}, 30_000);
+});
 
 test('a node commits its events one after the other, inner nodes included', async () => {
   let committing = 0;

@@ -36,5 +36,5 @@ describe.each([false, true])('a graph that is killed, right after the commit: %s
       expect(inAnyOrder(contentsOf(events)), `killed at ${at}`).toEqual(inAnyOrder(contentsOf(whole.events)));
       expect(session?.state, `killed at ${at}`).toEqual(whole.session?.state);
     }
-  }, 60_000);
+  });
 });

@@ -1,14 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { startPostgres } from './start-postgres.ts';
 import { createTestDatabase } from './test-database.ts';
 import { Client } from 'pg';
 
 // A server takes its second or two to start, and longer beside others.
-vi.setConfig({ testTimeout: 30_000 });
-
 const PROGRAM = `
   import { startPostgres } from ${JSON.stringify(import.meta.resolve('./start-postgres.ts'))};
   const { url } = await startPostgres();

@@ -47,7 +47,7 @@ async function ask(url: string, appName: string): Promise<Response> {
   });
 }
 
-describe('a folder of agents', { timeout: 30_000 }, () => {
+describe('a folder of agents', () => {
   test('is served, each agent under the name of its folder, and a broken one is logged and skipped', async () => {
     using folder = temporaryFolder();
     writeAgents(folder.path, {

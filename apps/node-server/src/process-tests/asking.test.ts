@@ -6,7 +6,7 @@ import { interruptProgram, runProgram, temporaryFolder } from './program.ts';
 
 const QUESTION = 'What is the weather in Rome, and what is 17% of 340?';
 
-describe('ask', { timeout: 30_000 }, () => {
+describe('ask', () => {
   test('prints the events of one turn as they come', async () => {
     using folder = temporaryFolder();
     const { code, stdout, stderr } = await runProgram(['ask', QUESTION], { folder: folder.path });

@@ -3,10 +3,8 @@ import { join } from 'node:path';
 import { type Event, getFunctionResponses, type SessionJson, type SessionRecord } from '@eventloom/core';
 import { createEncryptionKey } from '@eventloom/credentials';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { type ProgramOptions, startServer, temporaryFolder } from './program.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const SECRET = 'hunter2';
 
@@ -97,7 +95,7 @@ test('a credential outlives the killed processes that requested and saved it, an
   {
     await using second = await startReader({ folder: folder.path });
     const cut = second.run('s', [answer(id)]).catch(() => 'interrupted');
-    await vi.waitFor(() => expect(existsSync(join(folder.path, 'reading'))).toBe(true), { timeout: 20_000 });
+    await expect.poll(() => existsSync(join(folder.path, 'reading'))).toBe(true);
     const { stdout, stderr } = await second.end('SIGKILL');
     expect(await cut).toBe('interrupted');
     outputs.push(stdout, stderr);

@@ -2,7 +2,7 @@ import { createTestDatabase } from '@eventloom/test-postgres';
 import { describe, expect, test } from 'vitest';
 import { runProgram, startServer, temporaryFolder } from './program.ts';
 
-describe('sessions in a database', { timeout: 30_000 }, () => {
+describe('sessions in a database', () => {
   test('are continued by another process, and the program exits when it is done', async () => {
     using folder = temporaryFolder();
     const database = await createTestDatabase();

@@ -1,10 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createTestDatabase } from '@eventloom/test-postgres';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { startServer, temporaryFolder } from './program.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 /** An agent that yields one word, and then waits until it is cancelled. */
 const SLOW = `

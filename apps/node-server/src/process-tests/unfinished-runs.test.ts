@@ -1,10 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Event, SessionJson } from '@eventloom/core';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { type StartedServer, startServer, temporaryFolder } from './program.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const SESSION = '/apps/steps/users/ann/sessions/s';
 
@@ -62,9 +60,7 @@ test('a run in flight at the end of the process continues when it is started aga
   await endInMidRun(args, folder.path);
   writeFileSync(join(folder.path, 'enough'), '');
   await using server = await startServer(args, { folder: folder.path });
-  await vi.waitFor(async () => expect((await eventsOf(server.url)).at(-1)?.object).toBe('runner.end'), {
-    timeout: 20_000,
-  });
+  await expect.poll(async () => (await eventsOf(server.url)).at(-1)?.object).toBe('runner.end');
   expect(server.warnings).toBe('eventloom: steps: 1 unfinished run of an earlier server is resumed\n');
   const events = await eventsOf(server.url);
   expect(events.flatMap(({ content }) => content?.parts?.[0]?.text ?? [])).toEqual(['go', 'done']);
@@ -77,7 +73,7 @@ test('a second Ctrl-C exits immediately', async () => {
   await using server = await startServer(['--agents', 'agents'], { folder: folder.path });
   const cut = expect((await beginRun(server)).text()).rejects.toThrow();
   void server.end('SIGINT');
-  await vi.waitFor(() => expect(server.warnings).toContain('Ctrl-C again ends at once'));
+  await expect.poll(() => server.warnings).toContain('Ctrl-C again ends at once');
   expect((await server.end('SIGINT')).code).toBeNull();
   await cut;
 });
@@ -88,8 +84,6 @@ test('a run in flight is closed with --unfinished-runs close', async () => {
   const args = ['--agents', 'agents', '--resumable'];
   await endInMidRun(args, folder.path);
   await using server = await startServer([...args, '--unfinished-runs', 'close'], { folder: folder.path });
-  await vi.waitFor(async () => expect((await eventsOf(server.url)).at(-1)?.object).toBe('runner.end'), {
-    timeout: 20_000,
-  });
+  await expect.poll(async () => (await eventsOf(server.url)).at(-1)?.object).toBe('runner.end');
   expect((await eventsOf(server.url)).flatMap(({ errorCode }) => errorCode ?? [])).toEqual(['RUN_ABANDONED']);
 });

@@ -61,32 +61,28 @@ test('an evicted object keeps its artifacts, and version numbers continue after 
   });
 });
 
-test(
-  'an artifact of the maximum size is stored, and a larger one is refused and changes nothing',
-  { timeout: 30_000 },
-  () =>
-    inObject(newObject(), async (service, storage) => {
-      const customMetadata = { note: '名前' };
-      const room = roomFor(customMetadata);
-      for (const filename of ['fits.bin', 'user:fits.bin']) {
-        const key = { ...KEY, filename };
-        const largest = partOf(room);
-        expect(await service.saveArtifact({ ...key, artifact: largest, customMetadata })).toBe(0);
-        const pieces = countPieces(storage);
-        const save = service.saveArtifact({ ...key, artifact: partOf(room + 1), customMetadata });
-        await expect(save).rejects.toThrow(SizeLimitError);
-        await expect(save).rejects.toThrow(`"${filename}" takes ${MAX_BYTES + 1} bytes, and at most ${MAX_BYTES} `);
-        const text = service.saveArtifact({ ...key, artifact: { text: '€'.repeat(MAX_BYTES / 3) } });
-        await expect(text).rejects.toThrow(SizeLimitError);
-        expect(countPieces(storage)).toBe(pieces);
-        const loaded = await service.loadArtifact(key);
-        expect(loaded?.inlineData?.data === largest.inlineData?.data).toBe(true);
-        expect(await service.saveArtifact({ ...key, artifact: BYTES })).toBe(1);
-      }
-    }),
-);
+test('an artifact of the maximum size is stored, and a larger one is refused and changes nothing', () =>
+  inObject(newObject(), async (service, storage) => {
+    const customMetadata = { note: '名前' };
+    const room = roomFor(customMetadata);
+    for (const filename of ['fits.bin', 'user:fits.bin']) {
+      const key = { ...KEY, filename };
+      const largest = partOf(room);
+      expect(await service.saveArtifact({ ...key, artifact: largest, customMetadata })).toBe(0);
+      const pieces = countPieces(storage);
+      const save = service.saveArtifact({ ...key, artifact: partOf(room + 1), customMetadata });
+      await expect(save).rejects.toThrow(SizeLimitError);
+      await expect(save).rejects.toThrow(`"${filename}" takes ${MAX_BYTES + 1} bytes, and at most ${MAX_BYTES} `);
+      const text = service.saveArtifact({ ...key, artifact: { text: '€'.repeat(MAX_BYTES / 3) } });
+      await expect(text).rejects.toThrow(SizeLimitError);
+      expect(countPieces(storage)).toBe(pieces);
+      const loaded = await service.loadArtifact(key);
+      expect(loaded?.inlineData?.data === largest.inlineData?.data).toBe(true);
+      expect(await service.saveArtifact({ ...key, artifact: BYTES })).toBe(1);
+    }
+  }));
 
-test("no row exceeds the platform's limit", { timeout: 30_000 }, () =>
+test("no row exceeds the platform's limit", () =>
   inObject(newObject(), async (service, { sql }) => {
     const customMetadata = { note: '€'.repeat(1_500_000) };
     for (const size of [0, 1, 1_048_575, 1_048_576, 1_048_577, 3 * 1_048_576]) {
@@ -98,8 +94,7 @@ test("no row exceeds the platform's limit", { timeout: 30_000 }, () =>
     expect(known?.customMetadata?.['note'] === customMetadata.note).toBe(true);
     const { longest } = sql.exec('SELECT max(length(bytes)) AS longest FROM eventloom_artifact_pieces').one();
     expect(longest).toBe(1_048_576);
-  }),
-);
+  }));
 
 test('empty bytes are distinguished from a part without bytes', () =>
   runInDurableObject(newObject(), (_instance, { storage }) => {

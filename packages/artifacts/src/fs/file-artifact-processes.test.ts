@@ -40,7 +40,7 @@ test('processes that save one name concurrently get consecutive numbers', async 
   const service = new FileArtifactService({ rootDir: folder });
   for (const [number, version] of one.entries()) expect(await contentOf(service, version)).toBe(`A ${number}`);
   for (const [number, version] of other.entries()) expect(await contentOf(service, version)).toBe(`B ${number}`);
-}, 60_000);
+});
 
 test('kill -9 during saves leaves every acknowledged version, and no partial one', async () => {
   const service = new FileArtifactService({ rootDir: folder });
@@ -53,4 +53,4 @@ test('kill -9 during saves leaves every acknowledged version, and no partial one
     for (const version of versions) expect(await contentOf(service, version)).toMatch(/^A \d+$/);
     next = (versions.at(-1) ?? -1) + 1;
   }
-}, 60_000);
+});

@@ -42,8 +42,8 @@ describe('a chat in a page', () => {
       renderer = create(elementOf(server));
     });
     // The session does not exist: the answer to the one question is awaited.
-    await act(() => vi.waitFor(() => expect(server.requests.length).toBeGreaterThan(0)));
-    await act(() => vi.waitFor(() => expect(newest.status).toBe('idle')));
+    await act(() => expect.poll(() => server.requests.length).toBeGreaterThan(0));
+    await act(() => expect.poll(() => newest.status).toBe('idle'));
   };
   const shown = (): unknown => renderer?.toJSON();
 
@@ -70,8 +70,8 @@ describe('a chat in a page', () => {
     await open(server);
     await act(() => newest.send('What color?'));
     act(() => renderer?.update(elementOf(server, 'second')));
-    await act(() => vi.waitFor(() => expect(server.requests.at(-1)).toContain('/sessions/second')));
-    await act(() => vi.waitFor(() => expect(newest.status).toBe('idle')));
+    await act(() => expect.poll(() => server.requests.at(-1)).toContain('/sessions/second'));
+    await act(() => expect.poll(() => newest.status).toBe('idle'));
     expect(shown()).toBe('idle: ');
   });
 
@@ -87,10 +87,8 @@ describe('a chat in a page', () => {
     act(() => renderer?.unmount());
     gate.open();
     await sending;
-    await vi.waitFor(async () => {
-      const session = await server.session.get();
-      expect(session.events.at(-1)?.content?.parts).toEqual([{ text: 'Blue sky.' }]);
-    });
+    const newestParts = async () => (await server.session.get()).events.at(-1)?.content?.parts;
+    await expect.poll(newestParts).toEqual([{ text: 'Blue sky.' }]);
   });
 
   test('keeps the objects of messages that did not change', async () => {

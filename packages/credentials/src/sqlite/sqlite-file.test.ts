@@ -47,7 +47,7 @@ test('credentials saved by killed processes persist, even if they created the fi
     }
   }
   service.close();
-}, 30_000);
+});
 
 test('no file contains a secret, nor ciphertext of replaced or deleted ones', async () => {
   const service = new SqliteCredentialService({ path, keys });
@@ -86,7 +86,7 @@ test('a locked file does not block other work, and is written once it is free', 
   stranger.exec('BEGIN IMMEDIATE');
   let isSaved = false;
   const saved = service.saveCredential({ ...KEY, credential: apiKey('hunter2') }).then(() => (isSaved = true));
-  await vi.waitUntil(() => waits.mock.calls.length > 0);
+  await expect.poll(() => waits.mock.calls.length).toBeGreaterThan(0);
   expect(await service.loadCredential(KEY)).toBeUndefined();
   expect(isSaved).toBe(false);
   stranger.exec('ROLLBACK');
@@ -105,7 +105,7 @@ test('a file that stays locked is a retryable error, and nothing is stored', asy
   stranger.exec('BEGIN IMMEDIATE');
   const saving = service.saveCredential({ ...KEY, credential: apiKey('hunter2') });
   const failure: Promise<unknown> = saving.catch((error: unknown) => error);
-  await vi.waitUntil(() => waits.mock.calls.length > 0);
+  await expect.poll(() => waits.mock.calls.length).toBeGreaterThan(0);
   platform.advance(6000);
   expect(await failure).toMatchObject({ code: StorageError.code, retryable: true });
   stranger.exec('ROLLBACK');

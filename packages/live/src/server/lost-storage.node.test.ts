@@ -4,7 +4,7 @@ import { serve } from '@eventloom/server/node';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
 import { Gate } from '@eventloom/testing';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { callServer } from './fixtures/call-server.ts';
 import { speakWith, voiceRunner } from './fixtures/voice-runner.ts';
 import { liveEndpoint } from './live-endpoint.ts';
@@ -37,7 +37,7 @@ test('a live run is reported as cancelled, to its client and to others, only whe
   expect(await state()).toEqual({ invocationId, state: 'running' });
   expect(await call.end()).toMatchObject({ errorCode: 'STORAGE_UNAVAILABLE', code: 1013 });
   setWritable(true);
-  await vi.waitUntil(async () => (await cancel()) === 200, { timeout: 20_000 });
+  await expect.poll(cancel).toBe(200);
   expect(await state()).toMatchObject({ state: 'interrupted' });
   await server.shutDown();
 });

@@ -146,7 +146,7 @@ describe('the conformance suite', () => {
   let results: ReadonlyMap<string, readonly Check[]>;
   beforeAll(async () => {
     results = await playAll(SUITE);
-  }, 180_000);
+  });
 
   test.each(SCENARIOS)('the conformance scenario %s passes', (name) => {
     expectPassed(results.get(name));
@@ -162,7 +162,7 @@ describe('the conformance suite of revision 2026-07-28', () => {
   let results: ReadonlyMap<string, readonly Check[]>;
   beforeAll(async () => {
     results = await playAll(NEXT_SUITE, '--spec-version', '2026-07-28');
-  }, 180_000);
+  });
 
   test.each(NEXT_SCENARIOS)('the conformance scenario %s of revision 2026-07-28 passes', (name) => {
     expectPassed(results.get(name));
@@ -175,7 +175,6 @@ describe('the conformance suite of revision 2026-07-28', () => {
   // The scenarios for extensions that the suite of version 0.1.16 does not have. Those of skills (sep-2640) are not about tools.
   test.each(['auth/enterprise-managed-authorization', 'auth/dpop', 'auth/dpop-nonce', 'auth/wif-jwt-bearer'])(
     'the conformance scenario %s of an extension passes',
-    { timeout: 60_000 },
     async (name) => {
       expect(await conformance(NEXT_SUITE, 'client', ...options(), '--scenario', name)).toContain('OVERALL: PASSED');
     },

@@ -14,9 +14,6 @@ const UNBOUND = { timeoutMs: 1e9, maxOperations: 9e15 };
 /** Far from the time the code has: what only looks as if it were bound takes minutes. */
 const GENEROUS_MS = 20_000;
 
-// Threads take long to start where other tests keep the processors busy.
-const SLOW = { timeout: 30_000 };
-
 /** Reports when the thread is started, and returns its answer when it has ended. */
 class Watched extends BaseCodeExecutor {
   readonly started = Promise.withResolvers<void>();
@@ -48,13 +45,13 @@ async function start(code: string, options: QuickJsCodeExecutorOptions, abortSig
   return { running, executor, platform };
 }
 
-test('code runs on a thread, and its output is returned', SLOW, async () => {
+test('code runs on a thread, and its output is returned', async () => {
   const { running } = await start('console.log(6 * 7)', {});
   const [, result] = await running;
   expect(result?.content?.parts).toMatchObject([{ codeExecutionResult: { outcome: 'OUTCOME_OK', output: '42' } }]);
 });
 
-test('a thread without a result is terminated after the time-out, and the run continues', SLOW, async () => {
+test('a thread without a result is terminated after the time-out, and the run continues', async () => {
   const { running, executor, platform } = await start(LONG, UNBOUND);
   await executor.started.promise;
   platform.advance(executor.timeoutMs);
@@ -64,7 +61,7 @@ test('a thread without a result is terminated after the time-out, and the run co
   expect(await executor.ended).toMatchObject({ outcome: 'OUTCOME_FAILED' });
 });
 
-test('an abort of the run terminates the thread', SLOW, async () => {
+test('an abort of the run terminates the thread', async () => {
   const controller = new AbortController();
   const { running, executor } = await start(LONG, UNBOUND, controller.signal);
   await executor.started.promise;
@@ -75,7 +72,6 @@ test('an abort of the run terminates the thread', SLOW, async () => {
 
 test.each([LONG, 'const text = "x".repeat(5e6); for (;;) text.indexOf("y")'])(
   'timeoutMs stops code inside a built-in function: %s',
-  SLOW,
   async (code) => {
     const startMs = performance.now();
     const { running } = await start(code, { ...UNBOUND, timeoutMs: 100 });
@@ -89,7 +85,7 @@ test.each([LONG, 'const text = "x".repeat(5e6); for (;;) text.indexOf("y")'])(
   },
 );
 
-test('code on a thread keeps to its memory limit', SLOW, async () => {
+test('code on a thread keeps to its memory limit', async () => {
   const memoryBytes = 24 * 1024 * 1024;
   const code =
     'const held = []; try { for (;;) held.push(new Uint8Array(900_000).fill(1)); } catch {} held.length * 900_000';

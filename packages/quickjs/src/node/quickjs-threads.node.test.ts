@@ -1,14 +1,11 @@
 import { type CodeExecutionOutput, ConfigurationError } from '@eventloom/core';
 import { fixedPlatform } from '@eventloom/testing';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { QuickJsThreads } from './quickjs-threads.ts';
 
 /** Runs until it is ended from outside. */
 const ENDLESS = { code: 'for (;;);', timeoutMs: 1e9, maxOperations: 9e15 };
 const platform = fixedPlatform();
-// Threads take long to start where other tests keep the processors busy.
-const SLOW = { timeout: 30_000 };
-
 /** Runs code for an owner, and notes in `ended` when it has ended. */
 function runIn(threads: QuickJsThreads, ended: string[] = []) {
   return async (
@@ -23,7 +20,7 @@ function runIn(threads: QuickJsThreads, ended: string[] = []) {
   };
 }
 
-test('at most maxThreads threads run, and none after idleMs', SLOW, async () => {
+test('at most maxThreads threads run, and none after idleMs', async () => {
   const threads = new QuickJsThreads({ maxThreads: 2, idleMs: 0 });
   const run = runIn(threads);
   const sizes = new Set<number>();
@@ -36,10 +33,10 @@ test('at most maxThreads threads run, and none after idleMs', SLOW, async () => 
   );
   expect(outputs).toEqual(Array.from({ length: 12 }, (_, index) => `${index}`));
   expect(Math.max(...sizes)).toBe(2);
-  await vi.waitUntil(() => threads.size === 0);
+  await expect.poll(() => threads.size).toBe(0);
 });
 
-test('a thread is reused without data of the execution before', SLOW, async () => {
+test('a thread is reused without data of the execution before', async () => {
   const threads = new QuickJsThreads({ maxThreads: 1 });
   const run = runIn(threads);
   const first = 'globalThis.secret = 1; Array.prototype.map = () => "mine"; console.log = () => {}; [1].map(String)';
@@ -49,7 +46,7 @@ test('a thread is reused without data of the execution before', SLOW, async () =
   expect(threads.size).toBe(1);
 });
 
-test("owners take turns, and each owner's executions keep their order", SLOW, async () => {
+test("owners take turns, and each owner's executions keep their order", async () => {
   const ended: string[] = [];
   const run = runIn(new QuickJsThreads({ maxThreads: 1 }), ended);
   const running = ['1', '2', '3', '4'].map((code) => run('ann', code));
@@ -58,7 +55,7 @@ test("owners take turns, and each owner's executions keep their order", SLOW, as
   expect(ended).toEqual(['ann 1', 'ann 2', 'ben 1', 'cleo 1', 'ann 3', 'ben 2', 'ann 4']);
 });
 
-test('an abort ends the running code, and the next execution gets a new thread', SLOW, async () => {
+test('an abort ends the running code, and the next execution gets a new thread', async () => {
   const threads = new QuickJsThreads({ maxThreads: 1 });
   const run = runIn(threads);
   const controller = new AbortController();
@@ -70,7 +67,7 @@ test('an abort ends the running code, and the next execution gets a new thread',
   expect(threads.size).toBe(1);
 });
 
-test('an abort at the moment of the answer does not fail the next execution', SLOW, async () => {
+test('an abort at the moment of the answer does not fail the next execution', async () => {
   const threads = new QuickJsThreads({ maxThreads: 1 });
   const run = runIn(threads);
   await run('ann', '0');
@@ -88,7 +85,7 @@ test('an abort at the moment of the answer does not fail the next execution', SL
   expect(threads.size).toBe(1);
 });
 
-test('an abort removes queued code, and code with an aborted signal does not run', SLOW, async () => {
+test('an abort removes queued code, and code with an aborted signal does not run', async () => {
   const ended: string[] = [];
   const run = runIn(new QuickJsThreads({ maxThreads: 1 }), ended);
   const holder = new AbortController();
@@ -107,7 +104,7 @@ test('an abort removes queued code, and code with an aborted signal does not run
   expect(ended.at(-1)).toBe('ben 2');
 });
 
-test('code that waited for maxWaitMs fails, and the running code continues', SLOW, async () => {
+test('code that waited for maxWaitMs fails, and the running code continues', async () => {
   const threads = new QuickJsThreads({ maxThreads: 1 });
   const run = runIn(threads);
   const holder = new AbortController();

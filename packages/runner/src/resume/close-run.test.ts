@@ -18,7 +18,7 @@ import { SequentialAgent } from '@eventloom/multi-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { scripted } from '../fixtures/scenario.ts';
 import { Runner } from '../runner.ts';
 
@@ -89,11 +89,11 @@ async function leftRun(calls: readonly FunctionCall[]) {
     for await (const _event of stream);
   })();
   await gate.reached;
-  await vi.waitFor(async () => {
-    const { invocationId } = stream;
-    const ledger = await sessionService.listToolCalls({ ...KEY, invocationId });
-    expect(ledger.filter(({ status }) => status === 'finished')).toHaveLength(calls.length - 1);
-  });
+  const finished = async () => {
+    const ledger = await sessionService.listToolCalls({ ...KEY, invocationId: stream.invocationId });
+    return ledger.filter(({ status }) => status === 'finished');
+  };
+  await expect.poll(finished).toHaveLength(calls.length - 1);
   controller.abort(new ShuttingDownError('the server is shutting down'));
   await expect(running).rejects.toThrow();
   const stored = async () => (await sessionService.getSession(KEY))?.events ?? [];

@@ -4,7 +4,7 @@ import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel } from '@eventloom/testing';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
 import { type NodeServer, serve } from './serve.ts';
 
@@ -37,10 +37,10 @@ async function send(userId: string): Promise<{ status: number; code: unknown }> 
 
 test('bytes of a stalled client count for its user until it disconnects', async () => {
   const slow = await beginBody(500_000);
-  await vi.waitFor(async () => expect(await send('ann')).toEqual({ status: 429, code: 'USER_LIMIT' }));
+  await expect.poll(() => send('ann')).toEqual({ status: 429, code: 'USER_LIMIT' });
   expect((await send('bob')).code).toBe('SESSION_NOT_FOUND');
   slow.destroy();
-  await vi.waitFor(async () => expect((await send('ann')).code).toBe('SESSION_NOT_FOUND'));
+  await expect.poll(async () => (await send('ann')).code).toBe('SESSION_NOT_FOUND');
 });
 
 test('only received bytes count, not the announced length', async () => {

@@ -4,14 +4,12 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { Client, Pool } from 'pg';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
 import { RunRelayError } from '../errors.ts';
 import { lastIdOf, SseText } from './fixtures/sse-text.ts';
-import { SOON, startTwoServers, type TwoServers } from './fixtures/two-servers.ts';
+import { startTwoServers, type TwoServers } from './fixtures/two-servers.ts';
 import { PostgresRunRelay } from './postgres-run-relay.ts';
-
-vi.setConfig({ testTimeout: 30_000 });
 
 /** Ends every connection that the servers have, those that listen too. */
 async function breakConnections({ query }: TwoServers): Promise<void> {
@@ -45,7 +43,7 @@ describe('lost connections', () => {
     const { response, path } = await servers.a.start();
     await breakConnections(servers);
     const cancel = async (): Promise<number> => (await servers.b.send(path, { method: 'DELETE' })).status;
-    await expect.poll(cancel, SOON).toBe(200);
+    await expect.poll(cancel).toBe(200);
     expect(await response.text()).toContain('"code":"RUN_ABORTED"');
   });
 });
@@ -61,9 +59,7 @@ test('unlogged tables emptied by a crash are filled again', async () => {
   const whole = await response.text();
   const rest = await follower.rest();
   const headers = { 'last-event-id': lastIdOf(rest) };
-  await expect
-    .poll(async () => (await servers.b.send(path, { headers })).status, SOON)
-    .toBe(rest === whole ? 204 : 200);
+  await expect.poll(async () => (await servers.b.send(path, { headers })).status).toBe(rest === whole ? 204 : 200);
   expect(await (await servers.b.send(path)).text()).toBe(whole);
   expect(rest.startsWith(seen)).toBe(true);
 });
@@ -85,7 +81,7 @@ test('followers get a coded error if frames are missing in the tables', async ()
   const { response, path } = await servers.a.start();
   const whole = await response.text();
   const read = async (): Promise<string> => (await servers.b.send(path)).text();
-  await expect.poll(read, SOON).toBe(whole);
+  await expect.poll(read).toBe(whole);
   await servers.query('DELETE FROM eventloom_relay_chunks');
   expect(await read()).toMatch(/^data: \{.*"code":"SLOW_READER"\}\n\n$/);
 });
@@ -96,14 +92,14 @@ test('a host whose heartbeat was late is followed again', async () => {
   const gate = new Gate();
   await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }], { tools: [tool] });
   const { response, path } = await servers.a.start();
-  await expect.poll(() => servers.query('SELECT last_position FROM eventloom_relay_chunks'), SOON).toHaveLength(1);
+  await expect.poll(() => servers.query('SELECT last_position FROM eventloom_relay_chunks')).toHaveLength(1);
   await servers.query('DELETE FROM eventloom_relay_hosts');
   const lost = await (await servers.b.send(path)).text();
   expect(lost).toContain('"code":"RUN_GOES_ON"');
   gate.open();
   const whole = await response.text();
   const rest = async (): Promise<string> => (await servers.b.send(path)).text();
-  await expect.poll(rest, SOON).toBe(whole);
+  await expect.poll(rest).toBe(whole);
 });
 
 describe('an unreachable database', () => {
@@ -157,7 +153,7 @@ test('a slow database delays followers in other processes, never the run', async
   await client.query('COMMIT');
   await client.end();
   const read = async (path: string): Promise<string> => (await servers.b.send(path)).text();
-  await expect.poll(async () => (await read(second.path)) === texts[1], SOON).toBe(true);
+  await expect.poll(async () => (await read(second.path)) === texts[1]).toBe(true);
   const stored = texts[0]?.slice(texts[0].indexOf('id: 1\n'));
-  await expect.poll(async () => (await read(first.path)) === stored, SOON).toBe(true);
+  await expect.poll(async () => (await read(first.path)) === stored).toBe(true);
 });

@@ -4,8 +4,6 @@ import { describe, expect, test, vi } from 'vitest';
 import { lastIdOf, SseText } from './fixtures/sse-text.ts';
 import { SESSION, startTwoServers } from './fixtures/two-servers.ts';
 
-vi.setConfig({ testTimeout: 30_000 });
-
 describe('a run of another process', () => {
   test('is followed chunk by chunk with the same bytes', async () => {
     const [first, second] = [new Gate(), new Gate()];

@@ -4,7 +4,6 @@ import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres'
 import { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { RelayedLog, RunFrame } from '../runs/run-relay.ts';
-import { SOON } from './fixtures/two-servers.ts';
 import type { PostgresPool } from '@eventloom/core/internal';
 import { RelayDatabase } from './relay-database.ts';
 import { relayStatements } from './relay-statements.ts';
@@ -84,6 +83,8 @@ class SaidRun implements RelayedLog {
   }
 }
 
+const MINUTE_MS = 60_000;
+
 let invocationId: string;
 let holding: HoldingPool;
 let publisher: RunPublisher;
@@ -91,8 +92,8 @@ beforeEach(() => {
   invocationId = crypto.randomUUID();
   holding = new HoldingPool();
   const tables = relayTablesOf(undefined);
-  const relayDatabase = new RelayDatabase(holding, tables, systemPlatform, SOON.timeout);
-  const table = new RelayTable(relayDatabase, relayStatements(tables), crypto.randomUUID(), SOON.timeout, 60_000);
+  const relayDatabase = new RelayDatabase(holding, tables, systemPlatform, MINUTE_MS);
+  const table = new RelayTable(relayDatabase, relayStatements(tables), crypto.randomUUID(), MINUTE_MS, MINUTE_MS);
   const host = { platform: systemPlatform, report: () => undefined };
   publisher = new RunPublisher(table, host, 1_000_000, () => undefined);
 });
@@ -118,7 +119,7 @@ async function startHeld() {
   holding.holdNextWrite();
   run.say('one');
   publication.notify();
-  await expect.poll(() => holding.isHolding, SOON).toBe(true);
+  await expect.poll(() => holding.isHolding).toBe(true);
   return { run, publication };
 }
 
@@ -127,7 +128,7 @@ test('a late write does not reopen a completed run', async () => {
   run.isEnded = true;
   publication.notify();
   const end = { state: 'ended', last_position: 1, is_over: true };
-  await expect.poll(row, SOON).toEqual(end);
+  await expect.poll(row).toEqual(end);
   await holding.deliver();
   expect(await row()).toEqual(end);
 });
@@ -137,7 +138,7 @@ test('a late write does not undo a later one', async () => {
   run.say('two');
   publication.notify();
   const later = { state: 'running', last_position: 2, is_over: false };
-  await expect.poll(row, SOON).toEqual(later);
+  await expect.poll(row).toEqual(later);
   await holding.deliver();
   expect(await row()).toEqual(later);
 });
@@ -150,7 +151,7 @@ test('a resumed run is active again, and a late write of its earlier end is igno
   run.say('one');
   run.isEnded = true;
   publication.notify();
-  await expect.poll(row, SOON).toMatchObject({ state: 'ended' });
+  await expect.poll(row).toMatchObject({ state: 'ended' });
   const again = new SaidRun(invocationId, 2, 1);
   const republished = publisher.publish(again);
   await republished.announced;
@@ -160,5 +161,5 @@ test('a resumed run is active again, and a late write of its earlier end is igno
   expect(await row()).toEqual({ ...alive, last_position: 1 });
   again.say('two');
   republished.notify();
-  await expect.poll(row, SOON).toEqual({ ...alive, last_position: 2 });
+  await expect.poll(row).toEqual({ ...alive, last_position: 2 });
 });

@@ -1,9 +1,7 @@
 import { createTestDatabase } from '@eventloom/test-postgres';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { lastIdOf, SseText } from './fixtures/sse-text.ts';
 import { startServingProcess } from './fixtures/start-serving-process.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 async function startRun(url: string): Promise<{ readonly reader: SseText; readonly path: string }> {
   const newMessage = { parts: [{ text: 'hi' }] };
@@ -62,7 +60,7 @@ test('a killed process leaves its frames and RUN_GOES_ON, and another one contin
     b.goOn();
     const headers = { 'last-event-id': lastIdOf(seen) };
     const read = async (): Promise<string> => (await fetch(`${b.url}${path}`, { headers })).text();
-    await expect.poll(read, { timeout: 20_000 }).toMatch(/"one two three"(?!.*RUN_GOES_ON)/s);
+    await expect.poll(read).toMatch(/"one two three"(?!.*RUN_GOES_ON)/s);
   } finally {
     await database.drop();
   }
@@ -84,7 +82,7 @@ test('a follower of a killed process is led to the process that continues the ru
     expect(rest).toMatch(/"one two three"|"code":"RUN_GOES_ON"/);
     const headers = { 'last-event-id': lastIdOf(seen) };
     const read = async (): Promise<string> => (await fetch(`${b.url}${path}`, { headers })).text();
-    await expect.poll(read, { timeout: 20_000 }).toMatch(/"one two three"(?!.*RUN_GOES_ON)/s);
+    await expect.poll(read).toMatch(/"one two three"(?!.*RUN_GOES_ON)/s);
   } finally {
     await database.drop();
   }

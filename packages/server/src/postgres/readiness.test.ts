@@ -36,4 +36,4 @@ test('a server whose database is stopped or frozen answers /readyz with 503 and 
   await pool.end();
   await proxy.close();
   await database.drop();
-}, 60_000);
+});

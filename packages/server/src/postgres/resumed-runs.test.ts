@@ -1,10 +1,8 @@
 import { LongRunningFunctionTool } from '@eventloom/tools';
 import { Gate, type ScriptedStep } from '@eventloom/testing';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { lastIdOf, SseText } from './fixtures/sse-text.ts';
-import { type RelayedServer, SOON, startTwoServers } from './fixtures/two-servers.ts';
-
-vi.setConfig({ testTimeout: 60_000 });
+import { type RelayedServer, startTwoServers } from './fixtures/two-servers.ts';
 
 const WAIT: ScriptedStep = { calls: [{ id: 'w1', name: 'wait' }] };
 const tools = [new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined })];
@@ -30,17 +28,18 @@ test.each(['a', 'b'] as const)(
     const going = await answer(host, path);
     const reading = new SseText(going);
     await gate.reached;
-    const followed = await vi.waitFor(async () => {
-      const response = await servers.b.send(path, { headers: { 'last-event-id': lastIdOf(before) } });
-      if (response.status !== 200) expect.unreachable();
-      return response;
-    }, SOON);
+    let followed = response;
+    const follow = async () => {
+      followed = await servers.b.send(path, { headers: { 'last-event-id': lastIdOf(before) } });
+      return followed.status;
+    };
+    await expect.poll(follow).toBe(200);
     gate.open();
     const rest = await reading.rest();
     const stored = before.slice(before.indexOf('id: 1\n'));
     expect(rest).toContain('"ready"');
     expect(await new SseText(followed).rest()).toBe(rest);
     expect(Number(lastIdOf(rest))).toBeGreaterThan(Number(lastIdOf(before)));
-    await vi.waitFor(async () => expect(await (await other.send(path)).text()).toBe(stored + rest), SOON);
+    await expect.poll(async () => (await other.send(path)).text()).toBe(stored + rest);
   },
 );

@@ -1,10 +1,8 @@
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Pool } from 'pg';
-import { afterAll, beforeAll, describe, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, test } from 'vitest';
 import { runRelayConformance } from '../conformance/index.ts';
 import { PostgresRunRelay } from './postgres-run-relay.ts';
-
-vi.setConfig({ testTimeout: 30_000 });
 
 let database: TestDatabase;
 let pool: Pool;

@@ -5,7 +5,7 @@ import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { InMemoryRunRelay, RunNetwork } from '../conformance/in-memory-run-relay.ts';
 import type { RunLog } from '../runs/run-log.ts';
 import type { RunPublication, RunRelay } from '../runs/run-relay.ts';
@@ -95,7 +95,7 @@ describe('a request that waits for its session', () => {
     const { sessionService, send, stateOf } = await setUp(['done']);
     const lease = await sessionService.acquireLease(sessionKey);
     const begun = send('POST', `${SESSION}/runs`, REQUEST);
-    await vi.waitUntil(async () => (await send('GET', ADDRESS, undefined, JSON_STATE)).ok);
+    await expect.poll(async () => (await send('GET', ADDRESS, undefined, JSON_STATE)).ok).toBe(true);
     const state = await stateOf(ADDRESS);
     expect(state).toEqual({ invocationId: expect.stringMatching(/^e-/), state: 'queued' });
     const followed = await send('GET', ADDRESS);
@@ -110,7 +110,7 @@ describe('a request that waits for its session', () => {
     const { sessionService, send, stateOf } = await setUp(['never']);
     const lease = await sessionService.acquireLease(sessionKey);
     const begun = send('POST', `${SESSION}/runs`, REQUEST);
-    await vi.waitUntil(async () => (await send('GET', ADDRESS, undefined, JSON_STATE)).ok);
+    await expect.poll(async () => (await send('GET', ADDRESS, undefined, JSON_STATE)).ok).toBe(true);
     expect((await send('DELETE', ADDRESS)).status).toBe(200);
     expect(await (await begun).json()).toMatchObject({ code: 'RUN_ABORTED' });
     await sessionService.releaseLease(lease);
@@ -124,7 +124,7 @@ describe('a request that waits for its session', () => {
     const { sessionService, send } = await setUp([{ gate, text: 'done' }]);
     const lease = await sessionService.acquireLease(sessionKey);
     const both = [1, 2].map(() => send('POST', `${SESSION}/runs`, REQUEST));
-    await vi.waitUntil(async () => (await send('GET', ADDRESS, undefined, JSON_STATE)).ok);
+    await expect.poll(async () => (await send('GET', ADDRESS, undefined, JSON_STATE)).ok).toBe(true);
     await sessionService.releaseLease(lease);
     const [first, second] = await Promise.all(both);
     expect([first?.status, second?.status]).toEqual([202, 202]);
@@ -139,7 +139,7 @@ describe('a request that waits for its session', () => {
     const { send, stateOf } = await setUp([], sessionService, undefined, false, new InMemoryRunRelay(network));
     const lease = await sessionService.acquireLease(sessionKey);
     const begun = first.send('POST', `${SESSION}/runs`, REQUEST);
-    await vi.waitUntil(async () => (await send('GET', ADDRESS, undefined, JSON_STATE)).ok);
+    await expect.poll(async () => (await send('GET', ADDRESS, undefined, JSON_STATE)).ok).toBe(true);
     const state = await stateOf(ADDRESS);
     expect(state).toMatchObject({ state: 'queued' });
     const asked = how === 'cancelled' ? await send('DELETE', ADDRESS) : await send('GET', ADDRESS);
@@ -174,7 +174,7 @@ describe('an answer that waits for its session', () => {
     const lease = await sessionService.acquireLease(sessionKey);
     const parts = [{ functionResponse: { id: 'c-1', name: 'order', response: { ordered: true } } }];
     const answer = send('POST', `${SESSION}/runs`, { newMessage: { parts }, requestId: 'r-2' });
-    await vi.waitUntil(async () => (await send('GET', `${SESSION}/runs/r-2`, undefined, JSON_STATE)).ok);
+    await expect.poll(async () => (await send('GET', `${SESSION}/runs/r-2`, undefined, JSON_STATE)).ok).toBe(true);
     return {
       ...played,
       location,

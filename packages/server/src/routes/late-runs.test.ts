@@ -45,11 +45,11 @@ test.each([
     let answered: Response | undefined;
     const response = begin(server, { requestId: 'r-1' }, headers).then((answer) => (answered = answer));
     await gate.reached;
-    await vi.waitUntil(() => waits.mock.calls.some(([delayMs]) => delayMs === seconds * 1000));
+    await expect.poll(() => waits.mock.calls.some(([delayMs]) => delayMs === seconds * 1000)).toBe(true);
     platform.advance(seconds * 1000 - 1000);
     expect(answered).toBeUndefined();
     const before = await eventsOf('s');
-    await vi.waitUntil(() => platform.advance(1000) === undefined && answered);
+    await expect.poll(() => platform.advance(1000) === undefined && answered).toBe(true);
     const { status, headers: answer } = await response;
     expect([status, answer.get('retry-after'), answer.get('location')]).toEqual([409, '1', null]);
     expect(await (await response).json()).toEqual({
@@ -61,10 +61,10 @@ test.each([
     expect(await eventsOf('s')).toEqual(before);
     // The run that the request waited for continues, and the same request is accepted afterwards.
     gate.open();
-    await vi.waitUntil(async () => (await open()).length === 0);
+    await expect.poll(async () => (await open()).length).toBe(0);
     const again = await begin(server, { requestId: 'r-1' });
     expect(again.status).toBe(202);
-    await vi.waitUntil(async () => (await open()).length === 0);
+    await expect.poll(async () => (await open()).length).toBe(0);
     const texts = (await eventsOf('s')).flatMap(({ content }) => content?.parts?.map(({ text }) => text) ?? []);
     expect(texts.slice(-3)).toEqual(['done', 'and now?', 'answer']);
     expect(first?.status ?? 202).toBe(202);

@@ -4,7 +4,7 @@ import { Runner } from '@eventloom/runner';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
 import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { InMemoryRunRelay, RunNetwork } from '../conformance/in-memory-run-relay.ts';
 import { createServer } from '../create-server.ts';
 import type { RunLog } from '../runs/run-log.ts';
@@ -90,6 +90,6 @@ test('a run is not reported as cancelled before its end is stored', async () => 
   expect(await stateOf('r-1')).toMatchObject({ state: 'running' });
   expect((await answer).status).toBe(409);
   setWritable(true);
-  await vi.waitUntil(async () => (await send('DELETE', `${SESSION}/runs/r-1`)).status === 200, { timeout: 20_000 });
+  await expect.poll(async () => (await send('DELETE', `${SESSION}/runs/r-1`)).status).toBe(200);
   expect(await stateOf('r-1')).toMatchObject({ state: 'interrupted' });
 });

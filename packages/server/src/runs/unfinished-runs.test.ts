@@ -13,13 +13,13 @@ function follow(server: EventloomServer, run: Run, lastEventId?: string): Respon
 
 /** Waits until a run can be followed, and reads it to its end. */
 async function followed(server: EventloomServer, run: Run, lastEventId?: string): Promise<Event[]> {
-  const text = await vi.waitFor(async () => {
+  let text = '';
+  const read = async () => {
     const answer = await follow(server, run, lastEventId);
-    expect(answer.status).toBe(200);
-    const body = await answer.text();
-    expect(body).not.toContain('RUN_GOES_ON');
-    return body;
-  });
+    text = await answer.text();
+    return { status: answer.status, isWhole: !text.includes('RUN_GOES_ON') };
+  };
+  await expect.poll(read).toEqual({ status: 200, isWhole: true });
   return Array.from(text.matchAll(/^data: (.*)$/gm), ([, json = '']) => JSON.parse(json) as Event);
 }
 
@@ -99,7 +99,7 @@ describe('a starting server', () => {
       while (refusals < 1000 && (await say()).includes('RUN_OPEN')) refusals++;
     };
     const clients = [insist(), insist(), insist()];
-    await vi.waitFor(() => expect(server.runsInFlight).toBe(3));
+    await expect.poll(() => server.runsInFlight).toBe(3);
     platform.advance(LEASE_MS);
     await Promise.all(clients);
     expect(refusals).toBeGreaterThan(0);
@@ -143,7 +143,7 @@ describe('a starting server', () => {
     await leave('a');
     await leave('b');
     serve([], { onUnfinishedRuns: 'close' });
-    await vi.waitFor(async () => expect(await open()).toEqual([]));
+    await expect.poll(open).toEqual([]);
     for (const id of ['a', 'b']) expect(errorCodesOf(await eventsOf(id))).toEqual(['RUN_ABANDONED']);
   });
 
@@ -207,7 +207,7 @@ describe('a starting server', () => {
     const [one, two] = [serve([{ gate, text: 'done' }], { limits }), serve([{ gate, text: 'done' }], { limits })];
     await Promise.all([one.takeUpUnfinishedRuns(), two.takeUpUnfinishedRuns()]);
     await gate.reached;
-    await vi.waitFor(() => expect(one.runsInFlight + two.runsInFlight).toBe(1));
+    await expect.poll(() => one.runsInFlight + two.runsInFlight).toBe(1);
     expect(await open()).toMatchObject([{ attempts: 1 }]);
     const [host, other] = one.runsInFlight === 1 ? [one, two] : [two, one];
     expect(await (await follow(other, run)).text()).toContain('RUN_GOES_ON');
@@ -231,9 +231,9 @@ describe('a starting server', () => {
     const { leave, runnerOf, serve, eventsOf, open } = setUp();
     await leave('s');
     serve([], { runners: [runnerOf([], undefined, 'other')] });
-    await vi.waitFor(async () => expect((await eventsOf('s')).at(-1)?.object).toBe('runner.end'));
+    await expect.poll(async () => (await eventsOf('s')).at(-1)?.object).toBe('runner.end');
     expect(errorCodesOf(await eventsOf('s'))).toEqual(['RUN_ABANDONED']);
-    await vi.waitFor(async () => expect(await open()).toEqual([]));
+    await expect.poll(open).toEqual([]);
   });
 
   test('leaves its resumed runs to the next server when it shuts down', async () => {
@@ -284,7 +284,7 @@ describe('a starting server', () => {
     const first = server.fetch(say('one'));
     await gate.reached;
     const second = server.fetch(say('two'));
-    await vi.waitFor(() => expect(server.runsInFlight).toBe(2));
+    await expect.poll(() => server.runsInFlight).toBe(2);
     const drained = server.drain(0);
     platform.advance(0);
     await drained;
@@ -303,7 +303,7 @@ describe('a starting server', () => {
     expect(reported).toEqual([new TypeError('no disk')]);
     failing.mockRestore();
     platform.advance(LEASE_MS);
-    await vi.waitFor(async () => expect(await open()).toEqual([]));
+    await expect.poll(open).toEqual([]);
   });
 });
 

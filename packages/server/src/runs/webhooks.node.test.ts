@@ -12,7 +12,6 @@ import { createServer } from '../create-server.ts';
 import { WebhookError } from '../errors.ts';
 
 /** Longer than any answer takes on a busy machine. */
-const SOON = { timeout: 10_000 };
 
 const KEY = Buffer.alloc(32, 7);
 const SECRET = `whsec_${KEY.toString('base64')}`;
@@ -51,7 +50,7 @@ async function startReceiver(answer: (response: ServerResponse, index: number) =
   const receiver: Receiver = {
     origin: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
     messages,
-    received: (count) => vi.waitUntil(() => messages.length >= count, SOON).then(() => undefined),
+    received: (count) => expect.poll(() => messages.length).toBeGreaterThanOrEqual(count),
     close: () => {
       http.closeAllConnections();
       http.close();
@@ -97,7 +96,7 @@ const pendingOf = (service: InMemorySessionService) =>
 async function endOf({ server, platform }: Awaited<ReturnType<typeof setUp>>): Promise<void> {
   let isDrained = false;
   const drained = server.drain(0).then(() => (isDrained = true));
-  await vi.waitUntil(() => platform.advance(1) === undefined && isDrained, SOON);
+  await expect.poll(() => platform.advance(1) === undefined && isDrained).toBe(true);
   await drained;
 }
 
@@ -137,8 +136,8 @@ test('a refused webhook is sent again with growing delays and the same id', asyn
   const { begin, platform, errors } = await setUp(['done'], [receiver.origin]);
   await begin({ url: receiver.origin });
   await receiver.received(1);
-  await vi.waitUntil(() => platform.advance(7_500) === undefined && receiver.messages.length === 2, SOON);
-  await vi.waitUntil(() => platform.advance(15_000) === undefined && receiver.messages.length === 3, SOON);
+  await expect.poll(() => platform.advance(7_500) === undefined && receiver.messages.length === 2).toBe(true);
+  await expect.poll(() => platform.advance(15_000) === undefined && receiver.messages.length === 3).toBe(true);
   expect(new Set(receiver.messages.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   expect(new Set(receiver.messages.map(({ headers }) => headers['webhook-timestamp'])).size).toBe(3);
   expect(errors).toEqual([]);
@@ -148,7 +147,7 @@ test('a webhook is given up after six attempts and reported', async () => {
   const receiver = await startReceiver(withStatus(...Array.from({ length: 20 }, () => 503)));
   const { begin, platform, errors } = await setUp(['done'], [receiver.origin]);
   await begin({ url: `${receiver.origin}/secret-path` });
-  await vi.waitUntil(() => platform.advance(5_000) === undefined && errors.length > 0, SOON);
+  await expect.poll(() => platform.advance(5_000) === undefined && errors.length > 0).toBe(true);
   expect(receiver.messages).toHaveLength(6);
   expect(errors).toEqual([expect.any(WebhookError)]);
   expect(String(errors[0])).toContain(`${receiver.origin}: it answered 503`);
@@ -174,7 +173,7 @@ test('a redirect is not followed', async () => {
   });
   const { begin, platform } = await setUp(['done'], [receiver.origin]);
   await begin({ url: receiver.origin });
-  await vi.waitUntil(() => platform.advance(1_000) === undefined && receiver.messages.length === 2, SOON);
+  await expect.poll(() => platform.advance(1_000) === undefined && receiver.messages.length === 2).toBe(true);
   expect(inner.messages).toEqual([]);
 });
 
@@ -183,12 +182,12 @@ test('a webhook that one process could not deliver is delivered by the next with
   const first = await setUp(['done'], [receiver.origin]);
   await first.begin({ url: receiver.origin });
   await receiver.received(1);
-  await vi.waitUntil(async () => (await pendingOf(first.sessionService))[0]?.dueMs !== undefined, SOON);
+  await expect.poll(async () => (await pendingOf(first.sessionService))[0]?.dueMs).not.toBe(undefined);
   await endOf(first);
   const second = await setUp([], [receiver.origin], first.sessionService, first.platform);
-  await vi.waitUntil(() => second.platform.advance(7_500) === undefined && receiver.messages.length === 2, SOON);
+  await expect.poll(() => second.platform.advance(7_500) === undefined && receiver.messages.length === 2).toBe(true);
   expect(new Set(receiver.messages.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-  await vi.waitUntil(async () => (await pendingOf(first.sessionService)).length === 0, SOON);
+  await expect.poll(async () => (await pendingOf(first.sessionService)).length).toBe(0);
 });
 
 test('an attempt whose process died before its answer is repeated', async () => {
@@ -211,10 +210,11 @@ test('one of several processes makes each attempt', async () => {
   );
   await first.begin({ url: receiver.origin });
   await receiver.received(1);
-  await vi.waitUntil(async () => {
+  const pending = async () => {
     first.platform.advance(2_500);
-    return (await pendingOf(first.sessionService)).length === 0;
-  }, SOON);
+    return pendingOf(first.sessionService);
+  };
+  await expect.poll(pending).toEqual([]);
   expect(receiver.messages).toHaveLength(3);
   expect([first, ...others].flatMap(({ errors }) => errors)).toEqual([]);
 });
@@ -267,11 +267,11 @@ test('a repeated request causes one webhook', async () => {
   expect(ids[0]).toBe(ids[1]);
   gate.open();
   await receiver.received(1);
-  await vi.waitUntil(async () => (await pendingOf(sessionService)).length === 0, SOON);
+  await expect.poll(async () => (await pendingOf(sessionService)).length).toBe(0);
   const again = await begin({ url: receiver.origin }, 'r-1');
   expect([again.status, await again.json()]).toEqual([202, { invocationId: ids[0], state: 'completed' }]);
   platform.advance(15_000);
-  await vi.waitUntil(async () => (await pendingOf(sessionService)).length === 0, SOON);
+  await expect.poll(async () => (await pendingOf(sessionService)).length).toBe(0);
   expect(receiver.messages).toHaveLength(1);
 });
 
@@ -280,10 +280,10 @@ test('a webhook to an origin that is no longer listed is not sent', async () => 
   const first = await setUp(['done'], [receiver.origin]);
   await first.begin({ url: receiver.origin });
   await receiver.received(1);
-  await vi.waitUntil(async () => (await pendingOf(first.sessionService))[0]?.dueMs !== undefined, SOON);
+  await expect.poll(async () => (await pendingOf(first.sessionService))[0]?.dueMs).not.toBe(undefined);
   await endOf(first);
   const second = await setUp([], ['https://hooks.example'], first.sessionService, first.platform);
-  await vi.waitUntil(() => second.platform.advance(5_000) === undefined && second.errors.length > 0, SOON);
+  await expect.poll(() => second.platform.advance(5_000) === undefined && second.errors.length > 0).toBe(true);
   expect(String(second.errors[0])).toContain('not in webhooks.origins any more');
   expect(receiver.messages).toHaveLength(1);
 });
@@ -297,16 +297,12 @@ test('shutdown waits for a webhook in flight', async () => {
   let isDrained = false;
   const drained = server.drain(5_000).then(() => (isDrained = true));
   gate.open();
-  const response = await vi.waitUntil(async () => {
-    platform.advance(1);
-    return Promise.race([
-      answered.promise,
-      new Promise<undefined>((resolve) => setImmediate(() => resolve(undefined))),
-    ]);
-  }, SOON);
+  let isSent = false;
+  void answered.promise.then(() => (isSent = true));
+  await expect.poll(() => platform.advance(1) === undefined && isSent).toBe(true);
   expect(isDrained).toBe(false);
-  response.end();
-  await vi.waitUntil(() => platform.advance(1) === undefined && isDrained, SOON);
+  (await answered.promise).end();
+  await expect.poll(() => platform.advance(1) === undefined && isDrained).toBe(true);
   await drained;
 });
 

@@ -40,11 +40,10 @@ describe.each([
     { deviations },
   );
   for (const { id, title, run } of cases.filter((each) => each.id.startsWith(only))) {
-    test(`${id}: ${title}`, { timeout: 60_000 }, () =>
+    test(`${id}: ${title}`, () =>
       runInDurableObject(env.STORAGE.get(env.STORAGE.newUniqueId()), async (_instance, state) => {
         storage = state.storage;
         await run();
-      }),
-    );
+      }));
   }
 });

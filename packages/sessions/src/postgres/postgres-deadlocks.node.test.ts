@@ -120,7 +120,7 @@ test('concurrent sets and removals of the same keys all commit, and the last wri
   await pool.end();
   expect(await deadlocks()).toBe(0);
   pool = new Pool({ connectionString: database.url });
-}, 60_000);
+});
 
 test('repeated rollbacks end in a retryable StorageError', async () => {
   const session = await service.createSession({ ...USER, sessionId: 'session' });

@@ -119,7 +119,7 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
       INSERT INTO large.eventloom_lease_tickets
       SELECT 'app', 'user ' || number % 7, 'session ' || number, 'ticket', 1, 2 FROM generate_series(1, ${SESSIONS}) AS number`);
     await connections.query('ANALYZE');
-  }, 30_000);
+  });
   beforeEach(() => void (sent = []));
 
   /** Pages of the database that what was sent looks at, planned for any parameters or for these; and how it scans tables. */

@@ -100,7 +100,7 @@ test('a value over 64 MiB of JSON is refused with its name and changes nothing',
     await expect(promise).rejects.toThrow(message);
   }
   expect(await counts()).toEqual([1, 0, 0, 0, 0, 0]);
-}, 30_000);
+});
 
 test('values that are too large together are refused and change nothing', async () => {
   await service.migrate();
@@ -109,7 +109,7 @@ test('values that are too large together are refused and change nothing', async 
   await expect(creation).rejects.toThrow(SizeLimitError);
   await expect(creation).rejects.toThrow(/"session".*201326592/);
   expect(await counts()).toEqual([0, 0, 0, 0, 0, 0]);
-}, 30_000);
+});
 
 test('removed app and user keys are deleted by the next removal or session deletion', async () => {
   const session = await service.createSession({ ...KEY, state: { own: 1, 'user:name': 'Ada', 'app:motto': 'go' } });
@@ -181,7 +181,7 @@ test('sessions are listed by their last event even if the index lags behind', as
     const { sessions: ofUser } = await own.listSessions({ appName: 'app', userId: 'user 1' });
     expect(ofUser.map(({ id }) => id)).toEqual(expected.filter((id) => Number(id) % 2 === 1));
   }
-}, 30_000);
+});
 
 test('an event of several megabytes is returned whole', async () => {
   const session = await service.createSession(KEY);
@@ -189,7 +189,7 @@ test('an event of several megabytes is returned whole', async () => {
   await service.appendEvent({ session, event: eventOf('large', { content: { role: 'model', parts: [{ text }] } }) });
   const stored = await service.getSession(KEY);
   expect(stored?.events[0]?.content?.parts?.[0]?.text === text).toBe(true);
-}, 30_000);
+});
 
 test('a connection lost in a transaction fails the call, and is not reused', async () => {
   await service.createSession(KEY);
