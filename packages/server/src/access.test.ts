@@ -29,7 +29,7 @@ async function send(
   return { status: response.status, code, headers: response.headers, text };
 }
 
-/** Takes the user's name from the authorization header. */
+/** Uses the authorization header as the name of the user. */
 const authenticate: ServerOptions['authenticate'] = (request) => {
   const userId = request.headers.get('authorization')?.replace('Bearer ', '');
   return userId ? { userId } : undefined;

@@ -69,7 +69,8 @@ export interface LiveGate {
 }
 
 /**
- * Does what `createServer` does, with a router of the caller that has no routes yet.
+ * Does what `createServer` does, with an empty router of the caller.
+ *
  * @throws ConfigurationError for an invalid or unknown option, and for two runners with the same `appName`
  */
 export function createServerOn(app: Hono, options: ServerOptions): EventloomServer {

@@ -1,5 +1,4 @@
-// The HTTP server over runners. Web standards only; `./node` listens on a port.
-
+// The HTTP server for runners. Web standards only; `./node` listens on a port.
 // Servers
 export type { EventloomServer, LiveGate } from './create-server.ts';
 export { createServer } from './create-server.ts';

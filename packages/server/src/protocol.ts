@@ -121,7 +121,8 @@ const PATH = /^(?:\/(?:[\w.~-]+|\{\w+\}))*\/(?:[\w.~-]*|\{\w+\+?\})$/;
 
 /**
  * Checks the protocols of a server.
- * @param taken the routes that the server has already
+ *
+ * @param taken the routes that the server already has
  * @throws ConfigurationError that names the protocol and the route
  */
 export function checkProtocols(protocols: unknown, taken: Iterable<RouteSpec>): void {
@@ -155,7 +156,7 @@ export function checkProtocols(protocols: unknown, taken: Iterable<RouteSpec>): 
 }
 
 const METHODS = ['get', 'post', 'patch', 'delete'] as const;
-/** The fields that a route must have, with code for each. */
+/** The required fields of a route, with example code for each. */
 const REQUIRED = {
   method: "'post'",
   path: "'/chats/{appName}/{userId}'",
@@ -183,7 +184,7 @@ const ROUTE: OptionRules<ProtocolRoute & CommonRoute> = {
 const isStatus = (status: unknown): boolean =>
   Number.isInteger(status) && Number(status) >= 400 && Number(status) < 600;
 
-/** Checks the fields that the server reads: a route may be an object of a class with more. */
+/** Checks the fields that the server reads. A route may be an instance of a class with further fields. */
 function checkRoute(name: string, route: ProtocolRoute & CommonRoute, addresses: Set<string>, ids: Set<string>): void {
   const owner = `createServer: protocols: ${name}: ${JSON.stringify(route?.path)}`;
   const where = `${owner}:`;
@@ -213,12 +214,12 @@ function checkRoute(name: string, route: ProtocolRoute & CommonRoute, addresses:
   addresses.add(address);
 }
 
-/** Two routes whose paths differ in the names of their parameters have one address. */
+/** Returns the address of a route. Routes whose paths differ only in parameter names have the same address. */
 function addressOf({ method, path }: Pick<RouteSpec, 'method' | 'path'>): string {
   return `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, '{}')}`;
 }
 
-/** Returns a route as the server describes it. */
+/** Converts a route to the form in which the server describes it. */
 export function specOf({ bodySchema, answer, ...route }: ProtocolRoute | CommonRoute): RouteSpec {
   const described: AnswerSpec = answer;
   const { method, path, operationId, summary, query = {}, headers = {}, noContent, errors = [] } = route;

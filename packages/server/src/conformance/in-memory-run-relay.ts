@@ -117,7 +117,7 @@ export class InMemoryRunRelay implements RunRelay {
   }
 }
 
-/** Copies new frames to the followers of a run. */
+/** Copies new frames to the followers of a run, and its end if it has ended. */
 function tell({ log, feeds }: PublishedRun): void {
   const end = endOf(log);
   for (const feed of feeds) {

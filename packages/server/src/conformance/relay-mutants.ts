@@ -2,11 +2,11 @@ import type { MakeService } from '@eventloom/core/conformance';
 import type { LogMirror, RelayedLog, RelayHost, RunFrame, RunRelay } from '../runs/run-relay.ts';
 import { InMemoryRunRelay, RunNetwork } from './in-memory-run-relay.ts';
 
-/** A relay that is broken on purpose, to see that a case notices. */
+/** A relay with a deliberate mistake, which the named case must notice. */
 export interface RelayMutant {
   /** Id of the case. */
   readonly breaks: string;
-  /** The mistake of the mutant, after "a relay that". */
+  /** The mistake of the mutant; the text follows "a relay that". */
   readonly how: string;
   readonly make: MakeService<RunRelay>;
 }
@@ -36,7 +36,7 @@ function broken(breaks: string, how: string, change: Change): RelayMutant {
   };
 }
 
-/** A relay that tells mirrors otherwise. */
+/** Returns a relay whose calls to mirrors are changed. */
 function brokenMirror(breaks: string, how: string, change: (mirror: LogMirror) => Partial<LogMirror>): RelayMutant {
   return broken(breaks, how, (relay) => ({
     follow: (key, id, position, mirror) => {
@@ -49,7 +49,7 @@ function brokenMirror(breaks: string, how: string, change: (mirror: LogMirror) =
   }));
 }
 
-/** A log that looks otherwise than it is. */
+/** Returns a log with some properties or methods replaced. */
 function disguised(log: RelayedLog, change: Partial<RelayedLog>): RelayedLog {
   return new Proxy(log, {
     get(target, name) {
@@ -187,5 +187,5 @@ export const relayMutants: readonly RelayMutant[] = [
   })),
 ];
 
-/** The session of each run, for relays that confuse them. */
+/** The session key that mutants assume for each run, so that they confuse sessions. */
 const shared = new Map<string, RelayedLog['key']>();

@@ -93,7 +93,10 @@ function frame(position: number, text: string): RunFrame {
   return { position, json: JSON.stringify({ text }) };
 }
 
-/** Notes the calls of a mirror as lines: texts with their positions, the position up to which frames are gone, and the end. */
+/**
+ * A mirror that records its calls as lines: texts with their positions, the position up to which frames were dropped,
+ * and the end.
+ */
 class NotingMirror implements LogMirror {
   readonly received: string[] = [];
   #waiting: (() => void) | undefined;
@@ -116,7 +119,7 @@ class NotingMirror implements LogMirror {
     this.#waiting?.();
   }
 
-  /** Settles when a line arrived. */
+  /** Resolves with the lines once this line has arrived. */
   async until(line: string): Promise<readonly string[]> {
     while (!this.received.includes(line)) await new Promise<void>((resolve) => void (this.#waiting = resolve));
     return this.received;
@@ -139,7 +142,7 @@ class Server implements RelayHost {
 
   report(): void {}
 
-  /** Runs end at once when they are asked to. */
+  /** Ends the run at once when the relay asks for it. */
   stop(key: SessionKey, invocationId: string, stop: RunStop): void {
     const log = this.logs.get(runName(key, invocationId));
     if (!log) return;
@@ -173,7 +176,7 @@ async function twoServers(subject: ConformanceSubject<RunRelay>): Promise<readon
   return [new Server(subject.service), new Server(await subject.another())];
 }
 
-/** The promises of a relay between processes. */
+/** The rules that a relay must follow between processes. */
 export const relayRules: readonly RelayRule[] = [
   {
     id: 'attach.once',

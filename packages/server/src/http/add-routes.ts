@@ -18,7 +18,10 @@ export interface RoutesOptions<Server extends FrontContext> extends Pick<
 > {
   /** Context that is passed to the routes with each request. */
   readonly server: Server;
-  /** Authenticates the request of every route that is not public; throws to refuse it. Absent: every request is anonymous. */
+  /**
+   * Authenticates the request of every route that is not public; throws to refuse the request. Absent: every request is
+   * anonymous.
+   */
   readonly identify?: ((request: Request) => Promise<AuthenticatedUser | undefined>) | undefined;
   readonly report: (error: unknown) => void;
 }
@@ -43,7 +46,7 @@ export function addRoutes<Server extends FrontContext>(
   });
 }
 
-/** Answers `GET /` where no route was added. With `authenticate` the answer has no version. */
+/** Answers `GET /` if no route was added there. With `authenticate`, the answer has no version. */
 function introduce({ authenticate, server }: RoutesOptions<FrontContext>): Response {
   const version = authenticate ? undefined : server.version['version'];
   return jsonResponse({ name: 'eventloom', version, routes: '/openapi.json' });
@@ -73,7 +76,7 @@ function addGuards<Server extends FrontContext>(
     try {
       await next();
     } catch (thrown) {
-      // hono hands errors to `onError`, and other values that a route throws to the HTTP server.
+      // hono passes errors to `onError`, but passes other thrown values to the HTTP server.
       throw toError(thrown);
     }
   });
@@ -98,7 +101,7 @@ function addPath<Server extends FrontContext>(
   const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ');
   app.all(path, async (context, next) => {
     const { req } = context;
-    // Not every router of hono distinguishes the two.
+    // Some routers of hono match a path with and without its final slash.
     if (req.path.endsWith('/') !== path.endsWith('/')) return next();
     const route = group[methods.indexOf(req.method === 'HEAD' ? 'GET' : req.method)];
     if (!route) {

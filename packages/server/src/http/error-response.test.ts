@@ -17,7 +17,7 @@ const errors = Object.values({ ...core, ...server }).filter(
 );
 
 test('every error of core and server has an explicit status', () => {
-  // 500 is also what a code gets that is forgotten, so those that mean it are named.
+  // A forgotten code also gets 500, so the codes that mean 500 are listed.
   const meant500 = ['AGENT', 'CONFIGURATION', 'HAND_OVER_LIMIT', 'LLM_CALL_LIMIT'];
   const unmapped = errors
     .map(({ code }) => code)

@@ -19,7 +19,7 @@ export function errorResponse(
   if (EventloomError.isInstance(error) && error.retryable) {
     headers['retry-after'] = String(RateLimitedError.isInstance(error) ? RATE_LIMITED_RETRY_AFTER_S : RETRY_AFTER_S);
   }
-  // The status follows from the class of the error: `body.code` may be a code of the model's service.
+  // The status follows from the class of the error: `body.code` may be a code of the model API.
   const status = errorStatus(EventloomError.isInstance(error) ? error.code : body.code);
   return new Response(JSON.stringify(body), { status, headers });
 }
@@ -85,7 +85,7 @@ export function errorStatus(code: string): number {
   return Object.hasOwn(STATUS, code) ? (STATUS[code] ?? 500) : 500;
 }
 
-/** The time between two reports of a full server: every request that it refuses fails in the same way. */
+/** The minimum time between two reports of a full server: all requests that it refuses fail in the same way. */
 const BUSY_REPORT_EVERY_MS = 60_000;
 
 /**
@@ -122,7 +122,7 @@ export function createReporter(
   };
 }
 
-/** Maximum length of an error message, in characters, because runs store their failure in a row of a table. */
+/** Maximum length of an error message, in characters: runs store their failure in a row of a table. */
 const MAX_MESSAGE_CHARS = 64 * 1024;
 
 /**
@@ -141,7 +141,7 @@ export interface SocketClose {
   readonly reason: string;
 }
 
-/** Close codes for certain errors. The first is the ADK's. */
+/** Close codes for certain errors. The first is the ADK's code. */
 const CODES: Readonly<Record<string, number>> = {
   SESSION_NOT_FOUND: 1002,
   BODY_TOO_LARGE: 1009,
@@ -153,7 +153,7 @@ const CODES: Readonly<Record<string, number>> = {
   STORAGE_UNAVAILABLE: 1013,
 };
 
-/** The longest reason, in bytes of UTF-8. (RFC 6455, 5.5.) */
+/** Maximum length of a close reason, in bytes of UTF-8. (RFC 6455, 5.5.) */
 const MAX_REASON_BYTES = 123;
 
 /**

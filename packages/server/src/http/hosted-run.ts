@@ -69,7 +69,7 @@ export class HostedRun {
 
   /** Yields the items of the run as they come, until it has ended. Throws as `sse` does. */
   async *items(): AsyncGenerator<RunItem, void, undefined> {
-    // A line for an item: heartbeats and other comments begin with a colon or a field name, which no JSON does.
+    // One line for each item. Heartbeats and other comments begin with a colon or a field name, which no JSON does.
     const line = (json: string, position?: number): string =>
       `${position === undefined ? '' : formatPosition(position)}\t${json}\n`;
     const { body = '' } = await this.#open({ encode: line });
@@ -93,12 +93,12 @@ function asRunStream(response: Response): Response {
   return response;
 }
 
-/** True for an answer of `HostedRun.sse`: its connection reports its failures itself. */
+/** True for a response of `HostedRun.sse`: its connection reports its own failures. */
 export function isRunStream(response: Response): boolean {
   return runStreams.has(response);
 }
 
-/** @throws ConfigurationError for a writer, perhaps in JavaScript, that returns no text */
+/** @throws ConfigurationError if a writer, for example one in JavaScript, returns no text */
 function textOf(text: unknown): string {
   if (typeof text === 'string') return text;
   throw new ConfigurationError(
@@ -110,7 +110,7 @@ function toItem(json: string, position: number | undefined): RunItem {
   return { ...(position === undefined ? {} : { id: formatPosition(position) }), ...parseFrame(json) };
 }
 
-/** An event has an author, and an error body has none. */
+/** Parses the JSON of a frame: an event has an author, an error body has none. */
 function parseFrame(json: string): Pick<RunItem, 'event' | 'error'> {
   const frame = JSON.parse(json) as Event | ErrorBody;
   return 'author' in frame ? { event: frame } : { error: frame };

@@ -6,9 +6,11 @@ const MAX_WAIT_S = 60;
 const DEFAULT_WAIT_S = 30;
 
 /**
- * Reads how long a client waits for its run to begin from the header `Prefer: wait=<seconds>` (RFC 7240). Other preferences are left alone.
- * @returns seconds, at most 60; 30 for a client that does not say
- * @throws InvalidRequestError for a wait that is no number of seconds, or is given twice
+ * Reads from the header `Prefer: wait=<seconds>` (RFC 7240) how long a client waits for its run to begin. Other
+ * preferences are ignored.
+ *
+ * @returns seconds, at most 60; 30 if the header has no wait
+ * @throws InvalidRequestError for a wait that is not a number of seconds, or is given twice
  */
 export function preferredWait(header: string | null): number {
   const waits = (header ?? '')

@@ -84,7 +84,7 @@ test('the OpenAPI document contains the limits', async () => {
       EventActionsInput: { properties: { stateDelta: { maxProperties: 9 } } },
     },
   });
-  // Responses of the server may have more.
+  // Responses of the server may exceed the limits.
   expect(JSON.stringify(Object(json['components']).schemas.Content)).not.toContain('maxItems');
 });
 

@@ -6,14 +6,16 @@ import type { ServerLimits } from '../server-limits.ts';
 import type { RequestQuota } from './user-quotas.ts';
 
 /**
- * Size up to which the announced length of a body is counted before the body has arrived. Of larger bodies only received bytes are
- * counted, because announcing costs a client nothing.
+ * Maximum announced length, in bytes, that is counted before the body has arrived. Of longer bodies only received bytes
+ * are counted, because an announcement costs a client nothing.
  */
 const COUNTED_AHEAD = 64 * 1024;
 
 /**
  * Reads the bytes of a body, and counts them.
- * @throws BodyTooLargeError, UserLimitError or ServerBusyError before the rest is read; InvalidRequestError for a body that breaks off
+ *
+ * @throws BodyTooLargeError, UserLimitError or ServerBusyError before the rest is read; InvalidRequestError for an
+ * incomplete body
  */
 export async function readBytes(
   request: Request,
@@ -43,7 +45,7 @@ export async function readBytes(
     return chunks.length === 1 && only ? only : joinBytes(chunks);
   } catch (cause) {
     if (EventloomError.isInstance(cause)) throw cause;
-    // The transport fails if the client leaves or sends an invalid HTTP body.
+    // The transport fails if the client disconnects or sends an invalid HTTP body.
     throw new InvalidRequestError('body: ended before its announced length', { cause });
   }
 }
@@ -52,7 +54,7 @@ function tooLarge(maxBytes: number): BodyTooLargeError {
   return new BodyTooLargeError(`body: is larger than the ${maxBytes} bytes that this server accepts`);
 }
 
-/** The deepest nesting of JSON. Deeper values would overflow the stack of a recursive reader. */
+/** Maximum nesting depth of JSON. A deeper value would overflow the stack of a recursive reader. */
 const MAX_DEPTH = 256;
 
 /**
@@ -76,7 +78,7 @@ export function parseJson(what: string, text: string): unknown {
 /** The limits of the number of entries in a body. */
 export type CountLimits = Pick<ServerLimits, 'maxBodyParts' | 'maxBodyEvents' | 'maxBodyKeys'>;
 
-/** The limit of each field of a body, in either spelling; undefined for fields that contain such fields. */
+/** The limit for each field of a body, in either spelling; undefined for fields that contain limited fields. */
 const COUNTED: Readonly<Record<string, keyof CountLimits | undefined>> = {
   newMessage: undefined,
   new_message: undefined,
@@ -129,7 +131,7 @@ export const CONTROL_CHARACTER: RegExp = /\p{Cc}/u;
 const DOT_SEGMENT = /(^|[/\\])\.\.?([/\\]|$)/;
 
 const MAX_CHARS = 100;
-/** Characters that a terminal or a page would act on, and which JSON does not escape. */
+/** Characters that a terminal or a page would interpret, and that JSON does not escape. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Quotes a text of a request for an error message: cut at 100 characters, and without characters that nobody sees. */
@@ -142,7 +144,7 @@ function escaped(character: string): string {
   return `\\u{${character.codePointAt(0)?.toString(16)}}`;
 }
 
-/** Returns a path, an origin or a host for an error message: in the characters of an address, and cut at 100 of them. */
+/** Returns a path, an origin or a host for an error message: only characters of an address, at most 100. */
 export function shownAddress(address: string): string {
   const shown = address.toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent);
   return shown.length > MAX_CHARS ? `${shown.slice(0, MAX_CHARS)}…` : shown;

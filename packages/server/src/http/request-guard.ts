@@ -51,7 +51,7 @@ export function guardRequest(request: Request, { isLoopbackOnly, origins }: Requ
   }
   checkRequestTarget(request.url);
   try {
-    // Bundlers leave out a call whose result is unused: they take it for one without effect.
+    // The result is used, because bundlers remove a call without a used result, and with it its exception.
     if (decodeURIComponent(url.pathname) !== '') return;
   } catch (cause) {
     throw new InvalidRequestError('path: contains a percent sign that does not encode text', { cause });
@@ -64,15 +64,16 @@ export function isAllowedOrigin(origin: string, host: string, origins: readonly 
   return URL.canParse(origin) && new URL(origin).host === host;
 }
 
-/** Characters that a URL parser drops anywhere. */
+/** Characters that a URL parser removes. */
 const DROPPED = /[\t\n\r]/g;
 /** Finds a segment `.` or `..`, encoded or not. Web addresses count a backslash as a slash. */
 const DOT_SEGMENT = /(^|[/\\])(\.|%2e){1,2}([/\\]|$)/i;
 
 /**
- * Refuses a request target with a `.` or `..` segment, encoded or not: a parser would resolve it, and the request would reach another
- * address than the one that a proxy or a log saw.
- * @param target as it was sent, before anything parsed it: a path or a whole address
+ * Refuses a request target with a `.` or `..` segment, encoded or not. A parser would resolve it, and the request would
+ * reach another address than the one that a proxy or a log saw.
+ *
+ * @param target the unparsed target: a path or a whole address
  * @throws InvalidRequestError
  */
 export function checkRequestTarget(target: string): void {

@@ -2,24 +2,24 @@ import { isRecord } from '@eventloom/core/internal';
 import { formatPosition } from '../runs/run-log.ts';
 import type { RunFrame } from '../runs/run-relay.ts';
 
-/** A response whose body is JSON text already. */
+/** Returns a response whose body is the given JSON text. */
 export function jsonTextResponse(text: string, headers: Readonly<Record<string, string>> = {}, status = 200): Response {
   return new Response(text, { status, headers: { 'content-type': 'application/json', ...headers } });
 }
 
-/** A response with a value as JSON. */
+/** Returns a response with a value as JSON. */
 export function jsonResponse(value: unknown, headers?: Readonly<Record<string, string>>): Response {
   return jsonTextResponse(JSON.stringify(value), headers);
 }
 
-/** True for a request that asks for JSON and not for a stream of events. */
+/** True if the client accepts JSON and not a stream of events. */
 export function acceptsJson({ headers }: Request): boolean {
   const ranges = (headers.get('accept') ?? '').toLowerCase().split(',');
   const names = (type: string): boolean => ranges.some((range) => isRange(range, type));
   return names('application/json') && !names('text/event-stream');
 }
 
-/** True for a media range that names the type, and does not refuse it with a weight of 0. */
+/** True for a media range with this type, unless its weight is 0. */
 function isRange(range: string, type: string): boolean {
   const [name = '', ...parameters] = range.split(';');
   return name.trim() === type && !parameters.some((parameter) => /^q=0(?:\.0{0,3})?$/.test(parameter.trim()));
@@ -29,7 +29,7 @@ function isRange(range: string, type: string): boolean {
 const MAX_TEXT = 1024 * 1024;
 type Headers = Readonly<Record<string, string>>;
 
-/** A response with JSON text: in one piece, or streamed part by part when it is long. */
+/** Returns a response with JSON text, in one piece, or streamed part by part if it is long. */
 export function partsResponse(parts: Generator<string, void, undefined>, headers?: Headers): Response {
   let text = '';
   for (let next = parts.next(); next.done !== true; next = parts.next()) {
@@ -40,7 +40,7 @@ export function partsResponse(parts: Generator<string, void, undefined>, headers
   return jsonTextResponse(text, headers);
 }
 
-/** A response with JSON text whose parts are produced as the client reads them. */
+/** Returns a response with JSON text whose parts are produced as the client reads them. */
 export function streamedResponse(
   parts: Generator<string, void, undefined> | AsyncGenerator<string, void, undefined>,
   headers?: Headers,
@@ -53,7 +53,8 @@ export function streamedResponse(
         if (next.done === true) controller.close();
         else controller.enqueue(encoder.encode(next.value));
       },
-      // A generator that fails to close rejects the cancellation, which the runtime awaits; ignored it would be an unhandled rejection.
+      // If a generator fails to close, the cancellation rejects, and the runtime awaits it. Otherwise the rejection
+      // would be unhandled.
       cancel: async () => void (await parts.return()),
     },
     { highWaterMark: 0 },
@@ -72,18 +73,18 @@ export const INVOCATION_ID_HEADER = 'Eventloom-Invocation-Id';
 /** Characters that every HTTP server and client accepts in a header. */
 export const IN_HEADER: RegExp = /^[\x21-\x7e]{1,256}$/;
 
-/** The header that names a run. No header for an id that none can have: imported sessions may have runs with such ids. */
+/** Returns the header with the id of a run. Empty for an id that cannot be a header value, which imported sessions may have. */
 export function invocationHeader(invocationId: string): Record<string, string> {
   return IN_HEADER.test(invocationId) ? { [INVOCATION_ID_HEADER]: invocationId } : {};
 }
 
-/** Set to `1` by a client that wants the number of each event as the `id` of its frame. */
+/** Request header: `1` asks for the number of each event as the `id` of its frame. */
 export const EVENT_IDS_HEADER = 'Eventloom-Event-Ids';
 
 /** The response header with the cursor of the next page of a list. */
 export const NEXT_CURSOR = 'Eventloom-Next-Cursor';
 
-/** Keeps a silent connection open. A block of its own, so that the next frame still begins with `data: `. */
+/** Keeps a silent connection open. It is a block of its own, so that the next frame still begins with `data: `. */
 export const SSE_HEARTBEAT = ': heartbeat\n\n';
 /** Line of a stream that asks the client to reconnect after two seconds. */
 export const SSE_RETRY = 'retry: 2000\n\n';
@@ -91,9 +92,10 @@ export const SSE_RETRY = 'retry: 2000\n\n';
 /** Writes the frames of a run in the format of one protocol. */
 export interface FrameEncoder {
   /**
-   * Writes one frame. An empty text leaves it out.
+   * Writes one frame. Returns an empty text to omit the frame.
+   *
    * @param json an event, or `{error, code}` as the last frame of a run that failed
-   * @param position undefined for an error that is no frame of the run: the stream ends, and the run may go on
+   * @param position undefined for an error that is not a frame of the run: the stream ends, and the run may continue
    */
   encode(json: string, position: number | undefined): string;
   /** Text that is written when the stream ends. */
@@ -101,14 +103,15 @@ export interface FrameEncoder {
 }
 
 /**
- * Frames as server-sent events for clients of the ADK. They take a frame only if it begins with `data: `, and end the run at a frame with `error`: events
- * are written without it, because `errorCode` and `errorMessage` say the same.
+ * Writes frames as server-sent events for clients of the ADK. They accept a frame only if it begins with `data: `, and
+ * treat a frame with `error` as the end of the run. Events are therefore written without `error`; their `errorCode` and
+ * `errorMessage` contain the same.
  */
 export const SSE_FRAMES: FrameEncoder = {
   encode: (json) => `data: ${json.includes('"error":{') ? withoutErrorDetails(json) : json}\n\n`,
 };
 
-/** The text of a message may have the characters of an error as well: what is parsed decides. */
+/** Removes the error details of an event. The text of a message may look like an error, so the JSON is parsed. */
 function withoutErrorDetails(json: string): string {
   const event: unknown = JSON.parse(json);
   if (!isRecord(event) || !isRecord(event['error'])) return json;
@@ -116,7 +119,7 @@ function withoutErrorDetails(json: string): string {
   return JSON.stringify(plain);
 }
 
-/** Frames as server-sent events with their numbers, which clients send as `Last-Event-ID`. */
+/** Writes frames as server-sent events with their numbers, which clients send as `Last-Event-ID`. */
 export const NUMBERED_SSE_FRAMES: FrameEncoder = {
   encode: (json, position) =>
     position === undefined ? `data: ${json}\n\n` : `id: ${formatPosition(position)}\ndata: ${json}\n\n`,
@@ -129,13 +132,13 @@ export function encodeFrames(frames: readonly RunFrame[], encoder: FrameEncoder)
   return text;
 }
 
-/** A response with the frames of a run. */
+/** Returns a response with the frames of a run. */
 export function sseResponse(invocationId: string, body: ReadableStream<Uint8Array<ArrayBuffer>> | string): Response {
   return new Response(body, {
     headers: {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-cache, no-transform',
-      // Keeps reverse proxies from holding the stream back.
+      // Prevents reverse proxies from buffering the stream.
       'x-accel-buffering': 'no',
       ...(IN_HEADER.test(invocationId) && { [INVOCATION_ID_HEADER]: invocationId }),
     },

@@ -9,12 +9,12 @@ export type ComponentName = OpenApiSchemaName;
 /** A query parameter: its description, or its description and type. Default type: text. */
 export type QuerySpec = string | { readonly type: 'integer' | 'number'; readonly description: string };
 
-/** The body of a route: the function that reads it, and its schema in the OpenAPI document. */
+/** The body of a route: the function that parses it, and its schema in the OpenAPI document. */
 export interface BodySpec<T = unknown> {
   readonly component: ComponentName;
   /** @throws InvalidRequestError that names the fault and its place */
   readonly read: (body: unknown) => T;
-  /** True when the request may do without. */
+  /** True if the body may be absent. */
   readonly isOptional?: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface RouteSpec {
   readonly status?: 200 | 202;
   /** JSON Schema of the answer to a request whose header `Accept` names JSON, if it differs. */
   readonly asJson?: object;
-  /** The meaning of status 204, for a route that may have nothing to answer. */
+  /** The description of status 204, for a route that may have nothing to return. */
   readonly noContent?: string;
   /** Headers of the response, by name, with their descriptions. */
   readonly answerHeaders?: Readonly<Record<string, string>>;
@@ -55,7 +55,7 @@ export interface RouteSpec {
   readonly errors?: readonly number[];
   /** Codes of errors that only this route has, for the OpenAPI document. Their statuses need not be in `errors`. */
   readonly codes?: readonly string[];
-  /** Statuses of responses with the schema of the answer, with their descriptions. */
+  /** Statuses of responses that have the schema of the answer too, with their descriptions. */
   readonly alsoAnswers?: Readonly<Record<number, string>>;
   /** True for a route without authentication. */
   readonly isPublic?: boolean;

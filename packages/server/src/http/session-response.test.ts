@@ -6,7 +6,7 @@ import { sessionResponse, sessionParts } from './session-response.ts';
 const sessionText = (session: Session): string => [...sessionParts(session)].join('');
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 
-/** A session of so many events, and which windows of it were read. */
+/** A session with this number of events, and the windows of it that were read. */
 async function subject(events: number, text = 'x') {
   const service = new InMemorySessionService();
   const session = await service.createSession({ ...KEY, state: { own: 1 } });

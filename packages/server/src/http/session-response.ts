@@ -12,7 +12,7 @@ import { partsResponse, streamedResponse } from './responses.ts';
 /** The number of events of the first read. Most sessions have fewer. */
 const FIRST_EVENTS = 100;
 const MAX_EVENTS = 1000;
-/** The size of a page of events, in characters, or in bytes where the service counts. */
+/** The size of a page of events, in characters, or in bytes if the service counts them. */
 const PAGE_CHARS = 1024 * 1024;
 
 /** Parameters of `sessionResponse`: the session to read. */
@@ -26,8 +26,10 @@ export interface SessionSource {
 }
 
 /**
- * A response with a session as of one moment. A large one is streamed value by value of its state and page by page of its events, so
- * that its text is never in memory as a whole; its state is read once. The stream ends with an error if the session is deleted in the meantime.
+ * Returns a response with a session as of one moment. A large one is streamed value by value of its state and page by
+ * page of its events, so that its text is never in memory as a whole; its state is read once. The stream ends with an
+ * error if the session is deleted in the meantime.
+ *
  * @throws SessionNotFoundError
  */
 export async function sessionResponse(source: SessionSource, config: GetSessionConfig = {}): Promise<Response> {
@@ -43,7 +45,7 @@ export async function sessionResponse(source: SessionSource, config: GetSessionC
 /** The session as of the first read. */
 type Begun = Pick<Session, 'lastSeq' | 'incarnation'>;
 
-/** The JSON text of a session, its events page by page. */
+/** Yields the JSON text of a session, its events page by page. */
 async function* pagedParts(
   source: SessionSource,
   session: Session,
@@ -70,7 +72,7 @@ async function* pagedParts(
   yield ']}';
 }
 
-/** The events after a sequence number, up to the last one at the first read, as JSON. */
+/** Yields the events after a sequence number, up to the last one at the first read, as JSON. */
 async function* pagesOf(
   source: SessionSource,
   { lastSeq, incarnation }: Begun,
@@ -90,7 +92,7 @@ async function* pagesOf(
   }
 }
 
-/** The number of events of a window that are read at once. */
+/** Returns the number of events of a window to read at once. */
 async function countOfPage(source: SessionSource, window: GetSessionConfig): Promise<number> {
   const { numRecentEvents, afterSeq = 0, beforeSeq = 0 } = window;
   const most = numRecentEvents ?? beforeSeq - afterSeq - 1;
@@ -98,8 +100,8 @@ async function countOfPage(source: SessionSource, window: GetSessionConfig): Pro
 }
 
 /**
- * The JSON text of a session, `{id, appName, userId, state, lastUpdateTime, events}`, part by part: one value of its state or one event
- * at a time.
+ * Yields the JSON text of a session, `{id, appName, userId, state, lastUpdateTime, events}`, part by part: one value of
+ * its state or one event at a time.
  */
 export function* sessionParts(session: Session): Generator<string, void, undefined> {
   yield* sessionHead(session);
@@ -111,7 +113,7 @@ export function* sessionParts(session: Session): Generator<string, void, undefin
   yield ']}';
 }
 
-/** The JSON text of a session up to its events. */
+/** Yields the JSON text of a session up to its events. */
 function* sessionHead({ id, appName, userId, state, lastUpdateTime }: Session): Generator<string, void, undefined> {
   yield `${JSON.stringify({ id, appName, userId }).slice(0, -1)},"state":{`;
   let before = '';
@@ -122,7 +124,7 @@ function* sessionHead({ id, appName, userId, state, lastUpdateTime }: Session): 
   yield `},"lastUpdateTime":${lastUpdateTime},"events":[`;
 }
 
-/** The JSON text of several sessions. */
+/** Yields the JSON text of several sessions. */
 export function* sessionListParts(sessions: readonly Session[]): Generator<string, void, undefined> {
   let before = '[';
   for (const session of sessions) {
@@ -133,7 +135,7 @@ export function* sessionListParts(sessions: readonly Session[]): Generator<strin
   yield before === '[' ? '[]' : ']';
 }
 
-/** Reads a session for its events: the state is left out if the service can. Undefined if the session does not exist. */
+/** Reads the events of a session, without the state if the service can omit it. Undefined if the session does not exist. */
 export function readWithoutState(
   service: BaseSessionService,
   request: GetSessionRequest,

@@ -20,8 +20,13 @@ import { checkCounts, checkId, quotedName } from './request-body.ts';
 import { decideRunConfig } from './run-policy.ts';
 
 /**
- * Reads the JSON of a request for a run: its ids are valid, and the user of the HTTP request may start the run. `startRun` checks the app.
- * @throws InvalidRequestError @throws BodyTooLargeError @throws ForbiddenError @throws UserLimitError
+ * Parses the JSON of a request for a run. Checks its ids, and that the user of the HTTP request may start the run.
+ * `startRun` checks the app.
+ *
+ * @throws InvalidRequestError
+ * @throws BodyTooLargeError
+ * @throws ForbiddenError
+ * @throws UserLimitError
  */
 export function parseRunBody<Server extends FrontContext>(request: ServerRequest<Server>, json: unknown): RunBody {
   if (json === undefined)
@@ -41,7 +46,7 @@ export function parseRunBody<Server extends FrontContext>(request: ServerRequest
   checkId('userId', body.userId);
   checkId('sessionId', body.sessionId);
   if (body.invocationId !== undefined) checkId('invocationId', body.invocationId);
-  // A segment of the address at which the run is followed.
+  // The id is a segment of the address of the run.
   if (body.requestId !== undefined) checkId('requestId', body.requestId);
   if (request.user) requireSameUser(request.user, body.userId);
   else request.quota.chargeTo(body.userId);
@@ -53,19 +58,23 @@ export function parseRunBody<Server extends FrontContext>(request: ServerRequest
 export interface RequestedRun {
   readonly log: RunLog;
   /**
-   * The error for a request that was sent before, with the run that it began; undefined for a new request. That run answers it, from the
-   * message of the request on.
+   * The error for a repeated request, with the run that it began; undefined for a new request. That run answers the
+   * request, from the request's message on.
    */
   readonly known: RequestKnownError | undefined;
 }
 
 /**
- * Starts a run, or resumes one. Answers to calls continue the run that asked, if it can be resumed, whether the client names it or not; the
- * runner decides once it has the session. Resolves when it is certain which run answers the request: for a request with an id, and for
- * answers, once the message is stored or refused.
- * @param waitMs resolves for any request once its message is stored; a run that does not get its session in this time is aborted
+ * Starts a run, or resumes one. Answers to calls continue the run that requested them if it can be resumed, even if the
+ * client does not name it; the runner decides once it has the session. Resolves when the run that answers the request
+ * is known: for a request with an id, and for answers, once the message is stored or refused.
+ *
+ * @param waitMs resolves for any request once its message is stored; a run that does not get its session in this time
+ * is aborted
  * @param webhook stored with the run as it begins
- * @throws AppNotFoundError @throws UserLimitError @throws ServerBusyError, and the errors of the server's hook `runConfig`
+ * @throws AppNotFoundError
+ * @throws UserLimitError
+ * @throws ServerBusyError, and the errors of the server's hook `runConfig`
  */
 export async function startRun(
   { server, quota, raw, user }: ServerRequest,
@@ -96,7 +105,7 @@ export async function startRun(
   const beganMs = server.platform.now();
   const isQueued = (runConfig.onBusy ?? runner.runConfig.onBusy ?? 'queue') === 'queue';
   if (isQueued && requestId !== undefined) {
-    // A repeated request does not wait in line again: the session knows the request once its message is stored.
+    // A repeated request does not wait for the session again: the session knows the request once its message is stored.
     const stored = server.runs.inFlightRequest({ appName, userId, sessionId }, requestId)?.whenStored();
     if (stored) await (waitMs === undefined ? stored : within(server.platform, stored, waitMs));
   }
@@ -106,12 +115,16 @@ export async function startRun(
   else if (hasAnswers || requestId !== undefined) await log.whenStored();
   const { failure } = log;
   if (!failure || ifKnown === 'reject' || !RequestKnownError.isInstance(failure)) return { log, known: undefined };
-  // A run that its process left is resumed first if the client asks for that.
+  // If the client requests it, a run whose process ended is resumed first.
   if (ifKnown === 'resume') await server.runs.unfinished.takeUp(runner, log.key, failure.invocationId);
   return { log, known: failure };
 }
 
-/** Opens a connection that reads the run which answers a request. @throws what `RunFollower.follow` throws for a known one */
+/**
+ * Opens a connection that reads the run which answers a request.
+ *
+ * @throws the errors of `RunFollower.follow` for a known request
+ */
 export function readRequestedRun(
   { server }: ServerRequest,
   { log, known }: RequestedRun,
@@ -147,7 +160,7 @@ async function storedWithin(
         'send the request again, or end the other run first',
     ),
   );
-  // Its message may have been stored just now. Then it is a run like every other, which was interrupted.
+  // The message may have been stored in the meantime. Then the run counts as interrupted, like any other stored run.
   await log.whenStored();
 }
 

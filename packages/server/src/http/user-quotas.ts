@@ -12,7 +12,10 @@ export type QuotaLimits = Pick<
   | 'maxBodyBytesInFlightPerUser'
 >;
 
-/** Counters. `RunHub` counts all active runs (`maxRuns`), those that the server resumed by itself too. */
+/**
+ * Counters of concurrent work. `RunHub` counts all active runs (`maxRuns`), including those that the server resumed by
+ * itself.
+ */
 interface Usage {
   runs: number;
   queued: number;
@@ -53,7 +56,7 @@ export class UserQuotas {
 const KINDS = ['runs', 'queued', 'bodyBytes'] as const;
 
 /**
- * Counts one request for its user: its body, its place among those that wait for a session, and its run. Everything is given back when the
+ * Counts one request for its user: its body, its wait for a session, and its run. All of it is released when the
  * request is answered and its run, if it started one, has ended: the run keeps the message in memory.
  */
 export class RequestQuota {
@@ -70,9 +73,11 @@ export class RequestQuota {
   }
 
   /**
-   * Counts bytes of the request's body as they arrive, its run, or its wait for a session; a negative amount subtracts. Until the user of
-   * the request is known, only the totals count.
-   * @throws UserLimitError @throws ServerBusyError for more than the limits allow; nothing is counted then
+   * Counts bytes of the request's body as they arrive, its run, or its wait for a session; a negative amount subtracts.
+   * Until the user of the request is known, only the totals count.
+   *
+   * @throws UserLimitError
+   * @throws ServerBusyError if the limits are exceeded; nothing is counted then
    */
   count(kind: keyof Usage, amount: number): void {
     const { limits, total, users } = this.#quotas;
@@ -98,7 +103,12 @@ export class RequestQuota {
     else users.set(userId, own);
   }
 
-  /** Sets the user of an anonymous request, who is known once its body is read, and charges the body to this user. @throws UserLimitError @throws ServerBusyError */
+  /**
+   * Sets the user of an anonymous request, which is known once its body is read, and charges the body to this user.
+   *
+   * @throws UserLimitError
+   * @throws ServerBusyError
+   */
   chargeTo(userId: string): void {
     if (this.#userId !== undefined) return;
     const { bodyBytes } = this.#used;
@@ -107,7 +117,7 @@ export class RequestQuota {
     this.count('bodyBytes', bodyBytes);
   }
 
-  /** Releases the amounts of the request, which is answered. Those of its run are released when the run has ended. */
+  /** Releases the amounts of an answered request. Those of its run are released when the run has ended. */
   async release(): Promise<void> {
     await this.runEnded;
     for (const kind of KINDS) this.count(kind, -this.#used[kind]);

@@ -1,4 +1,4 @@
-// Says by a JSON Web Token who a request comes from.
+// Authenticates requests with JSON Web Tokens.
 
 export type { JwtAuthenticateOptions } from './jwt-authenticate.ts';
 export { jwtAuthenticate } from './jwt-authenticate.ts';

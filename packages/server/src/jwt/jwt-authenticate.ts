@@ -33,7 +33,7 @@ const OPTIONS: OptionRules<JwtAuthenticateOptions> = {
 };
 const EXAMPLE = "jwtAuthenticate({ secret, issuer: 'my-login', audience: 'my-agents' })";
 const MIN_SECRET_BYTES = 32;
-/** The tolerated difference between the clocks of the token's issuer and of this machine. */
+/** Tolerated difference between the clocks of the token's issuer and of this machine. */
 const CLOCK_TOLERANCE = '10s';
 
 /**
@@ -94,7 +94,7 @@ function createVerifier(options: JwtAuthenticateOptions): (token: string) => Pro
   return createKeySetVerifier(jwksUrl, checks);
 }
 
-/** True for an error about the token. Other errors report that the keys could not be loaded. */
+/** True for an error of the token. Other errors mean that the keys could not be loaded. */
 function isAboutToken(error: unknown): boolean {
   return (
     error instanceof errors.JOSEError &&

@@ -9,7 +9,7 @@ interface Pair {
   readonly jwk: JWK;
 }
 
-/** The key set that the login publishes, and the status of its answer. */
+/** The key set that the identity provider publishes, the status of its response, and the number of requests. */
 const published = { keys: [] as JWK[] | string, status: 200, asked: 0 };
 const server = createServer((_request, response) => {
   published.asked++;
@@ -43,7 +43,7 @@ interface Token {
   readonly expires?: string;
 }
 
-/** Returns the user that a token names, for a login that publishes these keys. */
+/** Returns the user that a token names, if the identity provider publishes these keys. */
 async function userOf(token: Token, keys: readonly JWK[] | string): Promise<string | undefined> {
   const { alg = 'RS256', kid, key = first.privateKey, expires = '1h', notBefore = '-1h' } = token;
   const jwt = new SignJWT({}).setProtectedHeader({ alg, ...(kid !== undefined && { kid }) }).setSubject('ann');

@@ -9,11 +9,15 @@ import {
 } from 'jose';
 
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'];
-/** Keys are fetched by `https`, and by `http` from this machine only, because a changed key would be trusted. */
+/**
+ * Addresses that keys may be fetched from: `https`, and `http` on this machine only, because a key replaced on the way
+ * would be trusted.
+ */
 const SAFE_ADDRESS = /^(https:|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])/;
 
 /**
- * Checks tokens against the public keys that are published at an address.
+ * Creates a function that checks tokens with the public keys published at an address.
+ *
  * @throws ConfigurationError for an invalid address, and for one from which keys cannot be loaded safely
  */
 export function createKeySetVerifier(
@@ -35,7 +39,7 @@ export function createKeySetVerifier(
   };
 }
 
-/** Returns a function that finds the key which the token names; without a key of that name, the key of its algorithm. */
+/** Returns a function that finds the key named in the token, or else a key for the token's algorithm. */
 function named(keys: ReturnType<typeof createRemoteJWKSet>): JWTVerifyGetKey {
   return (header, token) =>
     keys(header, token).catch((error: unknown) => {

@@ -45,7 +45,7 @@ test('bytes of a stalled client count for its user until it disconnects', async 
 
 test('only received bytes count, not the announced length', async () => {
   const sockets = await Promise.all(Array.from({ length: 20 }, () => beginBody(10)));
-  // The first ones may be there before the others.
+  // The first bytes may arrive before the others.
   for (let time = 0; time < 5; time++) expect((await send('ann')).code).toBe('SESSION_NOT_FOUND');
   for (const socket of sockets) socket.destroy();
 });

@@ -7,10 +7,10 @@ import { describe, expect, test } from 'vitest';
 
 const ID_HEADER = 'eventloom-invocation-id';
 
-/** A program with the server in it: the first error that nothing catches ends it. */
+/** A program that embeds the server; its first uncaught error ends it. */
 interface Program extends Disposable {
   readonly url: string;
-  /** Runs once more, then lets the program end by itself. */
+  /** Runs once more, then lets the program exit. */
   end(): Promise<{ readonly answer: unknown; readonly code: unknown; readonly errors: string }>;
 }
 
@@ -44,7 +44,7 @@ function bodyOf(appName: string, sessionId: string): string {
   return JSON.stringify({ appName, userId: 'ann', sessionId, newMessage, streaming: true });
 }
 
-/** Starts a run over `/run_sse`, and settles when its connection is closed, by whichever side. */
+/** Starts a run with `/run_sse`, and resolves when either side has closed the connection. */
 function readRun(url: string, body: string, act: (client: ClientRequest) => void): Promise<void> {
   const client = request(`${url}/run_sse`, { method: 'POST', agent: false });
   const closed = new Promise<void>((resolve) => client.once('close', resolve));
@@ -54,7 +54,7 @@ function readRun(url: string, body: string, act: (client: ClientRequest) => void
   return closed;
 }
 
-/** Reads this many pieces of a stream and drops the connection; none drops it once the request is sent. */
+/** Reads this many chunks of a stream, then drops the connection; 0 drops it once the request is sent. */
 function hangUpAfter(pieces: number): (client: ClientRequest) => void {
   return (client) => {
     let left = pieces;
@@ -89,7 +89,7 @@ describe('a program that embeds the server', () => {
         }),
       );
     });
-    // The server takes one reader a run: another one is refused while the first has its place.
+    // The server allows one reader per run: a second one is refused while the first is connected.
     const statusOfNext = async () => {
       const response = await fetch(run);
       await response.body?.cancel();

@@ -29,7 +29,7 @@ async function post(body: BodyInit, path = '/run'): Promise<{ status: number; js
   return { status: response.status, json: await response.json() };
 }
 
-/** Sends bytes as they are, and gives what comes back until the connection ends. */
+/** Sends raw bytes, and returns the response up to the end of the connection. */
 function sendRaw(...pieces: readonly string[]): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   let answer = '';

@@ -6,10 +6,13 @@ import type { LiveGate } from '../create-server.ts';
 import { ExplainedWebSocket, openNodeSocket } from './node-live-socket.ts';
 import { isLiveUpgrade, rawAnswer } from './raw-requests.ts';
 
-/** The time that a client gets to receive the last messages and to close its side. */
+/** The time that a client has to receive the last messages and to close its side, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 5000;
 
-/** Turns upgraded connections into live runs. A request is checked before the handshake; no frame of the client is read until then. */
+/**
+ * Turns upgraded connections into live runs. A request is checked before the handshake; no frame of the client is read
+ * before the check.
+ */
 export class LiveUpgrades {
   readonly #gate: LiveGate;
   readonly #check: (request: IncomingMessage) => void;
@@ -17,18 +20,18 @@ export class LiveUpgrades {
   readonly #connections = new Set<Duplex>();
 
   /**
-   * @param maxPayload the largest frame, in bytes
-   * @param check refuses what can only be seen before the request is parsed
+   * @param maxPayload maximum size of a frame, in bytes
+   * @param check refuses requests by properties that are lost once the request is parsed
    */
   constructor(gate: LiveGate, maxPayload: number, check: (request: IncomingMessage) => void) {
     this.#gate = gate;
     this.#check = check;
-    // The types do not know the time for closing yet.
+    // The types of the library lack the option for the time to close.
     const options: ServerOptions & { closeTimeout: number } = {
       noServer: true,
       WebSocket: ExplainedWebSocket,
       clientTracking: false,
-      // Compression does not make speech smaller, and needs memory for each connection.
+      // Compression does not reduce the size of speech, and needs memory for each connection.
       perMessageDeflate: false,
       maxPayload,
       autoPong: false,
@@ -57,7 +60,7 @@ export class LiveUpgrades {
     }
     void this.#gate.admit(request).then((admission) => {
       connection.off('error', drop);
-      // The library answers requests that are no handshake.
+      // The library answers requests that are not a handshake.
       this.#sockets.handleUpgrade(incoming, connection, head, (webSocket) => openNodeSocket(webSocket, admission));
     });
   }

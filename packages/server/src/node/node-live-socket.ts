@@ -4,17 +4,17 @@ import { BodyTooLargeError } from '../errors.ts';
 import { errorBody, socketCloseOf } from '../http/error-response.ts';
 import type { LiveAdmission, LiveSocket } from '../live-endpoint.ts';
 
-/** Number of bytes that wait to be sent at which pings of the client are no longer answered. */
+/** Number of unsent bytes from which on pings of the client are not answered. */
 const MAX_PONG_BACKLOG = 64 * 1024;
 
-/** Protocol errors for which the library ends a connection; it reports their code alone. */
+/** Errors for the protocol errors at which the library closes a connection: the library reports only their code. */
 const FAULTS: Readonly<Record<number, EventloomError>> = {
   1002: new InvalidRequestError('frame: violates the WebSocket protocol'),
   1007: new InvalidRequestError('frame: is not UTF-8'),
   1009: new BodyTooLargeError('frame: is larger than this server accepts'),
 };
 
-/** A WebSocket that closes with a reason, also if the library closes it. */
+/** A WebSocket whose close frame has a reason, even if the library closes it. */
 export class ExplainedWebSocket extends WebSocket {
   override close(code?: number, reason?: string | Buffer): void {
     const fault = reason === undefined && code !== undefined ? FAULTS[code] : undefined;
@@ -24,7 +24,7 @@ export class ExplainedWebSocket extends WebSocket {
   }
 }
 
-/** Connects a WebSocket of Node with the call that it was admitted for. */
+/** Connects a WebSocket of Node with the live call that it was admitted for. */
 export function openNodeSocket(webSocket: WebSocket, admission: LiveAdmission): void {
   const call = admission.open(toLiveSocket(webSocket, (size) => call?.taken(size)));
   webSocket.on('message', (data: Buffer, isBinary) => call.message(isBinary ? data : data.toString()));
@@ -33,7 +33,7 @@ export function openNodeSocket(webSocket: WebSocket, admission: LiveAdmission): 
   });
   webSocket.on('pong', () => call.pong());
   webSocket.on('close', () => call.closed());
-  // A close follows; the fault is the client's.
+  // A close follows; the client caused the error.
   webSocket.on('error', () => undefined);
 }
 

@@ -1,14 +1,14 @@
-// Requests as node's HTTP server has them, before they are a `Request` or without becoming one.
+// Requests of Node's HTTP server that are not, or not yet, a `Request`.
 import type { IncomingMessage } from 'node:http';
 import type { LiveGate } from '../create-server.ts';
 import { errorBody } from '../http/error-response.ts';
 
-/** True for a request for a live run's WebSocket. Other upgrades are not taken, and the request is answered like any other. */
+/** True for a request for the WebSocket of a live run. Requests for other upgrades are answered like any other request. */
 export function isLiveUpgrade({ headers, url = '' }: IncomingMessage, gate: LiveGate | undefined): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket' && url.split('?', 1)[0] === gate?.path;
 }
 
-/** The bytes of a response to a connection that did not become a request of the HTTP server. They end the connection. */
+/** Returns the bytes of a response for a connection without a parsed request. They end the connection. */
 export function rawAnswer(status: string, error: unknown): string {
   const body = JSON.stringify(errorBody(error));
   const length = Buffer.byteLength(body);

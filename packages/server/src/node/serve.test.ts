@@ -69,7 +69,7 @@ test('a run that ends immediately is written in one piece: headers, frames and e
   await server.shutDown();
 });
 
-/** Notes what each write hands to the operating system. */
+/** Records the data that each write passes to the operating system. */
 function noteWrites(socket: Socket, writes: string[]): void {
   const write = socket._write.bind(socket);
   const writev = socket._writev?.bind(socket);

@@ -48,12 +48,12 @@ export interface NodeServer {
   shutDown(): Promise<void>;
 }
 
-/** The time that connections get to receive the end of their responses. */
+/** The time that connections have to receive the end of their responses, in milliseconds. */
 const FLUSH_MS = 1000;
 const DEFAULT_DRAIN_MS = 10_000;
 /**
- * Time for which an idle connection is kept. Load balancers keep theirs for a minute: a server that closes first, as node does after five seconds, resets
- * requests that are on their way, and a request for a run is not sent again.
+ * Time for which an idle connection is kept. Load balancers keep theirs for a minute. A server that closes first, as
+ * Node does after five seconds, resets requests in transit, and load balancers do not repeat a request for a run.
  */
 const KEEP_ALIVE_MS = 65_000;
 
@@ -86,7 +86,7 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
   const shouldUpgradeCallback = (request: IncomingMessage): boolean => isLiveUpgrade(request, live);
   let shuttingDown: Promise<void> | undefined;
   const http = createHttpServer({ shouldUpgradeCallback, ServerResponse: JoiningResponse }, (request, response) => {
-    // The next request of this client reaches another process.
+    // The next request of this client should reach another process.
     if (shuttingDown) response.shouldKeepAlive = false;
     try {
       checkRaw(request);
@@ -112,7 +112,7 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
   };
 }
 
-/** The adapter replaces `Request` and `Response` of the process by faster classes of its own, which lack `bytes`. */
+/** Adds the method `bytes`: the adapter replaces `Request` and `Response` of the process with faster classes, which lack it. */
 function addBytes(prototype: Request | Response): void {
   if (Object.hasOwn(prototype, 'bytes')) return;
   Object.defineProperty(prototype, 'bytes', {
@@ -125,15 +125,15 @@ function addBytes(prototype: Request | Response): void {
 }
 
 /**
- * Loads the WebSocket library here, because most servers have no live runs. The library also requires modules of node as CommonJS does, which
- * fails at the start of a bundle that esbuild writes as ESM.
+ * Loads the WebSocket library on demand, because most servers have no live runs. The library also requires modules of
+ * Node as CommonJS does, which would fail at the start of a bundle that esbuild writes as ESM.
  */
 async function createUpgrades(gate: LiveGate, maxFrameBytes: number): Promise<LiveUpgrades> {
   const { LiveUpgrades } = await import('./live-upgrades.ts');
   return new LiveUpgrades(gate, maxFrameBytes, checkRaw);
 }
 
-/** Writes the headers of a stream in one piece with the frames that the stream has in the same tick. */
+/** A response that writes its headers together with the frames that its stream has in the same tick. */
 class JoiningResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
   override flushHeaders(): void {
     const { socket } = this;
@@ -164,7 +164,7 @@ async function shutDown(
   drainMs: number,
   unreadyMs: number,
 ): Promise<void> {
-  // From here on no run is started and the server is not ready.
+  // From now on no run is started, and the server is not ready.
   const drained = server.drain(drainMs);
   if (unreadyMs > 0) await new Promise((resolve) => void setTimeout(resolve, unreadyMs));
   const closed = new Promise<void>((resolve) => http.close(() => resolve()));
@@ -179,13 +179,17 @@ async function shutDown(
   clearTimeout(timer);
 }
 
-/** Refuses what can only be seen before the request is parsed. @throws InvalidRequestError */
+/**
+ * Refuses requests by properties that are lost once the request is parsed.
+ *
+ * @throws InvalidRequestError
+ */
 function checkRaw(request: IncomingMessage): void {
   if (hasTwoHosts(request)) throw new InvalidRequestError('the request names more than one host');
   checkRequestTarget(request.url ?? '');
 }
 
-/** True for a request with several Host headers: a proxy may have checked another one than this server. (RFC 9112, 3.2.) */
+/** True for a request with several Host headers: a proxy may have checked a different one than this server. (RFC 9112, 3.2.) */
 function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -195,7 +199,7 @@ function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   return hosts > 1;
 }
 
-/** Bytes that are no HTTP request never become one; the answer has the shape of every other error. */
+/** Answers bytes that are not an HTTP request with a body in the format of every other error. */
 function answerMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

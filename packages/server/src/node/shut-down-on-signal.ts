@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import type { NodeServer } from './serve.ts';
 
-/** The signals that end a server. */
+/** The signals that shut the server down. */
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /**
@@ -25,6 +25,6 @@ export function shutDownOnSignal(
 function endAtOnce(received: NodeJS.Signals): void {
   process.off(received, endAtOnce);
   process.kill(process.pid, received);
-  // The first process of a container is not ended by a signal that it has no handler for.
+  // The first process of a container ignores signals without a handler.
   process.exit(128 + constants.signals[received]);
 }

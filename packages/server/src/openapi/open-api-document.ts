@@ -39,7 +39,7 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   503: 'The server is full or ends, or cannot ask the process that has the run; try again',
 };
 
-/** The OpenAPI 3.1 document of a server: its routes, and the schemas of their requests and responses. */
+/** Returns the OpenAPI 3.1 document of a server: its routes, and the schemas of their requests and responses. */
 function openApiDocument(routes: readonly RouteSpec[], version: string, limits: CountLimits): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method] = operation(route);
@@ -154,8 +154,8 @@ function json(schema: object): object {
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * The schemas of the document. Core has those of responses; here are those of requests, which may leave out fields of an event or
- * write them in another way.
+ * Returns the schemas of the document. Those of responses are from core; those of requests differ, because requests may
+ * omit fields of an event or use another spelling.
  */
 function componentSchemas({ maxBodyParts, maxBodyEvents, maxBodyKeys }: CountLimits): Record<string, object> {
   const schemas = wireSchemas();

@@ -37,7 +37,7 @@ async function readDocument(server: EventloomServer = createApp()): Promise<Docu
   return (await (await server.fetch(new Request('http://localhost/openapi.json'))).json()) as Document;
 }
 
-/** Checks values against a schema of the document, with those it refers to. */
+/** Returns a check for values against a schema of the document and the schemas that it refers to. */
 function checkerOf({ components }: Document, schema: object | undefined): z.ZodType {
   const text = JSON.stringify({ ...schema, $defs: components.schemas });
   return z.fromJSONSchema(JSON.parse(text.replaceAll('#/components/schemas/', '#/$defs/')));

@@ -2,10 +2,10 @@ import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { startTwoServers, type TwoServers } from './fixtures/two-servers.ts';
 
-/** Sweeps every three seconds, and takes nobody for dead that is only slow. */
+/** Sweeps every three seconds, and does not consider a slow host dead. */
 const OFTEN = { leaseMs: 1500 };
 
-/** The runs that the tables have, and the chunks of all of them. */
+/** Returns the runs in the tables, and the chunks of all of them. */
 async function kept({ query }: TwoServers): Promise<{ readonly runs: unknown[]; readonly chunks: unknown[] }> {
   const idsOf = async (table: string): Promise<unknown[]> =>
     (await query(`SELECT DISTINCT invocation_id AS id FROM ${table}`)).map(({ id }) => id);
@@ -54,7 +54,7 @@ test('an active run is kept however long', async () => {
   const newMessage = { parts: [{ text: 'hi' }] };
   const body = JSON.stringify({ appName: 'app', userId: 'ann', sessionId: 't', newMessage });
   await servers.b.send('/run', { method: 'POST', body });
-  // The other run, which ends, is swept, and this one is not.
+  // The sweep removes the other run, which has ended, and not this one.
   await expect.poll(async () => (await kept(servers)).runs).toEqual([path.split('/').at(-1)]);
   gate.open();
   await response.text();

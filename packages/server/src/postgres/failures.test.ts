@@ -11,7 +11,7 @@ import { lastIdOf, SseText } from './fixtures/sse-text.ts';
 import { startTwoServers, type TwoServers } from './fixtures/two-servers.ts';
 import { PostgresRunRelay } from './postgres-run-relay.ts';
 
-/** Ends every connection that the servers have, those that listen too. */
+/** Ends every connection of the servers, those that listen included. */
 async function breakConnections({ query }: TwoServers): Promise<void> {
   await query(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
@@ -127,14 +127,14 @@ describe('an unreachable database', () => {
     }
     await relay.close();
     await pool.end();
-    // One of the connection that listens, one of the runs, one of what was asked for and answered with 503.
+    // One failure each: the listening connection, the publication of runs, and the request that was answered with 503.
     expect(new Set(codesOf(reported))).toEqual(new Set(['RUN_RELAY']));
     expect(reported.length).toBeLessThan(8);
   });
 });
 
 test('a slow database delays followers in other processes, never the run', async () => {
-  // Each of the two events that a reply is has a row of its own.
+  // A reply has two events, each in its own row.
   const big = 'x'.repeat(150_000);
   await using servers = await startTwoServers([big, big], {
     server: { limits: { answerAfterMs: 50 } },

@@ -1,4 +1,4 @@
-// Runs across processes over a PostgreSQL that all of them use. The client library is handed in.
+// A relay for several processes that share a PostgreSQL database. The caller passes the client library.
 
 export type { PostgresRunRelayOptions } from './postgres-run-relay.ts';
 export { PostgresRunRelay } from './postgres-run-relay.ts';

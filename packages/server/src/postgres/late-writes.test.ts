@@ -22,7 +22,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Holds back the next write of the pool, which fails for its caller, and delivers it when a test says so. */
+/** Holds back the next write of the pool, which fails for its caller, and delivers it on request of the test. */
 class HoldingPool implements PostgresPool {
   #isArmed = false;
   #held: (() => Promise<unknown>) | undefined;
@@ -52,7 +52,7 @@ class HoldingPool implements PostgresPool {
   }
 }
 
-/** The log of a run that says what a test has it say. */
+/** A log with the frames that a test gives it. */
 class SaidRun implements RelayedLog {
   readonly key = { appName: 'app', userId: 'ann', sessionId: 's' };
   readonly leftOpen = undefined;
@@ -111,7 +111,7 @@ async function row(): Promise<Row | undefined> {
   return (await pool.query<Row>(text, [invocationId])).rows[0];
 }
 
-/** A run of which the write of the first event is held back. */
+/** A run whose write of the first event is held back. */
 async function startHeld() {
   const run = new SaidRun(invocationId, 1);
   const publication = publisher.publish(run);

@@ -3,14 +3,15 @@ import { listenToClient, type PostgresClient, type PostgresPool, type PostgresQu
 import { migrations } from './relay-schema.ts';
 import type { RelayTables } from './relay-tables.ts';
 
-/** Advisory lock that is held while tables of Eventloom are migrated; the session tables use the same. */
+/** Advisory lock that is held while tables of Eventloom are migrated, those of sessions included. */
 const LOCK = 6_270_919_034_117;
 const VERSION = 'relay.schema';
 
 /**
- * Brings the relay's tables to the version of this program, in one transaction. Other tables stay unchanged. If several programs start at
- * once, one of them creates the tables.
- * @throws ConfigurationError when a newer program made them
+ * Migrates the relay's tables to the version of this program, in one transaction. Other tables stay unchanged. If
+ * several programs start at once, one of them creates the tables.
+ *
+ * @throws ConfigurationError if a newer program created the tables
  */
 export async function migrateRunRelay(pool: PostgresPool, tables: RelayTables): Promise<void> {
   if ((await versionOf(pool, tables)) === migrations.length) return;
@@ -52,7 +53,11 @@ interface Queryable {
   query(query: PostgresQuery): Promise<{ readonly rows: readonly unknown[] }>;
 }
 
-/** 0 when there are no tables. @throws ConfigurationError for a version that this program does not know */
+/**
+ * Returns the version of the tables; 0 if there are none.
+ *
+ * @throws ConfigurationError for a version that this program does not know
+ */
 async function versionOf(connection: Queryable, tables: RelayTables): Promise<number> {
   return (await exists(connection, 'to_regclass', tables.meta)) ? readVersion(connection, tables) : 0;
 }

@@ -26,7 +26,7 @@ const HOST: RelayHost = {
 };
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 
-/** A relay that belongs to a host, and is closed when the test is over. */
+/** Opens a relay that is attached to a host, and is closed after the test. */
 function openRelay(options: Partial<PostgresRunRelayOptions> = {}): PostgresRunRelay & AsyncDisposable {
   const relay = new PostgresRunRelay({ pool, ...options });
   relay.attach(HOST);

@@ -51,7 +51,10 @@ const OPTIONS: OptionRules<PostgresRunRelayOptions> = {
   maxBacklogChars: 'number',
 };
 const DEFAULT_LEASE_MS = 15_000;
-/** Minimum time for a statement in milliseconds, also with a shorter lease, because the first statement creates the tables. */
+/**
+ * Minimum time limit of a statement in milliseconds, even with a shorter lease, because the first statement creates the
+ * tables.
+ */
 const MIN_TIMEOUT_MS = 5000;
 const DEFAULT_MAX_KEPT_CHARS = 256 * 1024 * 1024;
 const DEFAULT_MAX_BACKLOG_CHARS = 16 * 1024 * 1024;
@@ -177,14 +180,18 @@ export class PostgresRunRelay implements RunRelay {
     return parts;
   }
 
-  /** @param name the key of a run, or with `stop` the id of a host */
+  /**
+   * Handles a notification.
+   *
+   * @param name the key of a run, or with `stop` the id of a host
+   */
   #notified(what: string, name: string): void {
     if (what === 'more') this.#parts?.feeds.wake(name);
     else if (what === 'follow') this.#parts?.publisher.follow(name);
     else if (what === 'stop' && name === this.#hostId) void this.#upkeep?.applyStops();
   }
 
-  /** Notifications may have been missed while the connection was lost. */
+  /** Reads everything that is new, because notifications may have been missed while the connection was lost. */
   #catchUp(): void {
     this.#parts?.feeds.wakeAll();
     void this.#upkeep?.applyStops();

@@ -70,7 +70,8 @@ test('a follower of a killed process is led to the process that continues the ru
   const database = await createTestDatabase();
   try {
     await using a = await startServingProcess(database.url, 2000, 100);
-    // It resumes the run as soon as the lease of the killed process is over, maybe before it finds that the process is gone.
+    // The other process resumes the run as soon as the lease of the killed process has expired, perhaps before it finds
+    // that process dead.
     await using b = await startServingProcess(database.url, 2000, 100);
     const { reader, path } = await startRun(a.url);
     const here = new SseText(await fetch(`${b.url}${path}`));

@@ -17,29 +17,32 @@ export interface RunWrite {
   readonly lastPosition: number;
   /** The frames, one line for each, with its position. */
   readonly frames: string | undefined;
-  /** True when there are more frames than go into one row. */
+  /** True if more frames are waiting than fit into one row. */
   readonly isFull: boolean;
   /** True for the last batch of the run. */
   readonly isEnd: boolean;
   readonly isForgotten: boolean;
 }
 
-/** A run of this process, and the position up to which it is in the tables. It keeps no frames: they are in the run's log. */
+/**
+ * A run of this process, and the position up to which it is in the tables. The object has no frames: they are in the
+ * run's log.
+ */
 export class PublishedRun implements RunPublication {
   readonly log: RelayedLog;
   readonly runKey: string;
   readonly #onNews: (published: PublishedRun) => void;
   readonly #announcement = Promise.withResolvers<void>();
-  /** True while the run has a row, as far as is known. */
+  /** True while the run has a row, as far as this process knows. */
   isAnnounced = false;
   /** The position of the last frame that is in the tables. */
   writtenPosition = 0;
   /** True if another process follows the run. */
   isFollowed = false;
-  /** True when the last write had not room for everything. */
+  /** True if the last write could not take all frames. */
   isBehind = false;
   isForgotten = false;
-  /** True when the tables say that it is forgotten. */
+  /** True if the run is marked in the tables as forgotten. */
   isForgottenThere = false;
   /** True if frames were lost before they were published. */
   hasGap = false;
@@ -63,7 +66,7 @@ export class PublishedRun implements RunPublication {
     return isEnded || this.isForgotten !== this.isForgottenThere || this.writtenPosition < lastPosition;
   }
 
-  /** True if something other than further frames is new. */
+  /** True if there is news other than further frames. */
   get isUrgent(): boolean {
     return !this.isAnnounced || this.isBehind || this.log.isEnded || this.isForgotten !== this.isForgottenThere;
   }
@@ -77,13 +80,13 @@ export class PublishedRun implements RunPublication {
     this.#onNews(this);
   }
 
-  /** Records that the run has a row with all frames up to this position. */
+  /** Notes that the run has a row with all frames up to this position. */
   announceFrom(writtenPosition: number): void {
     this.isAnnounced = true;
     this.writtenPosition = writtenPosition;
   }
 
-  /** Settles once the relay has tried to write the run's row, or will not try. */
+  /** Resolves the announcement once the relay has tried to write the run's row, or will not try. */
   settleAnnouncement(): void {
     this.#announcement.resolve();
   }
@@ -105,7 +108,7 @@ export class PublishedRun implements RunPublication {
     };
   }
 
-  /** Records that the batch is in the tables. */
+  /** Notes that the batch is in the tables. */
   settleWrite({ lastPosition, isFull, isForgotten }: RunWrite, isFollowed: boolean): void {
     this.writtenPosition = lastPosition;
     this.isBehind = isFull;

@@ -14,7 +14,7 @@ test('a server whose database is stopped or frozen answers /readyz with 503 and 
   const pool = new Pool({ connectionString: proxy.url });
   const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
   const sessionService = new PostgresSessionService({ pool, queryTimeoutMs: 15_000 });
-  // A good answer counts for a second: it is over at the next request.
+  // A successful check counts for a second: it has expired at the next request.
   let laterMs = 0;
   const platform = { ...systemPlatform, now: () => systemPlatform.now() + (laterMs += 1000) };
   const server = createServer({ runners: [new Runner({ appName: 'app', agent, sessionService })], platform });

@@ -9,14 +9,14 @@ import { CHANNEL } from './relay-statements.ts';
 export interface NotificationListener {
   /** Called with a notification: two words, the kind of change and the key of the run. */
   notified(what: string, id: string): void;
-  /** Called when notifications arrive again. Earlier changes are only in the tables. */
+  /** Called when notifications arrive again after a loss of the connection. Changes in between must be read from the tables. */
   listening(): void;
   report(error: unknown): void;
 }
 
 /**
- * The connection that receives notifications: one of the pool, while the relay is open. A lost connection is replaced, with growing
- * delays between attempts.
+ * The connection that receives notifications: one connection of the pool while the relay is open. A lost connection is
+ * replaced, with growing delays between attempts.
  */
 export class RelayNotifications {
   readonly #pool: PostgresPool;
@@ -34,14 +34,14 @@ export class RelayNotifications {
     this.#listener = listener;
   }
 
-  /** Starts to listen. Called once. */
+  /** Starts to listen. A second call does nothing. */
   start(): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
     void this.#connect();
   }
 
-  /** Replaces a connection that did not answer since the last time this was called. */
+  /** Replaces the connection if it has not answered the ping of the previous call. */
   check(): void {
     const client = this.#client;
     if (!client) return;
@@ -92,7 +92,7 @@ export class RelayNotifications {
     client.on('end', () => this.#lose(client, new RunRelayError('the connection of the relay was closed')));
   }
 
-  /** Handles the loss of a connection. It is reported in several ways; only the first report counts. */
+  /** Handles the loss of a connection. Several events report one loss; only the first of them counts. */
   #lose(client: PostgresClient, error: unknown): void {
     if (this.#client !== client) return;
     this.#client = undefined;

@@ -1,12 +1,14 @@
 import type { RelayTables } from './relay-tables.ts';
 
 /**
- * The tables are unlogged: nothing in them is history, and after a crash of the database they are empty. All times are the
- * database's, so that the clocks of the hosts need not agree.
+ * Tables of a relay. They are unlogged: they have no history, and are empty after a crash of the database. All times
+ * are the database's, so the clocks of the hosts may differ.
  *
- * `run_key` is of the run's session and id, because runs of imported sessions have the ids of others. `state` is `running`, `ended`, or `dropped` when the host no longer publishes the run; `stop` is what the host is asked to do,
- * `cancel` or `forget`, or `hidden` when the host itself lets nobody find the run any more. `expires_at` is set when a run ends, or its host is found gone. A row of chunks holds the frames of one write
- * behind `after_position`, a line each with its position; they are not compressed, because they are read a moment later and then dropped.
+ * `run_key` has the session and the id of the run, because runs of imported sessions may have the same ids. `state` is
+ * `running`, `ended`, or `dropped` if the host no longer publishes the run. `stop` is the request to the host: `cancel`
+ * or `forget`, or `hidden` if the host itself made the run unfindable. `expires_at` is set when a run ends or its host
+ * is found dead. A row of chunks has the frames of one write after `after_position`, one line each with its position.
+ * Frames are not compressed, because they are read a moment later and then deleted.
  */
 const first = ({ hosts, runs, chunks }: RelayTables): string[] => [
   `CREATE UNLOGGED TABLE ${hosts} (

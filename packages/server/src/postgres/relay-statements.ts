@@ -1,19 +1,19 @@
 import type { RelayTables } from './relay-tables.ts';
 
-/** The channel of all relays of a database. A notification only says that the tables have something new. */
+/** The channel of all relays of a database. A notification only says that the tables have changed. */
 export const CHANNEL = 'eventloom_runs';
 
-/** The time for which the rows of a run outlive its session, so that its followers learn of its end. */
+/** The time for which the rows of a run outlive its session, so that followers get the end of the run. */
 const FORGET_AFTER = `interval '10 seconds'`;
 const OF_SESSION = 'r.app_name = $1 AND r.user_id = $2 AND r.session_id = $3';
 const OF_RUN = `${OF_SESSION} AND r.invocation_id = $4`;
-/** True for a row of an earlier attempt at the run that is announced. Attempt 0 is one that has not started. */
+/** True if the row belongs to an earlier attempt than the announced one. Attempt 0 has not started. */
 const IS_EARLIER_ATTEMPT = `(r.host <> excluded.host OR (r.attempt > 0 AND r.attempt < excluded.attempt))`;
 const KEPT_UNTIL = `now() + r.keep_ms * interval '1 millisecond'`;
 
 export type RelayStatements = ReturnType<typeof relayStatements>;
 
-/** The statements of the relay. The parameters of a statement are named in its comment, in their order. */
+/** Returns the statements of the relay. The comment of each statement lists its parameters in order. */
 export function relayStatements({ hosts, runs, chunks }: RelayTables) {
   const isAlive = `EXISTS (SELECT FROM ${hosts} h WHERE h.host = r.host AND h.lease_until > now())`;
   const renewLease = `
@@ -21,10 +21,11 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
     ON CONFLICT (host) DO UPDATE SET lease_until = excluded.lease_until`;
   return {
     /**
-     * Inserts the rows of new runs. A run whose row exists already, because the result of the same statement was lost,
-     * continues at that row; the row of an earlier attempt at the run, by any host, is replaced; a run of which another
-     * host has a later attempt is not returned. Parameters: host, lease and time to keep in ms, then lists: keys, apps,
-     * users, sessions, attempts, positions of the removed frames, true for runs that are followed, request ids or null, and invocation ids.
+     * Inserts the rows of new runs. A run whose row exists, because the result of the same statement was lost,
+     * continues with that row. The row of an earlier attempt at the run, by any host, is replaced. A run with a later
+     * attempt by another host is not returned. Parameters: host, lease and time to keep in ms, then lists: keys, apps,
+     * users, sessions, attempts, positions of the removed frames, true for runs that are followed, request ids or null,
+     * and invocation ids.
      */
     announce: `
       WITH lease AS (${renewLease})
@@ -98,21 +99,24 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
     /** Reads the runs of a session, and whether they belong to this host. Parameters: app, user, session, host. */
     runsOfSession: `SELECT r.run_key, r.invocation_id, r.host = $4 AS is_own FROM ${runs} r WHERE ${OF_SESSION}`,
 
-    /** Asks the host of a run to end and forget it. One run at a time, so that no two statements wait for each other. Parameter: key. */
+    /**
+     * Asks the host of a run to end and forget it. Handles one run at a time, so that two statements never wait for
+     * each other. Parameter: key.
+     */
     forget: `
       UPDATE ${runs} r SET stop = 'forget',
         expires_at = CASE WHEN r.expires_at IS NOT NULL THEN LEAST(r.expires_at, now() + ${FORGET_AFTER}) END
       WHERE r.run_key = $1
       RETURNING r.last_position::float8 AS last_position, r.expires_at IS NOT NULL AS is_over, pg_notify('${CHANNEL}', 'stop ' || r.host)`,
 
-    /** Lets the runs of lost hosts expire as if they had ended. */
+    /** Sets the expiry of runs whose host is lost, as for ended runs. */
     expireLost: `
       WITH lost AS (
         SELECT r.run_key FROM ${runs} r WHERE r.expires_at IS NULL AND NOT ${isAlive} FOR UPDATE SKIP LOCKED
       )
       UPDATE ${runs} r SET expires_at = ${KEPT_UNTIL} FROM lost WHERE r.run_key = lost.run_key`,
 
-    /** Removes what expired, and of what ended the oldest beyond a number of characters. Characters. */
+    /** Deletes expired runs, and the oldest ended runs beyond a total number of characters. Parameter: that number. */
     sweep: `
       WITH ended AS (
         SELECT run_key, sum(chars) OVER (ORDER BY expires_at DESC, run_key) AS total
@@ -126,23 +130,23 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
       )
       DELETE FROM ${chunks} c USING gone WHERE c.run_key = gone.run_key`,
 
-    /** Removes hosts that were gone for an hour. */
+    /** Deletes hosts whose lease expired more than an hour ago. */
     sweepHosts: `DELETE FROM ${hosts} WHERE lease_until < now() - interval '1 hour'`,
   };
 }
 
-/** The columns of a run in a write. */
+/** The types of the columns of a run in a write. */
 const WRITE_TYPES = ['text', 'bigint', 'bigint', 'bigint', 'bigint', 'text', 'boolean', 'bigint', 'text'];
 
 /**
- * Writes the new frames of some runs in one transaction and notifies their followers; a run without followers elsewhere
- * sends no message. The row of a run is locked by its write and by a new follower, so one of the two sees the other.
- * Returns a row for each run that has one; an earlier write that arrives late undoes nothing, and only `announce` makes
- * a row that continues an ended run.
+ * Writes the new frames of some runs in one transaction and notifies their followers; no notification is sent for a run
+ * without followers in other processes. The row of a run is locked by its write and by a new follower, so one of the
+ * two sees the other. Returns a row for each run that has one. A late, earlier write changes nothing, and only
+ * `announce` can continue an ended run.
  *
- * Parameters: host, then for each run: key, attempt, the position of the removed frames, the newest written position,
- * characters kept, its state, true if it is to be forgotten, the position behind which the frames are, and the frames,
- * one line each, or null. Removed chunks are deleted.
+ * Parameters: host, then for each run: key, attempt, position of the removed frames, newest written position,
+ * characters kept, state, true to forget the run, position after which the frames follow, and the frames, one line
+ * each, or null. Removed chunks are deleted.
  */
 function writeStatement({ runs, chunks }: Pick<RelayTables, 'runs' | 'chunks'>, count: number): string {
   const rows = Array.from({ length: count }, (_, row) => {

@@ -1,8 +1,8 @@
 import { ConfigurationError } from '@eventloom/core';
 
-/** The quoted names of the tables, with their schema if one was given. */
+/** The quoted names of the tables, with the schema if one is given. */
 export interface RelayTables {
-  /** The schema as SQL; undefined when it is the one that the connection finds first. */
+  /** The quoted schema; undefined for the first schema of the connection's search path. */
   readonly schema: string | undefined;
   readonly meta: string;
   readonly hosts: string;
@@ -13,7 +13,7 @@ export interface RelayTables {
 /** PostgreSQL truncates longer names. */
 const MAX_IDENTIFIER_BYTES = 63;
 
-/** @throws ConfigurationError for a schema whose name PostgreSQL does not take */
+/** @throws ConfigurationError for a schema name that PostgreSQL does not accept */
 export function relayTablesOf(schema: string | undefined): RelayTables {
   const quoted = schema === undefined ? undefined : quoteIdentifier(schema);
   const place = quoted === undefined ? '' : `${quoted}.`;

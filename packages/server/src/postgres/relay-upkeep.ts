@@ -9,7 +9,7 @@ import type { RelayTable } from './run-table.ts';
 /** Heartbeats between two sweeps of expired rows. Each process sweeps the rows of all processes. */
 const BEATS_PER_SWEEP = 6;
 
-/** Parts that `RelayUpkeep` works on. */
+/** The parts of a relay that `RelayUpkeep` uses. */
 export interface RelayParts {
   readonly host: RelayHost;
   readonly database: RelayDatabase;
@@ -84,7 +84,7 @@ export class RelayUpkeep {
     await database.query(statements.sweepHosts, []);
   }
 
-  /** Only the first failure in a row is reported. */
+  /** Reports only the first of consecutive failures. */
   async #try(work: () => Promise<void>): Promise<void> {
     try {
       await work();

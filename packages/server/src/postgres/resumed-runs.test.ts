@@ -23,7 +23,7 @@ test.each(['a', 'b'] as const)(
     const { path, response } = await servers.a.start();
     const before = await response.text();
     const [host, other] = where === 'a' ? [servers.a, servers.b] : [servers.b, servers.a];
-    // The other one knows how the run ended.
+    // The other process knows the outcome of the run.
     expect(await (await servers.b.send(path)).text()).toBe(before);
     const going = await answer(host, path);
     const reading = new SseText(going);

@@ -26,13 +26,13 @@ export interface FeedSource {
   readonly database: RelayDatabase;
   readonly statements: RelayStatements;
   readonly platform: Platform;
-  /** Time in milliseconds for which the database may fail before the mirror is ended. */
+  /** Time in milliseconds for which the database may fail before the mirror gets an end. */
   readonly failAfterMs: number;
 }
 
 /**
- * Copies one run from the tables into a mirror each time it is woken. It reads everything that is new since the last time, so lost
- * notifications delay frames and lose none.
+ * Copies one run from the tables into a mirror each time it is woken. It reads everything that is new since the last
+ * read, so lost notifications delay frames but lose none.
  */
 export class RunFeed {
   readonly #source: FeedSource;
@@ -64,7 +64,7 @@ export class RunFeed {
     return this.#isEnded;
   }
 
-  /** Reads on, because the run may have more frames. */
+  /** Reads again, because the run may have more frames. */
   wake(): void {
     this.#isWoken = true;
     if (!this.#isReading && !this.#isEnded) void this.#read();
@@ -108,7 +108,7 @@ export class RunFeed {
       this.#isWoken = true;
       return;
     }
-    // Everything that the row counts was read, or was deleted.
+    // All frames that the row counts were read or deleted.
     if (this.#position < run.last_position) this.#append([], run.last_position);
     const end = endOf(run, this.#run[3]);
     if (end) this.#end(end);

@@ -34,12 +34,12 @@ export class RunFeeds {
     return leave;
   }
 
-  /** Called when a run may have more frames. */
+  /** Wakes the feeds of a run that may have more frames. */
   wake(runKey: string): void {
     for (const feed of this.#feeds.get(runKey) ?? []) feed.wake();
   }
 
-  /** Called when any run may have more frames. */
+  /** Wakes all feeds, because any run may have more frames. */
   wakeAll(): void {
     for (const feeds of this.#feeds.values()) for (const feed of feeds) feed.wake();
   }

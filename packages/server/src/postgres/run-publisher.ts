@@ -15,25 +15,26 @@ const MAX_RUNS_PER_WRITE = 50;
 const CHARS_OF_A_RUN = 1000;
 
 /**
- * Writes the runs of this process into the tables. One statement writes the new frames of all runs, and only one statement runs at a
- * time, so that batches grow if the database is slow. While the database fails, frames that the runs keep in memory are not lost.
+ * Writes the runs of this process into the tables. One statement writes the new frames of all runs, and only one
+ * statement runs at a time, so that batches grow if the database is slow. Frames that the runs keep in memory survive
+ * failures of the database.
  */
 export class RunPublisher {
   readonly #table: RelayTable;
   readonly #host: Pick<RelayHost, 'platform' | 'report'>;
   readonly #maxBacklogChars: number;
   readonly #onStopped: () => void;
-  /** The runs that are recorded as running in the tables, or will soon be, by their keys. */
+  /** The runs, by their keys, that the tables record as running or soon will. */
   readonly #runs = new Map<string, PublishedRun>();
   /** Runs with frames that are not written yet. */
   readonly #waiting = new Set<PublishedRun>();
-  /** Ended runs among `#waiting`, oldest first, each with the characters that it counts. */
+  /** Ended runs among `#waiting`, oldest first, each with the number of characters counted for it. */
   readonly #backlog = new Map<PublishedRun, number>();
   #backlogChars = 0;
   #timer: { readonly delayMs: number; readonly callOff: () => void } | undefined;
   #writing: Promise<void> | undefined;
   #failures = 0;
-  /** True if the tables may still record runs as running that are no longer published. */
+  /** True if the tables may record runs as running that are no longer published. */
   #hasDropped = false;
   #isClosed = false;
 
@@ -91,7 +92,7 @@ export class RunPublisher {
       return;
     }
     this.#waiting.add(published);
-    // While the database fails, a run does not wait for its announcement.
+    // While the database fails, runs do not wait for their announcement.
     if (this.#failures > 0) published.settleAnnouncement();
     if (published.log.isEnded) this.#addToBacklog(published);
     this.#schedule(delayOf(published));
@@ -117,7 +118,7 @@ export class RunPublisher {
     this.#host.report(new RunRelayError(`the rest of run ${invocationId} does not reach other processes: ${reason}`));
   }
 
-  /** Drops the earlier publication of a run that is resumed before its end was written: new frames replace that end. */
+  /** Drops the earlier publication of a run that is resumed before its end was written: its new frames follow instead. */
   #supersede(published: PublishedRun): void {
     published.isDropped = true;
     this.#finish(published);
@@ -134,14 +135,14 @@ export class RunPublisher {
 
   #schedule(delayMs: number): void {
     if (this.#writing || this.#isClosed) return;
-    // After a failure there is one timer, which waits for the database.
+    // After a failure, one timer waits for the database.
     if (this.#timer && (this.#timer.delayMs <= delayMs || this.#failures > 0)) return;
     this.#timer?.callOff();
     const callOff = this.#host.platform.schedule(delayMs, () => void this.#flush());
     this.#timer = { delayMs, callOff };
   }
 
-  /** Writes until nothing is due at once. Never rejects. */
+  /** Writes until nothing is due immediately. Never rejects. */
   #flush(): Promise<void> {
     this.#timer?.callOff();
     this.#timer = undefined;
@@ -199,7 +200,7 @@ export class RunPublisher {
     for (const write of writes) {
       const { published } = write;
       const row = written.get(published.runKey);
-      // A run without its row is announced again: the database crashed, or took this process for dead.
+      // A run without a row is announced again: the database crashed, or another process considered this one dead.
       published.isAnnounced = row !== undefined;
       if (!row) continue;
       isStopped ||= row.isStopped;

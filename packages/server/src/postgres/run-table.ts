@@ -18,7 +18,7 @@ export interface StoppedRow {
   readonly stop: unknown;
 }
 
-/** Maximum time in a statement, about 30 years, for limits that are Infinity. */
+/** Maximum retention time in a statement, in milliseconds (about 30 years), in place of Infinity. */
 const MAX_KEEP_MS = 1e12;
 
 /** Writes the runs of this process into the tables. Every method throws RunRelayError. */
@@ -60,7 +60,7 @@ export class RelayTable {
     return new Map(rows.map(({ run_key, last_position }) => [run_key, last_position]));
   }
 
-  /** Writes new frames and notifies followers. A run without a row is missing in the answer. */
+  /** Writes new frames and notifies followers. The result omits runs without a row. */
   async write(writes: readonly RunWrite[]): Promise<ReadonlyMap<string, WrittenRun>> {
     interface Row {
       readonly run_key: string;

@@ -8,8 +8,9 @@ afterEach(async () => {
 });
 
 /**
- * Reads `/run_sse` by the rule of `AdkApiClient.runAsync` in `@google/adk-devtools` 2.0.0: blocks are separated by an empty line, a block that
- * does not begin with `data: ` is dropped, all that follows in the block is one JSON text, and its `error` ends the run.
+ * Reads `/run_sse` as `AdkApiClient.runAsync` in `@google/adk-devtools` 2.0.0 does: blocks are separated by an empty
+ * line; a block that does not begin with `data: ` is dropped; the rest of the block is one JSON text; a field `error`
+ * in it ends the run.
  */
 async function* runAsync({ ok, body }: Response): AsyncGenerator<Event, void, undefined> {
   if (!ok || !body) throw new TypeError('the server refused the run');

@@ -7,7 +7,7 @@ import { Gate, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { createServer, type EventloomServer } from '../create-server.ts';
 
-/** Writes a key, and answers when the gate lets it. */
+/** An agent that writes a key, and answers once the gate opens. */
 class Writer extends BaseAgent {
   readonly #gate: Gate | undefined;
   readonly #after: Gate | undefined;

@@ -51,7 +51,7 @@ async function existingSession(request: ServerRequest): Promise<SessionKey> {
   return key;
 }
 
-/** The files of a session and their versions. A name with slashes is written with `%2F`. */
+/** The routes for the files of a session and their versions. A slash in a name is written as `%2F`. */
 export const artifactRoutes: readonly Route[] = [
   {
     method: 'get',

@@ -52,7 +52,7 @@ const flowOf = (...subAgents: BaseAgent[]): SequentialAgent => new SequentialAge
 
 const calling = (name: string, id = 'c1'): ScriptedStep => ({ calls: [{ id, name, args: { n: 1 } }] });
 
-/** A client, as those of the ADK are: it answers a question by its id, and names no run. */
+/** Opens a client that behaves like those of the ADK: it answers a question by its id, and names no run. */
 async function open(
   agent: BaseAgent,
   sessionService: BaseSessionService = new InMemorySessionService(),
@@ -166,7 +166,7 @@ describe('an answer resumes the run that requested it', () => {
     await gate.reached;
     const busy = await post([answered('r', {})], { onBusy: 'reject' });
     expect([busy.status, busy.json]).toMatchObject([409, { code: 'SESSION_BUSY' }]);
-    // Opened when the server has found the run that the other answer is for.
+    // Opens when the server has found the run of the other answer.
     const found = Promise.withResolvers<void>();
     const listEvents = sessionService.listEvents.bind(sessionService);
     sessionService.listEvents = (request) => listEvents(request).finally(() => setImmediate(found.resolve));

@@ -11,7 +11,7 @@ const RUN = { appName: 'app', userId: 'ann', sessionId: 's', ...MESSAGE };
 const sessionKey = { appName: 'app', userId: 'ann', sessionId: 's' };
 const ORIGIN = 'https://hooks.example';
 
-/** A server, and a run that is over, `requestId: 'known'`. */
+/** A server, and a completed run with `requestId: 'known'`. */
 async function setUp() {
   const sessionService = new InMemorySessionService();
   await sessionService.createSession(sessionKey);
@@ -105,7 +105,7 @@ test.each([
     {
       error: expect.stringMatching(/./),
       code: expect.stringMatching(/^[A-Z_]+$/),
-      // The run that a known request began.
+      // The run that the first request with this id began.
       ...(status === 409 ? { run: expect.stringContaining(`${SESSION}/runs/e-`) } : {}),
     },
   ]);

@@ -20,7 +20,7 @@ interface Place {
   readonly server: EventloomServer;
   readonly sessionService: InMemorySessionService;
   readonly send: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>;
-  /** Asks the address of a run for its state. */
+  /** Requests the state of a run at its address. */
   readonly stateOf: (location: string | null) => Promise<object>;
 }
 
@@ -163,7 +163,7 @@ describe('a request that waits for its session', () => {
 });
 
 describe('an answer that waits for its session', () => {
-  /** A run that waits for an answer, which waits for the session. */
+  /** A run that waits for an answer, and an answer that waits for the session. */
   async function answering() {
     const played = await setUp([{ calls: [{ name: 'order', id: 'c-1' }] }, 'thanks'], undefined, undefined, true);
     const { sessionService, send, stateOf } = played;
@@ -191,7 +191,7 @@ describe('an answer that waits for its session', () => {
     const followed = await (await send('GET', location)).text();
     expect(followed).toContain('"order"');
     expect(followed).not.toContain('thanks');
-    // The request of the answer has a state of its own, with the run that it continues.
+    // The request of the answer has its own state, with the run that it continues.
     expect(await stateOf(`${SESSION}/runs/r-2`)).toEqual({ invocationId, state: 'queued' });
     const follower = send('GET', `${SESSION}/runs/r-2`, undefined);
     await release();
@@ -295,7 +295,7 @@ test('a request id stands for one run and can be used in its address', async () 
 });
 
 test('a run that ended before its begin was answered is answered with its end', async () => {
-  /** Other processes can find a run when it has ended. */
+  /** A relay whose runs other processes find only once they have ended. */
   class LateRelay extends InMemoryRunRelay {
     override publish(log: RunLog): RunPublication {
       return { ...super.publish(log), announced: log.ended };

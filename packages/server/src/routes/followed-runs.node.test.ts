@@ -52,7 +52,7 @@ describe('an unfinished run', () => {
     ['9999999999999999999', 400, 'INVALID_REQUEST'],
     ['2', 404, 'RUN_EVENT_NOT_FOUND'],
     ['99', 404, 'RUN_EVENT_NOT_FOUND'],
-    // A chunk behind the newest event: a process that was lost may have streamed it.
+    // A chunk after the newest event: a process that died may have streamed it.
     ['1.5', 204, undefined],
     ['1.999999999', 204, undefined],
   ])('answers the last id %j with %i, before and after its log is dropped', async (id, status, code) => {

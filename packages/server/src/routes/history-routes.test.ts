@@ -13,7 +13,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
 
-/** Counts its turns in state, in that of the user and the app and in an artifact. */
+/** An agent that counts its turns in the state of session, user and app, and in an artifact. */
 class Counting extends BaseAgent {
   meanwhile: (() => Promise<void>) | undefined;
 
@@ -139,7 +139,7 @@ test('during a run a rewind waits, is refused or interrupts, as onBusy says', as
   agent.meanwhile = async () => void (await (waiting[0] = rewind('interrupt')));
   const cut = runner.run({ userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'go 5' }] } });
   await expect(cut).rejects.toMatchObject({ code: 'STALE_WRITER' });
-  // The run ends whatever its agent waits for.
+  // The run ends even if its agent still waits.
   expect(await waiting[0]).toMatchObject({ status: 200 });
   expect((await sessionService.getSession(KEY))?.state['turn']).toBe(1);
 });

@@ -31,7 +31,7 @@ async function rewind(request: ServerRequest): Promise<Response> {
   return jsonTextResponse(serializeEvent(event));
 }
 
-/** The history of a session: read in pages, and taken back. */
+/** The routes that read the history of a session in pages, and rewind it. */
 export const historyRoutes: readonly Route[] = [
   {
     method: 'get',

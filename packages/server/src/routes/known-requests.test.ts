@@ -15,7 +15,7 @@ const ANSWER = {
 };
 const ROUTES = ['/run', '/run_sse', '/apps/app/users/ann/sessions/s/runs'];
 
-/** A server that leaves unfinished runs alone, and does not know what others on its storage run. */
+/** A server that does not resume unfinished runs, and does not know the runs of other servers on its storage. */
 async function setUp(steps: readonly ScriptedStep[], sessionService = new InMemorySessionService(), limits = {}) {
   const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
   const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [wait] });
@@ -66,7 +66,7 @@ test('a request stored by another process while both waited is answered with tha
   await new Promise(setImmediate);
   const repeated = second.send('/run_sse', ANSWER);
   await new Promise(setImmediate);
-  // Fires behind the timer of answerAfterMs, which was set before it.
+  // Fires after the timer of answerAfterMs, which was set earlier.
   await new Promise((resolve) => setTimeout(resolve, 1));
   await first.sessionService.releaseLease(lease);
   const [id] = await answering;

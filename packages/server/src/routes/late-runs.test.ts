@@ -4,7 +4,7 @@ import type { EventloomServer } from '../create-server.ts';
 import { setUp } from '../runs/fixtures/left-runs.ts';
 
 const RUNS = '/apps/app/users/ann/sessions/s/runs';
-/** Unfinished runs are finished for a message, and not before. */
+/** Unfinished runs are finished only when a message needs their session. */
 const limits = { unfinishedRunsEveryMs: 0 };
 
 async function begin(server: EventloomServer, more: object = {}, headers: Record<string, string> = {}) {
@@ -59,7 +59,7 @@ test.each([
       run: `${RUNS}/${(await open())[0]?.invocationId}`,
     });
     expect(await eventsOf('s')).toEqual(before);
-    // The run that the request waited for continues, and the same request is accepted afterwards.
+    // The run that blocked the request continues, and the same request is accepted afterwards.
     gate.open();
     await expect.poll(async () => (await open()).length).toBe(0);
     const again = await begin(server, { requestId: 'r-1' });

@@ -13,14 +13,14 @@ import type { RunPublication } from '../runs/run-relay.ts';
 const SESSION = '/apps/app/users/ann/sessions/s';
 const JSON_STATE = { accept: 'application/json' };
 
-/** Other processes can find a run when its log has ended, so that the answer to its begin waits for that. */
+/** A relay whose runs other processes find only once their log has ended, so the response to the begin waits for that. */
 class LateRelay extends InMemoryRunRelay {
   override publish(log: RunLog): RunPublication {
     return { ...super.publish(log), announced: log.ended };
   }
 }
 
-/** A server on a database that can become read-only, as when its file system does. */
+/** A server on a database that can become read-only, like a file system. */
 async function setUp(steps: readonly ScriptedStep[], beforeAgent = (): void => undefined) {
   const database = new DatabaseSync(':memory:');
   const setWritable = (isWritable: boolean): void => database.exec(`PRAGMA query_only = ${isWritable ? 'off' : 'on'}`);

@@ -10,7 +10,7 @@ import type { ServerOptions } from '../server-options.ts';
 
 const OWNER = '/p/{appName}/{userId}';
 
-/** Starts a run, follows one, cancels one, and collects one. */
+/** A protocol whose routes start, follow, cancel and collect runs. */
 function testProtocol(more: Partial<Protocol> = {}): Protocol {
   const shared = { method: 'post', summary: '', bodySchema: { type: 'object' }, answer: { schema: {} } } as const;
   const keyOf = (request: ProtocolRequest) => ({
@@ -132,7 +132,7 @@ describe('a custom protocol', () => {
   });
 
   test.each([undefined, 'a text', { status: 200 }, null])(
-    'is answered with 500 and reported if a route returns %j in place of a response',
+    'is answered with 500 and reported if a route returns %j instead of a response',
     async (returned) => {
       const reported: unknown[] = [];
       const handle = (): never => returned as never;

@@ -13,7 +13,7 @@ function setUp() {
   const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
   const server = createServer({ runners: [new Runner({ appName: 'app', agent, sessionService })], platform });
   const statusOf = async (path: string) => (await server.fetch(new Request(`http://localhost${path}`))).status;
-  /** Asks when the last answer does not count any more. */
+  /** Requests /readyz after the last result has expired. */
   const readyz = (): Promise<number> => {
     platform.advance(1000);
     return statusOf('/readyz');
@@ -24,7 +24,7 @@ function setUp() {
 test('a server whose disk is full answers /readyz with 503, although its sessions can be read', async () => {
   const { database, readyz, statusOf } = setUp();
   expect(await readyz()).toBe(200);
-  // The pages that the check before has freed are taken first, as runs take them.
+  // Writes first use the pages that the earlier check has freed, as runs do.
   database.exec('VACUUM');
   const { page_count: pages } = database.prepare('PRAGMA page_count').get() ?? {};
   database.exec(`PRAGMA max_page_count = ${Number(pages)}`);

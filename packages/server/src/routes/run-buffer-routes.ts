@@ -31,7 +31,7 @@ async function follow(request: ServerRequest): Promise<Response> {
     lastEventId(request),
   );
   if (body !== undefined) return sseResponse(invocationId, body);
-  // An EventSource reconnects after every end, until a 204 says that there is no more.
+  // An EventSource reconnects after every end, until it gets a 204.
   return new Response(null, { status: 204, headers: invocationHeader(invocationId) });
 }
 
@@ -66,7 +66,7 @@ const RUN_CODES = [
   'USER_OBJECT',
 ];
 
-/** Runs, followed again and cancelled. */
+/** The routes that follow a run again, read its state and cancel it. */
 export const runBufferRoutes: readonly Route[] = [
   {
     method: 'get',

@@ -21,7 +21,7 @@ interface Setup extends Pick<ServerOptions, 'runConfig' | 'limits' | 'authentica
   readonly resumable?: boolean;
 }
 
-/** A server of one agent, whose tool notes the config of its run. */
+/** A server of one agent whose tool records the config of its run. */
 function setUp({ steps, defaults, resumable, ...options }: Setup = {}) {
   const seen: RunConfig[] = [];
   const f = new FunctionTool({
@@ -147,7 +147,7 @@ describe('the runConfig hook', () => {
     }
   });
 
-  /** A wrong value of every option. The compiler asks for one of each option that is added. */
+  /** A wrong value for every option. The compiler requires one for each new option. */
   const WRONG: { readonly [K in keyof Required<RunConfig>]: unknown } = {
     streamingMode: 'sse',
     maxLlmCalls: '2',

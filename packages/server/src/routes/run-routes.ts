@@ -74,7 +74,7 @@ async function run(request: ServerRequest): Promise<Response> {
   return jsonTextResponse(`[${events.join(',')}]`, invocationHeader(log.invocationId));
 }
 
-/** Answers the events of a known request's run after its message, once the run has ended. */
+/** Returns a response with the events of a known request's run after the message, once the run has ended. */
 async function knownEvents(request: ServerRequest, requested: RequestedRun, invocationId: string): Promise<Response> {
   const headers = invocationHeader(invocationId);
   const run = new HostedRun(invocationId, (frames) => readRequestedRun(request, requested, frames));
@@ -82,7 +82,7 @@ async function knownEvents(request: ServerRequest, requested: RequestedRun, invo
   let chars = 0;
   let last: Event | undefined;
   for await (const { event, error } of run.items()) {
-    // The error event before it has the code of the error's class, which decides about the status.
+    // The error event before it has the code of the error's class, which determines the status.
     if (error) return jsonTextResponse(JSON.stringify(error), headers, errorStatus(last?.error?.code ?? error.code));
     last = event;
     if (!event || event.partial === true) continue;
@@ -104,19 +104,19 @@ async function runSse(request: ServerRequest): Promise<Response> {
   const { log, known } = requested;
   await runs.untilReadable(log);
   if (log.failure && !known && !log.hasEvents) return failedResponse(request, log, log.failure);
-  // A client that follows runs by number says so; an EventSource, with the header that it sends by itself.
+  // A client requests numbers with the header; an EventSource sends `Last-Event-ID` when it reconnects.
   const hasEventIds = headers.get(EVENT_IDS_HEADER) === '1' || headers.has('Last-Event-ID');
   const read = await readRequestedRun(request, requested, hasEventIds ? NUMBERED_SSE_FRAMES : SSE_FRAMES);
   return sseResponse(read.invocationId, read.body ?? '');
 }
 
-/** The fields of a run body that the address has. */
+/** The fields of a run body that the path has. */
 const IN_ADDRESS = ['appName', 'app_name', 'userId', 'user_id', 'sessionId', 'session_id'];
 
 /**
- * Starts a run and answers as soon as its message is stored: from then on the run comes to its end without readers. A
- * known request id is answered with its run. A run that does not get its session within the client's waiting time is
- * not begun: nothing is stored.
+ * Starts a run and answers as soon as its message is stored; the run then continues without readers. A known request id
+ * is answered with its run. A run that does not get its session within the client's waiting time is not begun: nothing
+ * is stored.
  */
 async function begin(request: ServerRequest): Promise<Response> {
   const { limits, platform, runs, webhooks } = request.server;
@@ -145,7 +145,8 @@ async function begin(request: ServerRequest): Promise<Response> {
   }
   const { invocationId } = state;
   const headers = { location: `${pathname}/${encodeURIComponent(invocationId)}`, ...invocationHeader(invocationId) };
-  // The run has the webhook of the request that began it. If the run of a known request has ended, this answer has the end, and no webhook is sent.
+  // The run keeps the webhook of the request that began it. If the run of a known request has ended, this response has
+  // the end, and no webhook is sent.
   if (known && webhook && webhooks && state.state === 'running') {
     try {
       await request.runner().sessionService.putRunWebhook({ ...key, ...webhook, invocationId });
@@ -157,7 +158,7 @@ async function begin(request: ServerRequest): Promise<Response> {
   return jsonTextResponse(JSON.stringify(state), headers, 202);
 }
 
-/** Returns the state of a run that is recorded. A run that was left open is continued by this process or another one. */
+/** Returns the state of a recorded run. A run that was left open is continued by this process or another one. */
 async function recordedState(request: ServerRequest, log: RunLog): Promise<RunState> {
   const { invocationId, key, isEnded, leftOpen } = log;
   const recorded: RunState = { invocationId, state: 'running' };
@@ -165,13 +166,16 @@ async function recordedState(request: ServerRequest, log: RunLog): Promise<RunSt
   try {
     return await request.server.runs.follower.state(request.runner(), key, invocationId);
   } catch (error) {
-    // An error would say that the message can be sent again.
+    // An error would suggest that the message can be sent again.
     if (StorageError.isInstance(error)) return recorded;
     throw error;
   }
 }
 
-/** The run continues after this answer. A client that repeats its request with its `requestId` gets the rest. */
+/**
+ * Returns the error for a run that has started although its webhook could not be stored; other errors unchanged. A
+ * client that repeats its request with its `requestId` gets the run.
+ */
 function withoutWebhook(invocationId: string, error: unknown): unknown {
   if (!StorageError.isInstance(error)) return error;
   return new StorageError(
@@ -195,8 +199,8 @@ async function readWebhook(
 }
 
 /**
- * Answers the failure of a run, which the hub has reported, with the name of the run whose events can be read. The body has the address of
- * the run that a client should follow in place of sending its message again, or cancel before that.
+ * Answers the failure of a run, which the hub has reported, with the name of the run whose events can be read. The body
+ * has the address of the run that a client should follow instead of sending its message again, or cancel first.
  */
 function failedResponse({ server: { runs } }: ServerRequest, log: RunLog, failure: Error): Response {
   const { invocationId, key } = log;
@@ -210,7 +214,7 @@ function failedResponse({ server: { runs } }: ServerRequest, log: RunLog, failur
   );
 }
 
-/** Returns the invocation id of the run that keeps a request from a run of its own, or of the request's own run if that continues. */
+/** Returns the invocation id of the run that prevents the requested run, or of the requested run itself if that continues. */
 function runToFollow(runs: RunHub, { key, invocationId, leftOpen }: RunLog, failure: Error): string | undefined {
   if (leftOpen) return invocationId;
   if (UnfinishedRunError.isInstance(failure)) return failure.run.invocationId;
@@ -218,12 +222,12 @@ function runToFollow(runs: RunHub, { key, invocationId, leftOpen }: RunLog, fail
   return SessionBusyError.isInstance(failure) ? runs.holderOf(key) : undefined;
 }
 
-/** The address of a session. */
+/** Returns the path of a session. */
 function pathOf({ appName, userId, sessionId }: SessionKey): string {
   return `/apps/${encodeURIComponent(appName)}/users/${encodeURIComponent(userId)}/sessions/${encodeURIComponent(sessionId)}`;
 }
 
-/** Creates the error for a missing session, with the request that creates it. */
+/** Creates the error for a missing session; its message has the request that creates one. */
 function noSessionError(key: SessionKey, cause: Error): SessionNotFoundError {
   const { appName, userId, sessionId } = key;
   return new SessionNotFoundError(
@@ -270,7 +274,7 @@ const START_CODES = [
   'USER_OBJECT',
 ];
 
-/** Starts runs. */
+/** The routes that start runs. */
 export const runRoutes: readonly Route[] = [
   {
     method: 'post',

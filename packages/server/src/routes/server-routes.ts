@@ -25,7 +25,7 @@ const APPS = {
   ],
 };
 
-/** A Worker in front of the users' objects has the names alone: its apps have no root agent and no description. */
+/** Returns the apps. A Worker in front of the users' Durable Objects has only their names: no root agent and no description. */
 function listApps(request: ServerRequest<FrontContext>): Response {
   const { runners, version } = request.server;
   const names = [...runners.keys()];
@@ -49,14 +49,15 @@ async function answerReadiness({ server }: ServerRequest<FrontContext>): Promise
   return new Response(JSON.stringify({ status }), { status: 503, headers: { 'content-type': 'application/json' } });
 }
 
-/** Time in milliseconds that the storage has for its response, because probes give up after a few seconds. */
+/** Time that the storage has to answer, in milliseconds, because probes time out after a few seconds. */
 const STORAGE_ANSWER_MS = 2000;
-/** Time in milliseconds for which a successful check counts, so that requests without authentication cause few writes. */
+/** Time for which a successful check is reused, in milliseconds, so that requests without authentication cause few writes. */
 const GOOD_FOR_MS = 1000;
 
 /**
- * Creates the function that has each session service of the runners write and remove a row: a full disk or a server that only reads
- * answers reads. It resolves to false when one of them fails or does not answer in time. Concurrent calls share the answer.
+ * Creates the function that makes each session service of the runners write and remove a row: with a full disk or a
+ * read-only server, reads still succeed. It resolves to false if one of them fails or does not answer in time.
+ * Concurrent calls share one check.
  */
 export function createStorageProbe(runners: Iterable<Runner>, platform: Platform): () => Promise<boolean> {
   const services = new Set(Array.from(runners, ({ sessionService }) => sessionService));
@@ -85,7 +86,7 @@ export function createStorageProbe(runners: Iterable<Runner>, platform: Platform
   };
 }
 
-/** Routes about the server itself. */
+/** The routes about the server itself. */
 export const serverRoutes: readonly Route<FrontContext>[] = [
   {
     method: 'get',

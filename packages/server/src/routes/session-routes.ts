@@ -60,7 +60,11 @@ async function createWithId(request: ServerRequest): Promise<Response> {
   return partsResponse(sessionParts(session));
 }
 
-/** Checks the state that a session starts with like any other state that is written. @throws ForbiddenError */
+/**
+ * Checks the initial state of a session in the same way as any other state that is written.
+ *
+ * @throws ForbiddenError
+ */
 function checkStartAccess(request: ServerRequest, state: object = {}, events: readonly Event[] = []): void {
   request.checkStateAccess('state', Object.keys(state));
   for (const [index, { actions }] of events.entries()) {
@@ -71,7 +75,7 @@ function checkStartAccess(request: ServerRequest, state: object = {}, events: re
 
 const CREATE_KEYS = new Set(['sessionId', 'session_id', 'state', 'events']);
 
-/** Reads the body of this route: clients of the ADK send the state itself, others the body that the other route takes. */
+/** Reads the body of this route: clients of the ADK send the state itself, other clients the body of the other route. */
 function toCreateBody(body: unknown): unknown {
   if (!isRecord(body)) return body;
   return Object.keys(body).every((key) => CREATE_KEYS.has(key)) ? body : { state: body };
@@ -119,7 +123,10 @@ async function remove(request: ServerRequest): Promise<Response> {
   return jsonResponse(null);
 }
 
-/** Deletes the artifacts before the session, so that a new session with its id finds none of them. The user's artifacts stay. */
+/**
+ * Deletes the artifacts before the session, so that a new session with its id has none of them. The user's artifacts
+ * are kept.
+ */
 async function deleteArtifacts(artifactService: BaseArtifactService, key: SessionKey): Promise<void> {
   for (const filename of await artifactService.listArtifactKeys(key)) {
     if (!isUserArtifact(filename)) await artifactService.deleteArtifact({ ...key, filename });
@@ -142,7 +149,7 @@ function sourceOf(request: ServerRequest, key: SessionKey): SessionSource {
   };
 }
 
-/** Sessions: made, listed, read, changed and deleted. */
+/** The routes that create, list, read, change and delete sessions. */
 export const sessionRoutes: readonly Route[] = [
   {
     method: 'post',

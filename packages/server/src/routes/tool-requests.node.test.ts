@@ -98,7 +98,7 @@ test('a secret is in nothing that the server stores, sends or logs', async () =>
   const { post, get, said } = await setUp({ steps: [{ calls: [{ id: 'c1', name: 'read' }] }, 'Done.'] });
   const [id] = asked((await post([{ text: 'go' }])).events);
 
-  // Answers at which something is wrong, the secret in every place.
+  // Invalid answers that contain the secret in every place.
   const credential = { authType: 'oauth2', oauth2: { accessToken: SECRET } };
   for (const parts of [
     [provide('adk-nope', credential)],
@@ -131,7 +131,7 @@ test('paused calls and answers survive restarts on SQLite, and each call continu
   const folder = await mkdtemp(join(tmpdir(), 'tool-requests-'));
   folders.push(folder);
   const keys = [createEncryptionKey()];
-  // The ids of events go on: the same ones again would be those of stored events.
+  // The ids of events continue: repeated ids would be those of stored events.
   const platform = fixedPlatform();
   const open = async (...steps: ScriptedStep[]) => {
     const sessionService = new SqliteSessionService({ path: join(folder, 'sessions.db') });

@@ -13,10 +13,10 @@ interface Answer {
 }
 
 interface Place {
-  /** Sends a body as a user, named by the authorization header if the server authenticates. */
+  /** Sends a request as a user, who is named in the authorization header if the server authenticates. */
   readonly send: (userId: string, method: string, path: string, body: unknown) => Promise<Answer>;
   readonly run: (userId: string, sessionId: string, text?: string) => Promise<Answer>;
-  /** Starts a run and streams it. */
+  /** Starts a streamed run. */
   readonly stream: (userId: string, sessionId: string) => Promise<Response>;
   readonly patch: (userId: string, sessionId: string) => Promise<Answer>;
 }
@@ -66,12 +66,12 @@ function bodyOf(userId: string, sessionId: string, text = 'hi'): object {
 
 interface SlowBody {
   readonly body: ReadableStream;
-  /** Settles when the server has read the first part and asks for the rest. */
+  /** Resolves when the server has read the first part and asks for the rest. */
   readonly reached: Promise<void>;
   readonly finish: () => void;
 }
 
-/** A body of which the client sends this much, and the rest when the test asks for it. */
+/** A body of which the client sends this many bytes, and the rest on request of the test. */
 function slowBody(userId: string, sessionId: string, bytes: number): SlowBody {
   const text = JSON.stringify(bodyOf(userId, sessionId, 'x'.repeat(bytes)));
   const parts = [text.slice(0, bytes), text.slice(bytes)];
@@ -160,7 +160,7 @@ describe('requests that wait for a session', () => {
     const running = run('ann', 's');
     await gate.reached;
     const waiting = [run('ann', 's'), patch('ann', 's')];
-    // Both are in line before the next request comes.
+    // Both requests are queued before the next one arrives.
     await new Promise(setImmediate);
     expect(await run('ann', 's')).toEqual(USER_LIMIT);
     expect(await patch('ann', 's')).toEqual(USER_LIMIT);

@@ -15,7 +15,7 @@ import { runRoutes } from './run-routes.ts';
 import { serverRoutes } from './server-routes.ts';
 import { sessionRoutes } from './session-routes.ts';
 
-/** The routes of the ADK's server that act for a user: the first protocol of every server. */
+/** The routes of the ADK's server that act for a user. Every server has them. */
 const adkRoutes: readonly Route[] = [
   ...sessionRoutes,
   ...historyRoutes,
@@ -75,8 +75,10 @@ function ownerInPath<Server extends FrontContext>(path: string, request: ServerR
 }
 
 /**
- * Returns the answer of a route, whose stream reports its failure. A route in JavaScript may return anything; of another value than a response, the
- * router and the HTTP server make a text of their own. The class of a response is not compared: that server replaces the global one.
+ * Returns the response of a route, with a stream that reports its failure. A route in JavaScript may return any value;
+ * the router and the HTTP server would convert another value to text. The class of a response is not compared, because
+ * that server replaces the global one.
+ *
  * @throws ConfigurationError for another value, for `Response.error()`, and for a response whose body was read
  */
 function checkedResponse(path: string, answer: Response, report: (error: unknown) => void): Response {
@@ -95,8 +97,8 @@ function checkedResponse(path: string, answer: Response, report: (error: unknown
 }
 
 /**
- * Returns a stream with the same bytes that reports its failure, and is cut without the text of that: the HTTP server of Node prints the error of a stream with
- * its stack, and writes its message to the client.
+ * Returns a stream of the same bytes that reports its failure, and then ends with an error without that text: the HTTP
+ * server of Node prints the error of a stream with its stack, and writes its message to the client.
  */
 function reportedStream(
   bytes: ReadableStream<Uint8Array<ArrayBuffer>>,
@@ -126,7 +128,7 @@ function reportedStream(
   );
 }
 
-/** A route in JavaScript may return anything. */
+/** Checks the owner that a route returns; a route in JavaScript may return any value. */
 function checkOwner(path: string, owner: unknown): RunOwner {
   if (isRecord(owner) && typeof owner['appName'] === 'string' && typeof owner['userId'] === 'string')
     return { appName: owner['appName'], userId: owner['userId'] };

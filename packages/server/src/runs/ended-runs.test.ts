@@ -31,14 +31,14 @@ async function setUp(
   return { send, start, follow, stateOf, sessionService };
 }
 
-/** Says something. Nobody can know that nothing follows. */
+/** An agent that yields a text; the runner cannot know that nothing follows. */
 class Speaking extends BaseAgent {
   protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {
     yield modelEvent('agent', 'heard');
   }
 }
 
-/** The frames of whole events, and of the failure. */
+/** Returns the frames of whole events, and of the failure. */
 const framesOf = (text: string): { id: string; data: { error?: string; code?: string; errorCode?: string } }[] =>
   [...text.matchAll(/id: (\S+)\ndata: (.*)\n\n/g)].flatMap(([, id = '', data = '']) =>
     data.includes('"partial":true') ? [] : [{ id, data: JSON.parse(data) }],
@@ -85,7 +85,7 @@ for (const resumable of [false, true])
       if (rest[0]) expect(framesOf(await (await second.follow(path, rest[0].id)).text())).toEqual([last]);
       const { firstSeq = 0, end: recorded } =
         (await first.sessionService.findRun({ ...KEY, id: path.split('/').at(-1) ?? '' })) ?? {};
-      // The numbers of events behind the last one that readers get, and of those that the session does not have.
+      // The numbers of events after the last one that readers get, and of events that the session does not have.
       const lastSeq = Math.floor(Number(before.at(-1)?.id));
       const beyond = Array.from(
         { length: Number(recorded?.lastSeq) - firstSeq + 2 - lastSeq },
@@ -108,7 +108,7 @@ test('a run that lost its session after its last event is reported as open, and 
   const body = JSON.stringify({ ...KEY, newMessage: { parts: [{ text: 'hi' }] } });
   const reading = send('/run_sse', { method: 'POST', body, headers: { 'eventloom-event-ids': '1' } });
   await gate.reached;
-  // Another process, which takes the session and closes the run.
+  // Another process takes the session and closes the run.
   const other = new Runner({ appName: 'app', agent, sessionService });
   const more = { userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'more' }] } };
   await other.run({ ...more, runConfig: { onBusy: 'interrupt' } });

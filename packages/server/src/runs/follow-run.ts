@@ -28,8 +28,8 @@ export interface FollowedRun {
 }
 
 /**
- * Answers what clients ask of a run in whichever process: its events, its state, and its end. It is found in its log in this process, in a copy of
- * its log in another process, or in its session.
+ * Answers requests about a run in any process: its events, its state, and its cancellation. The run is looked up among
+ * the logs of this process, in a copy of its log in another process, and in its session.
  */
 export class RunFollower {
   readonly #hub: RunHub;
@@ -49,10 +49,16 @@ export class RunFollower {
   }
 
   /**
-   * Opens a connection that reads a run of this session after a position, in whichever process it runs.
-   * @param id the run's invocation id, or the id of a request that began or continued it, which may still wait for its session
+   * Opens a connection that reads a run of this session after a position, whatever process it runs in.
+   *
+   * @param id the run's invocation id, or the id of a request that began or continued it, which may still wait for its
+   * session
    * @returns no body when the run has ended and there is nothing behind the position
-   * @throws RunNotFoundError @throws RunEventsGoneError @throws TooManyReadersError @throws UserLimitError @throws RunRelayError
+   * @throws RunNotFoundError
+   * @throws RunEventsGoneError
+   * @throws TooManyReadersError
+   * @throws UserLimitError
+   * @throws RunRelayError
    * @throws RunEventNotFoundError for a position that the run does not have
    */
   async follow(
@@ -70,8 +76,8 @@ export class RunFollower {
   }
 
   /**
-   * True if the session has events of the run up to a position. A process that resumed a run may be killed before it published what it stored:
-   * then their logs of the run end before that.
+   * True if the session has events of the run up to a position. A process that resumed a run may be killed before it
+   * published its stored events; its log of the run then ends before that position.
    */
   async #isStored({ sessionService }: HostedRunner, { key, invocationId }: RunLog, position: number): Promise<boolean> {
     const stored = await sessionService.findRun({ ...key, id: invocationId });
@@ -80,8 +86,9 @@ export class RunFollower {
   }
 
   /**
-   * Finds a run of this process. A run that is being resumed is waited for: which of its frames are in its session is known when it has it. A
-   * run that is not open is not: the answer that continues it may wait for long.
+   * Finds a run of this process. Waits for an open run that is being resumed: the log knows which of its frames are in
+   * the session only once the run has the session. Does not wait for a run that is not open: the answer that continues
+   * it may wait long for the session.
    */
   async #findStarted({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<RunLog | undefined> {
     const log = this.#hub.inFlightRun(key, id);
@@ -119,8 +126,8 @@ export class RunFollower {
   }
 
   /**
-   * Reads a run from its session, when no process has its log. A run that a process left is resumed first. The reader of a run that is still
-   * open gets the events that are stored so far and then `RUN_GOES_ON`.
+   * Reads a run from its session, when no process has its log. A run whose process ended is resumed first. The reader
+   * of a run that is still open gets the events that are stored so far and then `RUN_GOES_ON`.
    */
   async #followStored(
     runner: HostedRunner,
@@ -132,7 +139,7 @@ export class RunFollower {
     const { sessionService } = runner;
     const request = this.#hub.inFlightRequest(key, id);
     let stored = await sessionService.findRun({ ...key, id });
-    // The session knows a request from the begin of its run, a moment before its message is stored.
+    // The session knows a request when its run begins, a moment before its message is stored.
     if (request && (!stored || request.isResuming)) return this.#followRequest(runner, request, position, frames);
     if (stored && stored.invocationId !== id) return this.follow(runner, key, stored.invocationId, position, frames);
     if (stored?.open) {
@@ -148,11 +155,12 @@ export class RunFollower {
       throw runNotFound(key, id);
     }
     const { invocationId, firstSeq, open } = stored;
-    // The request is recorded, but its message is not stored: its process may have been killed in between.
+    // The request is recorded, but its message is not stored: the process may have been killed in between.
     if (session.lastSeq < firstSeq) throw open ? notStoredYet(id) : runNotFound(key, id);
     const end = open ? undefined : await readEnd(sessionService, key, stored);
     const lastPosition = end?.eventPosition ?? eventPosition(session.lastSeq - firstSeq);
-    // Chunks have positions up to that of the last stored event, which readers do not get if it only keeps books.
+    // Chunks have positions up to that of the last stored event, including an event that readers do not get because it
+    // only records agent state.
     const isChunk = position > eventPosition(offsetOf(position));
     const storedOffset = Math.max(stored.end?.lastSeq ?? session.lastSeq, firstSeq) - firstSeq;
     if (offsetOf(position) > (isChunk ? storedOffset : offsetOf(lastPosition)))
@@ -177,14 +185,18 @@ export class RunFollower {
   ): Promise<FollowedRun> {
     const { key, requestId = '' } = request;
     if (!request.isResuming) return this.#read(runner, request, position, frames);
-    // The run that an answer continues is known when the answer is stored.
+    // The run that an answer continues is known only when the answer is stored.
     const isStored = await request.whenStored();
     if (!isStored && !(await runner.sessionService.findRun({ ...key, id: requestId })))
       throw runNotFound(key, requestId);
     return this.follow(runner, key, isStored ? request.invocationId : requestId, position, frames);
   }
 
-  /** Returns the invocation id of the run of a request that waits in another process. @throws RunRelayError */
+  /**
+   * Returns the invocation id of the run whose request waits in another process.
+   *
+   * @throws RunRelayError
+   */
   async #findRequestElsewhere(key: SessionKey, id: string): Promise<string | undefined> {
     const remote = await this.#relay?.find(key, id);
     return remote && !remote.end && remote.invocationId !== id ? remote.invocationId : undefined;
@@ -211,7 +223,7 @@ export class RunFollower {
     }
     const open = this.#mirrors.get(name);
     if (open && !open.isEnded) return isLater(open) ? open : undefined;
-    // A run of a request with this id: the session is asked first whether it has a run with it.
+    // The relay found the run by a request with this id. The session is asked first whether it has a run with that id.
     if (remote && remote.invocationId !== invocationId) return undefined;
     // Events of a lost process are in the session, unless they were never stored.
     if (!remote || remote.end?.kind === 'lost' || !isLater(remote)) return undefined;
@@ -263,15 +275,17 @@ export class RunFollower {
   }
 
   /**
-   * Returns the state of a run of this session, in whichever process it runs.
+   * Returns the state of a run of this session, whatever process it runs in.
+   *
    * @param id the run's invocation id, or a request id that it was begun with
-   * @throws RunNotFoundError @throws RunRelayError
+   * @throws RunNotFoundError
+   * @throws RunRelayError
    */
   async state({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<RunState> {
     const log = this.#hub.inFlightRun(key, id);
     if (log && !log.isResuming) return stateOf(log);
     const request = log ?? this.#hub.inFlightRequest(key, id);
-    // A run that an answer is to continue is what it was until the answer has the session.
+    // While an answer waits for the session, the run that it continues keeps its stored state.
     const stored = await sessionService.findRun({ ...key, id });
     if (stored) return readRunState(sessionService, key, stored);
     if (request && !request.isEnded) return stateOf(request);
@@ -282,16 +296,18 @@ export class RunFollower {
   }
 
   /**
-   * Ends a run of this session, of whichever process, and waits a short while for its end. One that has ended is left as it is, and one
-   * that a process left is closed.
+   * Ends a run of this session in any process, and waits a short time for its end. An ended run is not changed; a run
+   * whose process ended is closed.
+   *
    * @returns true when the run has its end; false when the run was asked to end, and has not ended yet
-   * @throws RunNotFoundError @throws RunRelayError for a run that cannot be asked to end, which continues
+   * @throws RunNotFoundError
+   * @throws RunRelayError for a run that cannot be asked to end, which continues
    * @throws StorageError if the end cannot be stored
    */
   async cancel(runner: CancellingRunner, key: SessionKey, id: string): Promise<boolean> {
     const own = this.#hub.inFlightRun(key, id);
     if (own && !own.isResuming) return this.#cancelOwn(runner, own);
-    // The waiting attempt to resume the run ends, and the run is unchanged.
+    // Ends the waiting attempt to resume the run; the run itself is unchanged.
     await Promise.all(this.#hub.resuming(key, id).map((log) => this.#cancelOwn(runner, log)));
     const log = this.#hub.find(key, id);
     const remote = await this.#relay?.find(key, id);
@@ -309,7 +325,11 @@ export class RunFollower {
     return this.#cancelStored(runner, log.key, log.invocationId, undefined);
   }
 
-  /** @param remote a run of another process that has the id, or whose request has it */
+  /**
+   * Cancels a run that is not active in this process, by its session.
+   *
+   * @param remote the run of another process with this id or request id
+   */
   async #cancelStored(
     runner: CancellingRunner,
     key: SessionKey,
@@ -354,12 +374,12 @@ export class RunFollower {
     await within(this.#options.platform, over.promise, this.#options.limits.answerAfterMs);
     leave();
     if (end?.kind !== 'lost') return end !== undefined;
-    // The session decides, if it has the run: the process may have died before it stored anything.
+    // The session decides if it has the run: the process may have died before it stored anything.
     const isStored = await runner.sessionService.findRun({ ...key, id: invocationId });
     return isStored === undefined || this.#cancelStored(runner, key, invocationId, undefined);
   }
 
-  /** Ends the reading of runs of other processes. */
+  /** Stops following runs of other processes. */
   stop(): void {
     for (const log of this.#mirrors.values()) {
       log.end(new RunGoesOnError('the server is shutting down and the run continues; follow it on another server'));
@@ -383,7 +403,7 @@ function isBehindEnd({ isEnded, lastPosition }: RunLog, position: number): boole
   return isEnded && offsetOf(position) > offsetOf(lastPosition);
 }
 
-/** Creates the error for a number that no frame of the run has, because it is higher than that of the newest one. */
+/** Creates the error for a number higher than that of the run's newest frame. */
 function beyondEnd(
   { invocationId }: { readonly invocationId: string },
   position: number,

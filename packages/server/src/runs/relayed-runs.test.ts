@@ -9,7 +9,7 @@ import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunFrame, RunPublicat
 
 const ID = 'e-there';
 
-/** Stands for the other processes: one run, which the test plays. */
+/** Represents the other processes: a relay with one run, which the test plays. */
 class ScriptedRelay implements RunRelay {
   remote: RemoteRun | undefined = { invocationId: ID, attempt: 1, gonePosition: 0, lastPosition: 0, end: undefined };
   readonly mirrors = new Set<LogMirror>();
@@ -68,7 +68,7 @@ function setUp(limits: Partial<ServerLimits> = {}) {
   const sessionService = new InMemorySessionService({ platform: fixedPlatform() });
   const unreachable = () => expect.unreachable();
   const runner = { appName: 'app', sessionService, runAsync: unreachable, closeRun: unreachable };
-  /** Reads the run of the other process from behind an event. */
+  /** Reads the run of the other process after an event. */
   const follow = async (seq = 0) => (await hub.follower.follow(runner, KEY, ID, seq * 1e9)).body;
   const read = async (seq = 0) => (await follow(seq)) ?? expect.unreachable();
   const cancel = () => hub.follower.cancel(runner, KEY, ID);

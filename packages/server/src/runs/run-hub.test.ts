@@ -367,7 +367,7 @@ describe('draining', () => {
     platform.advance(500);
     gate.open();
     await drained;
-    // Frames of one tick are batched; the clock stands still, so only the end flushes them.
+    // Frames of one tick are joined; the clock stands still, so only the end flushes them.
     expect((await frames).at(-1)).toMatch(/^1\.\d+ RUN_ABORTED$/);
     expect(keptOf(log)).toEqual([expect.stringMatching(/ chunk$/), '1 committed', expect.any(String)]);
   });

@@ -30,9 +30,9 @@ export interface HostedRunner extends Pick<Runner, 'appName' | 'sessionService'>
 
 /** Options of `RunHub.start`. */
 export interface StartOptions {
-  /** True if the run may turn out to be one that the session has, which is resumed. Default: whether the parameters name a run. */
+  /** True if the run may continue a run of the session, which is then resumed. Default: true if the parameters name a run. */
   readonly mayResume?: boolean | undefined;
-  /** True fails the run if its session has another unfinished run, which is finished first by default. */
+  /** True fails the run if its session has another unfinished run. By default, that run is finished first. */
   readonly finishesNoOther?: boolean | undefined;
   /** Counts the run for its user. */
   readonly quota?: Pick<RequestQuota, 'count' | 'runEnded'> | undefined;
@@ -51,26 +51,26 @@ export interface RunHubOptions {
   readonly onUnfinishedRuns?: OnUnfinishedRuns | undefined;
 }
 
-/** Maximum number of unfinished runs that a run finishes before it fails. Another run may begin each time. */
+/** Maximum number of unfinished runs that one run finishes before it fails: another unfinished run may appear each time. */
 const MAX_FINISHED = 5;
-/** Milliseconds that an aborted run gets to clean up. */
+/** Milliseconds that an aborted run has to clean up. */
 export const GRACE_MS = 1000;
 
 /** Hosts the runs of a process: starts, finds and drains them. A run continues after its client has left. */
 export class RunHub {
   readonly platform: Platform;
   readonly limits: ServerLimits;
-  /** Resumes or closes the runs that other processes left. */
+  /** Resumes or closes the unfinished runs of other processes. */
   readonly unfinished: UnfinishedRuns;
   /** The connections that read runs. */
   readonly readers: RunReaders;
-  /** Answers what clients ask of runs in whichever process. */
+  /** Answers requests about runs in any process. */
   readonly follower: RunFollower;
   /** The bounds of every run's config. */
   readonly #bounds: RunBounds | undefined;
   readonly #report: (error: unknown) => void;
   readonly #relay: RunRelay | undefined;
-  /** The logs of all runs, and the finished runs that can still be read. */
+  /** The logs of all runs, including finished runs that can still be read. */
   readonly #memory: RunMemory;
   /** The active runs, by `runName`. */
   readonly #active = new Map<string, RunLog>();
@@ -138,7 +138,7 @@ export class RunHub {
     const abortSignal = controller.signal;
     const stream = runner.runAsync({ ...params, runConfig, ifKnown: 'reject', bounds: this.#bounds, abortSignal });
     const invocationId = resumed ?? stream.invocationId;
-    // Answers to a run in flight are listed as that run once they have its session.
+    // Answers to an active run are listed as that run once they have its session.
     const name = runName(key, isInFlight ? this.platform.newUuid() : invocationId);
     const requestId = params.requestId ?? runConfig?.requestId;
     const log = new RunLog(this.#memory, { key, invocationId, stream, controller, name, requestId, mayResume });
@@ -150,7 +150,7 @@ export class RunHub {
     return log;
   }
 
-  /** Lists a run under its id once it has its session: a run that is resumed may be another one than was expected. */
+  /** Lists a run under its id once it has its session: a resumed run may differ from the expected one. */
   async #whenStarted(log: RunLog, stream: RecordedRun, quota: StartOptions['quota']): Promise<void> {
     if (!(await stream.whenStarted())) return;
     quota?.count('queued', -1);
@@ -165,7 +165,9 @@ export class RunHub {
 
   /**
    * Records a run until its end, then keeps its log for later readers. Never rejects.
-   * @param how whether the unfinished run that holds the session is finished first, and the quota in which the run waits for the session
+   *
+   * @param how whether the unfinished run that holds the session is finished first, and the quota that counts the run's
+   * wait for the session
    */
   async #record(
     log: RunLog,
@@ -185,14 +187,14 @@ export class RunHub {
         }
       }
     } catch (thrown) {
-      // An event that cannot be recorded leaves the run with its session.
+      // If an event cannot be recorded, the run is closed so that it unlocks its session.
       await stream.return().catch(() => undefined);
       await this.#fail(log, stream, thrown, runner);
     }
     const wasFound = this.#active.get(log.name) === log && this.#active.delete(log.name) && !log.isResuming;
     log.end();
     if (!log.isStored) quota?.count('queued', -1);
-    // The error of a run that failed before its first event is the answer to its request.
+    // If a run failed before its first event, its error is the response to its request, and the log is not kept.
     if (wasFound && !log.leftOpen && (log.hasEvents || log.wasRead)) {
       this.#memory.keep(log.name, log);
     } else {
@@ -203,22 +205,23 @@ export class RunHub {
   }
 
   /**
-   * Writes the outcome of a run whose stream threw into its log. Its readers learn that it failed only if that is true for good: its session has the
-   * failure, or nothing of it. A run that is still open gets RUN_GOES_ON, and so does a refusal whose message is stored.
+   * Writes the outcome of a run whose stream threw into its log. Readers get a failure only if it is final: the session
+   * has the failure, or nothing of the run. A run that is still open gets RUN_GOES_ON, and so does a refused run whose
+   * message is stored.
    */
   async #fail(log: RunLog, stream: RecordedRun, thrown: unknown, { sessionService }: HostedRunner): Promise<void> {
     const failure = RunAbortedError.isInstance(thrown) && log.stopReason ? log.stopReason : toError(thrown);
     if (stream.isLeftOpen) return log.leaveOpen(leftOpenError(failure));
     const asksToSendAgain = ShuttingDownError.isInstance(failure) || SessionBusyError.isInstance(failure);
     if (!asksToSendAgain) return log.fail(failure);
-    // The message must not be stored a second time.
+    // The message is stored, so it must not be sent again.
     if (await stream.whenStarted()) return log.fail(failure === log.stopReason ? stoppedError(failure) : failure);
     try {
-      // A message without a request id that answers or resumes cannot be distinguished from others of its run.
+      // Without a request id, a message that answers or resumes cannot be distinguished from other messages of its run.
       const id = log.requestId ?? (log.mayResume ? undefined : stream.invocationId);
       const stored = id === undefined ? undefined : await findMessage(sessionService, log.key, id);
       if (stored === undefined) return log.fail(failure);
-      // The same request was sent before.
+      // The same request was sent before, and its message is stored.
       log.invocationId = stored;
       log.leaveOpen(leftOpenError(failure));
     } catch (error) {
@@ -228,8 +231,9 @@ export class RunHub {
 
   /**
    * Finishes the unfinished run that holds the session of a refused run, and returns the stream of the refused run,
-   * started again. Also returns when the refused run is aborted. @throws the error that keeps the unfinished run from
-   * its end
+   * started again. Also returns when the refused run is aborted.
+   *
+   * @throws the error that prevents the end of the unfinished run
    */
   async #finish(
     { run }: UnfinishedRunError,
@@ -241,7 +245,7 @@ export class RunHub {
     log.abortSignal?.addEventListener('abort', () => left.resolve(), { once: true });
     const ended = this.inFlightRun(run, run.invocationId)?.ended ?? this.unfinished.finish(run);
     await Promise.race([ended, left.promise]);
-    // A server that shuts down finishes no run of others: the message is not stored, and can be sent again.
+    // A server that shuts down does not finish other runs: the message is not stored, and can be sent again.
     if (this.#isDraining) throw shuttingDown();
     const again = refused.retry();
     void this.#whenStarted(log, again, quota);
@@ -259,7 +263,7 @@ export class RunHub {
     return logs.find(({ isStored }) => isStored) ?? logs[0];
   }
 
-  /** Returns what waits for the session to resume a run: answers to its calls among them. */
+  /** Returns the runs that wait for the session to resume this run, including answers to its calls. */
   resuming(key: SessionKey, invocationId: string): RunLog[] {
     return this.#inSession(key).filter(({ isResuming, stream }) => isResuming && stream?.invocationId === invocationId);
   }
@@ -278,13 +282,13 @@ export class RunHub {
   find(key: SessionKey, invocationId: string): RunLog | undefined {
     const name = runName(key, invocationId);
     const log = this.#active.get(name);
-    // A log of a run that waits for its session before it is resumed has nothing to read.
+    // The log of a resumed run that still waits for its session has nothing to read.
     return log && !log.isResuming ? log : this.#memory.find(name);
   }
 
   /**
-   * Settles when the answer to the start of a run can begin: at its first frame or its end, with a relay not before every process can find
-   * the run, and at the latest after `limits.answerAfterMs`. Never rejects.
+   * Resolves when the response to the start of a run can begin: at its first frame or its end; with a relay, not before
+   * every process can find the run; and at the latest after `limits.answerAfterMs`. Never rejects.
    */
   async untilReadable({ firstFrame, publication }: RunLog): Promise<void> {
     const late = Promise.withResolvers<void>();
@@ -320,9 +324,9 @@ export class RunHub {
   }
 
   /**
-   * Refuses new runs and ends the active ones: they may finish for half of the time, then each stops after its next stored event, and at
-   * the end of the time all are aborted. Readers are asked to connect again. Settles at the latest one second after the time; what has
-   * not ended by then is left to itself.
+   * Refuses new runs and ends the active ones. For half of the time they may finish; then each stops after its next
+   * stored event; at the end of the time all are aborted. Readers are asked to reconnect. Resolves at the latest one
+   * second after the time, even if runs have not ended by then.
    */
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
@@ -355,7 +359,10 @@ function shuttingDown(): EventloomError {
   );
 }
 
-/** The error of a run that was stopped after its message was stored. The reason would say that the message can be sent again. */
+/**
+ * Creates the error for a run that was stopped after its message was stored. The reason itself would suggest that the
+ * message can be sent again.
+ */
 function stoppedError(cause: Error): RunAbortedError {
   const why = ShuttingDownError.isInstance(cause) ? 'the server was shut down' : 'the client stopped waiting';
   return new RunAbortedError(`${why} before the run ended; its committed events are in the session`, { cause });

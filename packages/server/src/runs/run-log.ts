@@ -34,24 +34,28 @@ export interface RunLogParams {
   readonly name?: string | undefined;
   /** The id of the request that began the run, or continued it here, if the caller gave one. */
   readonly requestId?: string | undefined;
-  /** True for a run that may be resumed: it gets its id, and the position at which the log begins, when it has its session. */
+  /** True for a run that may be resumed: its id and the first position of its log are known when it has its session. */
   readonly mayResume?: boolean | undefined;
 }
 
-/** Number of characters that a run appends before other work gets its turn: few at first, so that its beginning is sent soon. */
+/** Number of characters that a run appends before other work runs: few at first, so that its beginning is sent soon. */
 const CHARS_OF_FIRST_TURN = 16 * 1024;
 const CHARS_PER_TURN = 512 * 1024;
 /** Number of dropped frames after which the list is shortened. */
 const COMPACT_AT = 1024;
 
 /**
- * The frames of one run in the order of their positions: one writer, any number of readers, each at its own pace. A reader is a
- * position and nothing else, so a slow one costs no memory and never delays the run. The oldest frames can be dropped. An event is
- * serialised once. The writer is `record` for a run of this process, and a relay for one of another process.
+ * The frames of one run in the order of their positions: one writer, any number of readers, each at its own pace. A
+ * reader is only a position, so a slow reader costs no memory and never delays the run. The oldest frames can be
+ * dropped. An event is serialised once. The writer is `record` for a run of this process, and a relay for one of
+ * another process.
  */
 export class RunLog implements RelayedLog, LogMirror {
   readonly key: SessionKey;
-  /** The name under which the process lists the run. Another one once the run has its session. */
+  /**
+   * The name under which the process lists the run. It changes if the run turns out to be another one when it gets its
+   * session.
+   */
   name: string;
   readonly readers: Set<RunReader> = new Set();
   /** The run that is recorded; undefined in a mirror. */
@@ -62,9 +66,9 @@ export class RunLog implements RelayedLog, LogMirror {
   /** The sequence number of the run's message in its session; undefined until the run has its session, and in a mirror. */
   firstSeq: number | undefined;
   isEnded = false;
-  /** The reason that the log ended although the run did not; undefined for a run that ended. */
+  /** The reason why the log ended before the run; undefined for a run that ended. */
   leftOpen: EventloomError | undefined;
-  /** The failure of the run, as its caller sees it. */
+  /** The failure of the run as its caller gets it. */
   failure: Error | undefined;
   /** Publishes the log to other processes. */
   publication: RunPublication | undefined;
@@ -73,20 +77,20 @@ export class RunLog implements RelayedLog, LogMirror {
   /** True once the log had a reader. */
   wasRead = false;
   readonly mayResume: boolean;
-  /** True once the run has its session and its message is stored, also when it finished another run first. */
+  /** True once the run has its session and its message is stored. */
   isStored = false;
   #stored: PromiseWithResolvers<boolean> | undefined;
-  /** True for a copy of a run of another process. */
+  /** True for a copy of a log of another process. */
   isMirror = false;
-  /** True once nothing but readers needs the log. */
+  /** True once only readers need the log. */
   isReleased = false;
-  /** Requests that are about to read the log. */
+  /** Number of requests that are about to read the log. */
   pending = 0;
   /** Ends the copying of a run of another process. */
   leave: (() => void) | undefined;
-  /** Characters of the frames that are kept. */
+  /** Number of characters of the kept frames. */
   chars = 0;
-  /** Characters of the largest frame that there ever was. */
+  /** Number of characters of the largest frame so far. */
   largestChars = 0;
   beginPosition = 0;
   gonePosition = 0;
@@ -95,11 +99,11 @@ export class RunLog implements RelayedLog, LogMirror {
   readonly #firstFrame: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #ended: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #controller: AbortController | undefined;
-  /** Fires when the run that is recorded is aborted; undefined for a log that is filled from elsewhere. */
+  /** Fires when the recorded run is aborted; undefined for a log without an own stream. */
   readonly abortSignal: AbortSignal | undefined;
   /** Settles at the first frame, or at the end if there is none. Never rejects. */
   readonly firstFrame: Promise<void> = this.#firstFrame.promise;
-  /** Settles when the run has ended in any way. Never rejects. */
+  /** Resolves when the log has ended for any reason. Never rejects. */
   readonly ended: Promise<void> = this.#ended.promise;
   #stopReason: EventloomError | undefined;
   #frames: RunFrame[] = [];
@@ -133,7 +137,7 @@ export class RunLog implements RelayedLog, LogMirror {
     return this.#frames.length - this.#dropped;
   }
 
-  /** Notes that the run has its session and its message is stored: its id, and where in the run this log begins. */
+  /** Notes that the run has its session and its message is stored. Sets its id and the position at which this log begins. */
   begin(run: RecordedRun): void {
     const { invocationId, attempt, firstSeq, beginOffset } = run;
     this.invocationId = invocationId;
@@ -174,7 +178,7 @@ export class RunLog implements RelayedLog, LogMirror {
       }
       if (this.#stopReason && event.partial !== true) this.abort(this.#stopReason);
       if (this.#charsLeft > 0) continue;
-      // An agent that never waits would starve all readers and all other runs.
+      // An agent that never waits would block all readers and all other runs.
       this.#charsLeft = CHARS_PER_TURN;
       await new Promise<void>((resolve) => void timers.schedule(0, resolve));
     }
@@ -186,13 +190,13 @@ export class RunLog implements RelayedLog, LogMirror {
     this.#append(this.#nextChunk(), JSON.stringify(errorBody(failure)));
   }
 
-  /** Notes why the log will end although the run does not. The reason is no frame: the run has events behind it. */
+  /** Notes why the log ends before the run. The reason is not a frame, because the run has further events. */
   leaveOpen(reason: EventloomError): void {
     this.failure = reason;
     this.leftOpen = reason;
   }
 
-  /** Ends the log. Readers that have not read everything yet read on. */
+  /** Ends the log. Readers can still read the remaining frames. */
   end(leftOpen: EventloomError | undefined = this.leftOpen): void {
     this.leftOpen = leftOpen;
     this.isEnded = true;
@@ -203,34 +207,34 @@ export class RunLog implements RelayedLog, LogMirror {
     for (const reader of this.readers) reader.notify();
   }
 
-  /** The reason that the run was stopped for, if it was. */
+  /** The reason why the run was stopped; undefined if it was not. */
   get stopReason(): EventloomError | undefined {
     return this.#stopReason;
   }
 
-  /** Ends the run because somebody wants that. One that has ended is left as it is. */
+  /** Cancels the run. A run that has ended is not changed. */
   cancel(): void {
     if (!this.isEnded) this.abort(new RunAbortedError('the run was cancelled'));
   }
 
-  /** Ends the run now. Whatever it committed stays. */
+  /** Aborts the run. Its committed events stay. */
   abort(reason: EventloomError): void {
     this.#stopReason ??= reason;
     this.#controller?.abort(this.#stopReason);
   }
 
-  /** Ends the run when its next event is stored, so that nothing half done is lost. */
+  /** Ends the run when its next event is stored, so that no unfinished work is lost. */
   stopAtCommit(reason: EventloomError): void {
     this.#stopReason ??= reason;
   }
 
-  /** Gives the memory of the log back, as soon as its last reader has left. */
+  /** Frees the memory of the log as soon as its last reader has left. */
   release(): void {
     this.isReleased = true;
     this.leaveUnread();
   }
 
-  /** Stops mirroring a run of another process, and forgets a log that is released, unless the log has readers. */
+  /** Stops mirroring a run of another process, and drops a released log, unless the log has readers. */
   leaveUnread(): void {
     if (this.pending + this.readers.size > 0) return;
     const { leave } = this;
@@ -270,7 +274,7 @@ export class RunLog implements RelayedLog, LogMirror {
   dropOldest(): void {
     const frame = this.#frames[this.#dropped];
     if (!frame) return;
-    // Releases the text.
+    // Frees the text.
     this.#frames[this.#dropped++] = { position: frame.position, json: '' };
     this.gonePosition = frame.position;
     this.chars -= frame.json.length;
@@ -297,20 +301,24 @@ export class RunLog implements RelayedLog, LogMirror {
   }
 }
 
-/** The name of a run in a process: a session that is forked or imported may have runs with the ids of others. Ids hold no NUL. */
+/**
+ * Returns the name of a run within a process. It includes the session, because forked or imported sessions may have
+ * runs with the same ids. Ids contain no NUL.
+ */
 export function runName({ appName, userId, sessionId }: SessionKey, invocationId: string): string {
   return `${appName}\0${userId}\0${sessionId}\0${invocationId}`;
 }
 
-/** Positions per event of the session. */
+/** Number of positions between two stored events. */
 const PER_EVENT = 1_000_000_000;
-/** Positions behind an event for the chunks of one attempt at the run. */
+/** Number of positions after an event for the chunks of one attempt at the run. */
 const PER_ATTEMPT = 1_000_000;
 const MAX_ATTEMPTS = 998;
 
 /**
- * The position of the frame of a stored event, from its offset in the run. Positions are integers, so
- * that they are exact; as the number of a frame they are written with up to nine decimals.
+ * Returns the position of the frame of a stored event, from its offset in the run. Positions are integers, so that they
+ * are exact; in the number of a frame they are written with up to nine decimals.
+ *
  * @param offset see `RunStream.offset`
  */
 export function eventPosition(offset: number): number {
@@ -318,8 +326,9 @@ export function eventPosition(offset: number): number {
 }
 
 /**
- * The position of a frame that is only streamed: behind a stored event, behind all chunks of earlier attempts, and before the next
- * stored event, which supersedes it.
+ * Returns the position of a frame that is only streamed: after a stored event, after all chunks of earlier attempts,
+ * and before the next stored event, which replaces the chunks.
+ *
  * @param attempt from 1; grows with each attempt at the run; 0 for a run that has not begun counts as 1
  * @param chunk counts from 1 behind each stored event
  */
@@ -328,18 +337,22 @@ export function chunkPosition(offset: number, attempt: number, chunk: number): n
   return offset * PER_EVENT + Math.min(behind, PER_EVENT - 1);
 }
 
-/** The offset in the run of the newest stored event at or before a position. */
+/** Returns the offset in the run of the newest stored event at or before a position. */
 export function offsetOf(position: number): number {
   return Math.floor(position / PER_EVENT);
 }
 
-/** The number of a frame as its text: what its reader sends as `Last-Event-ID`. Equal numbers have equal texts. */
+/** Returns the number of a frame as text, which its reader sends as `Last-Event-ID`. Equal numbers have equal texts. */
 export function formatPosition(position: number): string {
-  // No frame has a position that would be written with an exponent: chunks begin at PER_ATTEMPT.
+  // No position of a frame would be written with an exponent: chunks begin at PER_ATTEMPT.
   return String(position / PER_EVENT);
 }
 
-/** Reads the number of a frame. @throws InvalidRequestError for anything that is no such number */
+/**
+ * Parses the number of a frame.
+ *
+ * @throws InvalidRequestError for any other text
+ */
 export function parsePosition(name: string, text: string): number {
   const [, offset = '', decimals = ''] = /^(\d{1,7})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
   if (offset !== '') return Number(offset) * PER_EVENT + Number(decimals.padEnd(9, '0'));

@@ -9,17 +9,17 @@ interface UserLogs {
 }
 
 /**
- * The memory for the logs of a process, and the finished runs that are kept in it for a while. What all logs keep together is bounded, those
- * included that are read to their end after nothing else refers to them. When the bound is reached, the user whose logs keep most gives way:
- * first that user's finished runs, the oldest before the others, and then the largest log loses its oldest frames.
+ * The memory for the logs of a process, including finished runs that are kept for a while. The total of all logs is
+ * limited, including those that only their last readers use. At the limit, memory of the user whose logs keep most is
+ * freed: first that user's finished runs, oldest first, and then the oldest frames of the largest log.
  */
 export class RunMemory {
   readonly #platform: Platform;
   readonly #limits: ServerLimits;
-  /** Finished runs in the order they ended, and when they did. */
+  /** Finished runs in the order in which they ended, with the time of their end. */
   readonly #finished = new Map<string, { readonly log: RunLog; readonly endedMs: number }>();
   readonly #users = new Map<string, UserLogs>();
-  /** Characters of all logs, and of those that are finished. */
+  /** Characters of all logs, and of the finished ones. */
   #chars = 0;
   #finishedChars = 0;
   #isSweepSet = false;
@@ -29,17 +29,17 @@ export class RunMemory {
     this.#limits = limits;
   }
 
-  /** The finished runs that are kept. */
+  /** The kept logs of finished runs. */
   get finished(): RunLog[] {
     return Array.from(this.#finished.values(), ({ log }) => log);
   }
 
-  /** Returns a finished run. */
+  /** Returns the log of a finished run. */
   find(name: string): RunLog | undefined {
     return this.#finished.get(name)?.log;
   }
 
-  /** Counts characters that a log keeps from now on, and makes room for them; characters that it drops are negative. */
+  /** Counts characters that a log keeps from now on, and frees others if needed; a negative number counts dropped ones. */
   count(log: RunLog, chars: number): void {
     const { userId } = log.key;
     const own = this.#users.get(userId);
@@ -54,7 +54,7 @@ export class RunMemory {
     if (chars > 0 && (this.#chars > maxKeptChars || log.chars > maxRunChars)) this.#makeRoom(log);
   }
 
-  /** Stops to count a log. */
+  /** Stops counting a log. */
   forget(log: RunLog): void {
     const { userId } = log.key;
     const own = this.#users.get(userId);
@@ -64,23 +64,29 @@ export class RunMemory {
     if (own.logs.size === 0) this.#users.delete(userId);
   }
 
-  /** Drops frames until what is kept is within the limits. The newest frame of the log that grew stays: its readers have not had it yet. */
+  /**
+   * Drops frames until the kept ones are within the limits. The newest frame of the log that grew is kept, because its
+   * readers have not had it yet.
+   */
   #makeRoom(grown: RunLog): void {
     const { maxRunChars, maxKeptChars } = this.#limits;
-    // One frame may be larger than the bound: a reader that waits for it, or for what came before it, is not slow.
+    // One frame may exceed the limit: a reader that waits for it, or for an earlier one, is not slow.
     while (grown.count > 1 && grown.chars > maxRunChars + grown.largestChars) grown.dropOldest();
     while (this.#chars > maxKeptChars) {
       const [userId, { logs }] = largest(this.#users, ([, { chars }]) => chars);
       if (this.#dropOldest(userId)) continue;
       const log = largest(logs, ({ chars }) => chars);
       if (log === grown && log.count === 1) return;
-      // By halves, so that the largest is searched for a few times, however small the frames are.
+      // Drops by halves, so that the largest log is searched for only a few times, even with small frames.
       const enough = log.chars / 2;
       while (this.#chars > maxKeptChars && log.chars > enough && (log !== grown || log.count > 1)) log.dropOldest();
     }
   }
 
-  /** Keeps a finished run for `limits.keepRunsMs`, unless newer runs need the room. A log that is kept under the name stays. */
+  /**
+   * Keeps a finished run for `limits.keepRunsMs`, unless newer runs need the memory. If a log of that name is kept
+   * already, the new one is released.
+   */
   keep(name: string, log: RunLog): void {
     if (this.#finished.has(name)) return log.release();
     const { maxKeptRuns, maxKeptChars, keepRunsMs } = this.#limits;
@@ -91,7 +97,7 @@ export class RunMemory {
     if (!this.#isSweepSet && this.#finished.size > 0) this.#sweepIn(keepRunsMs);
   }
 
-  /** Drops a finished run. False when it is not kept. */
+  /** Drops a finished run. False if it is not kept. */
   drop(name: string): boolean {
     const log = this.find(name);
     if (!log) return false;
@@ -101,14 +107,14 @@ export class RunMemory {
     return true;
   }
 
-  /** Drops the finished run that ended first, of all users or of one. False when there is none. */
+  /** Drops the finished run that ended first, of all users or of one. False if there is none. */
   #dropOldest(userId?: string): boolean {
     for (const [name, { log }] of this.#finished)
       if (userId === undefined || log.key.userId === userId) return this.drop(name);
     return false;
   }
 
-  /** Sets one timer for all finished runs: it waits for the oldest, and does not keep a process alive. */
+  /** Sets one timer for all finished runs, for the expiry of the oldest. The timer does not keep the process alive. */
   #sweepIn(delayMs: number): void {
     this.#isSweepSet = true;
     const sweep = (): void => {
@@ -123,7 +129,7 @@ export class RunMemory {
   }
 }
 
-/** Returns the item with the highest rank. There is one at least. */
+/** Returns the item with the highest rank. The items must not be empty. */
 function largest<T>(items: Iterable<T>, rankOf: (item: T) => number): T {
   return Array.from(items).reduce((best, item) => (rankOf(item) > rankOf(best) ? item : best));
 }

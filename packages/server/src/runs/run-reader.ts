@@ -6,32 +6,35 @@ import type { ServerLimits } from '../server-limits.ts';
 import { formatPosition, type RunLog } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
 
-/** Characters of one write: what a reader that stops reading leaves behind in memory. */
+/** Maximum number of characters of one write: this much stays in memory for a reader that stops reading. */
 const MAX_WRITE_CHARS = 64 * 1024;
 /** Number of heartbeats that a reader may leave unread before it is disconnected. */
 const MAX_MISSED_BEATS = 2;
 /** Time without a read after which a reader is disconnected when the limit of readers is reached. */
 const PROBE_MS = 1000;
 
-/** Stored events that come before the frames of a log, page by page. */
+/** Stored events before the frames of a log, page by page. */
 export interface EarlierFrames {
-  /** The first page, where it was read already. */
+  /** The first page, if it was read already. */
   readonly first?: readonly RunFrame[] | undefined | void;
   readonly pages: AsyncIterator<readonly RunFrame[]>;
-  /** The log continues behind this position. */
+  /** The position after which the log continues. */
   readonly untilPosition: number;
 }
 
 /**
- * One connection that reads a log as server-sent events. It keeps its position and no frames: a reader that is slow falls behind until
- * the frame that it needs next is gone, and is then disconnected with a reason.
+ * One connection that reads a log as server-sent events. It has a position and no frames: a slow reader falls behind
+ * until its next frame was dropped, and is then disconnected with a reason.
  *
- * A frame is written at once; what follows in the same tick is gathered into one write.
+ * The first frame is written at once; further frames of the same tick are joined into one write.
  */
 export class RunReader {
-  /** The bytes to send. */
+  /** The bytes of the response. */
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
-  /** Undefined once the stream is closed: a connection that never takes its last bytes holds no events. */
+  /**
+   * The log that is read. Undefined once the stream is closed, so that a connection that never takes its last bytes
+   * keeps no events in memory.
+   */
   #log: RunLog | undefined;
   readonly #readers: RunReaders;
   readonly #platform: Platform;
@@ -41,11 +44,11 @@ export class RunReader {
   #position: number | undefined;
   #earlier: EarlierFrames | undefined;
   #first: readonly RunFrame[] | undefined;
-  /** Undefined once the stream is closed, failed or cancelled: nothing can be written to it any more. */
+  /** The controller of the stream. Undefined once the stream is closed, failed or cancelled: nothing can be written any more. */
   #controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined;
-  /** Set while the connection waits for more than there was. */
+  /** Set while the connection waits for further frames. */
   #onMore: (() => void) | undefined;
-  /** True from a write to the end of its tick: frames that come meanwhile go into the next write. */
+  /** True from a write to the end of its tick: frames that arrive in between are joined into the next write. */
   isGathering = false;
   #hasWritten = false;
   #missedBeats = 0;
@@ -56,7 +59,7 @@ export class RunReader {
   #leaving: LeavingConnection | undefined;
 
   /**
-   * @param position of the last frame that this reader has
+   * @param position position of the last frame that this reader has
    * @param frames writes the frames in the reader's own format
    * @param earlier stored events that this reader gets before the frames of the log
    */
@@ -75,24 +78,24 @@ export class RunReader {
     this.#frames = frames;
     this.#earlier = earlier;
     this.#first = earlier?.first ?? undefined;
-    // Nothing is taken before the connection asks for it: the log is the only buffer.
+    // Nothing is read before the connection asks for it: the log is the only buffer.
     this.stream = new ReadableStream<Uint8Array<ArrayBuffer>>(this, { highWaterMark: 0 });
     log.readers.add(this);
   }
 
-  /** Called by the stream when it is made. */
+  /** Called by the stream when it is created. */
   start(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): void {
     this.#controller = controller;
   }
 
-  /** Called by the stream when the connection went away. */
+  /** Called by the stream when the connection is closed by the client. */
   cancel(): void {
     this.#leaving?.cancelCut();
     this.#leaving = undefined;
     this.#close();
   }
 
-  /** Writes what came, if the connection waits for it. */
+  /** Writes new frames if the connection waits for them. */
   notify(): void {
     if (this.#onMore && this.#log && (!this.isGathering || this.#log.isEnded)) this.#write(this.#log);
   }
@@ -126,7 +129,7 @@ export class RunReader {
     if (this.#onMore) this.say(SSE_HEARTBEAT);
   }
 
-  /** Writes text, of the log or beside it. */
+  /** Writes a text: frames of the log, a heartbeat or a comment. */
   say(text: string): void {
     if (!this.#controller) return;
     this.#hasWritten = true;
@@ -135,7 +138,7 @@ export class RunReader {
     this.#onMore = undefined;
   }
 
-  /** Called by the stream when the connection takes more. */
+  /** Called by the stream when the connection can take more. */
   pull(): Promise<void> | undefined {
     if (this.#leaving) return this.#leave(this.#leaving);
     if (this.#probed === false) this.#probed = true;
@@ -153,14 +156,14 @@ export class RunReader {
     try {
       frames ??= (await pages.next()).value || undefined;
     } catch (error) {
-      // Only this reader ends: the run needs nothing of it.
+      // Only this reader ends: the run does not depend on it.
       this.#sayLast(error);
       this.#close(error)?.close();
       return;
     }
     if (!this.#controller) return;
     if (frames) {
-      // A page of frames that the protocol leaves out is no answer to the connection.
+      // If the protocol omits all frames of a page, the next page is read.
       if (!this.#encodeAndSay(() => encodeFrames(frames, this.#frames))) await this.pull();
       return;
     }
@@ -169,7 +172,7 @@ export class RunReader {
     await this.pull();
   }
 
-  /** Writes what there is, and closes the stream at the end of the log. False when there is nothing. */
+  /** Writes the available frames, and closes the stream at the end of the log. False if there are none. */
   #write(log: RunLog): boolean {
     const position = this.#position ?? log.beginPosition;
     if (position < log.gonePosition) {
@@ -185,7 +188,7 @@ export class RunReader {
         this.#position = frame.position;
       }
       isLast = log.isEnded && (this.#position ?? position) >= log.lastPosition;
-      // The reason is not a frame of the run: it has no number, so a client that reconnects does not skip a frame.
+      // The reason is not a frame of the run. It has no number, so a client that reconnects skips no frame.
       if (isLast) text += log.leftOpen ? SSE_RETRY + this.#ending(log.leftOpen) : (this.#frames.end ?? '');
     } catch (error) {
       this.#cut(error);
@@ -198,14 +201,14 @@ export class RunReader {
   }
 
   /**
-   * Cuts a connection whose encoder, that of a protocol, threw an error: with no word about the run, which continues, as do its other readers.
-   * The HTTP server may write the message of the stream's error to the client.
+   * Ends a connection with an error because the encoder of its protocol threw. The run and its other readers continue.
+   * The message is neutral, because the HTTP server may write it to the client.
    */
   #cut(error: unknown): void {
     this.#close(error)?.error(cutError(errorBody(error).error));
   }
 
-  /** Writes a text that the encoder makes. False if it is empty. */
+  /** Writes the text that the encoder returns. False if it is empty. */
   #encodeAndSay(encode: () => string): boolean {
     let text: string;
     try {
@@ -222,7 +225,7 @@ export class RunReader {
     this.#encodeAndSay(() => this.#ending(error));
   }
 
-  /** The last words of a stream that ends before its run. They are no frame of the run and have no position. */
+  /** Returns the last text of a stream that ends before its run. It is not a frame of the run and has no position. */
   #ending(error: unknown): string {
     return this.#frames.encode(JSON.stringify(errorBody(error)), undefined) + (this.#frames.end ?? '');
   }
@@ -231,7 +234,8 @@ export class RunReader {
     this.#sayLast(new SlowReaderError(why));
     const controller = this.#close();
     if (!controller) return;
-    // The reason waits in front of a connection that may never read again, and which is cut then. Not every runtime can cut a stream that is closed.
+    // The reason is queued for a connection that may never read again, and that is then ended with an error. Some
+    // runtimes cannot do that with a closed stream, so the stream is closed later.
     const cut = (): void => {
       this.#leaving = undefined;
       controller.error(cutError(why));
@@ -247,8 +251,9 @@ export class RunReader {
   }
 
   /**
-   * Ends this reader: it gets no more frames, none of its timers is pending, and nothing can be written. It gives the controller, once,
-   * to the caller that closes the stream or makes it fail; a stream that was cancelled is closed already.
+   * Ends this reader: it gets no more frames, none of its timers is pending, and nothing can be written. Returns the
+   * controller, once, to the caller that closes the stream or ends it with an error; undefined for a cancelled stream,
+   * which is closed already.
    */
   #close(failure?: unknown): ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined {
     const controller = this.#controller;
@@ -266,14 +271,17 @@ export class RunReader {
   }
 }
 
-/** Creates the error of a stream that is cut. It has no stack: the HTTP server of Node prints it, and whatever failed was reported. */
+/**
+ * Creates the error that ends a stream early. It has no stack, because the HTTP server of Node prints the stack, and
+ * the cause was reported already.
+ */
 export function cutError(why: string): Error {
   const error = new Error(why);
   error.stack = `a stream was cut: ${why}`;
   return error;
 }
 
-/** A connection that is closed when its client reads on, and cut otherwise. */
+/** A connection that is closed when its client reads again, and otherwise ended with an error. */
 interface LeavingConnection {
   readonly controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
   readonly cancelCut: () => void;
@@ -294,7 +302,7 @@ export interface RunReadersOptions {
   readonly report: (error: unknown) => void;
 }
 
-/** All connections of a process that read logs: bounded by run and by user, and kept alive by one timer. */
+/** All connections of a process that read logs, limited by run and by user, with one timer for all heartbeats. */
 export class RunReaders {
   readonly #options: RunReadersOptions;
   readonly #byUser = new Map<string, Set<RunReader>>();
@@ -322,7 +330,7 @@ export class RunReaders {
   ): ReadableStream<Uint8Array<ArrayBuffer>> | string {
     const { limits, platform } = this.#options;
     if (log.readers.size >= limits.maxReadersPerRun) {
-      // A client that left a silent run is still counted until something is sent to it.
+      // A client that left a silent run is counted until something is sent to it.
       for (const reader of log.readers) reader.probe();
       throw new TooManyReadersError(
         `the run ${log.invocationId} has ${log.readers.size} readers, which is the maximum`,
@@ -351,7 +359,7 @@ export class RunReaders {
     if (this.#byUser.size > 0) this.#callOffBeat = platform.schedule(limits.heartbeatMs, this.#beat);
   };
 
-  /** Makes a reader that wrote in this tick write everything that comes until the end of the tick in one piece. */
+  /** Joins everything that a reader gets until the end of the tick into one write, because it has written in this tick. */
   gather(reader: RunReader): void {
     reader.isGathering = true;
     if (this.#gathering.size === 0) this.#options.platform.schedule(0, this.#flush);
@@ -367,7 +375,7 @@ export class RunReaders {
     }
   };
 
-  /** Forgets a reader that was closed, and the log if nothing else needs it. */
+  /** Removes a closed reader, and the log if nothing else needs it. */
   closed(reader: RunReader, log: RunLog, failure?: unknown): void {
     const ofUser = this.#byUser.get(log.key.userId);
     if (ofUser?.delete(reader) && ofUser.size === 0) this.#byUser.delete(log.key.userId);
@@ -377,7 +385,7 @@ export class RunReaders {
     if (failure !== undefined) this.#options.report(failure);
   }
 
-  /** Asks all clients to connect again, to another process. */
+  /** Asks all clients to reconnect, so that they reach another process. */
   askToReconnect(): void {
     this.#isDraining = true;
     for (const readers of this.#byUser.values()) for (const reader of readers) reader.say(SSE_RETRY);

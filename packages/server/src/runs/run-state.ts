@@ -7,8 +7,10 @@ import { eventPages, readEnd } from './stored-frames.ts';
 export interface RunState {
   readonly invocationId: string;
   /**
-   * `queued`: waits for its session; its message is not stored yet. `running`: under way, here or in another process, or about to be resumed. `waiting`: waits for the answers to calls; its record in the session says `completed` (see `OpenRun`).
-   * `completed`: came to its end. `failed`: ended with an error. `interrupted`: was cancelled, aborted or given up.
+   * `queued`: waits for its session; its message is not stored yet. `running`: active in this or another process, or
+   * about to be resumed. `waiting`: waits for the answers to calls; its record in the session says `completed` (see
+   * `OpenRun`). `completed`: reached its end. `failed`: ended with an error. `interrupted`: was cancelled, aborted or
+   * abandoned.
    */
   readonly state: 'queued' | 'running' | 'waiting' | 'completed' | 'failed' | 'interrupted';
   /** The error of a run that failed or was interrupted, and its code. */
@@ -36,7 +38,8 @@ export const RUN_STATE_SCHEMA = {
 };
 
 /**
- * Reads from its session what became of a run that is not under way in this process.
+ * Reads the state of a run that is not active in this process from its session.
+ *
  * @throws SessionNotFoundError if the session is deleted in the meantime
  */
 export async function readRunState(service: BaseSessionService, key: SessionKey, run: RunRecord): Promise<RunState> {
@@ -48,7 +51,7 @@ export async function readRunState(service: BaseSessionService, key: SessionKey,
   const lastSeq = end?.lastSeq ?? Infinity;
   const isWaiting = (call: RecordedCall): boolean =>
     call.event.invocationId === invocationId && calls.lacksResponse(call);
-  // Answers may come in runs after this one.
+  // The answers may be in later runs.
   for await (const { seq, events } of eventPages(service, key, firstSeq - 1, Infinity)) {
     for (const event of events) if (event.actions.rewindBeforeInvocationId === undefined) calls.add(event);
     if (seq + events.length > lastSeq && !calls.all.some(isWaiting)) break;

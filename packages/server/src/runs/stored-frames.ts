@@ -13,12 +13,15 @@ import { readWithoutState } from '../http/session-response.ts';
 import { chunkPosition, eventPosition, offsetOf } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
 
-/** Events that are read first at the end of a run: the last one is among them, unless agents as tools came after it. */
+/**
+ * Number of events that are read first at the end of a run. They include the last event that readers get, unless agents
+ * as tools stored several events after it.
+ */
 const LAST_EVENTS = 5;
 const FIRST_EVENTS = 100;
 const MAX_EVENTS = 1000;
 const MAX_ERROR_CHARS = 10_000;
-/** The size of a page of events, in characters, or in bytes where the service counts. */
+/** The size of a page of events, in characters, or in bytes if the service counts them. */
 const PAGE_CHARS = 1024 * 1024;
 
 /** Consecutive events of a session. */
@@ -26,7 +29,7 @@ interface FramePage {
   /** The sequence number of the first. */
   readonly seq: number;
   readonly events: readonly Event[];
-  /** Characters of what was made of the events: the next page is as large as that allows. */
+  /** Number of characters of the frames made of the events, which determines the size of the next page. */
   chars: number;
 }
 
@@ -85,11 +88,11 @@ export interface EndOfFrames {
   readonly outcome: RunOutcome;
   /** The position of the last stored event that a reader gets; 0 for none. */
   readonly eventPosition: number;
-  /** The last frame of a run that did not complete: `{error, code}`, as its log had it. */
+  /** The last frame of a run that did not complete: `{error, code}`, as in its log. */
   readonly frame?: RunFrame;
 }
 
-/** Finds where the frames of a run end: at the number that its record names, or for a run whose record names none, at its last event. */
+/** Finds the end of the frames of a run: at the number in its record, or at its last event if the record has no number. */
 export async function readEnd(
   service: BaseSessionService,
   key: SessionKey,
@@ -119,17 +122,18 @@ function endAt(last: Event | undefined, offset: number, end: RunOutcome | undefi
   const outcome = end ?? outcomeOfEvent(last);
   if (outcome.state === 'completed') return { outcome, eventPosition: eventPosition(offset) };
   const { errorMessage = 'the run ended before it was done' } = last ?? {};
-  // The whole message is in the event before.
+  // The whole message is in the event before it.
   const error = errorMessage.length > MAX_ERROR_CHARS ? `${errorMessage.slice(0, MAX_ERROR_CHARS)}…` : errorMessage;
   const json = JSON.stringify({ error, code: outcome.code ?? 'INTERNAL' });
   return { outcome, eventPosition: eventPosition(offset), frame: { position: chunkPosition(offset, 1, 1), json } };
 }
 
 /**
- * The stored events of a run behind a position as frames, with the positions that they had when they were made. Pages are read when they
- * are asked for; one without a frame is left out.
- * @param untilPosition the last event; default: the end of the session
- * @param end the last frame, of a run that has ended there
+ * Yields the stored events of a run after a position as frames, with the positions that they had originally. Pages are
+ * read on demand; a page without a frame is omitted.
+ *
+ * @param untilPosition position of the last event; default: the end of the session
+ * @param end the last frame of a run that ended there
  * @throws SessionNotFoundError if the session is deleted in the meantime
  */
 export async function* storedFrames(
@@ -156,7 +160,10 @@ export async function* storedFrames(
   if (end && position < end.position) yield [end];
 }
 
-/** The event that a reader gets for a stored one; undefined for a record of an event that is not in the session, or only keeps books. */
+/**
+ * Returns the event that readers get for a stored one; undefined for an event that only records agent state, and for a
+ * record of an event that the session does not have.
+ */
 async function toRead(
   service: BaseSessionService,
   key: SessionKey,
@@ -173,8 +180,8 @@ function goneError({ sessionId }: SessionKey): SessionNotFoundError {
 }
 
 /**
- * True for a stored event that a reader of the run gets: not the user's own, and not those of sub-invocations. In place of the latter their
- * readers get them where the run yielded them, from its record of that.
+ * True for a stored event that readers of the run get: not the user's own events, and not those of sub-invocations. The
+ * latter are yielded at the run's record of them.
  */
 function isReadEvent(event: Event, invocationId: string): boolean {
   if (event.invocationId !== invocationId) return false;

@@ -155,7 +155,7 @@ describe('a starting server', () => {
     let refusals = 0;
     sessions.beginRun = async (request) => {
       if (request.continues !== true || refusals++ > 0) return beginRun(request);
-      // Another process closes the run, begins one of its own, and dies.
+      // Another process closes the run, begins its own run, and dies.
       await runnerOf([]).closeRun({ userId: 'ann', sessionId, invocationId, reason: 'closed elsewhere' });
       await beginRun({ ...key, ttlMs: LEASE_MS, onBusy: 'reject', waitMs: 0, invocationId: 'e-2', resumable: true });
       platform.advance(LEASE_MS);

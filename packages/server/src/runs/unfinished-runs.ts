@@ -31,18 +31,18 @@ export interface UnfinishedRunsParams {
   readonly report: (error: unknown) => void;
 }
 
-/** Maximum number of runs in a page: few, so that the page is not out of date when its last run is checked. */
+/** Maximum number of runs in a page: few, so that the page is still current when its last run is checked. */
 const PAGE = 50;
 /** The minimum time between two searches. */
 const MIN_DELAY_MS = 100;
 /**
- * Errors after which a run is skipped: another process took its session, the session was deleted, this server shuts down, or the session has
- * another open run, which it has only if this one has ended.
+ * Errors after which a run is skipped: another process took its session, the session was deleted, this server shuts
+ * down, or the session has another open run, which means that this one has ended.
  */
 const ELSEWHERE = [SessionBusyError, SessionNotFoundError, StaleWriterError, ShuttingDownError, UnfinishedRunError];
 
 /**
- * Resumes or closes the runs that other processes left. Skips runs whose session is locked: the process that holds the lock is alive, or its
+ * Resumes or closes the unfinished runs of processes that ended. Skips runs whose session is locked: the process that holds the lock is alive, or its
  * lease will expire. If several servers find a run, the one that locks its session resumes it.
  *
  * | what begins it | which runs | calls |
@@ -54,15 +54,15 @@ const ELSEWHERE = [SessionBusyError, SessionNotFoundError, StaleWriterError, Shu
  */
 export class UnfinishedRuns {
   readonly #params: UnfinishedRunsParams;
-  /** Runs in flight that were resumed here. */
+  /** Number of active runs that were resumed here. */
   #resumed = 0;
-  /** Settle when the runs that this search resumed have locked their session, or failed to. */
+  /** Resolve when the runs that this search resumed have locked their session, or failed to. */
   readonly #begins: Promise<unknown>[] = [];
-  /** True if more runs could be resumed than `maxResumedRuns` allows at a time. */
+  /** True if more unfinished runs exist than `maxResumedRuns` allows at a time. */
   #hasMore = false;
   #looking: Promise<number | undefined> | undefined;
   #isAsked = false;
-  /** Work for resumed runs that have ended. */
+  /** Remaining work for resumed runs that have ended. */
   readonly #endings = new Set<Promise<void>>();
   #callOff: (() => void) | undefined;
   #hasFailed = false;
@@ -72,15 +72,16 @@ export class UnfinishedRuns {
     this.#params = params;
   }
 
-  /** Looks now, and then again and again. Nobody waits for it, so that it keeps no process alive. */
+  /** Searches now, and then at intervals. No caller waits for the searches, so they do not keep the process alive. */
   start(): void {
     if (this.#params.limits.unfinishedRunsEveryMs === 0 || this.#params.action === 'leave') return;
     void this.#lookThenSchedule();
   }
 
   /**
-   * Brings a run to its end that was left, because another one wants its session. Settles when it has ended, or was closed.
-   * @throws whatever closing it throws
+   * Finishes an unfinished run because another run needs its session. Resolves when it has ended, or was closed.
+   *
+   * @throws the errors of closing it
    */
   async finish(run: OpenRun): Promise<void> {
     const runner = this.#params.runners.find(({ appName }) => appName === run.appName);
@@ -88,8 +89,9 @@ export class UnfinishedRuns {
   }
 
   /**
-   * Resumes a run that its process left, because a client asks for that: also where unfinished runs are closed or left alone. Settles when the
-   * run has its session. A run that cannot be resumed is left as it is.
+   * Resumes an unfinished run because a client asks for it, even if the server's policy is to close or leave unfinished
+   * runs. Resolves when the run has its session. A run that cannot be resumed is not changed.
+   *
    * @param id the run's invocation id, or a request id that it was begun with
    */
   async takeUp(runner: Runner, key: SessionKey, id: string): Promise<void> {
@@ -101,7 +103,7 @@ export class UnfinishedRuns {
     await hub.inFlightRun(key, invocationId)?.whenStored();
   }
 
-  /** Stops resuming and closing runs. Settles when the work in progress is done. */
+  /** Stops resuming and closing runs. Resolves when the work in progress is done. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#callOff?.();
@@ -110,9 +112,10 @@ export class UnfinishedRuns {
   }
 
   /**
-   * Looks once at all open runs, and resumes or closes those that their processes left. Settles when each resumed run has locked its
-   * session, before the run ends. Never rejects.
-   * @returns the milliseconds until the lock of another process expires, the first of those that exist; undefined if there is none
+   * Searches all open runs once, and resumes or closes those whose process ended. Resolves when each resumed run has
+   * locked its session, before the run ends. Never rejects.
+   *
+   * @returns the milliseconds until the first lock of another process expires; undefined if there is none
    */
   look(): Promise<number | undefined> {
     if (this.#params.action === 'leave' || this.#isStopped) return Promise.resolve(undefined);
@@ -121,7 +124,7 @@ export class UnfinishedRuns {
     return this.#looking;
   }
 
-  /** Looks again for callers that asked during a look: they may know of runs that did not exist when it began. */
+  /** Searches again for callers that asked during a search: they may know of runs that did not exist when it began. */
   async #lookWhileAsked(): Promise<number | undefined> {
     let freeInMs: number | undefined;
     while (this.#isAsked && !this.#isStopped) {
@@ -157,7 +160,10 @@ export class UnfinishedRuns {
     return freeMs === Infinity ? undefined : Math.max(0, freeMs - this.#params.platform.now());
   }
 
-  /** Returns the time at which the first session is free, in milliseconds since the epoch. */
+  /**
+   * Searches the open runs of one runner. Returns the time at which the first locked session becomes free, in
+   * milliseconds since the epoch.
+   */
   async #lookAt(runner: Runner): Promise<number> {
     let freeMs = Infinity;
     let cursor: string | undefined;
@@ -174,10 +180,16 @@ export class UnfinishedRuns {
     return freeMs;
   }
 
-  /** @param isWanted true if another run waits for the session: then the unfinished run is resumed in any case, and the promise settles at its end */
+  /**
+   * Resumes or closes one run.
+   *
+   * @param isWanted true if another run waits for the session: then the unfinished run is resumed in any case, and the
+   * promise resolves at its end
+   */
   async #resumeOrClose(runner: Runner, run: OpenRun, isWanted = false): Promise<void> {
     const { action, limits } = this.#params;
-    // A message that waits for the end of the run may be in line for the session, with others: then the run stands in the line as well.
+    // A message that waits for the end of the run may be queued for the session, with others: then the run is queued as
+    // well.
     const onBusy = isWanted ? 'queue' : 'reject';
     const fault =
       action === 'close'
@@ -193,7 +205,7 @@ export class UnfinishedRuns {
     }
   }
 
-  /** Returns what settles when the run has ended; undefined when it could not be resumed. */
+  /** Returns a promise that resolves when the run has ended; undefined if it could not be resumed. */
   #resume(runner: Runner, run: OpenRun, onBusy: OnBusy): Promise<void> | undefined {
     const { userId, sessionId, invocationId } = run;
     const params = { userId, sessionId, invocationId, runConfig: { onBusy } };
@@ -209,7 +221,7 @@ export class UnfinishedRuns {
     }
   }
 
-  /** Returns the work that remains for the run: a further attempt in the line for its session, or its closing. */
+  /** Returns the work that remains for the run: a further attempt in the queue for its session, or its closing. */
   #ended(runner: Runner, run: OpenRun, failure: Error | undefined, onBusy: OnBusy): Promise<void> | undefined {
     this.#resumed--;
     if (this.#isStopped) return undefined;
@@ -217,20 +229,21 @@ export class UnfinishedRuns {
     if (SessionBusyError.isInstance(failure) && onBusy === 'reject') {
       ending = this.#resumeInLine(runner, run);
     } else if (InvalidRequestError.isInstance(failure)) {
-      // The run cannot be resumed, for example because its agent was removed. For a completed run the closing does nothing.
+      // The run cannot be resumed, for example because its agent was removed. For a completed run, closing does
+      // nothing.
       ending = this.#close(runner, run, `the run cannot be resumed: ${failure.publicMessage}`, 'reject');
     }
     if (this.#hasMore) void (this.#callOff ? this.#lookThenSchedule() : this.look());
     return ending && this.#track(ending);
   }
 
-  /** Resumes a run that messages in line kept from its session: the run takes its place in the line. */
+  /** Resumes a run that queued messages kept from its session: the run joins the queue. */
   async #resumeInLine(runner: Runner, run: OpenRun): Promise<void> {
     const isInLine = await this.#isInLine(runner, run);
     if (isInLine && !this.#isStopped) void this.#resume(runner, run, 'queue');
   }
 
-  /** Reports the failure of this work, and makes `stop` wait for it. Never rejects. */
+  /** Reports a failure of this work, and makes `stop` wait for the work. Never rejects. */
   #track(work: Promise<void>): Promise<void> {
     const tracked = work.catch(this.#params.report).finally(() => this.#endings.delete(tracked));
     this.#endings.add(tracked);
@@ -249,8 +262,8 @@ export class UnfinishedRuns {
   }
 
   /**
-   * Returns true if the session of a run is held by nobody, so that only messages in line kept the run from it. None of them begins before the
-   * run has ended: the line moves on at once, and the run takes its place in it.
+   * True if no process holds the session of a run, so that only queued messages kept the run from it. None of them
+   * begins before the run has ended: each is refused at once, so the queue moves on until it reaches the run.
    */
   async #isInLine({ sessionService }: Runner, { invocationId, ...key }: OpenRun): Promise<boolean> {
     const found = await sessionService.findRun({ ...key, id: invocationId });

@@ -11,7 +11,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { createServer } from '../create-server.ts';
 import { WebhookError } from '../errors.ts';
 
-/** Longer than any answer takes on a busy machine. */
+/** Longer than any response takes on a busy machine. */
 
 const KEY = Buffer.alloc(32, 7);
 const SECRET = `whsec_${KEY.toString('base64')}`;
@@ -23,11 +23,11 @@ interface Message {
   readonly body: string;
 }
 
-/** An address that messages are sent to. */
+/** A server that receives messages. */
 interface Receiver {
   readonly origin: string;
   readonly messages: readonly Message[];
-  /** Settles when there are so many. */
+  /** Resolves when this many messages have arrived. */
   received(count: number): Promise<void>;
   close(): void;
 }
@@ -35,7 +35,7 @@ interface Receiver {
 const receivers: Receiver[] = [];
 afterEach(() => receivers.splice(0).forEach((receiver) => receiver.close()));
 
-/** @param answer answers one message; its place among them counts from 0 */
+/** @param answer answers one message; the index of messages starts at 0 */
 async function startReceiver(answer: (response: ServerResponse, index: number) => void): Promise<Receiver> {
   const messages: Message[] = [];
   const http = createHttpServer((request, response) => {
@@ -92,7 +92,7 @@ async function setUp(
 const pendingOf = (service: InMemorySessionService) =>
   Promise.resolve(service.listRunWebhooks({ appName: 'app', includeOpen: true }));
 
-/** Ends a server, whose clock stands still otherwise. */
+/** Shuts a server down and advances its clock, which otherwise stands still. */
 async function endOf({ server, platform }: Awaited<ReturnType<typeof setUp>>): Promise<void> {
   let isDrained = false;
   const drained = server.drain(0).then(() => (isDrained = true));
@@ -156,7 +156,8 @@ test('a webhook is given up after six attempts and reported', async () => {
 test('a webhook answered with 410 is not sent again', async () => {
   const receiver = await startReceiver(withStatus(410));
   const { begin, platform, errors } = await setUp(['one', 'two', 'three'], [receiver.origin]);
-  // Two more messages, the second after the time of another attempt: what the first one leads to has happened by then.
+  // Two more messages, the second one due after a further attempt would be: an attempt for the first would have been
+  // made by then.
   for (const count of [1, 2, 3]) {
     await begin({ url: receiver.origin });
     await receiver.received(count);

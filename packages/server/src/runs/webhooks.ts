@@ -41,20 +41,23 @@ export interface WebhooksParams {
   readonly report: (error: unknown) => void;
 }
 
-/** Milliseconds before each attempt behind the first; each is made up to half as long again, so that receivers are not called all at once. */
+/**
+ * Delay before each attempt after the first, in milliseconds. Each is randomly lengthened by up to half, so that
+ * receivers do not get all messages at once.
+ */
 const RETRY_AFTER_MS = [5_000, 10_000, 20_000, 40_000, 80_000];
 const ATTEMPT_MS = 10_000;
-/** The time that an attempt has: after it, the attempt of a process that ended is made again. */
+/** Maximum duration of an attempt, in milliseconds. After that, another process may repeat an attempt whose process ended. */
 const CLAIM_MS = 2 * ATTEMPT_MS;
-/** The time that `drain` waits for attempts that are under way. */
+/** Time that `drain` waits for active attempts, in milliseconds. */
 const DRAIN_MS = 1_000;
 const MAX_URL_CHARS = 2048;
-/** Messages of one user that are not delivered yet, those of runs in flight included. */
+/** Maximum number of undelivered messages of one user, including those of active runs. */
 const MAX_PENDING_OF_USER = 50;
-/** Attempts under way in this process: of all users, and of one, whose receiver may be slow. */
+/** Maximum numbers of active attempts in this process: of all users, and of one user, whose receiver may be slow. */
 const MAX_ATTEMPTS = 64;
 const MAX_ATTEMPTS_OF_USER = 8;
-/** More than the messages of one user, so that those of others are seen behind them. */
+/** Maximum number of listed webhooks: more than one user may have, so that those of other users are found after them. */
 const MAX_LISTED = 500;
 
 /**
@@ -68,11 +71,11 @@ export class Webhooks {
   readonly #secret: Uint8Array<ArrayBuffer>;
   readonly #origins: ReadonlySet<string>;
   readonly #params: WebhooksParams;
-  /** Attempts under way, by the ids of their webhooks. */
+  /** Active attempts, by the ids of their webhooks. */
   readonly #attempts = new Map<string, { readonly userId: string; readonly settled: Promise<void> }>();
   #looking: Promise<void> | undefined;
   #isAsked = false;
-  /** The time of the next attempt; `Infinity` when none waits. */
+  /** The time of the next attempt; `Infinity` if there is none. */
   #dueMs = Infinity;
   #callOff: (() => void) | undefined;
   #hasFailed = false;
@@ -90,7 +93,7 @@ export class Webhooks {
     return this.#dueMs;
   }
 
-  /** Looks for due messages now and then at intervals. Its timers keep no process alive. */
+  /** Searches for due messages at intervals. Its timers do not keep the process alive. */
   start(): void {
     if (this.#params.limits.unfinishedRunsEveryMs > 0) void this.look();
   }
@@ -139,7 +142,7 @@ export class Webhooks {
     return { id: `msg_${this.#params.platform.newUuid()}`, url };
   }
 
-  /** Notes that a webhook was stored with a run. From then on this process or another one sends it at the run's end. */
+  /** Notes that a webhook was stored with a run. This process or another one sends it at the run's end. */
   noteStored(ended: Promise<void> = Promise.resolve()): void {
     const { platform } = this.#params;
     this.#dueMs = Math.min(this.#dueMs, platform.now());
@@ -147,7 +150,7 @@ export class Webhooks {
   }
 
   /**
-   * Starts the attempts that are due and does not wait for them. Never rejects. Schedules the next look, unless
+   * Starts the attempts that are due, without waiting for them. Never rejects. Schedules the next search, unless
    * `limits.unfinishedRunsEveryMs` is 0.
    */
   look(): Promise<void> {
@@ -162,14 +165,14 @@ export class Webhooks {
     while (this.#attempts.size > 0) await Promise.all(Array.from(this.#attempts.values(), ({ settled }) => settled));
   }
 
-  /** Waits a short while for the messages of runs that ended just now, and starts no attempt after that. */
+  /** Waits a short time for the messages of runs that have just ended. No attempt is started after that. */
   async drain(): Promise<void> {
     await within(this.#params.platform, this.deliver(), DRAIN_MS);
     this.#isStopped = true;
     this.#callOff?.();
   }
 
-  /** Looks again if a look was requested during this one, which may have missed the reason of the request. */
+  /** Searches again if a search was requested during this one, which may have missed the due webhook. */
   async #lookAsAsked(): Promise<void> {
     while (this.#isAsked && !this.#isStopped) {
       this.#isAsked = false;
@@ -188,7 +191,7 @@ export class Webhooks {
     this.#callOff = platform.schedule(delayMs, () => void this.look(), { idle: true });
   }
 
-  /** Returns when the next attempt is due. */
+  /** Starts due attempts. Returns the time of the next attempt. */
   async #beginDue(): Promise<number> {
     const nowMs = this.#params.platform.now();
     let dueMs = Infinity;
@@ -200,7 +203,7 @@ export class Webhooks {
           dueMs = Math.min(dueMs, webhook.dueMs);
           break;
         }
-        // Looks for due webhooks again after each attempt.
+        // Searches for due webhooks again after each attempt.
         if (this.#mayAttempt(webhook)) dueMs = Math.min(dueMs, await this.#begin(runner, webhook));
       }
     }
@@ -214,7 +217,10 @@ export class Webhooks {
     return ofUser < MAX_ATTEMPTS_OF_USER;
   }
 
-  /** Starts an attempt, unless another process has started it or the run has not ended. Returns when there may be another one. */
+  /**
+   * Starts an attempt, unless another process has started it or the run has not ended. Returns the time of the next
+   * possible attempt.
+   */
   async #begin(runner: HostedRunner, webhook: RunWebhook): Promise<number> {
     const { platform, report, hub } = this.#params;
     const service = runner.sessionService;
@@ -242,7 +248,11 @@ export class Webhooks {
     return claimed.dueMs;
   }
 
-  /** Makes one attempt, and stores its result. @throws WebhookError when it was the last one */
+  /**
+   * Makes one attempt, and stores its result.
+   *
+   * @throws WebhookError if it was the last one
+   */
   async #attempt(service: BaseSessionService, webhook: RunWebhook, data: SessionKey & RunState): Promise<void> {
     const { url, id, attempts, invocationId } = webhook;
     const nowMs = this.#params.platform.now();
@@ -260,7 +270,7 @@ export class Webhooks {
     await service.changeRunWebhook(webhook, { attempts, dueMs });
   }
 
-  /** @returns why the message was not taken */
+  /** @returns the reason why the message was not accepted; undefined if it was */
   async #send(url: string, id: string, body: string): Promise<string | undefined> {
     // The option may have changed since the request was checked.
     if (!this.#origins.has(new URL(url).origin)) return 'its origin is not in webhooks.origins any more';
@@ -279,7 +289,7 @@ export class Webhooks {
           'webhook-signature': signature,
         },
         body,
-        // Another address is not one of the origins that are allowed.
+        // A redirect may lead to an origin that is not allowed.
         redirect: 'manual',
         signal: timeout.signal,
       });
@@ -296,14 +306,19 @@ export class Webhooks {
   }
 }
 
-/** The header `webhook-signature` of a text. */
+/** Returns the header `webhook-signature` for a text. */
 async function sign(secret: Uint8Array<ArrayBuffer>, text: string): Promise<string> {
   const key = await crypto.subtle.importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
   const signature = await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(text));
   return `v1,${encodeBase64(new Uint8Array(signature))}`;
 }
 
-/** @returns the bytes of the secret @throws ConfigurationError that does not quote it */
+/**
+ * Checks the options.
+ *
+ * @returns the bytes of the secret
+ * @throws ConfigurationError that does not quote the secret
+ */
 export function checkWebhookOptions(options: WebhookOptions): Uint8Array<ArrayBuffer> {
   checkOptions('createServer: webhooks', OPTIONS, options);
   const { secret, origins } = options;

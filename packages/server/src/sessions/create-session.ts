@@ -26,9 +26,9 @@ import { ForbiddenError } from '../errors.ts';
 import { CONTROL_CHARACTER, quotedName } from '../http/request-body.ts';
 import type { ServerContext } from '../server-context.ts';
 
-/** The time to write the events of a session, milliseconds. */
+/** Maximum time to write the events of a session, in milliseconds. */
 const IMPORT_MS = 60_000;
-/** The events and state keys that are written before other work gets a turn. */
+/** Number of events and state keys that are written before other work runs. */
 const SLICE = 100;
 
 /** A session to create. */
@@ -78,7 +78,7 @@ function existsError(
   );
 }
 
-/** Appends events, and records the runs that they are of, so that these can be found, and continued where events are trusted. */
+/** Appends events, and records their runs, so that these can be found, and continued if events are trusted. */
 async function writeEvents(
   service: BaseSessionService,
   platform: Platform,
@@ -102,7 +102,7 @@ async function writeEvents(
     }
     written += 1 + Object.keys(event.actions.stateDelta).length;
     if (written < SLICE) continue;
-    // Storage in this process answers at once and would starve other work.
+    // Storage in this process answers synchronously and would block other work.
     await new Promise<void>((resolve) => void platform.schedule(0, resolve));
     written = 0;
   }
@@ -152,8 +152,9 @@ function complete(event: Event, platform: Platform): Event {
 }
 
 /**
- * Prepares events from an untrusted client: models read them, but no run continues with them. Events that a run could continue with
- * are tagged as imported, because a rewind can reopen a closed call or run.
+ * Prepares events from an untrusted client: models read them, but no run continues with them. Events that a run could
+ * continue with are tagged as imported, because a rewind can reopen a closed call or run.
+ *
  * @throws ForbiddenError for a call without a response, and for a resumable run without an end
  */
 function asHistory(events: readonly Event[]): Event[] {

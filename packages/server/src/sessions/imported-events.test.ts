@@ -14,7 +14,7 @@ interface Answer {
   readonly json: { readonly code?: string; readonly error?: string; readonly events?: readonly Event[] };
 }
 
-/** A server whose users are who they say, with a tool that is not to run on what a user made up. */
+/** A server that authenticates its users, with a tool that must not run for calls that a user invented. */
 function open(
   resumable: boolean,
   { steps = [], ...options }: Partial<ServerOptions> & { steps?: ScriptedStep[] } = {},
