@@ -12,7 +12,7 @@ export function checkNewMessage(message: Content): Content {
   if (!isRecord(message)) fail(`expected an object, got ${shown(message)}; ${EXAMPLE}`);
   if (!Array.isArray(message.parts) || message.parts.length === 0) fail(`has no parts; ${EXAMPLE}`);
   const { role = 'user', parts } = message;
-  if (role !== 'user') fail(`has the role ${JSON.stringify(role)}; write role: "user"`);
+  if (role !== 'user') fail(`has the role ${String(JSON.stringify(role)).slice(0, 60)}; write role: "user"`);
   let responses = 0;
   let isEmpty = true;
   for (const [index, part] of parts.entries()) {

@@ -75,6 +75,10 @@ describe('copyJson', () => {
     }
   });
 
+  test('returns the path of a fault with the beginnings of long keys', () => {
+    expect(copyJson({ ['k'.repeat(5000)]: [undefined] })).toMatchObject({ fault: { path: `${'k'.repeat(64)}….0` } });
+  });
+
   test('treats __proto__ as an ordinary key', () => {
     const copied = copyJson(JSON.parse('{"__proto__":{"admin":true}}'));
     expect(JSON.stringify(copied)).toBe('{"value":{"__proto__":{"admin":true}}}');

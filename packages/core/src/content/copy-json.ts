@@ -21,6 +21,8 @@ export interface CopyJsonOptions {
 const MAX_DEPTH = 200;
 /** Maximum number of keys of a path that an error message shows. */
 const MAX_SHOWN_KEYS = 12;
+/** Maximum length of a key in such a path, in characters. */
+const MAX_SHOWN_KEY = 64;
 /** Nesting level of a function response's data in an event. A sealed value must still fit there. */
 const DEPTH_IN_EVENT = 5;
 
@@ -86,11 +88,15 @@ export class JsonWalk {
     return { fault: { path: this.keysFromRoot().join('.'), reason: this.reason } };
   }
 
-  /** Returns the keys that lead to the fault, cut where they are too many to be read: a cycle has 200 of them. */
+  /** Returns the keys that lead to the fault, cut where they are too long or too many to be read: a cycle has 200 of them. */
   keysFromRoot(): (string | number)[] {
-    const keys = (this.keys ?? []).toReversed();
+    const keys = (this.keys ?? []).map(shownKey).toReversed();
     return keys.length > MAX_SHOWN_KEYS ? [...keys.slice(0, MAX_SHOWN_KEYS), '…'] : keys;
   }
+}
+
+function shownKey(key: string | number): string | number {
+  return typeof key === 'string' && key.length > MAX_SHOWN_KEY ? `${key.slice(0, MAX_SHOWN_KEY)}…` : key;
 }
 
 // A walk keeps only its last fault, which is read right after the copy, so all copies of a kind share one walk.

@@ -175,6 +175,12 @@ test('throws InvalidEventError for JSON that is nested too deep, without a stack
   expect(faultOf(() => parseContent(JSON.parse(nested(20_000))))?.path).toBe('content');
 });
 
+test('throws InvalidEventError with the beginning of a long path', () => {
+  const fault = faultOf(() => parseEvent({ actions: { artifactDelta: { ['k'.repeat(5000)]: 'x' } } }));
+  const path = `event.actions.artifactDelta.${'k'.repeat(228)}…`;
+  expect([fault?.path, fault?.message]).toEqual([path, `${path}: expected an integer, got a string`]);
+});
+
 describe('parseContent', () => {
   test('reads either spelling and leaves nulls out', () => {
     expect(parseContent({ role: null, parts: [{ file_data: { file_uri: 'gs://a', mime_type: 'a/b' } }] })).toEqual({

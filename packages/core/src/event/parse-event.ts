@@ -56,8 +56,12 @@ export function readJson<T>(field: Field<T>, json: unknown, path: string, faults
   return read as T;
 }
 
+/** Maximum length of a path in an error message, in characters: the keys of a map are the sender's. */
+const MAX_PATH = 256;
+
 /** Throws a fault, or adds it to the list if there is one. */
-function refuse(path: string, fault: string, faults: string[] | undefined): undefined {
+function refuse(fullPath: string, fault: string, faults: string[] | undefined): undefined {
+  const path = fullPath.length > MAX_PATH ? `${fullPath.slice(0, MAX_PATH)}…` : fullPath;
   if (!faults) throw new InvalidEventError(`${path}: ${fault}`, { path });
   faults.push(`${path}: ${fault}`);
 }

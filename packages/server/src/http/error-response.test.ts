@@ -143,3 +143,11 @@ test.each(BROKEN_REPORTERS)(
     );
   },
 );
+
+test('the message of a refused request is short and visible, whatever it quotes; that of a failure is whole', () => {
+  const name = `a\u202e\u001b\u2028${'k'.repeat(2000)}`;
+  const { error } = errorBody(new core.InvalidRequestError(`no field ${name}\nat all`));
+  expect([error.slice(0, 40), error.length]).toEqual([String.raw`no field a\u{202e}\u{1b}\u{2028}kkkkkkkk`, 1020]);
+  expect(errorBody(new core.InvalidRequestError('one\ntwo')).error).toBe('one\ntwo');
+  expect(errorBody(new core.ModelError(name, { errorCode: 'INTERNAL' })).error).toBe(name);
+});

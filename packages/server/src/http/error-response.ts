@@ -2,6 +2,7 @@ import { EventloomError, type Platform, ShuttingDownError } from '@eventloom/cor
 import { errorCodeOf, reportTo } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
 import { RateLimitedError, ServerBusyError } from '../errors.ts';
+import { visibleText } from './request-body.ts';
 
 /** `Retry-After` of a retryable error, in seconds. */
 const RETRY_AFTER_S = 1;
@@ -124,15 +125,22 @@ export function createReporter(
 
 /** Maximum length of an error message, in characters: runs store their failure in a row of a table. */
 const MAX_MESSAGE_CHARS = 64 * 1024;
+/** Maximum length of the message of a refused request, in characters: it may quote keys and ids of the request. */
+const MAX_REFUSAL_CHARS = 1000;
 
 /**
  * Returns the error for the client. For an unexpected error the message says only that it happened, and in which agent or node. A very
- * long message is truncated.
+ * long message is truncated; that of a refused request has no characters that nobody sees.
  */
 export function errorBody(error: unknown): ErrorBody {
-  if (EventloomError.isInstance(error))
-    return { error: error.publicMessage.slice(0, MAX_MESSAGE_CHARS), code: errorCodeOf(error) };
-  return { error: 'the server failed to answer; its log says why', code: 'INTERNAL' };
+  if (!EventloomError.isInstance(error))
+    return { error: 'the server failed to answer; its log says why', code: 'INTERNAL' };
+  const { publicMessage } = error;
+  const isRefusal = errorStatus(error.code) < 500;
+  return {
+    error: isRefusal ? visibleText(publicMessage, MAX_REFUSAL_CHARS) : publicMessage.slice(0, MAX_MESSAGE_CHARS),
+    code: errorCodeOf(error),
+  };
 }
 
 /** The close code and the reason of a WebSocket. */

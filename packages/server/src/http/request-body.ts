@@ -140,6 +140,12 @@ export function quotedName(name: string): string {
   return name.length > MAX_CHARS ? `${quoted}…` : quoted;
 }
 
+/** Returns a text that may quote a request, for an error message: cut, and without characters that nobody sees but line breaks. */
+export function visibleText(text: string, maxChars: number): string {
+  const shown = text.length > maxChars ? `${text.slice(0, maxChars)}…` : text;
+  return shown.replace(INVISIBLE, (character) => (character === '\n' ? character : escaped(character)));
+}
+
 function escaped(character: string): string {
   return `\\u{${character.codePointAt(0)?.toString(16)}}`;
 }

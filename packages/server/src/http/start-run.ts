@@ -5,7 +5,7 @@ import {
   SessionBusyError,
   type StreamingMode,
 } from '@eventloom/core';
-import { hasResponses, isRecord, mergeRunConfigs, readTraceHeaders } from '@eventloom/core/internal';
+import { copyJson, hasResponses, isRecord, mergeRunConfigs, readTraceHeaders } from '@eventloom/core/internal';
 import { readRunRequest, type RunBody } from '@eventloom/core/wire';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { AppNotFoundError } from '../errors.ts';
@@ -41,6 +41,9 @@ export function parseRunBody<Server extends FrontContext>(request: ServerRequest
     throw new InvalidRequestError(
       'newMessage: is missing; write "newMessage": { "parts": [{ "text": "Hello" }] }, or the invocationId of a run to resume',
     );
+  const metadata = body.customMetadata && copyJson(body.customMetadata);
+  if (metadata && 'fault' in metadata)
+    throw new InvalidRequestError(`customMetadata.${metadata.fault.path}: ${metadata.fault.reason}`);
   if (body.ifKnown !== undefined && body.requestId === undefined)
     throw new InvalidRequestError('ifKnown: needs a requestId, which identifies a repeated request');
   checkId('userId', body.userId);

@@ -112,6 +112,35 @@ test.each([
   expect(await stored()).toEqual(before);
 });
 
+const KEY = `${'k'.repeat(9000)}\u202e`;
+const DEEP: unknown = JSON.parse(`${'['.repeat(220)}${']'.repeat(220)}`);
+
+test.each<[string, object, number, string]>([
+  ['/run', { ...RUN, newMessage: { parts: [{ text: 'a', [KEY]: DEEP }] } }, 400, 'INVALID_MESSAGE'],
+  ['/run', { ...RUN, newMessage: { role: KEY, parts: [{ text: 'a' }] } }, 400, 'INVALID_MESSAGE'],
+  ['/run', { ...RUN, stateDelta: { a: { [KEY]: DEEP } } }, 400, 'STATE_VALUE'],
+  ['/run', { ...RUN, customMetadata: { [KEY]: DEEP } }, 400, 'INVALID_REQUEST'],
+  [`${SESSION}/runs`, { ...MESSAGE, webhook: { url: ORIGIN, [KEY]: 1 } }, 400, 'INVALID_REQUEST'],
+  [`${SESSION}/runs`, { ...MESSAGE, webhook: { url: `https://${'a.'.repeat(900)}example` } }, 403, 'FORBIDDEN'],
+  ['/apps/app/users/ann/sessions', { events: [{ author: 'user', [KEY]: DEEP }] }, 400, 'INVALID_EVENT'],
+  [
+    '/apps/app/users/ann/sessions',
+    { events: [{ author: 'user', actions: { artifactDelta: { [KEY]: 'x' } } }] },
+    400,
+    'INVALID_REQUEST',
+  ],
+])('POST %s with a key of 9,000 characters is refused in a few visible characters: case %#', async (...given) => {
+  const [path, body, status, code] = given;
+  const { send, stored } = await setUp();
+  const before = await stored();
+  const response = await send('POST', path, body);
+  const answer = (await response.json()) as { readonly error: string; readonly code: string };
+  expect([response.status, answer.code]).toEqual([status, code]);
+  expect(answer.error.length).toBeLessThan(500);
+  expect(answer.error).not.toMatch(/\p{Cf}/u);
+  expect(await stored()).toEqual(before);
+});
+
 test.each(['wait', 'wait=', 'wait=0', 'wait=-5', 'wait=1.5', 'wait=soon', 'wait=1e3', 'wait=5, wait=6', 'WAIT=x'])(
   'POST …/runs with Prefer: %s is refused with a code, and changes nothing',
   async (prefer) => {

@@ -13,6 +13,7 @@ import {
 } from '@eventloom/core';
 import { checkOptions, isRecord, type OptionRules, describeKind } from '@eventloom/core/internal';
 import { ForbiddenError, UserLimitError, WebhookError } from '../errors.ts';
+import { quotedName, shownAddress } from '../http/request-body.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import type { HostedRunner, RunHub } from './run-hub.ts';
 import { within } from './within.ts';
@@ -117,7 +118,7 @@ export class Webhooks {
     const [other] = Object.keys(others);
     if (other !== undefined)
       throw new InvalidRequestError(
-        `webhook: has no field ${JSON.stringify(other)}; write "webhook": { "url": "https://hooks.example/runs" }`,
+        `webhook: has no field ${quotedName(other)}; write "webhook": { "url": "https://hooks.example/runs" }`,
       );
     const parsed =
       typeof url === 'string' && url.length <= MAX_URL_CHARS && URL.canParse(url) ? new URL(url) : undefined;
@@ -132,7 +133,7 @@ export class Webhooks {
       );
     if (!this.#origins.has(origin))
       throw new ForbiddenError(
-        `webhook.url: this server sends no webhooks to ${origin}; add the origin to webhooks.origins to allow it`,
+        `webhook.url: this server sends no webhooks to ${shownAddress(origin)}; add the origin to webhooks.origins to allow it`,
       );
     const pending = await service.listRunWebhooks({ appName, userId, includeOpen: true, limit: MAX_PENDING_OF_USER });
     if (pending.length >= MAX_PENDING_OF_USER)
