@@ -1,4 +1,11 @@
-import { AgentError, createEvent, serializeEvent, SessionBusyError, ShuttingDownError } from '@eventloom/core';
+import {
+  AgentError,
+  createEvent,
+  serializeEvent,
+  SessionBusyError,
+  ShuttingDownError,
+  StorageError,
+} from '@eventloom/core';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
@@ -72,6 +79,25 @@ describe('a run', () => {
     log.cancel();
     expect((await readAll(hub.readers.read(log))).at(-1)).toMatch(/^1\.\d{1,9} RUN_ABORTED$/);
     expect(log.failure?.message).toBe('the run was cancelled');
+  });
+
+  test('whose begin gets no answer of the storage fails with an error that does not say that nothing is stored', async () => {
+    const { play } = setUp();
+    const taken = new Gate();
+    taken.open();
+    const fault = StorageError.of('the database', new Error('connect ECONNREFUSED db.example'));
+    const log = play([fault], { taken });
+    await log.ended;
+    expect(log.failure).toMatchObject({
+      code: 'STORAGE_UNAVAILABLE',
+      retryable: true,
+      cause: { message: 'connect ECONNREFUSED db.example' },
+      publicMessage:
+        'the database is not available; try again; the message may be stored all the same: read the session before you send it again',
+    });
+    const denied = play([StorageError.of('the database', new Error('permission denied'), false)], { taken });
+    await denied.ended;
+    expect(denied.failure?.message).toBe('the database is not available: permission denied');
   });
 
   test('that fails before its first event without readers is not kept', async () => {

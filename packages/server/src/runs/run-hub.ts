@@ -7,6 +7,7 @@ import {
   SessionBusyError,
   type SessionKey,
   ShuttingDownError,
+  StorageError,
   UnfinishedRunError,
   toError,
 } from '@eventloom/core';
@@ -212,6 +213,8 @@ export class RunHub {
   async #fail(log: RunLog, stream: RecordedRun, thrown: unknown, { sessionService }: HostedRunner): Promise<void> {
     const failure = RunAbortedError.isInstance(thrown) && log.stopReason ? log.stopReason : toError(thrown);
     if (stream.isLeftOpen) return log.leaveOpen(leftOpenError(failure));
+    if (StorageError.isInstance(failure) && failure.retryable && !(await stream.whenStarted()))
+      return log.fail(uncertainBegin(failure, log.requestId));
     const asksToSendAgain = ShuttingDownError.isInstance(failure) || SessionBusyError.isInstance(failure);
     if (!asksToSendAgain) return log.fail(failure);
     // The message is stored, so it must not be sent again.
@@ -366,6 +369,14 @@ function shuttingDown(): EventloomError {
 function stoppedError(cause: Error): RunAbortedError {
   const why = ShuttingDownError.isInstance(cause) ? 'the server was shut down' : 'the client stopped waiting';
   return new RunAbortedError(`${why} before the run ended; its committed events are in the session`, { cause });
+}
+
+/** Returns the error of a run whose begin got no answer: a database that was only frozen carries it out later. */
+function uncertainBegin({ message, publicMessage, cause }: StorageError, requestId: string | undefined): StorageError {
+  const how =
+    requestId === undefined ? 'read the session before you send it again' : 'send it again with this requestId';
+  const advice = `; the message may be stored all the same: ${how}`;
+  return new StorageError(message + advice, { cause, publicMessage: publicMessage + advice });
 }
 
 /** Converts the reason to an error. The run continues, so no follower may get a failure. */
