@@ -1,3 +1,4 @@
+import { systemPlatform } from '@eventloom/core';
 import { checkOptions, wrongOption } from '@eventloom/core/internal';
 import {
   type AuthenticatedUser,
@@ -113,6 +114,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
       },
       limits,
       quotas: new UserQuotas(limits),
+      platform: systemPlatform,
       report,
       version: { version: VERSION, language: 'typescript', ...shared.version },
     };

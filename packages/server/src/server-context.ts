@@ -19,9 +19,10 @@ export interface FrontContext {
   readonly runs: { readonly isDraining: boolean };
   /** Returns true if sessions can be read. Absent on a Worker that forwards requests. */
   readonly isStorageReachable?: () => Promise<boolean>;
-  readonly limits: CountLimits;
+  readonly limits: CountLimits & Pick<ServerLimits, 'answerAfterMs'>;
   /** Counts the active work of each user's requests. */
   readonly quotas: UserQuotas;
+  readonly platform: Platform;
   /** Reports a failure that no answer can say any more, because the answer has begun. */
   readonly report: (error: unknown) => void;
   /** The response of `/version`. */
@@ -39,6 +40,5 @@ export interface ServerContext extends FrontContext {
   readonly runConfig: RunConfigHook | undefined;
   /** Sends the webhooks of ended runs; undefined for a server without the option `webhooks`. */
   readonly webhooks: Webhooks | undefined;
-  readonly platform: Platform;
   readonly trustsImportedEvents: boolean;
 }

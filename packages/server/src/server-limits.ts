@@ -69,7 +69,8 @@ export interface ServerLimits {
   readonly heartbeatMs: number;
   /**
    * Time in milliseconds that `/run_sse` waits for the first event before it begins its response. A run that fails sooner is answered
-   * with the status of its error; one that fails later, with 200 and the error as the last line of the stream. Default 1,000.
+   * with the status of its error; one that fails later, with 200 and the error as the last line of the stream. The response of a
+   * protocol waits as long for its first bytes. Default 1,000.
    */
   readonly answerAfterMs: number;
   /** Maximum number of attempts at a run, the first one included. If the process of the last one ends, the run is closed. Default 3. */

@@ -268,6 +268,7 @@ describe('a custom protocol', () => {
     const { server, ask } = await setUp([], {
       protocols: [{ name: 'p', routes: [], commonRoutes }],
       onError: (error) => reported.push(String(error)),
+      limits: { answerAfterMs: 0 },
     });
     const get = async (path: string) => server.fetch(new Request(`http://localhost${path}`));
     await expect((await get('/fails')).text()).rejects.toThrow('the server failed to answer; its log says why');
@@ -287,6 +288,86 @@ describe('a custom protocol', () => {
     const { status, text } = await ask('GET', '/rejects');
     expect([status, JSON.parse(text)]).toEqual([500, expect.objectContaining({ code: 'INTERNAL' })]);
     expect(reported).toEqual(['Error: null']);
+  });
+
+  /** Returns the answers of routes to GET, as `status code`, and what the server reported. */
+  async function answersOf(handlers: Readonly<Record<string, () => Response | Promise<Response>>>, method = 'GET') {
+    const reported: string[] = [];
+    const shared = { method: 'get', summary: '', answer: { contentType: 'text/plain' } } as const;
+    const commonRoutes = Object.entries(handlers).map(([name, handle]) => {
+      return { ...shared, path: `/${name}`, operationId: name, handle };
+    });
+    const { ask } = await setUp([], {
+      protocols: [{ name: 'p', routes: [], commonRoutes }],
+      onError: (error) => reported.push(String(error)),
+      limits: { answerAfterMs: 0 },
+    });
+    const answers: Record<string, string> = {};
+    for (const name of Object.keys(handlers)) {
+      const { status, text } = await ask(method, `/${name}`);
+      answers[name] = `${status} ${/"code":"(\w+)"/.exec(text)?.[1] ?? text}`;
+    }
+    return { answers, reported };
+  }
+
+  test('is answered with the status of its error if its body fails before the first bytes', async () => {
+    const failing = (type: string) => () =>
+      new Response(new ReadableStream({ pull: () => Promise.reject(new Error('the password is 1234')) }), {
+        headers: { 'content-type': type },
+      });
+    const json = Response.json({});
+    await json.text();
+    const { answers, reported } = await answersOf({
+      text: failing('text/plain'),
+      json: failing('application/json'),
+      read: () => json,
+    });
+    expect(answers).toEqual({ text: '500 INTERNAL', json: '500 INTERNAL', read: '500 CONFIGURATION' });
+    expect(reported).toEqual([
+      'Error: the password is 1234',
+      'Error: the password is 1234',
+      expect.stringContaining('/read: handle: the body of its Response was read already'),
+    ]);
+  });
+
+  test('is answered with 500 and not with a body of another length than its response announces', async () => {
+    const announcing = (body: string | null, length: string) => () =>
+      new Response(body, { headers: { 'content-length': length } });
+    const handlers = {
+      short: announcing('12345', '100'),
+      long: announcing('12345', '2'),
+      json: () => Response.json({}, { headers: { 'content-length': '9' } }),
+      none: announcing(null, '9'),
+      word: announcing('12345', 'x'),
+      right: announcing('12345', '5'),
+    };
+    const { answers, reported } = await answersOf(handlers);
+    const wrong = '500 CONFIGURATION';
+    expect(answers).toEqual({ short: wrong, long: wrong, json: wrong, none: wrong, word: wrong, right: '200 12345' });
+    expect(reported).toHaveLength(5);
+    expect(reported[0]).toContain('/short: handle: its Response has the header content-length: "100", and 5 bytes;');
+    // The answer to HEAD has the length of another one.
+    expect((await answersOf({ none: handlers.none }, 'HEAD')).answers).toEqual({ none: '200 ' });
+  });
+
+  test('cuts a body that is found to have another length, and cancels its source', async () => {
+    const reported: string[] = [];
+    let left: unknown;
+    const source: UnderlyingDefaultSource<Uint8Array<ArrayBuffer>> = {
+      pull: (controller) => controller.enqueue(new Uint8Array(2)),
+      cancel: (reason) => void (left = reason),
+    };
+    const handle = () =>
+      new Response(new ReadableStream(source, { highWaterMark: 0 }), { headers: { 'content-length': '7' } });
+    const route = { method: 'get', path: '/long', operationId: 'long', summary: '', answer: { schema: {} } } as const;
+    const { server } = await setUp([], {
+      protocols: [{ name: 'p', routes: [], commonRoutes: [{ ...route, handle }] }],
+      onError: (error) => reported.push(String(error)),
+    });
+    const answer = await server.fetch(new Request('http://localhost/long'));
+    await expect(answer.text()).rejects.toThrow('the server failed to answer; its log says why');
+    expect(reported).toEqual([expect.stringContaining('and 8 bytes or more; leave the header out')]);
+    expect(String(left)).toContain('/long');
   });
 
   test("acts for the authenticated user only, within that user's limits", async () => {

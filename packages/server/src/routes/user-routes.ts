@@ -1,11 +1,10 @@
-import { ConfigurationError, toError } from '@eventloom/core';
+import { ConfigurationError } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
-import { isRunStream } from '../http/hosted-run.ts';
+import { checkProtocolResponse } from '../http/protocol-response.ts';
 import { checkId } from '../http/request-body.ts';
 import type { Route } from '../http/route.ts';
 import type { ServerRequest } from '../http/server-request.ts';
 import { checkProtocols, type Protocol, type ProtocolRoute, type RunOwner, specOf } from '../protocol.ts';
-import { cutError } from '../runs/run-reader.ts';
 import type { FrontContext } from '../server-context.ts';
 import { artifactRoutes } from './artifact-routes.ts';
 import { graphRoutes } from './graph-routes.ts';
@@ -39,7 +38,8 @@ export function commonRoutes(protocols: readonly Protocol[] = []): Route<FrontCo
   return protocols.flatMap(({ commonRoutes: routes = [] }) =>
     routes.map((route) => ({
       ...specOf(route),
-      handle: async (request) => checkedResponse(route.path, await route.handle(request), request.server.report),
+      handle: async (request) =>
+        checkProtocolResponse(route.path, await route.handle(request), request.raw.method, request.server),
     })),
   );
 }
@@ -49,7 +49,7 @@ function toRoute(route: ProtocolRoute): Route {
   const spec = { ...specOf(route), ...(owner ? { owner } : {}) };
   const handle = async (request: ServerRequest): Promise<Response> => {
     await requireOwner(spec, request);
-    return checkedResponse(route.path, await route.handle(request), request.server.report);
+    return checkProtocolResponse(route.path, await route.handle(request), request.raw.method, request.server);
   };
   return { ...spec, handle };
 }
@@ -72,60 +72,6 @@ export async function requireOwner<Server extends FrontContext>(
 
 function ownerInPath<Server extends FrontContext>(path: string, request: ServerRequest<Server>): RunOwner {
   return path.includes('{sessionId}') ? request.sessionKey() : { userId: request.userId(), appName: request.appName() };
-}
-
-/**
- * Returns the response of a route, with a stream that reports its failure. A route in JavaScript may return any value;
- * the router and the HTTP server would convert another value to text. The class of a response is not compared, because
- * that server replaces the global one.
- *
- * @throws ConfigurationError for another value, for `Response.error()`, and for a response whose body was read
- */
-function checkedResponse(path: string, answer: Response, report: (error: unknown) => void): Response {
-  const { status, headers } = Object(answer) as Partial<Response>;
-  if (typeof status !== 'number' || status === 0 || !isRecord(headers))
-    throw new ConfigurationError(
-      `${path}: handle: expected a Response, got ${status === 0 ? 'that of an error' : describeKind(answer)}; write return Response.json({ … })`,
-    );
-  const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true;
-  if (isJson || isRunStream(answer) || !answer.body) return answer;
-  if (answer.body.locked)
-    throw new ConfigurationError(
-      `${path}: handle: the body of its Response was read already; write return new Response(text)`,
-    );
-  return new Response(reportedStream(answer.body, report), answer);
-}
-
-/**
- * Returns a stream of the same bytes that reports its failure, and then ends with an error without that text: the HTTP
- * server of Node prints the error of a stream with its stack, and writes its message to the client.
- */
-function reportedStream(
-  bytes: ReadableStream<Uint8Array<ArrayBuffer>>,
-  report: (error: unknown) => void,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const reader = bytes.getReader();
-  let hasLeft = false;
-  return new ReadableStream<Uint8Array<ArrayBuffer>>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (hasLeft) return;
-          if (done) controller.close();
-          else controller.enqueue(value);
-        } catch (thrown) {
-          report(toError(thrown));
-          controller.error(cutError('the server failed to answer; its log says why'));
-        }
-      },
-      cancel(reason) {
-        hasLeft = true;
-        return reader.cancel(reason);
-      },
-    },
-    { highWaterMark: 0 },
-  );
 }
 
 /** Checks the owner that a route returns; a route in JavaScript may return any value. */

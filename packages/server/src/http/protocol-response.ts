@@ -1,0 +1,91 @@
+import { ConfigurationError, toError } from '@eventloom/core';
+import { describeKind, isRecord } from '@eventloom/core/internal';
+import { cutError } from '../runs/run-reader.ts';
+import { within } from '../runs/within.ts';
+import type { FrontContext } from '../server-context.ts';
+import { isRunStream } from './hosted-run.ts';
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/**
+ * Checks the answer of a protocol's route. A route in JavaScript may return anything; of another value than a response, the router and the
+ * HTTP server make a text of their own. The class of a response is not compared: that server replaces the global one.
+ * @returns the response, whose body reports its failure and is cut without the text of it: the HTTP server of Node prints the error of a
+ *   stream with its stack, and writes its message to the client
+ * @throws ConfigurationError for another value, for `Response.error()`, for a body that was read, and for one of another length than the
+ *   response announces: a client waits for missing bytes, and reads further ones as the next response
+ * @throws Error what the body fails with before its first bytes, if that is within `limits.answerAfterMs`
+ */
+export async function checkProtocolResponse(
+  path: string,
+  answer: Response,
+  method: string,
+  { platform, limits, report }: Pick<FrontContext, 'platform' | 'limits' | 'report'>,
+): Promise<Response> {
+  const { status, headers } = Object(answer) as Partial<Response>;
+  if (typeof status !== 'number' || status === 0 || !isRecord(headers))
+    throw new ConfigurationError(
+      `${path}: handle: expected a Response, got ${status === 0 ? 'that of an error' : describeKind(answer)}; write return Response.json({ … })`,
+    );
+  if (isRunStream(answer)) return answer;
+  if (answer.bodyUsed || answer.body?.locked === true)
+    throw new ConfigurationError(
+      `${path}: handle: the body of its Response was read already; write return new Response(text)`,
+    );
+  const announced = answer.headers.get('content-length');
+  const needsBody = method !== 'HEAD' && status !== 304;
+  const wrongLength = (received: number, isWhole: boolean): ConfigurationError | undefined => {
+    if (announced === null || !needsBody) return undefined;
+    if (isWhole ? received === Number(announced) : received <= Number(announced)) return undefined;
+    return new ConfigurationError(
+      `${path}: handle: its Response has the header content-length: ${JSON.stringify(announced.slice(0, 20))}, and ${received} bytes${isWhole ? '' : ' or more'}; leave the header out`,
+    );
+  };
+  if (!answer.body) {
+    const wrong = wrongLength(0, true);
+    if (wrong) throw wrong;
+    return answer;
+  }
+  const reader = answer.body.getReader();
+  let received = 0;
+  const read = async (): Promise<ReadableStreamReadResult<Bytes>> => {
+    const next = await reader.read();
+    received += next.value?.length ?? 0;
+    const wrong = wrongLength(received, next.done);
+    if (!wrong) return next;
+    reader.cancel(wrong).catch(report);
+    throw wrong;
+  };
+  const ahead: ReadableStreamReadResult<Bytes>[] = [];
+  const readAhead = async (): Promise<void> => {
+    const first = await read();
+    ahead.push(first);
+    // A short text and its end are two reads.
+    if (announced !== null && !first.done) ahead.push(await read());
+  };
+  const begun = readAhead();
+  await within(platform, begun, limits.answerAfterMs);
+  let hasLeft = false;
+  const body = new ReadableStream<Bytes>(
+    {
+      async pull(controller) {
+        try {
+          await begun;
+          const { done, value } = ahead.shift() ?? (await read());
+          if (hasLeft) return;
+          if (done) controller.close();
+          else controller.enqueue(value);
+        } catch (thrown) {
+          report(toError(thrown));
+          controller.error(cutError('the server failed to answer; its log says why'));
+        }
+      },
+      cancel(reason) {
+        hasLeft = true;
+        return reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(body, answer);
+}
