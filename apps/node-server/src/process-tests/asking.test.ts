@@ -6,6 +6,23 @@ import { interruptProgram, runProgram, temporaryFolder } from './program.ts';
 
 const QUESTION = 'What is the weather in Rome, and what is 17% of 340?';
 
+/** An agent that says two words, and then waits until it is interrupted. */
+const TALKER = `
+  import { setTimeout } from 'node:timers/promises';
+  import { BaseLlm, LlmAgent } from 'eventloom';
+
+  class Talker extends BaseLlm {
+    constructor() {
+      super({ model: 'talker' });
+    }
+    async *generateContentAsync(_request, _stream, abortSignal) {
+      yield { partial: true, content: { role: 'model', parts: [{ text: 'I am' }] } };
+      await setTimeout(3_600_000, undefined, { signal: abortSignal });
+    }
+  }
+  export const rootAgent = new LlmAgent({ name: 'talker', model: new Talker() });
+`;
+
 describe('ask', () => {
   test('prints the events of one turn as they come', async () => {
     using folder = temporaryFolder();
@@ -93,7 +110,10 @@ describe('ask', () => {
 
   test('exits cleanly at Ctrl-C', async () => {
     using folder = temporaryFolder();
-    const result = await interruptProgram(['ask', 'hello'], { folder: folder.path }, 'demo  I am');
+    mkdirSync(join(folder.path, 'agents/talker'), { recursive: true });
+    writeFileSync(join(folder.path, 'agents/talker/agent.js'), TALKER);
+    const args = ['ask', 'hello', '--agents', 'agents'];
+    const result = await interruptProgram(args, { folder: folder.path }, 'talker  I am');
     expect([result.code, result.stderr]).toEqual([
       130,
       'eventloom: interrupted; committed events are in the session\n',

@@ -57,6 +57,8 @@ export interface StartedServer extends AsyncDisposable {
   readonly warnings: string;
   /** Settles when the program has ended for any reason. */
   readonly ended: Promise<ProgramResult>;
+  /** Sends a signal. */
+  signal(signal: NodeJS.Signals): void;
   /** Sends a signal and waits for the end. */
   end(signal: NodeJS.Signals): Promise<ProgramResult>;
 }
@@ -125,6 +127,7 @@ export async function startServer(args: readonly string[], options: ProgramOptio
       return output.stderr;
     },
     ended,
+    signal: (signal) => void child.kill(signal),
     end(signal) {
       child.kill(signal);
       return ended;

@@ -1,6 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -15,6 +15,36 @@ const ask = (text: string, more: object = {}): RequestInit => ({
 });
 const textsOf = (events: readonly Event[]): (string | undefined)[] =>
   events.map(({ content }) => content?.parts?.[0]?.text);
+
+/** An agent that answers when a file exists. */
+const SLOW = `
+  import { existsSync } from 'node:fs';
+  import { setTimeout } from 'node:timers/promises';
+  import { BaseLlm, LlmAgent } from 'eventloom';
+
+  class Slow extends BaseLlm {
+    constructor() {
+      super({ model: 'slow' });
+    }
+    async *generateContentAsync() {
+      while (!existsSync('enough')) await setTimeout(20);
+      yield { content: { role: 'model', parts: [{ text: 'done' }] }, finishReason: 'STOP' };
+    }
+  }
+  export const rootAgent = new LlmAgent({ name: 'slow', model: new Slow() });
+`;
+const SLOW_SESSION = '/apps/slow/users/ann/sessions/s';
+
+function slowAgent(folder: string): string {
+  mkdirSync(join(folder, 'agents/slow'), { recursive: true });
+  writeFileSync(join(folder, 'agents/slow/agent.js'), SLOW);
+  return folder;
+}
+
+async function beginSlowRun(url: string): Promise<Response> {
+  await fetch(`${url}${SLOW_SESSION}`, { method: 'POST' });
+  return fetch(`${url}/run_sse`, ask('go', { appName: 'slow', streaming: true }));
+}
 
 function hasCurl(): boolean {
   try {
@@ -81,22 +111,35 @@ describe('a server started without options', () => {
 
   test('exits with 0 at SIGTERM after a run in flight has finished', async () => {
     using folder = temporaryFolder();
-    await using server = await startServer([], { folder: folder.path });
-    await fetch(`${server.url}${SESSION}`, { method: 'POST' });
-    const response = await fetch(`${server.url}/run_sse`, ask('weather in Oslo', { streaming: true }));
+    await using server = await startServer(['--drain', '10m', '--agents', 'agents'], {
+      folder: slowAgent(folder.path),
+    });
+    const response = await beginSlowRun(server.url);
     const ended = server.end('SIGTERM');
+    await expect.poll(() => server.warnings).toContain('finishing 1 run');
+    writeFileSync(join(folder.path, 'enough'), '');
     const text = await response.text();
     expect(text).toContain('retry: ');
-    expect(text).toContain('In Oslo it is');
+    expect(text).toContain('"done"');
     expect(await ended).toMatchObject({ code: 0, stderr: expect.stringMatching(/^eventloom: finishing 1 run, .*\n$/) });
   });
 });
 
+/** Replaces the timer of an hour in a program: it runs when the program gets the signal SIGUSR2. */
+const TIME_PASSES_AT_A_SIGNAL = `
+  const { setTimeout } = globalThis;
+  globalThis.setTimeout = (run, ms, ...values) =>
+    ms === 3_600_000 ? process.once('SIGUSR2', run) : setTimeout(run, ms, ...values);
+`;
+
 test('answers new connections with 503 on /readyz after SIGTERM until it stops listening', async () => {
   using folder = temporaryFolder();
-  await using server = await startServer(['--unready', '2s'], { folder: folder.path });
-  await fetch(`${server.url}${SESSION}`, { method: 'POST' });
-  const response = await fetch(`${server.url}/run_sse`, ask('weather in Oslo', { streaming: true }));
+  const environment = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(TIME_PASSES_AT_A_SIGNAL)}` };
+  await using server = await startServer(['--unready', '1h', '--drain', '10m', '--agents', 'agents'], {
+    folder: slowAgent(folder.path),
+    environment,
+  });
+  const response = await beginSlowRun(server.url);
   const ended = server.end('SIGTERM');
   // A probe that is answered with 200 was sent before the signal arrived.
   const probe = async () => {
@@ -104,7 +147,7 @@ test('answers new connections with 503 on /readyz after SIGTERM until it stops l
     return [answer.status, await answer.json()];
   };
   await expect.poll(probe).toEqual([503, { status: 'shutting down' }]);
-  const refused = await fetch(`${server.url}/run`, ask('2 + 2', { sessionId: 'other' }));
+  const refused = await fetch(`${server.url}/run`, ask('2 + 2', { appName: 'slow', sessionId: 'other' }));
   expect([refused.status, refused.headers.get('retry-after'), refused.headers.get('connection')]).toEqual([
     503,
     '1',
@@ -114,8 +157,10 @@ test('answers new connections with 503 on /readyz after SIGTERM until it stops l
     code: 'SHUTTING_DOWN',
     error: expect.stringContaining('another server'),
   });
-  expect((await fetch(`${server.url}${SESSION}`)).status).toBe(200);
-  expect(await response.text()).toContain('In Oslo it is');
+  expect((await fetch(`${server.url}${SLOW_SESSION}`)).status).toBe(200);
+  writeFileSync(join(folder.path, 'enough'), '');
+  expect(await response.text()).toContain('"done"');
+  server.signal('SIGUSR2');
   expect((await ended).code).toBe(0);
   await expect(fetch(`${server.url}/livez`)).rejects.toThrow();
 });

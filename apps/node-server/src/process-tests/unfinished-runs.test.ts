@@ -22,7 +22,7 @@ const STEPS = `
       yield { content: { role: 'model', parts }, finishReason: 'STOP' };
     }
   }
-  const step = new FunctionTool({ name: 'step', description: '', execute: () => setTimeout(50) });
+  const step = new FunctionTool({ name: 'step', description: '', execute: () => setTimeout(200) });
   export const rootAgent = new LlmAgent({ name: 'steps', model: new Steps(), tools: [step] });
 `;
 
@@ -70,7 +70,7 @@ test('a run in flight at the end of the process continues when it is started aga
 test('a second Ctrl-C exits immediately', async () => {
   using folder = temporaryFolder();
   makeAgents(folder.path);
-  await using server = await startServer(['--agents', 'agents'], { folder: folder.path });
+  await using server = await startServer(['--agents', 'agents', '--drain', '10m'], { folder: folder.path });
   const cut = expect((await beginRun(server)).text()).rejects.toThrow();
   void server.end('SIGINT');
   await expect.poll(() => server.warnings).toContain('Ctrl-C again ends at once');
