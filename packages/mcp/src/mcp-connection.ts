@@ -207,7 +207,8 @@ export class MCPConnection {
           }
           const isForgotten = isSessionForgotten(error, session);
           const isBroken = isForgotten || isConnectionBroken(error);
-          if (isBroken) this.#drop(session);
+          // A process that wrote a message that is too large was ended: the next request needs another one.
+          if (isBroken || session.transport.failure) this.#drop(session);
           if (attempt > 0 || !(isForgotten || (isBroken && options.isRepeatable)))
             throw toMCPError(error, this.#owner, options);
         }

@@ -161,6 +161,16 @@ describe('a process that', () => {
     },
   );
 
+  test('wrote a message above maxMessageBytes is replaced by another one for the next call', async () => {
+    const toolset = toolsetOf('large', { maxMessageBytes: 50_000 });
+    const { say, runner } = await play(toolset, [call, calling({ id: 'd', name: 'f', args: { small: true } }), 'done']);
+    expect(responsesOf(await say('go'))).toEqual([
+      { error: expect.stringContaining('a message has more than 50000 bytes') },
+      { result: 'small' },
+    ]);
+    await runner.close();
+  });
+
   test('writes logs to its output is understood', async () => {
     expect(await responseOf('writes logs')).toEqual({ result: expect.stringMatching(/^\d+$/) });
   });
