@@ -46,7 +46,7 @@ async function conformance(suite: string, ...args: readonly string[]): Promise<s
   return stdout + stderr;
 }
 
-const options = (): readonly string[] => ['--command', client, '--timeout', '120000'];
+const options = (): readonly string[] => ['--command', client, '--timeout', '280000'];
 
 interface Check {
   readonly status: string;
