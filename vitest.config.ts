@@ -12,6 +12,7 @@ import { nodeOnlyFolders } from './tests/structure/node-only-folders.ts';
  * node-only folder; one that needs workerd is named `*.workers.test.ts`, and runs there wherever it is.
  */
 const workerdFolders = [
+  'a2a/src', // fetch, event streams, aborts
   'ai-sdk/src', // fetch and streams of the providers
   'artifacts/src', // R2, Durable Objects, streams of bytes
   'core/src', // clock, timers, random ids, abort signals, base64, structuredClone

@@ -38,6 +38,7 @@ export const allowedEdges: AllowedEdges = {
   server: ['runner'],
   studio: ['server'],
   dev: ['server'],
+  a2a: ['server'],
   cloudflare: ['server', 'runner', 'sessions', 'artifacts'],
   // Names of another library over all that Eventloom has.
   adk: 'all',

@@ -16,6 +16,7 @@ export type { AuthenticatedUser, ServerOptions } from './server-options.ts';
 // Protocols
 export type { FollowRunRequest, HostedRun, RunItem, RunWriter } from './http/hosted-run.ts';
 export type { QuerySpec } from './http/route.ts';
+export type { RunState } from './runs/run-state.ts';
 export type {
   CommonRequest,
   CommonRoute,

@@ -3,6 +3,7 @@ import { checkOptions, describeKind, isRecord, type OptionRules, wrongOption } f
 import type { RunBody } from '@eventloom/core/wire';
 import type { AnswerSpec, QuerySpec, RouteSpec } from './http/route.ts';
 import type { FollowRunRequest, HostedRun } from './http/hosted-run.ts';
+import type { RunState } from './runs/run-state.ts';
 import type { ServerLimits } from './server-limits.ts';
 import type { AuthenticatedUser } from './server-options.ts';
 
@@ -104,6 +105,11 @@ export interface ProtocolRequest extends CommonRequest {
    * @throws RunNotFoundError @throws RunRelayError and StorageError if the run could not be ended, and what `followRun` throws
    */
   cancelRun(request: FollowRunRequest): Promise<boolean>;
+  /**
+   * Returns what became of a run of the user, in progress or ended, in any process and after any restart.
+   * @throws RunNotFoundError @throws RunRelayError, and what `followRun` throws
+   */
+  runState(request: FollowRunRequest): Promise<RunState>;
   /**
    * Throws unless the request may act for this user. The owner of the route was checked before `handle`; call this for other users that a
    * request names. @throws ForbiddenError

@@ -11,6 +11,7 @@ import type { RunBody } from '@eventloom/core/wire';
 import type { Runner } from '@eventloom/runner';
 import { ForbiddenError } from '../errors.ts';
 import { parsePosition } from '../runs/run-log.ts';
+import type { RunState } from '../runs/run-state.ts';
 import type { AppRequest } from '../server-app.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { AuthenticatedUser } from '../server-options.ts';
@@ -155,6 +156,12 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
   async cancelRun(this: ServerRequest, request: FollowRunRequest): Promise<boolean> {
     const { key, invocationId } = this.#runOf(request);
     return this.server.runs.follower.cancel(this.runner(key.appName), key, invocationId);
+  }
+
+  /** See `ProtocolRequest.runState`. */
+  async runState(this: ServerRequest, request: FollowRunRequest): Promise<RunState> {
+    const { key, invocationId } = this.#runOf(request);
+    return this.server.runs.follower.state(this.runner(key.appName), key, invocationId);
   }
 
   #runOf({ appName, userId, sessionId, invocationId }: FollowRunRequest): { key: SessionKey; invocationId: string } {

@@ -1,0 +1,379 @@
+import { createServer } from '@eventloom/server';
+import { Gate, type ScriptedStep } from '@eventloom/testing';
+import { describe, expect, test } from 'vitest';
+import { payingAgent, PAY, serveAgent } from './fixtures/served-agent.ts';
+import { a2a } from './index.ts';
+
+type Json = Record<string, any>; // oxlint-disable-line typescript/no-explicit-any -- JSON of answers, which the assertions check
+
+function setUp(steps: readonly ScriptedStep[], ...options: unknown[]) {
+  const { server, sessionService } = serveAgent(payingAgent(steps), ...(options as []));
+  const post = async (body: unknown, headers: Record<string, string> = {}): Promise<Response> =>
+    server.fetch(
+      new Request('http://localhost/a2a/app', {
+        method: 'POST',
+        headers,
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    );
+  const call = async (method: string, params: unknown, headers?: Record<string, string>): Promise<Json> =>
+    (await (await post({ jsonrpc: '2.0', id: 1, method, params }, headers)).json()) as Json;
+  const stream = async (method: string, params: unknown): Promise<Json[]> =>
+    readEvents(await post({ jsonrpc: '2.0', id: 1, method, params }));
+  return { server, sessionService, post, call, stream };
+}
+
+async function readEvents(response: Response): Promise<Json[]> {
+  expect(response.headers.get('content-type')).toContain('text/event-stream');
+  const frames = (await response.text()).split('\n\n').filter((frame) => frame.startsWith('data: '));
+  return frames.map((frame) => (JSON.parse(frame.slice('data: '.length)) as Json)['result'] as Json);
+}
+
+let messages = 0;
+const say = (text: string, more: object = {}): object => ({
+  message: { messageId: `m-${++messages}`, role: 'ROLE_USER', parts: [{ text }], ...more },
+});
+const sayLegacy = (text: string): object => ({
+  message: { kind: 'message', messageId: `m-${++messages}`, role: 'user', parts: [{ kind: 'text', text }] },
+});
+
+const CHUNKS: ScriptedStep = { chunks: ['one ', 'two'] };
+
+describe('the agent card', () => {
+  test('names the endpoint, what it can do and the skills, for clients of 1.0 and of 0.3', async () => {
+    const { server } = setUp([]);
+    const get = async (path: string, headers = {}): Promise<Json> =>
+      (await (await server.fetch(new Request(`http://localhost${path}`, { headers }))).json()) as Json;
+    const card = await get('/.well-known/agent-card.json', { 'a2a-version': '1.0' });
+    expect(card).toMatchObject({
+      name: 'clerk',
+      description: 'Pays invoices.',
+      supportedInterfaces: [
+        { url: 'http://localhost/a2a/app', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+        { url: 'http://localhost/a2a/app', protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+      ],
+      capabilities: { streaming: true, pushNotifications: false },
+      skills: [{ id: 'clerk', tags: ['agent'] }],
+    });
+    expect(card).not.toHaveProperty('url');
+    const either = {
+      ...card,
+      url: 'http://localhost/a2a/app',
+      preferredTransport: 'JSONRPC',
+      protocolVersion: '0.3.0',
+    };
+    expect(await get('/a2a/app/.well-known/agent-card.json')).toEqual(either);
+    expect(await get('/a2a/other/.well-known/agent-card.json')).toMatchObject({ code: 'APP_NOT_FOUND' });
+  });
+
+  test('is public, has the address of a proxy, and takes fields of the application', async () => {
+    const agent = payingAgent([]);
+    const card = { version: '2.1.0', documentationUrl: 'https://docs.example.com' };
+    const server = createServer({
+      runners: [],
+      protocols: [a2a({ agents: { app: agent }, url: 'https://agents.example.com/api/', card })],
+      authenticate: () => undefined,
+    });
+    const response = await server.fetch(new Request('https://inner/.well-known/agent-card.json'));
+    expect(await response.json()).toMatchObject({ ...card, url: 'https://agents.example.com/api/a2a/app' });
+  });
+
+  test.each([
+    [{}, /agents: expected agents by the name/],
+    [{ agents: { app: {} } }, /agents.app: expected an agent/],
+    [{ agents: { app: payingAgent([]) }, url: 'here' }, /url: "here" is no address/],
+    [{ agents: { app: payingAgent([]) }, urls: '' }, /has no option "urls"/],
+  ])('is refused with an advice for the options %#', (options, advice) => {
+    expect(() => a2a(options as never)).toThrow(advice);
+  });
+});
+
+describe('a message', () => {
+  test('is answered with a task that has the reply as its artifact', async () => {
+    const { call, sessionService } = setUp([{ text: 'Hello.' }]);
+    const { result } = await call('SendMessage', say('hi', { contextId: 'c1' }));
+    expect(result.task).toMatchObject({
+      contextId: 'c1',
+      status: { state: 'TASK_STATE_COMPLETED' },
+      artifacts: [{ parts: [{ text: 'Hello.' }], metadata: { adk_author: 'clerk', adk_session_id: 'c1' } }],
+      history: [{ role: 'ROLE_USER', parts: [{ text: 'hi' }], taskId: result.task.id }],
+    });
+    expect(await call('GetTask', { id: result.task.id })).toMatchObject({ result: result.task });
+    expect(await call('GetTask', { id: result.task.id, historyLength: 0 })).not.toHaveProperty('result.history');
+    const session = { appName: 'app', userId: 'A2A_USER_c1', sessionId: 'c1' };
+    expect((await sessionService.getSession(session))?.events.length).toBeGreaterThan(1);
+  });
+
+  test('has the same answer in the words of 0.3', async () => {
+    const { call } = setUp([{ text: 'Hello.' }]);
+    const { result } = await call('message/send', sayLegacy('hi'));
+    expect(result).toMatchObject({
+      kind: 'task',
+      status: { state: 'completed' },
+      artifacts: [{ parts: [{ kind: 'text', text: 'Hello.' }] }],
+      history: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }],
+    });
+    expect((await call('tasks/get', { id: result.id })).result).toEqual(result);
+  });
+
+  test('streams the chunks of an artifact, which the whole reply replaces', async () => {
+    const { stream } = setUp([CHUNKS, CHUNKS]);
+    const items = await stream('SendStreamingMessage', say('hi'));
+    expect(
+      items.map((item) => item['task']?.status.state ?? item['statusUpdate']?.status.state ?? item['artifactUpdate']),
+    ).toMatchObject([
+      'TASK_STATE_SUBMITTED',
+      'TASK_STATE_WORKING',
+      { artifact: { parts: [{ text: 'one ' }] }, metadata: { adk_partial: true } },
+      { artifact: { parts: [{ text: 'two' }] }, append: true },
+      { artifact: { parts: [{ text: 'one two' }] }, lastChunk: true },
+      'TASK_STATE_COMPLETED',
+    ]);
+    expect(new Set(items.flatMap((item) => item['artifactUpdate']?.artifact.artifactId ?? [])).size).toBe(1);
+    const legacy = await stream('message/stream', sayLegacy('hi'));
+    expect(legacy.map(({ kind, final }) => (final === undefined ? kind : [kind, final]))).toEqual([
+      'task',
+      ['status-update', false],
+      'artifact-update',
+      'artifact-update',
+      'artifact-update',
+      ['status-update', true],
+    ]);
+  });
+
+  test('continues its context, and is run once however often it is sent', async () => {
+    const { call } = setUp([{ text: 'First.' }, { text: 'Second.' }]);
+    const first = say('hi');
+    const { task } = (await call('SendMessage', first)).result;
+    expect((await call('SendMessage', first)).result.task).toMatchObject({ id: task.id, artifacts: task.artifacts });
+    const second = (await call('SendMessage', say('and?', { contextId: task.contextId }))).result.task;
+    expect(second).toMatchObject({ contextId: task.contextId, artifacts: [{ parts: [{ text: 'Second.' }] }] });
+    expect(second.id).not.toBe(task.id);
+  });
+
+  test('carries files and data, which have the types of the ADK', async () => {
+    const seen: unknown[] = [];
+    const { call } = setUp([
+      ({ contents }) => {
+        seen.push(...(contents?.at(-1)?.parts ?? []));
+        return {
+          parts: [
+            { inlineData: { mimeType: 'image/png', data: 'AAAA' } },
+            { fileData: { fileUri: 'https://x.example/a', mimeType: 'text/csv' } },
+          ],
+        };
+      },
+    ] as never);
+    const parts = [
+      { raw: 'AQID', mediaType: 'image/png', filename: 'a.png' },
+      { url: 'https://x.example/b.pdf', mediaType: 'application/pdf' },
+      { data: { city: 'Bern' } },
+    ];
+    const { result } = await call('SendMessage', say('', { parts }));
+    expect(seen).toEqual([
+      { inlineData: { mimeType: 'image/png', data: 'AQID', displayName: 'a.png' } },
+      { fileData: { mimeType: 'application/pdf', fileUri: 'https://x.example/b.pdf' } },
+      { text: '{"city":"Bern"}' },
+    ]);
+    expect(result.task.artifacts[0].parts).toEqual([
+      { raw: 'AAAA', mediaType: 'image/png' },
+      { url: 'https://x.example/a', mediaType: 'text/csv' },
+    ]);
+  });
+
+  test('that need not be waited for is answered at once; its task is followed and asked for', async () => {
+    const gate = new Gate();
+    const { call, post } = setUp([{ gate, text: 'late' }], { limits: { answerAfterMs: 0 } });
+    const { task } = (await call('SendMessage', { ...say('hi'), configuration: { returnImmediately: true } })).result;
+    expect(task.status.state).toBe('TASK_STATE_WORKING');
+    await gate.reached;
+    expect((await call('GetTask', { id: task.id })).result.status.state).toBe('TASK_STATE_WORKING');
+    const following = await post({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id: task.id } });
+    gate.open();
+    const states = (await readEvents(following)).map(
+      (item) => item['task']?.status.state ?? item['statusUpdate']?.status.state ?? 'artifact',
+    );
+    expect(states).toEqual(['TASK_STATE_WORKING', 'artifact', 'TASK_STATE_COMPLETED']);
+    expect((await call('SubscribeToTask', { id: task.id })).error.code).toBe(-32004);
+  });
+
+  test('has a failed task with the code of the error, and none of its internals', async () => {
+    const { call, stream } = setUp([new Error('secret address'), new Error('secret address')]);
+    const { result } = await call('SendMessage', say('hi'));
+    expect(result.task).toMatchObject({
+      status: { state: 'TASK_STATE_FAILED' },
+      metadata: { adk_error_code: 'MODEL_ERROR' },
+    });
+    expect(JSON.stringify(result)).not.toContain('secret address');
+    expect((await call('GetTask', { id: result.task.id })).result.status).toEqual(result.task.status);
+    const last = (await stream('SendStreamingMessage', say('hi'))).at(-1);
+    expect(last?.['statusUpdate']).toMatchObject({
+      status: { state: 'TASK_STATE_FAILED' },
+      metadata: { adk_error_code: 'MODEL_ERROR' },
+    });
+  });
+
+  test('is cancelled', async () => {
+    const gate = new Gate();
+    const { call, post } = setUp([{ gate, text: 'late' }]);
+    const streaming = await post({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'SendStreamingMessage',
+      params: say('hi', { contextId: 'c' }),
+    });
+    const reader = streaming.body?.pipeThrough(new TextDecoderStream()).getReader();
+    const first = JSON.parse((await reader?.read())?.value?.slice(6) ?? '') as Json;
+    const { id } = first['result'].task;
+    await gate.reached;
+    expect((await call('CancelTask', { id })).result.status.state).toBe('TASK_STATE_CANCELED');
+    let rest = '';
+    for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) rest += next.value;
+    expect(rest).toContain('TASK_STATE_CANCELED');
+    expect((await call('CancelTask', { id })).error.code).toBe(-32002);
+  });
+});
+
+describe.each([false, true])('a task that requires input, resumable: %s', (isResumable) => {
+  const resumable = [{}, isResumable ? { resumable: true } : {}];
+
+  test('asks in words and as a call, and continues with the response to it', async () => {
+    const { call } = setUp([PAY, { text: 'Paid.' }], ...resumable);
+    const { task } = (await call('SendMessage', say('pay'))).result;
+    expect(task.status).toMatchObject({
+      state: 'TASK_STATE_INPUT_REQUIRED',
+      message: {
+        role: 'ROLE_AGENT',
+        parts: [
+          { text: expect.stringContaining('pay') },
+          {
+            data: { name: 'adk_request_confirmation' },
+            metadata: { adk_type: 'function_call', adk_is_long_running: true },
+          },
+        ],
+      },
+    });
+    const asked = task.status.message.parts[1].data;
+    expect((await call('GetTask', { id: task.id })).result.status).toEqual(task.status);
+    const data = { id: asked.id, name: asked.name, response: { confirmed: true } };
+    const parts = [{ data, metadata: { adk_type: 'function_response' } }];
+    const answer = say('', { parts, taskId: task.id, contextId: task.contextId });
+    const done = (await call('SendMessage', answer)).result.task;
+    expect(done).toMatchObject({ id: task.id, status: { state: 'TASK_STATE_COMPLETED' } });
+    expect(done.artifacts.at(-1).parts).toEqual([{ text: 'Paid.' }]);
+    expect(JSON.stringify(done.artifacts)).toContain('{"paid":3}');
+    expect((await call('GetTask', { id: task.id })).result).toMatchObject({
+      status: { state: 'TASK_STATE_COMPLETED' },
+      artifacts: done.artifacts,
+    });
+    // The answer is sent again: nothing is paid twice.
+    expect((await call('SendMessage', answer)).result.task).toMatchObject({
+      id: task.id,
+      status: { state: 'TASK_STATE_COMPLETED' },
+    });
+  });
+
+  test('takes yes and no as text, and asks again after another word', async () => {
+    const { call, stream } = setUp([PAY, { text: 'Not paid.' }], ...resumable);
+    const { task } = (await call('SendMessage', say('pay'))).result;
+    const again = (await call('SendMessage', say('perhaps', { taskId: task.id }))).result.task;
+    expect(again.status).toEqual(task.status);
+    const items = await stream('SendStreamingMessage', say('No.', { taskId: task.id }));
+    expect(JSON.stringify(items)).not.toContain('"paid"');
+    expect(items.at(-1)?.['statusUpdate'].status.state).toBe('TASK_STATE_COMPLETED');
+    const ended = await call('SendMessage', say('yes', { taskId: task.id }));
+    expect(ended.error).toMatchObject({ code: -32004, data: [{ reason: 'UNSUPPORTED_OPERATION' }] });
+    const elsewhere = await call('SendMessage', say('yes', { taskId: task.id, contextId: 'other' }));
+    expect(elsewhere.error.code).toBeLessThan(-32000);
+  });
+});
+
+describe('requests', () => {
+  test('of another user find no task', async () => {
+    const authenticate = ({ headers }: Request) => ({ userId: headers.get('authorization') ?? 'nobody' });
+    const { call } = setUp([{ text: 'For Ann.' }, PAY], { authenticate });
+    const [ann, bob] = [{ authorization: 'ann' }, { authorization: 'bob' }];
+    const { task } = (await call('SendMessage', say('hi', { contextId: 'c' }), ann)).result;
+    for (const method of ['GetTask', 'CancelTask', 'SubscribeToTask'])
+      expect((await call(method, { id: task.id }, bob)).error).toMatchObject({ code: -32001 });
+    expect((await call('SendMessage', say('hi', { taskId: task.id }), bob)).error).toMatchObject({ code: -32001 });
+    expect((await call('GetTask', { id: task.id }, ann)).result.id).toBe(task.id);
+  });
+
+  test.each([
+    ['a batch', [], -32600],
+    ['no version', { id: 1, method: 'GetTask' }, -32600],
+    ['an id that is an object', { jsonrpc: '2.0', id: {}, method: 'GetTask' }, -32600],
+    ['no method', { jsonrpc: '2.0', id: 1 }, -32600],
+    ['an unknown method', { jsonrpc: '2.0', id: 1, method: 'toString' }, -32601],
+    ['parameters that are a list', { jsonrpc: '2.0', id: 1, method: 'GetTask', params: [] }, -32602],
+    ['no message', { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: {} }, -32602],
+    [
+      'a message without a part',
+      { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: say('', { parts: [] }) },
+      -32602,
+    ],
+    [
+      'a message of an agent',
+      { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: say('hi', { role: 'ROLE_AGENT' }) },
+      -32602,
+    ],
+    [
+      'bytes that are not base64',
+      { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: say('', { parts: [{ raw: '%%' }] }) },
+      -32602,
+    ],
+    [
+      'a context id with NUL',
+      { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: say('', { contextId: 'a\u0000' }) },
+      undefined,
+    ],
+    ['an unknown task', { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: 'e-1:s' } }, -32001],
+    ['a task id of no server', { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: '%:x' } }, -32001],
+    ['a push notification', { jsonrpc: '2.0', id: 1, method: 'CreateTaskPushNotificationConfig', params: {} }, -32003],
+    [
+      'a message with one',
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'message/send',
+        params: { ...say('hi'), configuration: { pushNotificationConfig: { url: 'https://x.example' } } },
+      },
+      -32003,
+    ],
+    ['the list of tasks', { jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} }, -32004],
+    ['an extended card', { jsonrpc: '2.0', id: 1, method: 'GetExtendedAgentCard' }, -32007],
+  ])('with %s are refused', async (_, body, code) => {
+    const { post } = setUp([]);
+    const response = await post(body);
+    const answer = (await response.json()) as Json;
+    if (code === undefined) expect([response.status, answer['code']]).toEqual([400, 'INVALID_REQUEST']);
+    else expect([response.status, answer['error']?.code]).toEqual([200, code]);
+  });
+
+  test('are bounded, and must be JSON', async () => {
+    const { post } = setUp([], { limits: { maxBodyBytes: 1000 } });
+    expect((await post(say('x'.repeat(2000)))).status).toBe(413);
+    expect((await post('{')).status).toBe(400);
+    const { call } = setUp([{ text: 'a long reply' }], { limits: { maxRunChars: 5 } });
+    expect((await call('SendMessage', say('hi'))).error).toMatchObject({
+      code: -32004,
+      message: expect.stringContaining('streams'),
+    });
+    expect(
+      (
+        (await (
+          await setUp([]).post({ jsonrpc: '2.0', id: 1, method: 'GetTask' }, { 'a2a-version': '2.0' })
+        ).json()) as Json
+      )['error'].code,
+    ).toBe(-32009);
+  });
+
+  test('of an app that is not offered are not found', async () => {
+    const agent = payingAgent([]);
+    const { server } = serveAgent(agent, { protocols: [a2a({ agents: { other: agent } })] });
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: say('hi') });
+    const response = await server.fetch(new Request('http://localhost/a2a/app', { method: 'POST', body }));
+    expect([response.status, await response.json()]).toMatchObject([404, { code: 'APP_NOT_FOUND' }]);
+  });
+});

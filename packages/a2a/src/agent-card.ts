@@ -1,0 +1,83 @@
+import type { BaseAgent } from '@eventloom/core';
+
+/** A skill in an agent card. */
+export interface AgentSkill {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly examples?: readonly string[];
+  readonly inputModes?: readonly string[];
+  readonly outputModes?: readonly string[];
+}
+
+/** An address of an agent, and what it speaks there. */
+export interface AgentInterface {
+  readonly url: string;
+  /** `JSONRPC`, `HTTP+JSON` or `GRPC`. */
+  readonly protocolBinding: string;
+  /** `1.0` or `0.3`. */
+  readonly protocolVersion: string;
+  readonly tenant?: string;
+}
+
+/** The description of an agent that clients of A2A read, as JSON of A2A 1.0. */
+export interface AgentCard {
+  readonly name: string;
+  readonly description: string;
+  /** Version of the agent. */
+  readonly version: string;
+  readonly supportedInterfaces: readonly AgentInterface[];
+  readonly capabilities: { readonly streaming?: boolean; readonly pushNotifications?: boolean };
+  readonly defaultInputModes: readonly string[];
+  readonly defaultOutputModes: readonly string[];
+  readonly skills: readonly AgentSkill[];
+  readonly provider?: { readonly organization: string; readonly url: string };
+  readonly documentationUrl?: string;
+  readonly iconUrl?: string;
+  /** Ways in which clients authenticate, by name: `{ bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } }`. */
+  readonly securitySchemes?: Readonly<Record<string, object>>;
+  /** The schemes that a request needs: `[{ schemes: { bearer: { list: [] } } }]`. */
+  readonly securityRequirements?: readonly object[];
+}
+
+/** The address of a card below that of its agent. */
+export const AGENT_CARD_PATH = '.well-known/agent-card.json';
+
+/** Returns the card of an agent. @param url the address of its endpoint @param fields win over what the agent says */
+export function createAgentCard(agent: BaseAgent, url: string, fields: Partial<AgentCard> = {}): AgentCard {
+  const address = { url, protocolBinding: 'JSONRPC' };
+  return {
+    name: agent.name,
+    description: descriptionOf(agent),
+    version: '1.0.0',
+    supportedInterfaces: [
+      { ...address, protocolVersion: '1.0' },
+      { ...address, protocolVersion: '0.3' },
+    ],
+    capabilities: { streaming: true, pushNotifications: false },
+    defaultInputModes: ['text/plain', 'application/json'],
+    defaultOutputModes: ['text/plain', 'application/json'],
+    skills: [
+      { id: agent.name, name: agent.name, description: descriptionOf(agent), tags: ['agent'] },
+      ...agent.subAgents.map((each) => ({
+        id: `${agent.name}_${each.name}`,
+        name: each.name,
+        description: descriptionOf(each),
+        tags: ['sub_agent'],
+      })),
+    ],
+    ...fields,
+  };
+}
+
+function descriptionOf({ name, description }: BaseAgent): string {
+  return description === '' ? `The agent ${name}.` : description;
+}
+
+/** Returns a card that clients of A2A 0.3 understand as well. They read the address and the version beside the other fields. */
+export function withLegacyFields(card: AgentCard): object {
+  const legacy = card.supportedInterfaces.find(({ protocolVersion }) => protocolVersion.startsWith('0.3'));
+  if (!legacy) return card;
+  return { ...card, url: legacy.url, preferredTransport: legacy.protocolBinding, protocolVersion: '0.3.0' };
+}

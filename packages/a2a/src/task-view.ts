@@ -1,0 +1,211 @@
+import type { Event, FunctionCall, InputRequest } from '@eventloom/core';
+import { REQUEST_CONFIRMATION, REQUEST_CREDENTIAL } from '@eventloom/core';
+import { inputRequestOf, isBookkeeping, isRecord, isYielded } from '@eventloom/core/internal';
+import type { RunState } from '@eventloom/server';
+import { toA2AParts } from './parts.ts';
+import type {
+  A2AArtifact,
+  A2AArtifactUpdate,
+  A2AMessage,
+  A2APart,
+  A2AStatus,
+  A2AStatusUpdate,
+  A2ATask,
+  A2ATaskState,
+  Metadata,
+} from './wire.ts';
+
+/** The session that a task belongs to, and the task's id. */
+export interface TaskKey {
+  readonly appName: string;
+  readonly userId: string;
+  /** Id of the session, which is the task's context id. */
+  readonly sessionId: string;
+  /** Id of the run that began the task. */
+  readonly invocationId: string;
+  readonly taskId: string;
+}
+
+/** Metadata of the events of a run that continues a task: the task's id. */
+export const TASK_ID = 'a2a:task_id';
+
+/** Returns the id of the task that a run begins. It has the session, because a request for a task names nothing else. */
+export function formatTaskId(invocationId: string, sessionId: string): string {
+  return `${encodeURIComponent(invocationId)}:${sessionId}`;
+}
+
+/** Returns the run and the session of a task; undefined for another text. */
+export function parseTaskId(taskId: string): { readonly invocationId: string; readonly sessionId: string } | undefined {
+  const colon = taskId.indexOf(':');
+  if (colon <= 0 || colon === taskId.length - 1) return undefined;
+  try {
+    return { invocationId: decodeURIComponent(taskId.slice(0, colon)), sessionId: taskId.slice(colon + 1) };
+  } catch {
+    return undefined;
+  }
+}
+
+const STATES: Readonly<Record<RunState['state'], A2ATaskState>> = {
+  queued: 'TASK_STATE_SUBMITTED',
+  running: 'TASK_STATE_WORKING',
+  waiting: 'TASK_STATE_INPUT_REQUIRED',
+  completed: 'TASK_STATE_COMPLETED',
+  failed: 'TASK_STATE_FAILED',
+  interrupted: 'TASK_STATE_CANCELED',
+};
+
+/** A task as its client sees it: the events of its runs as artifacts, and their questions as its status. */
+export class TaskView {
+  readonly key: TaskKey;
+  /** Id of the newest run of the task. */
+  invocationId: string;
+  status: A2AStatus = { state: 'TASK_STATE_SUBMITTED' };
+  /** Metadata of the status: the code of an error. */
+  statusMetadata: Metadata | undefined;
+  /** The calls that the task waits for. */
+  waiting: readonly FunctionCall[] = [];
+  /** Characters of the artifacts. */
+  chars = 0;
+  readonly #history: A2AMessage[] = [];
+  readonly #artifacts = new Map<string, A2AArtifact>();
+  /** Ids of artifacts of which chunks were sent. */
+  readonly #begun = new Set<string>();
+  /** Long-running calls by id. */
+  readonly #calls = new Map<string, FunctionCall>();
+  #lastEvent: Event | undefined;
+
+  constructor(key: TaskKey) {
+    this.key = key;
+    this.invocationId = key.invocationId;
+  }
+
+  /** Adds a message of the client. */
+  addMessage(message: A2AMessage): void {
+    const { taskId, sessionId: contextId } = this.key;
+    this.#history.push({ ...message, taskId, contextId });
+  }
+
+  /** Adds a stored event of the session, if it belongs to the task. */
+  addStored(event: Event): void {
+    const { taskId, invocationId } = this.key;
+    if (event.invocationId !== invocationId && event.customMetadata?.[TASK_ID] !== taskId) return;
+    this.invocationId = event.invocationId;
+    if (event.author === 'user') {
+      const parts = toA2AParts(event.content?.parts);
+      if (parts.length > 0) this.addMessage({ messageId: event.requestId ?? event.id, role: 'ROLE_USER', parts });
+    } else if (isYielded(event) && !isBookkeeping(event)) {
+      this.add(event);
+    }
+  }
+
+  /** Adds an event of a run, and returns the change that it makes; undefined if it makes none. */
+  add(event: Event): A2AArtifactUpdate | undefined {
+    this.#lastEvent = event;
+    const longRunning = new Set(event.longRunningToolIds);
+    const shown = event.content?.parts?.filter(({ functionCall: call }) => {
+      if (!call?.id || !longRunning.has(call.id)) return true;
+      // Calls that the client answers come with the status.
+      this.#calls.set(call.id, call);
+      return false;
+    });
+    const parts = toA2AParts(shown);
+    if (parts.length === 0) return undefined;
+    const artifactId = event.responseId ?? event.id;
+    const isChunk = event.partial === true;
+    const append = isChunk && this.#begun.has(artifactId);
+    const metadata = this.#metadataOf(event);
+    if (isChunk) this.#begun.add(artifactId);
+    else this.#keep({ artifactId, parts, metadata });
+    const { taskId, sessionId: contextId } = this.key;
+    return {
+      taskId,
+      contextId,
+      artifact: { artifactId, parts },
+      ...(append ? { append } : {}),
+      // The whole reply replaces its chunks.
+      ...(isChunk ? {} : { lastChunk: true }),
+      metadata,
+    };
+  }
+
+  #keep(artifact: A2AArtifact): void {
+    this.#artifacts.set(artifact.artifactId, artifact);
+    for (const { text, raw, data } of artifact.parts)
+      this.chars += (text ?? raw)?.length ?? (data === undefined ? 0 : JSON.stringify(data).length);
+  }
+
+  #metadataOf(event: Event): Metadata {
+    const { appName, userId, sessionId } = this.key;
+    const { author, branch, partial, errorCode, errorMessage, usageMetadata, groundingMetadata } = event;
+    const given = {
+      adk_app_name: appName,
+      adk_user_id: userId,
+      adk_session_id: sessionId,
+      adk_invocation_id: event.invocationId,
+      adk_author: author,
+      adk_branch: branch,
+      adk_partial: partial === true ? true : undefined,
+      adk_error_code: errorCode,
+      adk_error_message: errorMessage,
+      adk_usage_metadata: usageMetadata,
+      adk_grounding_metadata: groundingMetadata,
+      adk_citation_metadata: event.citationMetadata,
+    };
+    return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  }
+
+  /** Sets the status to what became of the newest run, and returns the change. */
+  setState({ state, error, code, waitingFor = [] }: RunState): A2AStatusUpdate {
+    this.waiting = waitingFor.flatMap((id) => this.#calls.get(id) ?? []);
+    const event = this.#lastEvent;
+    const timestamp = event && new Date(event.timestamp * 1000).toISOString();
+    const parts = state === 'waiting' ? this.waiting.flatMap(toQuestion) : error === undefined ? [] : [{ text: error }];
+    const { taskId, sessionId: contextId } = this.key;
+    const messageId = `${event?.id ?? this.invocationId}:status`;
+    this.status = {
+      state: STATES[state],
+      ...(parts.length > 0 ? { message: { messageId, role: 'ROLE_AGENT', parts, taskId, contextId } } : {}),
+      ...(timestamp === undefined ? {} : { timestamp }),
+    };
+    this.statusMetadata = code === undefined ? undefined : { adk_error_code: code, adk_error_message: error };
+    const { status, statusMetadata: metadata } = this;
+    return { taskId, contextId, status, ...(metadata ? { metadata } : {}) };
+  }
+
+  /**
+   * Returns the task as JSON of A2A 1.0.
+   * @param historyLength the newest messages, at most this many. Default: all
+   * @param withArtifacts false leaves the artifacts out, because the changes that follow repeat them
+   */
+  toTask(historyLength: number | undefined, withArtifacts = true): A2ATask {
+    const history = historyLength === 0 ? [] : this.#history.slice(-(historyLength ?? Infinity));
+    const { taskId: id, sessionId: contextId } = this.key;
+    return {
+      id,
+      contextId,
+      status: this.status,
+      ...(withArtifacts ? { artifacts: [...this.#artifacts.values()] } : {}),
+      ...(history.length > 0 ? { history } : {}),
+      ...(this.statusMetadata ? { metadata: this.statusMetadata } : {}),
+    };
+  }
+}
+
+/** Returns a call that the client answers: in words for people, and as data for programs. */
+function toQuestion(call: FunctionCall): A2APart[] {
+  const ids = new Set([call.id ?? '']);
+  return [{ text: questionOf(call) }, ...toA2AParts([{ functionCall: call }], ids)];
+}
+
+function questionOf(call: FunctionCall): string {
+  const { name = '', args = {} } = call;
+  if (name === REQUEST_CONFIRMATION) {
+    const { originalFunctionCall: original, toolConfirmation } = args;
+    const hint = isRecord(toolConfirmation) ? toolConfirmation['hint'] : undefined;
+    const tool = isRecord(original) ? String(original['name']) : 'a tool';
+    return typeof hint === 'string' && hint !== '' ? hint : `The call of ${tool} needs a confirmation: yes or no?`;
+  }
+  if (name === REQUEST_CREDENTIAL) return 'A credential is needed.';
+  const input: InputRequest | undefined = inputRequestOf(call);
+  return input ? (input.message ?? 'Input is needed.') : `The result of ${name} is needed.`;
+}
