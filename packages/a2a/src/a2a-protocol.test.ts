@@ -155,7 +155,7 @@ describe('a message', () => {
     const seen: unknown[] = [];
     const { call } = setUp([
       ({ contents }) => {
-        seen.push(...(contents?.at(-1)?.parts ?? []));
+        seen.push(...(contents.at(-1)?.parts ?? []));
         return {
           parts: [
             { inlineData: { mimeType: 'image/png', data: 'AAAA' } },
@@ -163,7 +163,7 @@ describe('a message', () => {
           ],
         };
       },
-    ] as never);
+    ]);
     const parts = [
       { raw: 'AQID', mediaType: 'image/png', filename: 'a.png' },
       { url: 'https://x.example/b.pdf', mediaType: 'application/pdf' },

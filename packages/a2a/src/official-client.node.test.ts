@@ -82,7 +82,7 @@ describe.each([
 
   test('streams, sends and gets files and data', async () => {
     const image = { inlineData: { mimeType: 'image/png', data: 'AQID' } };
-    const client = await connect([{ chunks: ['one ', 'two'] }, { parts: [image] } as ScriptedStep], isLegacy);
+    const client = await connect([{ chunks: ['one ', 'two'] }, { parts: [image] }], isLegacy);
     const items: unknown[] = [];
     for await (const item of client.sendMessageStream(say([text('hi')]))) items.push(describeItem(item));
     expect(items).toEqual([
