@@ -12,12 +12,12 @@ import {
   toStateWrites,
 } from '@eventloom/core/internal';
 
-/** The event to store, and the changes of the caller's session object. */
+/** The event to store, and the changes to the caller's session object. */
 export interface AppendPlan {
-  /** The event as it is stored. */
+  /** The event in the form in which it is stored. */
   readonly event: Event;
   readonly writes: readonly StateWrite[];
-  /** Checked and copied, `temp:` keys included; undefined when the event sets nothing. */
+  /** The state changes, checked and copied, including `temp:` keys; undefined if the event sets nothing. */
   readonly stateDelta: Readonly<Record<string, unknown>> | undefined;
   readonly removedState: readonly string[] | undefined;
 }
@@ -25,9 +25,10 @@ export interface AppendPlan {
 export const NO_WRITES: readonly StateWrite[] = [];
 
 /**
- * Checks an event's id, its state and the names of its artifacts, and says what is to be stored. An event that came without an id or a time
- * gets them here. The event is sealed: what is stored is an event by its type and JSON, and nobody changes it any more.
- * @param coveredUntil the end of what compactions cover, in seconds: the event is dated after it
+ * Checks an event's id, state and artifact names, and returns what is to be stored. A missing id or timestamp is added.
+ * The event is frozen: the stored event is valid by its type and as JSON, and does not change any more.
+ *
+ * @param coveredUntil end of the range that compactions cover, in seconds; the event's timestamp is later
  * @param repeated see `AppendEventRequest.repeatedState`
  * @throws InvalidRequestError, StateKeyError, StateValueError and InvalidArtifactNameError
  * @throws InvalidEventError for a value that is not an event, or not JSON
@@ -41,10 +42,10 @@ export function planAppend(
 ): AppendPlan {
   const id = event.id === '' ? platform.newEventId() : event.id;
   let timestamp = event.timestamp === 0 ? nowMs / 1000 : event.timestamp;
-  // NaN is left for the seal to refuse.
+  // NaN is kept here: the seal refuses it.
   if (timestamp <= coveredUntil) timestamp = afterCovered(timestamp, coveredUntil);
   let stored = id === event.id && timestamp === event.timestamp ? event : { ...event, id, timestamp };
-  // Values of a wrong type are refused later, when the event is sealed.
+  // Values of a wrong type are refused when the event is sealed.
   const actions: Partial<EventActions> = isRecord(event.actions) ? event.actions : NO_ACTIONS;
   for (const name in actions.artifactDelta) checkArtifactName(name);
   let stateDelta = hasKeys(actions.stateDelta) ? checkStateDelta(actions.stateDelta) : undefined;
@@ -70,7 +71,7 @@ function hasKeys(record: object | undefined): record is object {
   return false;
 }
 
-/** Undefined for an empty list, and for one with something else than keys, which the seal refuses. */
+/** Returns the removed keys; undefined for an empty list, and for a list with other values, which the seal refuses. */
 function removedKeys(keys: readonly unknown[]): readonly string[] | undefined {
   const isRemoving = keys.length > 0 && keys.every((key): key is string => typeof key === 'string');
   if (!isRemoving) return undefined;
@@ -84,7 +85,7 @@ function withoutKeys(record: Readonly<Record<string, unknown>>, keys: ReadonlySe
   return others;
 }
 
-/** The event without its `temp:` keys; the same event when it has none. */
+/** Returns the event without its `temp:` keys; the same object if it has none. */
 function withoutTemp(
   event: Event,
   stateDelta: Readonly<Record<string, unknown>> = {},

@@ -3,7 +3,7 @@ import { compareText } from './compare-text.ts';
 
 const encoder = new TextEncoder();
 
-/** The order of the bytes in UTF-8. */
+/** Compares texts by their bytes in UTF-8. */
 function compareBytes(one: string, other: string): number {
   const bytes = encoder.encode(one);
   const otherBytes = encoder.encode(other);

@@ -13,7 +13,7 @@ import { InMemorySessionDriver } from './in-memory-session-driver.ts';
 import { InMemorySessionService } from './in-memory-session-service.ts';
 import type { SessionDriver } from './session-driver.ts';
 
-/** A driver that answers later, each call after another number of turns, as one over a network does. */
+/** A driver that answers asynchronously, after a different number of turns for each call, like one over a network. */
 function slow(driver: InMemorySessionDriver): SessionDriver {
   let calls = 0;
   return new Proxy<SessionDriver>(driver, {
@@ -139,7 +139,7 @@ describe('DriverSessionService', () => {
   });
 });
 
-test('createSession says what to write when it gets an id in place of a sessionId', async () => {
+test('createSession says what to write when it gets an id instead of a sessionId', async () => {
   const service = new InMemorySessionService();
   await expect(service.createSession({ appName: 'app', userId: 'ann', id: 's' } as never)).rejects.toThrow(
     'createSession: has no option "id"; did you mean "sessionId"?',

@@ -66,7 +66,7 @@ import type { AppendOutcome, EventAppend, RunRefusal, SessionDriver, TakenRun } 
 import { SessionLeases } from './session-leases.ts';
 import { whenReady } from './when-ready.ts';
 
-/** The append of the driver, and the changes of the caller's session object. */
+/** An append of the driver, with the changes to the caller's session object. */
 interface PlannedAppend extends EventAppend, AppendPlan {}
 
 /** Options of every session service. */
@@ -89,7 +89,7 @@ export class DriverSessionService extends BaseSessionService {
   readonly #driver: SessionDriver;
   readonly #platform: Platform;
   readonly #leases: SessionLeases;
-  /** The last session whose names were found good: a turn names the same session in each of its calls. */
+  /** The last session whose names were valid: a turn uses the same session in each of its calls. */
   #checked: SessionKey | undefined;
 
   /** @throws ConfigurationError for an unknown option */
@@ -164,7 +164,7 @@ export class DriverSessionService extends BaseSessionService {
     const append = this.#planned(session, event, lease, repeatedState);
     if (!lease && this.#leases.isAwaited(append)) return this.#appendInTurn(session, append);
     const outcome = this.#driver.appendEvent(append);
-    // Not `whenReady`, whose closure would cost every event more than the append itself.
+    // `whenReady` is not used: its closure would cost more per event than the append itself.
     return outcome instanceof Promise
       ? outcome.then((settled) => this.#settle(session, append, settled))
       : this.#settle(session, append, outcome);
@@ -215,7 +215,7 @@ export class DriverSessionService extends BaseSessionService {
       return { lease, session, message: duplicate ?? plan?.event ?? message, firstSeq, wasOpen };
     };
     if (requestId !== undefined && this.#leases.isAwaited(request))
-      // A caller that would wait gets RequestKnownError immediately.
+      // A caller that would wait gets RequestKnownError at once.
       return whenReady(this.#driver.findRun(request, requestId), (known) => {
         if (known && known.invocationId !== invocationId) throw knownError(request, requestId, known.invocationId);
         return whenReady(this.#leases.take(request, ask), begun);
@@ -250,7 +250,11 @@ export class DriverSessionService extends BaseSessionService {
     });
   }
 
-  /** Checks that a run ended as it should, under a lease that it held: the end may be repeated. @throws StaleWriterError */
+  /**
+   * Checks that a run under this lease has ended with this outcome, because an end may be repeated.
+   *
+   * @throws StaleWriterError
+   */
   #checkEnded(lease: SessionLease, { leaveOpen, outcome }: EndRunRequest): MaybePromise<void> {
     return whenReady(this.#driver.findRun(lease, lease.invocationId ?? ''), (record) => {
       const { open, end } = record ?? {};
@@ -324,7 +328,7 @@ export class DriverSessionService extends BaseSessionService {
     return this.#driver.checkWritable();
   }
 
-  /** @throws InvalidRequestError for a name that no session can have */
+  /** @throws InvalidRequestError for an invalid name */
   #check(appName: string, userId: string, sessionId: string): void {
     const last = this.#checked;
     if (last && last.sessionId === sessionId && last.userId === userId && last.appName === appName) return;
@@ -334,7 +338,7 @@ export class DriverSessionService extends BaseSessionService {
     this.#checked = { appName, userId, sessionId };
   }
 
-  /** Plans the append of the driver, and the changes of the session object. */
+  /** Returns the append for the driver, with the changes to the session object. */
   #planned(
     session: Session,
     event: Event,
@@ -351,7 +355,7 @@ export class DriverSessionService extends BaseSessionService {
     return { appName, userId, sessionId, incarnation, event: stored, writes, nowMs, lease, stateDelta, removedState };
   }
 
-  /** Appends to a session that is held or waited for: waits for a lease, and appends under it. */
+  /** Appends to a session that is held or queued for: waits for a lease, and appends under it. */
   async #appendInTurn(session: Session, append: PlannedAppend): Promise<Event> {
     const lease = await this.#leases.acquire(sessionKeyOf(session));
     try {
@@ -362,7 +366,7 @@ export class DriverSessionService extends BaseSessionService {
     }
   }
 
-  /** Turns an outcome into what the caller sees, and brings a session object up to date that was behind. */
+  /** Converts an outcome to the caller's result, and updates a session object that lacks earlier events. */
   #settle(session: Session, append: PlannedAppend, outcome: AppendOutcome): MaybePromise<Event> {
     const { event, lease, nowMs } = append;
     switch (outcome.status) {
@@ -376,7 +380,7 @@ export class DriverSessionService extends BaseSessionService {
           return event;
         });
       case 'duplicate': {
-        // The append is a repetition after a lost answer.
+        // The append repeats one whose answer was lost.
         const isUnknown = session.lastSeq < outcome.lastSeq;
         return whenReady(this.#catchUp(session, outcome.lastSeq), () => {
           if (isUnknown) showTemp(session, append);
@@ -406,10 +410,14 @@ function requireLive(isLive: boolean, lease: SessionLease): void {
   if (!isLive) throw staleError(lease);
 }
 
-/** Refuses arguments that are given one by one. @throws InvalidRequestError */
+/**
+ * Refuses positional arguments.
+ *
+ * @throws InvalidRequestError
+ */
 const CREATE_FIELDS: readonly (keyof CreateSessionRequest)[] = ['appName', 'userId', 'sessionId', 'state'];
 
-/** @throws InvalidRequestError for a field that stands where a missing one belongs, such as `user_id` or `id` */
+/** @throws InvalidRequestError for a wrong field name in place of a missing one, such as `user_id` or `id` */
 function checkCreateFields(request: CreateSessionRequest): void {
   for (const name in request) {
     if (CREATE_FIELDS.some((field) => field === name)) continue;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { EventIds } from './event-ids.ts';
 
-/** A number of ids so large that some of them have the same hash. */
+/** A number of ids so large that some have the same hash. */
 const MANY = 400_000;
 
 test('every id keeps its first index, even if hashes collide', () => {

@@ -1,7 +1,7 @@
-/** Number of events from which a table finds an id sooner than a search of the list of hashes. */
+/** Number of events from which on a table finds an id faster than a search in the list of hashes. */
 const TABLE_FROM = 128;
 const FIRST_SLOTS = 4 * TABLE_FROM;
-/** Nobody outside knows which ids would meet in one slot. */
+/** A random seed, so that nobody can choose ids that collide. */
 const SEED = Math.floor(Math.random() * 2 ** 30);
 const NO_SLOTS = new Int32Array(0);
 
@@ -12,16 +12,16 @@ export interface IdentifiedEvents {
 }
 
 /**
- * The indexes of events by id. Few ids are a list of hashes, in the order of the events, which an engine searches faster than it builds a table.
- * From 128 on they are a hash table of numbers, half full at most. A Map of the same keeps texts all over the heap, and a look-up in a large
- * one waits for several of them.
+ * The indexes of events by id. A few ids are a list of hashes in the order of the events, which an engine searches
+ * faster than it builds a table. From 128 ids on, they are a hash table of numbers that is at most half full. A Map
+ * would keep texts all over the heap, and each look-up in a large one would wait for several of them.
  */
 export class EventIds {
   readonly #events: IdentifiedEvents;
-  /** The hashes of few ids; empty once there is a table. */
+  /** The hashes of the first ids; empty once there is a table. */
   #few: number[] = [];
   #hashes = NO_SLOTS;
-  /** Indexes plus 1; 0 in a slot that is free. */
+  /** The table: index plus 1, or 0 in a free slot. */
   #places = NO_SLOTS;
   #size = 0;
 
@@ -29,7 +29,7 @@ export class EventIds {
     this.#events = events;
   }
 
-  /** Returns the index of the event with this id. Without one the id claims `index`, the number of ids claimed before. */
+  /** Returns the index of the event with this id. A new id gets `index`, which must be the number of ids so far. */
   claim(id: string, index: number): number {
     const hash = hashOf(id);
     if (this.#places.length > 0) return this.#claimSlot(id, hash, index);
@@ -73,7 +73,7 @@ export class EventIds {
     }
   }
 
-  /** Fills a free slot of a table that has none of this id. */
+  /** Fills a free slot of a table that lacks this id. */
   #put(hash: number, place: number): void {
     const mask = this.#places.length - 1;
     let slot = hash & mask;
@@ -83,7 +83,7 @@ export class EventIds {
   }
 }
 
-/** FNV-1a over UTF-16 units, with its upper bits brought down, in 30 bits: small integers in every engine. */
+/** FNV-1a over UTF-16 units, with its upper bits mixed into the lower ones, in 30 bits: a small integer in every engine. */
 function hashOf(text: string): number {
   let hash = SEED;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

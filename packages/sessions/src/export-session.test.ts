@@ -6,7 +6,7 @@ import { InMemorySessionDriver } from './in-memory-session-driver.ts';
 
 const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
 const LIGHT = 'x'.repeat(200);
-/** More than a page should weigh. */
+/** A text larger than a page should be. */
 const HEAVY = 'x'.repeat(5_000_000);
 
 function several(count: number, text: string): string[] {

@@ -4,7 +4,7 @@ import { notFoundError } from './errors.ts';
 import { ALL_EVENTS, mergedView } from './session-view.ts';
 import type { SessionDriver } from './session-driver.ts';
 
-/** Everything that a driver has of a session, as of its first read: later events are not included. */
+/** Yields the records of a session as of the first read: later events are not included. */
 export async function* exportSession(
   driver: SessionDriver,
   { appName, userId, sessionId }: SessionKey,
@@ -32,7 +32,7 @@ export async function* exportSession(
     const beforeSeq = Math.min(lastSeq, seq + size.events) + 1;
     const page = await driver.readEvents(key, { ...ALL_EVENTS, beforeSeq, afterSeq: seq });
     if (page?.incarnation !== incarnation) throw notFoundError(key);
-    // A page holds at least one event: after an empty page the next one would be the same.
+    // A page has at least one event: an empty page would be followed by the same one.
     if (page.events.length === 0) throw new ConfigurationError(`the driver returned no event after number ${seq}`);
     size.adapt(page.events);
     for (const event of page.events) {
@@ -44,7 +44,7 @@ export async function* exportSession(
   yield { type: 'end', events: lastSeq, toolCalls: toolCalls.length };
 }
 
-/** The most events of a page: so many may turn out to be heavy after light ones. */
+/** Maximum number of events of a page: they may turn out to be large after small ones. */
 const MAX_EVENTS = 64;
 const FIRST_EVENTS = 8;
 /** Maximum size of a page in characters. */
@@ -61,7 +61,7 @@ class EventPageSize {
     return this.#events;
   }
 
-  /** Counts on the next events to weigh what these do; more than twice as many are not read on the strength of that. */
+  /** Estimates the size of the next events from those of this page, and at most doubles the number of events. */
   adapt(page: readonly Event[]): void {
     let weight = 0;
     for (const event of page) weight += weigh(event);
@@ -70,7 +70,7 @@ class EventPageSize {
   }
 }
 
-/** About how many characters a value is as JSON. */
+/** Returns the approximate number of characters of a value's JSON. */
 function weigh(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 4;

@@ -7,7 +7,7 @@ const NOW_MS = 1_800_000_000_000;
 const ONE = createEvent({ id: 'one', invocationId: 'e-1', author: 'user', timestamp: 1 });
 const CALL = { invocationId: 'e-1', callId: 'a', name: 'tool', status: 'started' } as const;
 
-/** The message of what planning an import of these records fails with. */
+/** Returns the error message for an import of these records. */
 async function faultOf(records: readonly unknown[]): Promise<string> {
   const failure = await planImport({ records: records as SessionRecord[] }, NOW_MS).catch((error: unknown) => error);
   return failure instanceof Error ? failure.message : expect.unreachable('the import was planned');

@@ -22,7 +22,7 @@ import {
 } from '@eventloom/core/internal';
 import type { SessionImport, StoredRun } from './session-driver.ts';
 
-/** The fields of each type of record. What this program does not know it would lose. */
+/** The fields of each type of record. An unknown field is refused, because it would be lost. */
 const FIELDS: Readonly<Record<SessionRecord['type'], readonly string[]>> = {
   session: ['type', 'version', 'appName', 'userId', 'id', 'lastUpdateTime', 'initialState', 'state'],
   event: ['type', 'event'],
@@ -30,12 +30,13 @@ const FIELDS: Readonly<Record<SessionRecord['type'], readonly string[]>> = {
   end: ['type', 'events', 'toolCalls'],
 };
 
-/** The end of year 9999, the latest that an event's own time can be. */
+/** The end of the year 9999, the latest timestamp of an event. */
 const MAX_SECONDS = 253_402_300_799.999;
 
 /**
- * Reads what an export gave, to its end, and checks all of it.
- * @throws InvalidRequestError that says which record is at fault, by its number from 1, and which of its fields
+ * Reads the records of an export to the end, and checks all of them.
+ *
+ * @throws InvalidRequestError that names the invalid record, by its number from 1, and the field
  */
 export async function planImport(request: ImportSessionRequest, nowMs: number): Promise<SessionImport> {
   const read = new ImportReader();
@@ -92,7 +93,7 @@ class ImportReader {
     };
     return {
       ...key,
-      // The event was dated by a fast clock; leases and listings need times in the past.
+      // A fast clock set the timestamp; leases and listings need times in the past.
       updatedAtMs: Math.min(toMilliseconds(header.lastUpdateTime), nowMs),
       initialState: this.#initialState,
       state: this.#state.filter(({ scope }) => scope === 'session'),
@@ -166,7 +167,7 @@ function checkFields(record: SessionRecord): void {
   }
 }
 
-/** The runs that events name, and their requests. An id that could not be asked for is left out. */
+/** Returns the runs and requests that events name. Invalid ids are omitted. */
 function runsOf(events: readonly Event[]): StoredRun[] {
   const runs = new Map<string, StoredRun>();
   const requests = new Map<string, string>();
@@ -181,7 +182,7 @@ function runsOf(events: readonly Event[]): StoredRun[] {
   return [...runs.values()].filter(({ id, invocationId }) => !nameFault(id) && !nameFault(invocationId));
 }
 
-/** Rounds to a microsecond, so that dividing by 1,000 gives the time that was exported. */
+/** Rounds to a microsecond, so that dividing by 1,000 returns the exported time. */
 function toMilliseconds(seconds: number): number {
   return Math.round(seconds * 1e6) / 1000;
 }

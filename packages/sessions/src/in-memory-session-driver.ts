@@ -50,7 +50,7 @@ import {
 import { changeWebhook, putWebhook, selectWebhooks, type WebhookHold } from './run-webhooks.ts';
 import { StoredEvents } from './stored-events.ts';
 
-/** An app in memory. */
+/** An app and its users in memory. */
 interface AppRecord {
   readonly state: StateTable;
   readonly users: Map<string, UserRecord>;
@@ -60,7 +60,7 @@ interface AppRecord {
   readonly webhooks: Set<MemorySession>;
 }
 
-/** A user in memory. */
+/** A user and its sessions in memory. */
 interface UserRecord {
   readonly state: StateTable;
   readonly sessions: Map<string, MemorySession>;
@@ -72,24 +72,24 @@ interface MemorySession extends SessionKey, SessionHold, WebhookHold {
   readonly user: UserRecord;
   readonly incarnation: string;
   readonly state: StateTable;
-  /** State that the session was created with; undefined if it was created without. */
+  /** State that the session was created with; undefined if there was none. */
   initialState: StateTable | undefined;
   readonly events: StoredEvents;
   /** The runs and requests of the session, by their ids. */
   readonly runs: Map<string, Omit<StoredRun, 'id'>>;
-  /** Invocation id to call id to call. */
+  /** The tool calls by invocation id and call id. */
   toolCalls: Map<string, Map<string, ToolLedgerEntry>> | undefined;
   updatedAtMs: number;
 }
 
 /**
- * Sessions in maps. Epochs and incarnations are counted across all sessions, so that a session that is created again
- * gets new ones.
+ * Sessions in maps. Epochs and incarnations are numbered across all sessions, so a session that is created again gets
+ * new ones.
  */
 export class InMemorySessionDriver implements SessionDriver {
   readonly shared = false;
   readonly #apps = new Map<string, AppRecord>();
-  /** The session that was found last: a turn calls the store with the same one many times. */
+  /** The session that was found last: a turn calls the store many times with the same one. */
   #last: MemorySession | undefined;
   #incarnations = 0;
   #epochs = 0;
@@ -174,7 +174,7 @@ export class InMemorySessionDriver implements SessionDriver {
     for (const append of appends) {
       const outcome = this.appendEvent(append);
       outcomes.push(outcome);
-      // The first append renews the lease for those that follow it.
+      // The first append renews the lease for the following ones.
       if (outcome.status !== 'stored' && outcome.status !== 'duplicate') break;
     }
     return outcomes;
@@ -182,7 +182,7 @@ export class InMemorySessionDriver implements SessionDriver {
 
   beginRun(begin: RunBegin): BeginOutcome {
     let record = this.#find(begin);
-    // Checked first, because this may throw.
+    // Checked first, because the check may throw.
     const message = begin.message?.(record?.events.coveredUntil ?? -Infinity);
     if (!record && begin.create) record = this.#add(begin, begin.nowMs);
     if (!record) return { status: 'missing' };
@@ -280,7 +280,7 @@ export class InMemorySessionDriver implements SessionDriver {
     return (this.#last = this.#apps.get(appName)?.users.get(userId)?.sessions.get(sessionId));
   }
 
-  /** A new session with nothing in it, which nobody holds; undefined when its key is taken. */
+  /** Adds an empty, free session; undefined if its key is taken. */
   #add({ appName, userId, sessionId }: SessionKey, updatedAtMs: number): MemorySession | undefined {
     let app = this.#apps.get(appName);
     if (!app)
@@ -321,7 +321,7 @@ export class InMemorySessionDriver implements SessionDriver {
   }
 }
 
-/** Writes a call, unless it is finished already. */
+/** Stores a tool call, unless it is already finished. */
 function writeToolCall(record: MemorySession, entry: ToolLedgerEntry): void {
   record.toolCalls ??= new Map();
   let calls = record.toolCalls.get(entry.invocationId);
@@ -337,7 +337,7 @@ function writeState({ app, user, state }: MemorySession, writes: readonly StateW
   }
 }
 
-/** Returns the state that the session sees. */
+/** Returns the merged state of a session. */
 function readState({ app, user, state }: MemorySession): readonly StateEntry[] {
   const entries: StateEntry[] = [];
   app.state.readInto(entries, 'app');
@@ -346,7 +346,7 @@ function readState({ app, user, state }: MemorySession): readonly StateEntry[] {
   return entries;
 }
 
-/** The session as it is read, with some of its events. */
+/** Returns the session as it is read, with some of its events. */
 function toStored(record: MemorySession, events: Event[]): StoredSession {
   return {
     appName: record.appName,
@@ -390,7 +390,7 @@ class StateTable {
   }
 }
 
-/** A copy of a value that is known to be JSON. */
+/** Copies a value that is known to be JSON. */
 function copyStored(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyStored);

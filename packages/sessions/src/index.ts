@@ -1,5 +1,4 @@
-// Session services that need no runtime beyond web standards, and the seam for storage that you write.
-
+// Session services that need no runtime beyond web standards, and the interface for your own storage.
 // Drivers
 export type { MaybePromise } from '@eventloom/core';
 

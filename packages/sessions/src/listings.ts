@@ -20,23 +20,27 @@ import type {
 
 const DEFAULT_PAGE = 100;
 
-/** The end of a page. */
+/** The position after a page of events. */
 interface ListedPlace {
-  /** Sequence number of the last event that was shown. */
+  /** Sequence number of the last event of the page. */
   readonly seq: number;
-  /** The session it was shown of. */
+  /** The incarnation of its session. */
   readonly incarnation: string;
 }
 
-/** A page of events as it was asked for. */
+/** A requested page of events. */
 export interface EventPage {
   readonly order: 'asc' | 'desc';
-  /** The page before; undefined for the first. */
+  /** The position after the previous page; undefined for the first page. */
   readonly after: ListedPlace | undefined;
   readonly window: EventWindow;
 }
 
-/** Converts a request to the events of a page. @throws InvalidRequestError for an invalid limit, order or cursor */
+/**
+ * Converts a request to a page of events.
+ *
+ * @throws InvalidRequestError for an invalid limit, order or cursor
+ */
 export function toEventPage({ order = 'asc', limit = DEFAULT_PAGE, cursor }: ListEventsRequest): EventPage {
   if (order !== 'asc' && order !== 'desc')
     throw new InvalidRequestError(`order: expected asc or desc, got ${JSON.stringify(order)}`);
@@ -138,19 +142,19 @@ export function toPageSize(limit: number = MAX_PAGE): number {
   return Math.min(limit, MAX_PAGE);
 }
 
-/** The error for a cursor that no listing wrote. */
+/** Creates the error for a cursor that no listing returned. */
 function badCursorError(): InvalidRequestError {
   return new InvalidRequestError('cursor: was not returned by this listing; start again without a cursor');
 }
 
-/** A list of JSON values as opaque text that is safe in a URL. */
+/** Encodes a list of JSON values as opaque text that is safe in a URL. */
 function encodeCursor(values: readonly unknown[]): string {
   const bytes = new TextEncoder().encode(JSON.stringify(values));
   const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
   return base64.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
-/** The list that `encodeCursor` wrote; undefined for any text that it cannot have written. */
+/** Decodes a text of `encodeCursor`; undefined for any other text. */
 function decodeCursor(cursor: string): readonly unknown[] | undefined {
   try {
     const text = atob(cursor.replaceAll('-', '+').replaceAll('_', '/'));

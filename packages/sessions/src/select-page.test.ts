@@ -4,7 +4,7 @@ import { selectOpenRunPage, selectSessionPage } from './select-page.ts';
 
 const MANY = 3000;
 
-/** Sessions in random order, of seven users; some have the same time. */
+/** Sessions of seven users in random order; some have the same time. */
 const sessions = Array.from({ length: MANY }, (_, index) => {
   const place = (index * 1999) % MANY;
   return {

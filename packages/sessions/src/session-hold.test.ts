@@ -9,7 +9,7 @@ function heldSession(): SessionHold {
   return { epoch: 1, leaseUntilMs: 5000 };
 }
 
-/** Claims at a time, with a ticket that waits since then or without waiting, and returns the outcome. */
+/** Claims at a time, with the given ticket or without one, and returns the outcome. */
 function claimAt(hold: SessionHold, nowMs: number, ticket?: Partial<LeaseTicket>, takeOver = false) {
   const claim: LeaseClaim = {
     ...KEY,

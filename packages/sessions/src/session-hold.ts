@@ -118,7 +118,7 @@ function giveLease(hold: SessionHold, claim: LeaseClaim, epoch: number, invocati
   return invocationId === undefined ? lease : { ...lease, invocationId };
 }
 
-/** Leaves the ticket of a claim that is refused. */
+/** Stores the ticket of a refused claim, and returns the refusal. */
 function refusedClaim(
   hold: SessionHold,
   { nowMs, takeOver, ticket }: LeaseClaim,
@@ -185,9 +185,7 @@ export function refusedAppend(
   return hold.leaseUntilMs > nowMs ? { status: 'busy', freeAtMs: hold.leaseUntilMs } : undefined;
 }
 
-/**
- * Returns the time at which the last ticket before this one expires; a claim without a ticket is behind all tickets.
- */
+/** Returns the time at which the last ticket before this one expires; a claim without a ticket comes after all tickets. */
 function untilTurn(tickets: readonly StoredTicket[], ticket: LeaseTicket | undefined): number {
   const before = tickets.filter(
     ({ id, sinceMs }) =>
@@ -196,7 +194,7 @@ function untilTurn(tickets: readonly StoredTicket[], ticket: LeaseTicket | undef
   return Math.max(0, ...before.map(({ untilMs }) => untilMs));
 }
 
-/** Writes a ticket, unless it is good for half of its time yet. Those that ran out go. */
+/** Stores a ticket, unless at least half of its time is left. Removes expired tickets. */
 function leaveTicket(hold: SessionHold, { id, sinceMs, ttlMs }: LeaseTicket, nowMs: number): void {
   const kept = (hold.tickets ?? []).filter(({ untilMs }) => untilMs > nowMs);
   const own = kept.find((stored) => stored.id === id);

@@ -13,14 +13,17 @@ import type { SessionDriver } from './session-driver.ts';
 
 const DEFAULT_TTL_MS = 30_000;
 const DEFAULT_WAIT_MS = 60_000;
-/** A day. */
+/** Maximum wait: a day. */
 const MAX_WAIT_MS = 86_400_000;
 /** Maximum number of waiters for one session in this process. */
 const MAX_WAITERS = 1000;
 const FIRST_POLL_MS = 5;
 /** Maximum time for which a session is free before the first waiter of another process takes it. */
 const MAX_POLL_MS = 25;
-/** Time after which a ticket expires. Longer than a late poll; claims behind a crashed waiter continue after it. */
+/**
+ * Time after which a ticket expires, in milliseconds. It is longer than a late poll; after it, claims behind a crashed
+ * waiter proceed.
+ */
 const TICKET_TTL_MS = 2000;
 
 /** The result of a wait: a lease, or the reason why there is none. */
@@ -28,7 +31,7 @@ export interface LeaseAnswer {
   readonly status: 'taken' | 'known' | 'unknown' | 'open';
 }
 
-/** One who waits for a session. */
+/** A claim that waits for a session. */
 interface LeaseWait<T extends LeaseAnswer> extends SessionKey {
   /** Time to wait before SessionBusyError, in milliseconds. */
   readonly waitMs: number;
@@ -39,10 +42,10 @@ interface LeaseWait<T extends LeaseAnswer> extends SessionKey {
 }
 
 /**
- * The leases of a driver's sessions, with lines of those who wait for one: a line per session, first come first served. Only the head of a
- * line asks the storage; it is woken by a release or a deletion in this process, and by the expiry of the lease it waits for. Where other
- * processes share the storage it also polls, and leaves a ticket there that says since when it waits: of the heads of all processes
- * the one that came first gets the session.
+ * The leases of a driver's sessions, with a queue of waiters for each session, in order of arrival. Only the first
+ * waiter of a queue asks the storage. It is woken by a release or a deletion in this process, and by the expiry of the
+ * lease it waits for. If other processes share the storage, it also polls, and stores a ticket with the time since when
+ * it waits: among the first waiters of all processes, the earliest gets the session.
  */
 export class SessionLeases {
   readonly #driver: SessionDriver;
@@ -54,12 +57,12 @@ export class SessionLeases {
     this.#platform = platform;
   }
 
-  /** True when somebody waits for the session. */
+  /** True if a caller waits for the session. */
   isAwaited(key: SessionKey): boolean {
     return this.#lines.size > 0 && this.#lines.has(nameOf(key));
   }
 
-  /** Tells the first in line that the session may be free, or gone. */
+  /** Wakes the first waiter, because the session may be free or deleted. */
   wake(key: SessionKey): void {
     if (this.#lines.size === 0) return;
     headOf(this.#lines.get(nameOf(key)))?.wakeUp();
@@ -71,8 +74,9 @@ export class SessionLeases {
   }
 
   /**
-   * Asks the driver for a lease, again and again while it is refused and the request wants to wait.
-   * @throws what `BaseSessionService.acquireLease` throws
+   * Asks the driver for a lease, repeatedly while it is refused and the request may wait.
+   *
+   * @throws the errors of `BaseSessionService.acquireLease`
    */
   take<T extends LeaseAnswer>(
     request: AcquireLeaseRequest,
@@ -111,8 +115,9 @@ export class SessionLeases {
   }
 
   /**
-   * Joins the line and returns what the storage said when it was this one's turn: the lease, or that the session is missing.
-   * `pending` is a first claim, without a ticket, that is under way already.
+   * Joins the queue and returns the storage's answer once it is this waiter's turn: the lease, or that the session is
+   * missing. `pending` is a first claim without a ticket that was already sent.
+   *
    * @throws SessionBusyError after `waitMs`, and immediately if 1,000 callers wait already
    * @throws RunAbortedError when the signal fires
    */
@@ -164,7 +169,7 @@ export class SessionLeases {
           }
           untilMs = Math.min(deadline, outcome.freeAtMs);
           if (ticket && headOf(line) === waiter) {
-            // A claim that was under way has left no ticket yet.
+            // A claim that was already sent has left no ticket yet.
             untilMs = first ? 0 : Math.min(deadline, this.#platform.now() + pollMs);
             pollMs = Math.min(pollMs * 2, MAX_POLL_MS);
           }
@@ -179,20 +184,20 @@ export class SessionLeases {
     }
   }
 
-  /** Fire and forget: a ticket that is not withdrawn expires. */
+  /** Withdraws a ticket. The result is not awaited: a ticket that is not withdrawn expires. */
   async #withdraw({ appName, userId, sessionId }: SessionKey, { id }: LeaseTicket): Promise<void> {
     await this.#driver.withdrawTicket({ appName, userId, sessionId }, id);
   }
 }
 
-/** The answer, when the session is there and free. */
+/** Returns the answer if the session exists and is free. */
 function granted<T extends LeaseAnswer>(key: SessionKey, answer: ClaimRefusal | T): T {
   if (answer.status === 'missing') throw notFoundError(key);
   if (answer.status === 'busy') throw busyError(key);
   return answer;
 }
 
-/** A set keeps the order in which its elements came. */
+/** Returns the first waiter. A set keeps the order of insertion. */
 function headOf(line: ReadonlySet<LeaseWaiter> | undefined): LeaseWaiter | undefined {
   return line?.values().next().value;
 }
@@ -201,12 +206,12 @@ function nameOf({ appName, userId, sessionId }: SessionKey): string {
   return JSON.stringify([appName, userId, sessionId]);
 }
 
-/** One who waits in a line, and sleeps until it is woken or a time has come. */
+/** A waiter in a queue, which sleeps until it is woken or a time has come. */
 class LeaseWaiter {
   readonly #platform: Platform;
-  /** Set while asleep. */
+  /** Wakes the waiter; set while it sleeps. */
   #wake: (() => void) | undefined;
-  /** Woken while not asleep: the next sleep ends at once. */
+  /** True if the waiter was woken while awake: its next sleep ends at once. */
   #isWoken = false;
 
   constructor(platform: Platform) {
@@ -218,7 +223,7 @@ class LeaseWaiter {
     else this.#isWoken = true;
   }
 
-  /** Ends after the delay, when it is woken, or when the signal fires. */
+  /** Resolves after the delay, when the waiter is woken, or when the signal fires. */
   sleep(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
     if (this.#isWoken) {
       this.#isWoken = false;

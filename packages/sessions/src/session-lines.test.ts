@@ -17,7 +17,7 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return collected;
 }
 
-/** The records in text or bytes that come in these chunks. */
+/** Parses the records in these chunks of text or bytes. */
 function parse(...chunks: (string | Uint8Array)[]): Promise<SessionRecord[]> {
   return collect(parseSessionLines(chunks));
 }

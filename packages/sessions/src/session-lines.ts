@@ -32,7 +32,7 @@ export async function* parseSessionLines(
   let number = 0;
   for await (const line of splitLines(chunks)) {
     number += 1;
-    // Also takes away the mark that some editors begin a file with.
+    // Also removes the byte order mark that some editors put at the start of a file.
     const text = line.trim();
     if (text !== '') yield parseLine(text, number);
   }

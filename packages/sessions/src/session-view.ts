@@ -3,7 +3,7 @@ import { describeKind, applyStateDelta, prefixedKey, setOwn, stateScopeOf } from
 import type { AppendPlan } from './append-plan.ts';
 import type { StateEntry, StoredSession, EventWindow } from './session-driver.ts';
 
-/** Every event of a session. */
+/** The window of all events of a session. */
 export const ALL_EVENTS: EventWindow = {
   afterSeq: 0,
   beforeSeq: undefined,
@@ -36,14 +36,14 @@ function checkCount(field: string, value: number): void {
   throw new InvalidRequestError(`config.${field}: expected an integer of at least 0, got ${describeKind(value)}`);
 }
 
-/** The merged view of app, user and session state. It inherits nothing, so that every key is data. */
+/** Returns the merged view of app, user and session state. It has no prototype, so every key is data. */
 export function mergedView(entries: readonly StateEntry[]): Record<string, unknown> {
   const view = new StateView();
   for (const { scope, key, value } of entries) setOwn(view, prefixedKey(scope, key), value);
   return view;
 }
 
-/** A dictionary that inherits nothing. To construct one costs a quarter of `Object.create(null)`, and to read it half. */
+/** A dictionary without a prototype. Its construction costs a quarter of `Object.create(null)`, and a read half. */
 class StateView {
   [key: string]: unknown;
 
@@ -53,7 +53,7 @@ class StateView {
   }
 }
 
-/** A stored session as callers see it. */
+/** Converts a stored session to the object that callers get. */
 export function toSession(stored: StoredSession): Session {
   return {
     id: stored.sessionId,
@@ -67,7 +67,7 @@ export function toSession(stored: StoredSession): Session {
   };
 }
 
-/** Shows an append in the session object that it was made with. */
+/** Applies an append to the session object that it was made with. */
 export function showAppend(session: Session, plan: AppendPlan, seq: number, nowMs: number): void {
   session.events.push(plan.event);
   session.lastSeq = seq;
@@ -88,14 +88,14 @@ export function showStored(session: Session, stored: StoredSession): void {
   session.lastUpdateTime = stored.updatedAtMs / 1000;
 }
 
-/** Shows the `temp:` keys of an append, which are stored nowhere. */
+/** Applies the `temp:` keys of an append, which are never stored. */
 export function showTemp(session: Session, { stateDelta, removedState }: AppendPlan): void {
   const state = writableState(session);
   for (const key in stateDelta) if (stateScopeOf(key) === 'temp') setOwn(state, key, stateDelta[key]);
   for (const key of removedState ?? []) if (stateScopeOf(key) === 'temp') delete state[key];
 }
 
-/** The view of a session's state is read-only to all but the service that keeps it up to date. */
+/** Returns a session's state for writing: its type is read-only for everybody but the service that updates it. */
 function writableState({ state }: Session): Record<string, unknown> {
   return state;
 }

@@ -19,7 +19,7 @@ function storedEvents(events: readonly Event[]): StoredEvents {
   return stored;
 }
 
-/** Sessions whose times rise, go back, lie far ahead at the begin, and are in no order at all. */
+/** Sessions whose timestamps increase, go back, begin far in the future, or are in random order. */
 const sessions: Record<string, (index: number) => Event> = {
   'times rise': (index) => eventAt(index, 10 + index, index % 400 === 399 ? index - 30 : undefined),
   'the first is dated ahead': (index) =>

@@ -6,31 +6,31 @@ import type { EventWindow } from './session-driver.ts';
 const BLOCK_BITS = 9;
 const BLOCK = 1 << BLOCK_BITS;
 
-/** Consecutive events, with properties that save a look at each. */
+/** Consecutive events, with summaries that avoid a look at each event. */
 interface EventBlock {
   readonly events: Event[];
-  /** Of the events in it. */
+  /** The earliest timestamp of the events in the block. */
   oldest: number;
   latest: number;
-  /** The latest of it and of all blocks before. */
+  /** The latest timestamp in this block and all blocks before it. */
   latestSoFar: number;
-  /** True if one of the events holds a compaction. */
+  /** True if one of the events has a compaction. */
   hasCompaction: boolean;
 }
 
 /**
- * A session's events in memory, by reference: the event at index `n` has the sequence number `n + 1`. They are in blocks, so that
- * no list is copied when it grows and no read looks at every event.
+ * A session's events in memory, by reference: the event at index `n` has the sequence number `n + 1`. They are stored
+ * in blocks, so that no list is copied when it grows and no read examines every event.
  */
 export class StoredEvents {
-  /** Number of events. Read-only for others. */
+  /** Number of events. Only this class sets it. */
   length = 0;
-  /** The end of what compactions cover, in seconds; -Infinity without one. Not to be set by others. */
+  /** End of the range that compactions cover, in seconds; -Infinity without one. Only this class sets it. */
   coveredUntil: number = -Infinity;
   #blocks: readonly EventBlock[] = [];
   readonly #ids: EventIds = new EventIds(this);
 
-  /** Stores the event, unless one of its id is stored: then it gives that one. */
+  /** Stores the event. If an event with its id is stored already, returns that one and stores nothing. */
   add(event: Event): Event | undefined {
     const found = this.#ids.claim(event.id, this.length);
     if (found < this.length) return this.#at(found);
@@ -51,8 +51,8 @@ export class StoredEvents {
   }
 
   /**
-   * A new list. It costs what it gives: from the newest event backwards, blocks without an event of the window are passed over, and
-   * the search ends where all before is too old.
+   * Returns the events of a window as a new list, at the cost of the returned events: the search goes backwards from
+   * the newest event, skips blocks without a matching event, and ends when all earlier events are too old.
    */
   read(window: EventWindow): Event[] {
     const { afterSeq, beforeSeq = Infinity, afterTimestamp = -Infinity, limit = Infinity } = window;
@@ -81,7 +81,7 @@ export class StoredEvents {
     return this.#blocks[index >>> BLOCK_BITS]?.events[index & (BLOCK - 1)];
   }
 
-  /** @param latestSoFar the latest time of all blocks before */
+  /** @param latestSoFar the latest timestamp of all blocks before */
   #addBlock(latestSoFar: number): EventBlock {
     const block = { events: [], oldest: Infinity, latest: -Infinity, latestSoFar, hasCompaction: false };
     this.#blocks = [...this.#blocks, block];
@@ -89,7 +89,7 @@ export class StoredEvents {
   }
 }
 
-/** The newest of the block's events from one index up to another that are not too old and not covered. */
+/** Returns the newest events of a block, from one index up to another, that are not too old and not covered. */
 function readBlock(
   { events, oldest, latest, hasCompaction }: EventBlock,
   from: number,

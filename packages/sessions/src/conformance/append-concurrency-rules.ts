@@ -2,7 +2,7 @@ import { StaleWriterError } from '@eventloom/core';
 import type { SessionRule } from './session-rule.ts';
 import { appendAll, idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
 
-/** Appends of several writers, and through several session objects. */
+/** Rules about appends by several writers, and through several session objects. */
 export const appendConcurrencyRules: readonly SessionRule[] = [
   {
     id: 'append.catches-up',

@@ -2,7 +2,7 @@ import { type Event, InvalidEventError, SessionNotFoundError } from '@eventloom/
 import type { SessionRule } from './session-rule.ts';
 import { appendAll, idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
 
-/** An event with something in most of its fields, and with one that nobody knows. */
+/** An event with a value in most of its fields, and with an unknown field. */
 const RICH_EVENT = {
   ...sampleEvent('rich', {
     branch: 'parent.child',

@@ -3,7 +3,7 @@ import { oddValues } from './rich-session.ts';
 import type { SessionRule } from './session-rule.ts';
 import { idsOf, KEY, OTHER_KEY, readSession, sampleEvent } from './samples.ts';
 
-/** Ids that some would take for one another, or for too long. */
+/** Ids that a back end may confuse with each other, or consider too long. */
 const ODD_IDS: readonly string[] = [
   'i'.repeat(256),
   `${'i'.repeat(255)}j`,

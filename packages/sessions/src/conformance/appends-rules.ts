@@ -55,7 +55,7 @@ export const appendsRules: readonly SessionRule[] = [
       const seen = new Set<number>();
       while (!isDone) {
         seen.add((await readSession(subject)).lastSeq);
-        // A service in memory may answer without a turn of the event loop, and another writer needs one.
+        // A service in memory may answer without a turn of the event loop, which another writer needs.
         await new Promise((resolve) => setTimeout(resolve, 0));
       }
       await appending;

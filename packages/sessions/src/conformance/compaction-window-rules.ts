@@ -3,7 +3,7 @@ import type { SessionRule, Subject } from './session-rule.ts';
 import { KEY, readSession } from './samples.ts';
 import { appendTimes, gives, namesIn, type TimedEvent, timedEvent, withTimes } from './window-samples.ts';
 
-/** Rules about the events that count since the last compaction. */
+/** Rules about the effective events since the last compaction. */
 export const compactionWindowRules: readonly SessionRule[] = [
   {
     id: 'window.since-compaction',

@@ -81,7 +81,7 @@ function oddEvents(): Event[] {
   ];
 }
 
-/** An event of a version to come. */
+/** Returns an event with fields of a future version. */
 function withUnknown(): Event {
   const someday = { some_day: null };
   const { content, actions } = sampleEvent('unknown');

@@ -6,7 +6,7 @@ import { withTimes } from './window-samples.ts';
 
 const ORDERS = ['asc', 'desc'] as const;
 
-/** Reading events in pages. */
+/** Rules about reading events in pages. */
 export const eventPageRules: readonly SessionRule[] = [
   {
     id: 'events.pages',
@@ -185,7 +185,7 @@ export const eventPageRules: readonly SessionRule[] = [
       const before = await readSession(subject);
       for (const order of ORDERS) {
         const { events } = await service.listEvents({ ...KEY, order });
-        // An event may be frozen; what counts is that nothing changes.
+        // An event may be frozen; it must only stay unchanged.
         Reflect.set(expect.present('the text', events[0]?.content?.parts?.[0]), 'text', 'rewritten');
         events.pop();
       }

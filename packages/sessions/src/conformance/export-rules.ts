@@ -171,7 +171,7 @@ export const exportRules: readonly SessionRule[] = [
         if (record.type === 'session') for (const key in state) (record.state[key] as number[]).push(2);
         if (record.type === 'session') (record.initialState['list'] as number[]).push(2);
         if (record.type === 'toolCall') (record.toolCall.response?.['list'] as number[] | undefined)?.push(2);
-        // An event may be frozen; what counts is that nothing changes.
+        // An event may be frozen; it must only stay unchanged.
         if (record.type === 'event') Reflect.set(record.event.content?.parts?.[0] ?? {}, 'text', 'rewritten');
       }
       expect.same('the export afterwards', await exportAll(service, KEY), before);
@@ -180,7 +180,7 @@ export const exportRules: readonly SessionRule[] = [
   },
 ];
 
-/** The writer records call n, then appends event n, which sets `count` to n. */
+/** Checks that an export is a snapshot. The writer records call n, then appends event n, which sets `count` to n. */
 function checkMoment({ expect }: Subject, records: readonly SessionRecord[]): void {
   const [header] = records;
   const events = records.filter(({ type }) => type === 'event').length;

@@ -1,7 +1,7 @@
 import type { Event } from '@eventloom/core';
 import { sampleEvent } from './samples.ts';
 
-/** Wrong for every kind of field but the one that it is named after. */
+/** Values of every kind but the one in the name. */
 const NOT_TEXT = [5, true, [], {}];
 const NOT_FLAG = ['true', 1, [], {}];
 const NOT_NUMBER = ['1', true, Number.NaN, Infinity, [], {}];
@@ -171,7 +171,7 @@ export function wholeEvent(id: string): Event {
   });
 }
 
-/** Events of which one field is wrong, with what is wrong; what cannot be JSON, such as NaN, among them. */
+/** Yields events with one invalid field each, and the name of the fault. Values that JSON lacks, such as NaN, are included. */
 export function* faultyEvents(id: string): Generator<readonly [what: string, event: Event]> {
   for (const [path, values] of Object.entries(WRONG)) {
     for (const value of values) {

@@ -190,7 +190,7 @@ async function expectNothing({ service, expect }: Subject): Promise<void> {
   await service.deleteSession(OTHER_KEY);
 }
 
-/** The records that the faults were made of are good ones. */
+/** Expects that the unchanged records are accepted. */
 async function accepts({ service, expect }: Subject): Promise<void> {
   const session = await expect.fulfils('a valid import', service.importSession({ records: GOOD }));
   expect.same('the imported session', [session.state, session.events], [STATE, [ONE, TWO]]);

@@ -6,7 +6,7 @@ import type { SessionRule } from './session-rule.ts';
 import { appendAll, idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
 import { gives, timedEvent } from './window-samples.ts';
 
-/** An app that has nothing of the exported one. */
+/** The key of the copy, in an app without any data of the exported one. */
 const COPY_KEY = { appName: 'copy', userId: 'ada', sessionId: 'again' };
 const CALL: ToolLedgerEntry = {
   invocationId: 'e-1',

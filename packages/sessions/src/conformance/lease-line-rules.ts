@@ -8,7 +8,7 @@ const MOST = 1000;
 /** Time in which a service sees a change by another one, in milliseconds. */
 const MOMENT_MS = 25;
 
-/** The line of those who wait for a session: how long it gets, and who is first when there are several services. */
+/** Rules about the queue of a session's waiters: its maximum length, and its order across several services. */
 export const leaseLineRules: readonly SessionRule[] = [
   {
     id: 'queue.bounded',
@@ -124,13 +124,16 @@ export const leaseLineRules: readonly SessionRule[] = [
   },
 ];
 
-/** Settles when who asked this service for the session stands in the line: over a network that takes some round trips, and these take more. */
+/**
+ * Resolves when a caller of this service is in the queue of the session. Over a network, that takes fewer round trips
+ * than these reads.
+ */
 async function standing(where: BaseSessionService): Promise<void> {
   for (let read = 0; read < 10; read++) await where.getSession(KEY);
   await settle();
 }
 
-/** Lets a second pass in moments, until the promise settles. */
+/** Advances the clock by a second in small steps, until the promise settles. */
 async function moments({ platform }: Subject, until: Promise<unknown>): Promise<void> {
   let isSettled = false;
   const settled = (): void => void (isSettled = true);

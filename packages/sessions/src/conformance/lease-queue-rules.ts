@@ -3,7 +3,7 @@ import type { SessionRule } from './session-rule.ts';
 import { KEY, OTHER_KEY, passTime, sampleEvent, settle } from './samples.ts';
 import { watch } from './watched-promise.ts';
 
-/** Waiting for a session that somebody else holds. */
+/** Rules about waiting for a session that another writer holds. */
 export const leaseQueueRules: readonly SessionRule[] = [
   {
     id: 'queue.waits',

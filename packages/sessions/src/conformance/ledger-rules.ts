@@ -10,7 +10,7 @@ const FINISHED: ToolLedgerEntry = {
 };
 const CALLS = { ...KEY, invocationId: 'e-1' };
 
-/** The record of tool calls. */
+/** Rules about the ledger of tool calls. */
 export const ledgerRules: readonly SessionRule[] = [
   {
     id: 'ledger.start-then-finish',

@@ -4,7 +4,7 @@ import { appendAll, KEY, readSession, sampleEvent, stateEvent } from './samples.
 
 const OWNER = { appName: KEY.appName, userId: KEY.userId };
 
-/** Listing sessions in pages. */
+/** Rules about listing sessions in pages. */
 export const listRules: readonly SessionRule[] = [
   {
     id: 'list.of-user',
@@ -69,7 +69,7 @@ export const listRules: readonly SessionRule[] = [
       const { service, platform, expect } = subject;
       const expected: string[] = [];
       for (const index of Array.from({ length: 12 }).keys()) {
-        // Two at a time share their time, in two users' names.
+        // Pairs of sessions of two users have the same time.
         for (const userId of ['one', 'two']) {
           await service.createSession({ appName: 'app', userId, sessionId: `session ${index}` });
         }

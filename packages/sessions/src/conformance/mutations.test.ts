@@ -64,7 +64,7 @@ const makeGood: MakeService<BaseSessionService> = async ({ platform }) => ({
   service: new InMemorySessionService({ platform }),
 });
 
-/** The case fails, and says that this rule is broken. */
+/** Expects that the case of this rule fails, and that its error names the rule. */
 async function expectBroken(cases: readonly ConformanceCase[], breaks: string): Promise<void> {
   const found = cases.find(({ id }) => id === breaks);
   const failure = await found?.run().then(

@@ -5,7 +5,7 @@ import type { SessionRule, Subject } from './session-rule.ts';
 
 const { appName } = KEY;
 
-/** Listing open runs in pages. */
+/** Rules about listing open runs in pages. */
 export const openRunListRules: readonly SessionRule[] = [
   {
     id: 'open.held-until',

@@ -2,7 +2,7 @@ import type { BeginRunRequest, ListOpenRunsRequest, OpenRun, SessionKey, Session
 import { KEY } from './samples.ts';
 import type { Subject } from './session-rule.ts';
 
-/** Begins a run that can be resumed, at once or not at all. */
+/** Begins a resumable run; rejects immediately if the session is busy. */
 export async function openRun(
   { service }: Subject,
   invocationId: string,
@@ -11,14 +11,14 @@ export async function openRun(
   return (await service.beginRun({ ...KEY, onBusy: 'reject', resumable: true, ...request, invocationId })).lease;
 }
 
-/** Opens a run of its own in a session made for it, and leaves it open. */
+/** Creates a session, and leaves an open run in it. */
 export async function leaveRun(subject: Subject, key: SessionKey, invocationId: string): Promise<void> {
   await subject.service.createSession(key);
   const lease = await openRun(subject, invocationId, key);
   await subject.service.releaseLease(lease, { leaveOpen: true });
 }
 
-/** All of the app's open runs in pages. */
+/** Returns all open runs of the app, in pages. */
 export async function openRunPages(
   { service, expect }: Subject,
   request: Partial<ListOpenRunsRequest> = {},
@@ -34,7 +34,7 @@ export async function openRunPages(
   return pages;
 }
 
-/** The app's open runs, as `run: attempts`. */
+/** Returns the open runs of the app as `run: attempts`. */
 export async function openRunsOf(subject: Subject): Promise<string[]> {
   const runs = (await openRunPages(subject)).flat();
   return runs.map(({ invocationId, attempts }) => `${invocationId}: ${attempts}`);

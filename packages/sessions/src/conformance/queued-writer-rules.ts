@@ -3,7 +3,7 @@ import type { SessionRule, Subject } from './session-rule.ts';
 import { idsOf, KEY, passTime, readSession, sampleEvent, settle } from './samples.ts';
 import { watch } from './watched-promise.ts';
 
-/** Writers that wait for a session. */
+/** Rules about writers that wait for a session. */
 export const queuedWriterRules: readonly SessionRule[] = [
   {
     id: 'queue.append-waits',
@@ -34,7 +34,7 @@ export const queuedWriterRules: readonly SessionRule[] = [
       await service.acquireLease({ ...KEY, ttlMs: 1_000_000 });
       const append = watch(service.appendEvent({ session, event: sampleEvent('without a lease') }));
       await settle();
-      // Far more than 60 seconds: the wait may begin when some of the time has passed.
+      // Far more than 60 seconds: part of the time may pass before the wait begins.
       await passTime(platform, 600_000, append.promise);
       await expect.rejects('the append', append.promise, SessionBusyError);
       expect.same('the events', idsOf(await readSession(subject)), []);

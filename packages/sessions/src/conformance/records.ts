@@ -9,20 +9,20 @@ import {
 import type { Subject } from './session-rule.ts';
 import { sampleEvent } from './samples.ts';
 
-/** Everything that an export gives. */
+/** Returns all records of an export. */
 export async function exportAll(service: BaseSessionService, key: SessionKey): Promise<SessionRecord[]> {
   const records: SessionRecord[] = [];
   for await (const record of service.exportSession(key)) records.push(record);
   return records;
 }
 
-/** The first record of an export. */
+/** Returns the first record of an export. */
 export async function headerOf({ service, expect }: Subject, key: SessionKey): Promise<SessionHeaderRecord> {
   const [header] = await exportAll(service, key);
   return expect.present('the header', header?.type === 'session' ? header : undefined);
 }
 
-/** The records of a session, as an export gives them. */
+/** Returns the records of a session in the form of an export. */
 export function recordsOf(
   header: Partial<SessionHeaderRecord>,
   events: readonly Event[] = [],
@@ -46,15 +46,15 @@ export function recordsOf(
   ];
 }
 
-/** Makes a session with so many events, named 1, 2, 3 and so on, in one call. */
+/** Creates a session with this number of events, with the ids 1, 2, 3 and so on, in one call. */
 export async function importEvents({ service }: Subject, key: SessionKey, count: number): Promise<void> {
   const events = Array.from({ length: count }, (_, index) => sampleEvent(String(index + 1)));
   await service.importSession({ records: recordsOf({}, events), ...key });
 }
 
 /**
- * Records for comparing: in what order the calls of different invocations come is the back end's own, so they are put in the order
- * of their invocations' ids.
+ * Returns records in a form that can be compared: tool calls are sorted by invocation id, because the order of
+ * invocations is up to the back end.
  */
 export function comparable(records: readonly SessionRecord[]): SessionRecord[] {
   const invocationOf = (record: SessionRecord): string =>

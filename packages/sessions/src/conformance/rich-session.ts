@@ -3,7 +3,7 @@ import type { Subject } from './session-rule.ts';
 import { sampleEvent, stateEvent } from './samples.ts';
 import { timedEvent } from './window-samples.ts';
 
-/** Makes values that storage easily loses. They are new objects in each call, so that no two tests share them. */
+/** Returns values that storage easily loses. Each call returns new objects, so that tests share none. */
 export function oddValues(): Record<string, unknown> {
   return {
     text: 'line\n"quoted" \\ \0 \u2028 \ud83d\ude00 名前',
@@ -16,16 +16,16 @@ export function oddValues(): Record<string, unknown> {
   };
 }
 
-/** Keys that are easily lost on the way, with values of all kinds. */
+/** Returns state keys that are easily lost, with values of all kinds. */
 function oddState(): Record<string, unknown> {
   const odd = JSON.parse('{"__proto__": {"own": [1]}, "constructor": 1}') as Record<string, unknown>;
   return { ...odd, ...oddValues(), 'a.b': null, '名前✅': '', 'e\u0301': 1, é: 2, 'other:key': 3 };
 }
 
-/** The invocations whose tool calls the session has. */
+/** The invocations with tool calls in the session. */
 export const RICH_INVOCATIONS: readonly string[] = ['e-2', 'e-1', 'e-✅'];
 
-/** Makes a session that has something of everything; gives it as its writer sees it. */
+/** Creates a session with data of every kind, and returns it as its writer has it. */
 export async function writeRichSession(
   { service, platform }: Pick<Subject, 'service' | 'platform'>,
   key: SessionKey,
@@ -61,7 +61,7 @@ export async function writeRichSession(
   return session;
 }
 
-/** All tool calls of a session that `writeRichSession` made, invocation by invocation. */
+/** Returns all tool calls of a session that `writeRichSession` created, by invocation. */
 export async function richToolCalls(service: BaseSessionService, key: SessionKey): Promise<ToolLedgerEntry[][]> {
   return Promise.all(RICH_INVOCATIONS.map(async (invocationId) => service.listToolCalls({ ...key, invocationId })));
 }

@@ -27,7 +27,7 @@ function show({ invocationId, firstSeq, open }: RunRecord): unknown {
   return [invocationId, firstSeq, ...(open ? [open.resumable, open.attempts] : [])];
 }
 
-/** Begins a run that is refused, and looks that nothing is changed by that. */
+/** Expects that a run is refused and nothing changes. */
 async function expectRefused<T extends EventloomError>(
   subject: Subject,
   what: string,
@@ -46,7 +46,7 @@ async function expectRefused<T extends EventloomError>(
   return error as T;
 }
 
-/** The runs of a session: which are known, and which may begin. */
+/** Rules about the recorded runs of a session, and about which runs may begin. */
 export const runRecordRules: readonly SessionRule[] = [
   {
     id: 'run.unfinished-refused',
@@ -87,7 +87,7 @@ export const runRecordRules: readonly SessionRule[] = [
         await settle();
         expect.same('the run that waits', waiting.state, 'waiting');
         await service.releaseLease(held, { leaveOpen });
-        // A database on a busy machine may need more turns than a second of the clock has.
+        // A database on a busy machine may need more turns than one second of the clock has.
         for (let second = 0; second < 5 && waiting.state === 'waiting'; second++)
           await passTime(platform, 1000, waiting.promise);
         if (leaveOpen) await expect.rejects('the run that waited', waiting.promise, UnfinishedRunError);
@@ -333,7 +333,7 @@ export const runRecordRules: readonly SessionRule[] = [
       const failed = { state: 'failed', code: 'MODEL' } as const;
       const { lease, session } = first;
       await service.endRun(lease, { session, event: sampleEvent('end'), outcome: failed });
-      // The same end again, as after an answer that was lost.
+      // The same end again, as after a lost answer.
       await service.endRun(lease, { session, event: sampleEvent('end'), outcome: { state: 'completed' } });
       const end = { ...failed, lastSeq: 2 };
       expect.same('the end', (await service.findRun({ ...KEY, id: 'e-1' }))?.end, end);

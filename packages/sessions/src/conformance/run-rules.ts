@@ -16,14 +16,14 @@ import { watch } from './watched-promise.ts';
 
 const RUN = { ...KEY, invocationId: 'e-1' };
 
-/** A message that no back end stores. */
+/** Messages that no back end stores, with their errors. */
 const BAD_MESSAGES: readonly [BeginRunRequest['message'] & {}, typeof EventloomError][] = [
   [sampleEvent('bad', { customMetadata: { value: Number.NaN } }), InvalidEventError],
   [stateEvent('bad', { 'own\0': 1 }), StateKeyError],
   [sampleEvent('bad\0'), InvalidRequestError],
 ];
 
-/** The session is free, has these events, and the app has this many open runs. */
+/** Expects that the session is free and has these events, and that the app has this number of open runs. */
 async function expectUntouched(subject: Subject, ids: readonly string[], openRuns: number): Promise<void> {
   const { service, expect } = subject;
   expect.same('the events', idsOf(await readSession(subject)), ids);
@@ -250,7 +250,7 @@ export const runRules: readonly SessionRule[] = [
       };
       const held = await service.acquireLease(KEY);
       const waiting = watch(service.beginRun({ ...RUN, message: sampleEvent('one', { timestamp: 0 }) }));
-      // The first claim is answered, also by a storage that is slow.
+      // The first claim is answered, even by a slow storage.
       for (let turn = 0; turn < 10; turn++) {
         await service.getSession(KEY);
         await settle();
@@ -364,7 +364,7 @@ export const runRules: readonly SessionRule[] = [
       await expect.fulfils('a renewal by the next holder', service.renewLease(next.lease));
       expect.same('the events', idsOf(await readSession(subject)), ['one', 'end', 'two']);
       expect.same('the events that the run sees', idsOf(session), ['one', 'end', 'two']);
-      // An event that the run itself appended before.
+      // An event that the run itself appended earlier.
       await service.appendEvent({ session: next.session, event: sampleEvent('three'), lease: next.lease });
       await service.endRun(next.lease, { session: next.session, event: sampleEvent('three') });
       await expectUntouched(subject, ['one', 'end', 'two', 'three'], 0);

@@ -15,7 +15,7 @@ const URL_1 = 'https://hooks.example/one?of=ends';
 const URL_2 = 'https://hooks.example/two';
 const { appName } = KEY;
 
-/** Begins a run and ends it, with a webhook. */
+/** Begins a run with a webhook, and ends it. */
 async function endedRun({ service }: Subject, invocationId: string, id: string, key = KEY): Promise<void> {
   await service.getOrCreateSession(key);
   const { lease } = await service.beginRun({ ...key, invocationId, onBusy: 'reject' });

@@ -11,13 +11,13 @@ import {
 import type { ManualPlatform } from '@eventloom/core/conformance';
 import type { Subject } from './session-rule.ts';
 
-/** The session that most cases work on. */
+/** The key of the session that most cases use. */
 export const KEY: SessionKey = { appName: 'app', userId: 'user', sessionId: 'session' };
 
 /** The key of another session of the same user. */
 export const OTHER_KEY: SessionKey = { ...KEY, sessionId: 'other' };
 
-/** A whole event with an id of its own. */
+/** Returns a whole event with this id. */
 export function sampleEvent(id: string, params: EventParams = {}): Event {
   return createEvent({
     id,
@@ -29,13 +29,13 @@ export function sampleEvent(id: string, params: EventParams = {}): Event {
   });
 }
 
-/** An event that changes state. */
+/** Returns an event that changes state. */
 export function stateEvent(id: string, stateDelta: Record<string, unknown>, removedState?: string[]): Event {
   const actions: Partial<EventActions> = removedState ? { stateDelta, removedState } : { stateDelta };
   return sampleEvent(id, { actions });
 }
 
-/** The stored session, which must be there. */
+/** Reads the stored session, which must exist. */
 export async function readSession(
   { service, expect }: Subject,
   key: SessionKey = KEY,
@@ -45,22 +45,22 @@ export async function readSession(
   return expect.present(`the session ${key.sessionId}`, session);
 }
 
-/** The ids of events, in order. */
+/** Returns the ids of events, in order. */
 export function idsOf(session: Session): string[] {
   return session.events.map(({ id }) => id);
 }
 
-/** Appends events of these ids, one after the other. */
+/** Appends events with these ids one by one. */
 export async function appendAll(service: BaseSessionService, session: Session, ids: readonly string[]): Promise<void> {
   for (const id of ids) await service.appendEvent({ session, event: sampleEvent(id) });
 }
 
-/** Lets whatever is under way come to rest, without any time passing on the platform's clock. */
+/** Lets pending work complete without advancing the platform's clock. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-/** Lets time pass in steps until the promise settles, or `totalMs` are over. */
+/** Advances the clock in steps until the promise settles or `totalMs` have passed. */
 export async function passTime(platform: ManualPlatform, totalMs: number, until: Promise<unknown>): Promise<void> {
   let settled = false;
   const done = (): void => void (settled = true);

@@ -3,7 +3,7 @@ import { exportAll, recordsOf } from './records.ts';
 import type { SessionRule } from './session-rule.ts';
 import { idsOf, KEY, sampleEvent, stateEvent } from './samples.ts';
 
-/** Names that no back end may take. */
+/** Names that every back end must refuse. */
 const BAD_NAMES: Readonly<Record<string, string>> = {
   empty: '',
   'holding a NUL': 'a\0b',
@@ -12,7 +12,7 @@ const BAD_NAMES: Readonly<Record<string, string>> = {
   'with half a surrogate pair': 'a\ud800b',
 };
 
-/** Names that are data like any other. */
+/** Unusual names that are valid. */
 const ODD_NAMES: readonly string[] = [
   'a'.repeat(256),
   '€'.repeat(85),
@@ -31,7 +31,7 @@ const ODD_NAMES: readonly string[] = [
   'name',
 ];
 
-/** Rules about the names of sessions: which are allowed, and that they are distinguished. */
+/** Rules about the names of sessions: which of them are allowed, and that different ones are distinguished. */
 export const sessionNameRules: readonly SessionRule[] = [
   {
     id: 'session.users-and-apps-apart',

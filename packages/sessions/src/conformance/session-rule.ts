@@ -1,7 +1,7 @@
 import type { BaseSessionService } from '@eventloom/core';
 import type { ConformanceRule, ConformanceSubject, MakeService } from '@eventloom/core/conformance';
 
-/** The methods that may answer at once. */
+/** The methods that may return synchronously. */
 const RUN_PATH = [
   'beginRun',
   'endRun',
@@ -19,7 +19,7 @@ const RUN_PATH = [
 
 type RunPath = (typeof RUN_PATH)[number];
 
-/** A session service of which every method answers with a promise, so that a rule reads the same for every back end. */
+/** A session service whose methods all return promises, so that rules are the same for every back end. */
 export type PromisedService = Omit<BaseSessionService, RunPath> & {
   [Name in RunPath]: (
     ...args: Parameters<BaseSessionService[Name]>
@@ -28,10 +28,10 @@ export type PromisedService = Omit<BaseSessionService, RunPath> & {
 
 /** The service under test and the tools that a test case works with. */
 export type Subject = ConformanceSubject<PromisedService>;
-/** A case before it is bound to a service. */
+/** A case without its service. */
 export type SessionRule = ConformanceRule<PromisedService>;
 
-/** The same service, with its answers and errors of the moment in promises. */
+/** Returns the same service with its synchronous results and errors in promises. */
 export function toPromised(service: BaseSessionService): PromisedService {
   return new Proxy(service, {
     get(target, name) {
@@ -43,7 +43,7 @@ export function toPromised(service: BaseSessionService): PromisedService {
   }) as PromisedService;
 }
 
-/** Makes the service of a case. */
+/** Returns a function that makes the service of a case. */
 export function promisedMaker(makeService: MakeService<BaseSessionService>): MakeService<PromisedService> {
   return async (options) => {
     const made = await makeService(options);

@@ -2,7 +2,7 @@ import { SessionAlreadyExistsError, SessionNotFoundError } from '@eventloom/core
 import type { SessionRule } from './session-rule.ts';
 import { appendAll, idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
 
-/** Creating, reading and deleting sessions. */
+/** Rules about creating, reading and deleting sessions. */
 export const sessionRules: readonly SessionRule[] = [
   {
     id: 'session.new-is-empty',
@@ -222,7 +222,7 @@ export const sessionRules: readonly SessionRule[] = [
   },
 ];
 
-/** Takes the lease of the session from its holder. */
+/** Takes the lease of the session over from its holder. */
 function interrupt({ service }: Parameters<SessionRule['check']>[0]) {
   return service.acquireLease({ ...KEY, onBusy: 'interrupt' });
 }

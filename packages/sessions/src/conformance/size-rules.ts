@@ -7,7 +7,7 @@ const MEGABYTE = 1_048_576;
 const SCOPES = ['', 'user:', 'app:'] as const;
 const encoder = new TextEncoder();
 
-/** Texts of a megabyte as UTF-8: of one byte a character, and of one to four. */
+/** Texts of a megabyte of UTF-8: with one byte per character, and with one to four. */
 const TEXTS: Readonly<Record<string, string>> = {
   'plain text': 'x'.repeat(MEGABYTE),
   'text in many scripts': `x${'名前✅é🎈'.repeat(69_905)}`,
@@ -22,7 +22,7 @@ export const sizeRules: readonly SessionRule[] = [
       const { service, expect } = subject;
       for (const [what, text] of Object.entries(TEXTS)) {
         for (const prefix of SCOPES) {
-          // An app for each, so that no session sees the values of all.
+          // One app per value, so that no session reads all values.
           const key = { ...KEY, appName: `${prefix}${what}` };
           const session = await service.createSession({ ...key, state: { [`${prefix}created`]: text } });
           await service.appendEvent({ session, event: stateEvent('one', { [`${prefix}appended`]: { text } }) });
@@ -141,7 +141,7 @@ function callWith(callId: string, text: string): ToolLedgerEntry {
   return { invocationId: 'e-1', callId, name: 'tool', status: 'finished', response: { text } };
 }
 
-/** A value whose JSON has exactly so many bytes: `filler` as often as it fits, and then `x`. */
+/** Returns a value whose JSON has exactly this number of bytes: `filler` as often as it fits, then `x`. */
 function fill<T>(bytes: number, filler: string, make: (text: string) => T): T {
   const room = bytes - sizeOf(make(''));
   const times = Math.floor(room / encoder.encode(filler).length);

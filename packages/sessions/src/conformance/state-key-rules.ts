@@ -2,7 +2,7 @@ import { type EventloomError, StateKeyError, StateValueError } from '@eventloom/
 import type { SessionRule, Subject } from './session-rule.ts';
 import { idsOf, KEY, readSession, stateEvent } from './samples.ts';
 
-/** Keys that are data like any other. */
+/** Unusual keys that are valid. */
 const ODD_KEYS: readonly string[] = [
   '__proto__',
   'constructor',
@@ -164,7 +164,7 @@ export const stateKeyRules: readonly SessionRule[] = [
   },
 ];
 
-/** Compared entry by entry, because a record with the key __proto__ is hard to write down. */
+/** Compares entry by entry, because an object literal with the key __proto__ is error-prone. */
 function sameEntries(
   { expect }: Subject,
   what: string,

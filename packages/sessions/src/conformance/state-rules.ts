@@ -5,7 +5,7 @@ import { idsOf, KEY, OTHER_KEY, readSession, stateEvent } from './samples.ts';
 const STRANGER_KEY = { ...KEY, userId: 'stranger' };
 const OTHER_APP_KEY = { ...KEY, appName: 'other app' };
 
-/** Scopes, the merged view, and how a delta changes what is stored. */
+/** Rules about scopes, the merged view, and the effect of a delta on the stored state. */
 export const stateRules: readonly SessionRule[] = [
   {
     id: 'state.create-splits-scopes',
@@ -232,7 +232,7 @@ export const stateRules: readonly SessionRule[] = [
       const session = await service.createSession(KEY);
       const list = [{ inner: 1 }];
       await service.appendEvent({ session, event: stateEvent('one', { list, 'app:list': list }) });
-      // A service may freeze what it was given; what counts is that nothing changes.
+      // A service may freeze the given values; they must only stay unchanged.
       Reflect.set(list, list.length, { inner: 2 });
       if (list[0]) Reflect.set(list[0], 'inner', 3);
       const expected = { list: [{ inner: 1 }], 'app:list': [{ inner: 1 }] };

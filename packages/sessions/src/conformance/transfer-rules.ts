@@ -6,7 +6,7 @@ import { richToolCalls, writeRichSession } from './rich-session.ts';
 import { KEY, sampleEvent } from './samples.ts';
 import type { PromisedService } from './session-rule.ts';
 
-/** Two services, between which sessions go. */
+/** The two services of a transfer. */
 export interface SessionTransfer {
   readonly source: PromisedService;
   readonly target: PromisedService;
@@ -21,7 +21,7 @@ const WINDOWS: readonly GetSessionConfig[] = [
   { afterSeq: 3, numRecentEvents: 3 },
 ];
 
-/** A session that goes from one back end to another is the same there. */
+/** Rules about sessions that are copied from one back end to another. */
 export const transferRules: readonly ConformanceRule<SessionTransfer>[] = [
   {
     id: 'transfer.lossless',

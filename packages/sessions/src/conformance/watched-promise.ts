@@ -1,10 +1,10 @@
-/** A promise and what has become of it. */
+/** A promise and its current state. */
 export interface Watched<T> {
   readonly promise: Promise<T>;
   state: 'waiting' | 'fulfilled' | 'rejected';
 }
 
-/** A promise whose state can be asked; its rejection is looked at later. */
+/** Returns a promise with its state. A rejection is handled, so that it can be examined later. */
 export function watch<T>(promise: Promise<T>): Watched<T> {
   const watched: Watched<T> = { promise, state: 'waiting' };
   promise.then(

@@ -2,10 +2,10 @@ import type { Event, GetSessionConfig, Session } from '@eventloom/core';
 import type { Subject } from './session-rule.ts';
 import { idsOf, KEY, readSession, sampleEvent } from './samples.ts';
 
-/** An event by its timestamp; with a second number it holds a compaction, which covers everything up to that time. */
+/** An event by its timestamp. With a second number, a compaction that covers everything up to that time. */
 export type TimedEvent = number | readonly [timestamp: number, covered: number];
 
-/** An event of this name. */
+/** Returns the event with this id. */
 export function timedEvent(id: string, timed: TimedEvent): Event {
   if (typeof timed === 'number') return sampleEvent(id, { timestamp: timed });
   const [timestamp, endTimestamp] = timed;
@@ -16,14 +16,14 @@ export function timedEvent(id: string, timed: TimedEvent): Event {
   });
 }
 
-/** A session whose events are named 1, 2, 3 and so on. */
+/** Creates a session whose events have the ids 1, 2, 3 and so on. */
 export async function withTimes({ service }: Subject, times: readonly TimedEvent[]): Promise<Session> {
   const session = await service.createSession(KEY);
   await appendTimes({ service }, session, times);
   return session;
 }
 
-/** Continues with the names. */
+/** Appends further events; their ids continue the numbering. */
 export async function appendTimes(
   { service }: Pick<Subject, 'service'>,
   session: Session,
@@ -34,13 +34,13 @@ export async function appendTimes(
   }
 }
 
-/** A read with this window gives the events of these names. */
+/** Expects that a read with this window returns the events with these ids. */
 export async function gives(subject: Subject, config: GetSessionConfig, expected: readonly number[]): Promise<void> {
   const session = await readSession(subject, KEY, config);
   subject.expect.same(`the events with ${JSON.stringify(config)}`, idsOf(session).map(Number), expected);
 }
 
-/** The names of the events that a window shows, by the definition. */
+/** Returns the ids of the events in a window, by the definition. */
 export function namesIn(times: readonly TimedEvent[], config: GetSessionConfig): number[] {
   const { numRecentEvents = Infinity, afterTimestamp = -Infinity, afterSeq = 0, beforeSeq = Infinity } = config;
   const ends = times.flatMap((timed) => (typeof timed === 'number' ? [] : [timed[1]]));

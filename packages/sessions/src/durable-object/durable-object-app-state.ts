@@ -90,7 +90,7 @@ export class DurableObjectAppState {
   pending(appName: string, maxChars: number): PendingAppState[] {
     const changes: PendingAppState[] = [];
     for (let chars = 0; chars < maxChars && changes.length < MAX_CHANGES;) {
-      // One row at a time: a value takes up to 2 MB, and an object has 128 MB of memory.
+      // One row at a time: a value has up to 2 MB, and an object has 128 MB of memory.
       const [row] = this.#all(
         `SELECT seq, key, value, written_ms FROM eventloom_app_outbox
          WHERE app_name = ?1 AND seq > CAST(?2 AS INTEGER) ORDER BY seq LIMIT 1`,
@@ -129,7 +129,7 @@ export class DurableObjectAppState {
         if (isWaiting.length > 0) continue;
         if (value === null) this.#all('DELETE FROM eventloom_app_state WHERE app_name = ?1 AND key = ?2', appName, key);
         else this.#all('INSERT OR REPLACE INTO eventloom_app_state VALUES (?1, ?2, ?3)', appName, key, value);
-        // The triggers added it as a write of this object.
+        // The triggers added the row as a write of this object.
         this.#all('DELETE FROM eventloom_app_outbox WHERE app_name = ?1 AND key = ?2', appName, key);
       }
       this.#all('INSERT OR REPLACE INTO eventloom_app_versions VALUES (?1, CAST(?2 AS INTEGER))', appName, version);

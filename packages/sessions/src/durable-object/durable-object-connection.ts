@@ -8,7 +8,7 @@ export interface DurableObjectSqlStorage extends DurableObjectStorage {
   sync?(): Promise<void>;
 }
 
-/** The SQL storage of a Durable Object. The object is the only writer, and nothing else runs during synchronous work. */
+/** The SQL storage of a Durable Object. The object is the only writer, and no other work runs during synchronous work. */
 export class DurableObjectConnection implements SqlConnection {
   readonly shared = false;
   readonly texts: LargeTexts;

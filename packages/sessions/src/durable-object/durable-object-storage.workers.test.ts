@@ -12,7 +12,7 @@ function newObject(): DurableObjectStub {
   return env.STORAGE.get(env.STORAGE.newUniqueId());
 }
 
-/** Runs work inside an object, with a service that is made for it. */
+/** Runs work inside an object, with a new service. */
 function inObject<R>(
   stub: DurableObjectStub,
   work: (service: DurableObjectSessionService, storage: DurableObjectStorage) => Promise<R>,

@@ -10,8 +10,8 @@ export const MAX_ROW_BYTES = 1_950_000;
 const MAX_VALUE_BYTES = 16_777_216;
 
 /**
- * Maximum size of the state that a session reads at once, of the 128 MB that an object has: its own state takes one
- * value of the largest size and a little more.
+ * Maximum size of each state that a session reads at once. An object has 128 MB of memory; the session's own state has
+ * room for one value of the largest size and a little more.
  */
 const MAX_STATE = { app: 4_000_000, user: 4_000_000, session: 17_000_000 };
 
@@ -33,16 +33,17 @@ interface PlacedValue {
 type LoadedValues = Map<string, (() => unknown) | undefined>;
 
 /**
- * Texts of rows, with values outside their rows if they are too large. Work on rows is synchronous and one transaction, and large values are
- * read and written asynchronously. Work that needs such a value is therefore rolled back at its end, the values are read and written,
- * and the work is done again. Work without large values is done once, synchronously.
+ * The texts of rows, with values outside their rows if they are too large. Work on rows is synchronous and one
+ * transaction; large values are read and written asynchronously. Work that needs such a value is therefore rolled back
+ * at its end, the values are read and written, and the work is repeated. Work without large values is done once,
+ * synchronously.
  */
 export class LargeTexts implements RowTexts {
   readonly maxBytes = MAX_ROW_BYTES;
   readonly maxState = MAX_STATE;
   readonly #values: LargeValues;
   readonly #maxRowBytes: number;
-  /** Values that were written and loaded for the current work. */
+  /** Values that were written for the current work. */
   #placed: PlacedValue[] = [];
   #loaded: LoadedValues = new Map();
   /** Values that the current work needs and that are not written or loaded. */
@@ -79,7 +80,11 @@ export class LargeTexts implements RowTexts {
     return json.startsWith('@') ? Number.parseInt(json.slice(1), 10) || 0 : json.length;
   }
 
-  /** Checks at the end of all work, inside its transaction, that no value was missing. @throws SizeLimitError, which `run` catches */
+  /**
+   * Checks at the end of all work, inside its transaction, that no value was missing.
+   *
+   * @throws SizeLimitError, which `run` catches
+   */
   check(): void {
     if (this.#isLacking) throw new SizeLimitError('the work has values that are not in rows');
   }
@@ -123,8 +128,10 @@ export class LargeTexts implements RowTexts {
   }
 
   /**
-   * Writes and reads the missing values one by one, so that at most one text is in memory beside the values. Other work may be done
-   * meanwhile. @throws the error of writing or reading
+   * Writes and reads the missing values one by one, so that at most one text is in memory beside the values. Other work
+   * may run in between.
+   *
+   * @throws the error of writing or reading
    */
   async #provide(placed: PlacedValue[], loaded: LoadedValues): Promise<void> {
     const unplaced = this.#unplaced.splice(0);
@@ -133,7 +140,7 @@ export class LargeTexts implements RowTexts {
     for (const json of unplaced) {
       const text = await this.#values.put(json);
       placed.push({ json, text });
-      // The same work may read a value that it writes.
+      // Work may read a value that it writes.
       loaded.set(text, () => JSON.parse(json));
     }
     for (const text of unloaded) {
@@ -144,7 +151,7 @@ export class LargeTexts implements RowTexts {
       } else if (loaded.has(text)) {
         throw this.#values.missingError(text);
       } else {
-        // Replaced or deleted since the row was read: the row is read again.
+        // The value was replaced or deleted after the row was read, so the row is read again.
         loaded.set(text, undefined);
       }
     }

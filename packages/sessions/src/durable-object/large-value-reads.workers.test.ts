@@ -22,7 +22,7 @@ test('a value missing in the bucket is a coded error', () => {
   );
 });
 
-// It stores and reads 22 MB several times.
+// The test stores and reads 22 MB several times.
 test('a page of large events is limited by memory, and its cursor continues in either order', () =>
   inObject(async ({ service }) => {
     const session = await service.createSession(KEY);

@@ -2,7 +2,10 @@
 const session = 'session = NEW.session AND key = NEW.key';
 const user = 'app_name = NEW.app_name AND user_id = NEW.user_id AND key = NEW.key';
 
-/** False while the initial state refers to the same value. It is deleted after the state when a session is deleted. */
+/**
+ * Condition that the initial state does not refer to the same value. When a session is deleted, its initial state is
+ * deleted after its state.
+ */
 const isNotInitial = (row: string): string => `
   NOT EXISTS (SELECT 1 FROM eventloom_initial_state AS initial
     WHERE initial.session = ${row}.session AND initial.key = ${row}.key AND initial.value = ${row}.value)`;
@@ -34,8 +37,8 @@ const onReplace = (table: string, key: string, condition = 'TRUE'): string => `
   END;`;
 
 /**
- * Triggers that maintain the list of loose values, which no row refers to, in the transaction that changes the rows. So no path of the driver
- * can forget it. Rows without a large value cause no further writes.
+ * Triggers that maintain the list of loose values, which no row refers to, in the transaction that changes the rows. No
+ * code path of the driver can therefore forget it. Rows without a large value cause no further writes.
  */
 export const largeValueTriggers = [
   onInsert('events', 'event'),

@@ -2,7 +2,7 @@ import { ConfigurationError, type Platform } from '@eventloom/core';
 import type { DurableObjectSqlStorage } from './durable-object-connection.ts';
 import { largeValueTriggers } from './large-value-triggers.ts';
 
-/** Characters of a piece. A row takes 2 MB, and a character at most three bytes. */
+/** Number of characters of a piece. A row has up to 2 MB, and a character at most three bytes. */
 const PIECE_CHARS = 512 * 1024;
 /** Maximum number of objects that R2 deletes in one call. */
 const MAX_DELETED = 1000;
@@ -18,11 +18,13 @@ const TABLES = `
 `;
 
 /**
- * The JSON of values that are too large for a row: in a bucket, or in pieces in the object's storage. A row refers to a value by an address
- * that begins with `@` and the length of the JSON. Values are not shared between rows, except between the state and the initial state.
+ * The JSON of values that are too large for a row: in a bucket, or in pieces in the object's storage. A row refers to a
+ * value by an address that begins with `@` and the length of the JSON. Values are not shared between rows, except
+ * between the state and the initial state.
  *
- * A value is written before the row that refers to it. A value without a reference is loose: the transaction that makes it loose
- * records that, and `sweep` deletes loose values. So no value is lost and none stays behind, whenever the object stops.
+ * A value is written before the row that refers to it. A value without a reference is loose: the transaction that makes
+ * it loose records that, and `sweep` deletes loose values. Therefore no value is lost or left over, whenever the object
+ * stops.
  */
 export class LargeValues {
   readonly #storage: DurableObjectSqlStorage;
@@ -30,7 +32,7 @@ export class LargeValues {
   readonly #prefix: string;
   readonly #platform: Platform;
   readonly #onLoose: () => void;
-  /** Loose values that a row will refer to shortly: not swept. */
+  /** Loose values that a row will soon refer to: they are not swept. */
   readonly #held = new Set<string>();
 
   constructor(
@@ -61,7 +63,7 @@ export class LargeValues {
       if (!this.#bucket) this.#putPieces(text, json);
       this.#onLoose();
       if (this.#bucket) {
-        // If it were not recorded as loose first, it would stay in the bucket for ever if the object stopped.
+        // Recorded as loose first: otherwise the value would stay in the bucket for ever if the object stopped now.
         await this.#storage.sync?.();
         await this.#bucket.put(this.#keyOf(text), json);
       }
@@ -90,7 +92,7 @@ export class LargeValues {
     for (const text of texts) this.#held.delete(text);
   }
 
-  /** True if there are loose values, including those that a row will refer to shortly. */
+  /** True if there are loose values, including those that a row will soon refer to. */
   get hasLoose(): boolean {
     return this.#all(`SELECT 1 ${this.#fromLoose} LIMIT 1`).length > 0;
   }
@@ -108,7 +110,7 @@ export class LargeValues {
     });
   }
 
-  /** Values in a bucket stay loose while no bucket is bound. */
+  /** Condition for loose values that can be deleted: values in a bucket stay loose while no bucket is bound. */
   get #fromLoose(): string {
     const condition = this.#bucket ? '' : 'WHERE text IN (SELECT text FROM eventloom_value_pieces)';
     return `FROM eventloom_loose_values ${condition}`;
@@ -144,7 +146,7 @@ export class LargeValues {
   }
 }
 
-/** Does not split a surrogate pair, which SQL text cannot store. */
+/** Returns the end of a piece that does not split a surrogate pair, which SQL text cannot store. */
 function pieceEnd(text: string, end: number): number {
   const last = text.charCodeAt(end - 1);
   return last >= 0xd800 && last < 0xdc00 ? end - 1 : end;

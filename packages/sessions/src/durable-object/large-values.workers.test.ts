@@ -24,7 +24,7 @@ test('every kind of large value is in the bucket while it is referenced, and del
     const changed = { ...call, response: { text: `${LARGE}!` }, actions: { stateDelta: { key: LARGE } } };
     await service.recordToolCall(lease, { ...changed, status: 'finished' });
     expect(await left()).toBe(5);
-    // The event itself is large as well. What the session was created with is its initial state, and stays.
+    // The event itself is large as well. The state at creation is the initial state, which is kept.
     const replaced = { first: `${LARGE}1`, 'user:first': `${LARGE}2` };
     await service.appendEvent({ session, event: event('two', '', replaced), lease });
     expect(await left()).toBe(7);

@@ -9,7 +9,7 @@ const KEY: SessionKey = { appName: 'app', userId: 'user', sessionId: 'session' }
 const MEGABYTE = 'x'.repeat(1_000_000);
 const ids = Array.from({ length: 20 }, (_, index) => String(index));
 
-/** Runs work inside a new object. `queries` are those of the service that measure state. */
+/** Runs work inside a new object. `queries` has the service's queries that measure state. */
 function inObject(
   work: (service: DurableObjectSessionService, queries: string[], storage: DurableObjectStorage) => Promise<void>,
 ): Promise<void> {
@@ -78,7 +78,7 @@ test('state is measured only when it may be too large', () =>
     const session = await service.createSession({ ...KEY, state: { first: 1 } });
     queries.length = 0;
     for (const id of ids) await service.appendEvent({ session, event: change({ [id]: id, 'user:key': id }) });
-    // The user's, before and after its first write.
+    // The user's state, before and after its first write.
     expect(queries.length).toBe(2);
     for (const id of ids.slice(0, 10)) await service.appendEvent({ session, event: change({ [id]: MEGABYTE }) });
     expect([queries.length > 2, queries.length < 12]).toEqual([true, true]);
@@ -92,7 +92,7 @@ test('undone changes and other scopes do not count towards the limit', () =>
     const session = await service.createSession(KEY);
     const keys = ids.slice(0, 16);
     for (const key of keys) await service.appendEvent({ session, event: change({ [key]: MEGABYTE }) });
-    // Removes everything, and is refused for what it writes of the user's.
+    // Removes everything, and is refused because of its write to the user's state.
     await service.appendEvent({ session, event: change({ 'app:small': 1, 'user:small': 1 }) });
     const event = change({ own: 1, 'user:large': [MEGABYTE, MEGABYTE, MEGABYTE, MEGABYTE] }, keys);
     await expect(async () => service.appendEvent({ session, event })).rejects.toThrow(SizeLimitError);

@@ -4,10 +4,7 @@ import { writeEntries } from './state-sql.ts';
 import { type Statement, toStatement } from './statement.ts';
 import type { Tables } from './tables.ts';
 
-/**
- * Kind of state change that an append writes. Each has a statement of its own, so that common appends do no needless
- * work.
- */
+/** Kind of state change that an append writes. Each kind has its own statement, so that common appends do no needless work. */
 export type StateChange = 'none' | 'sets' | 'removes';
 
 /**
@@ -15,15 +12,16 @@ export type StateChange = 'none' | 'sets' | 'removes';
  * number, or no row, with nothing changed, if the session does not exist or belongs to another writer, if it has the
  * event, or if the tables have another version.
  *
- * The session's row is locked and not written: its versions would pile up while an old transaction is open. A writer
- * that waited for the lock sees the current row, but everything else as it was when the statement began: if another
- * event was appended meanwhile, the number is taken, and there is no row. So every append has seen all earlier ones.
+ * The session's row is locked but not written: versions of the row would accumulate while an old transaction is open. A
+ * writer that waited for the lock sees the current row, but all other rows as of the begin of the statement: if another
+ * event was appended in between, the number is taken, and no row is returned. Every append has therefore seen all
+ * earlier ones.
  *
  * $1 app, $2 user, $3 session, $4 incarnation, $5 event id, $6 timestamp, $7 end of a compaction, $8 event, $9 now, $10
  * epoch or null, $11 without an epoch: true if a lease is known to have expired, $12 the last event's number, $13 its
  * high timestamp and $14 the end of its compaction, or null if unknown; $15 scopes, $16 keys, $17 values. If it also
- * releases the lease, the run of the lease comes first as $15, then $16 true if it stays open, $17 true if that costs no
- * attempt, and how the run ended: $18 outcome or null, $19 code.
+ * releases the lease, the run of the lease comes first as $15, then $16 true if it stays open, $17 true if that costs
+ * no attempt, and how the run ended: $18 outcome or null, $19 code.
  */
 export function appendStatement(tables: Tables, change: StateChange, releases = false): Statement {
   const { sessions, events, runs } = tables;
@@ -57,20 +55,20 @@ export function appendStatement(tables: Tables, change: StateChange, releases = 
     SELECT seq, high_timestamp, compacted_until FROM stored`);
 }
 
-/** Takes the session's row, so that nobody writes to the session before the end of the transaction. */
+/** Locks the session's row, so that nobody else writes to the session before the end of the transaction. */
 export function lockStatement(tables: Tables): Statement {
   return toStatement(`
     SELECT pk::text AS pk FROM ${tables.sessions} WHERE ${THIS_SESSION} AND ${isCurrentSql(tables)} FOR NO KEY UPDATE`);
 }
 
-/** Ends the session's lease, whatever its holder. */
+/** Ends the session's lease, even if another process has it. */
 export function endLeaseStatement({ sessions }: Tables): Statement {
   return toStatement(`UPDATE ${sessions} SET lease_until = 0 WHERE ${THIS_SESSION} AND lease_until > 0`);
 }
 
 /**
- * Facts that can prevent an append: the holder of the session at $5, and the event with this id ($4). Without a session
- * `pk` is null.
+ * Facts that can prevent an append: the holder of the session at $5, and the event with this id ($4). `pk` is null if
+ * the session does not exist.
  */
 export interface RefusalRow {
   readonly version: unknown;

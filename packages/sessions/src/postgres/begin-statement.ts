@@ -7,21 +7,22 @@ import { writeEntries } from './state-sql.ts';
 import { type Statement, toStatement } from './statement.ts';
 import { quoteText, type Tables } from './tables.ts';
 
-/** The number of the first parameter of the window that is read. */
+/** The number of the first parameter of the window to read. */
 const WINDOW = 19;
 
 /**
- * Begins a run with a message: claims the lease of a free session, or creates the session, records the run, appends the message with its
- * state, and reads the session before the message. Gives the rows of that read and a `claim` row, whose value is a `ClaimRow` as JSON; without the
- * lease nothing but a ticket was written, and nothing but the `claim` row is read.
+ * Begins a run with a message: claims the lease of a free session, or creates the session, records the run, appends the
+ * message with its state, and reads the session before the message. Returns the rows of that read and a `claim` row,
+ * whose value is a `ClaimRow` as JSON. Without the lease, only a ticket is written, and only the `claim` row is
+ * returned.
  *
- * The read is as of when the statement began, and so is the message's number. If the statement waited for the session's row and another
- * event was appended meanwhile, or another lease given, nothing is written and there is no lease: what was read is always what the
- * message follows. There is none either when the event's id is taken, when the lease has expired (see `claim`), and when a compaction covers the
- * message's time; then the run begins in steps, under the lock.
+ * The read is as of when the statement began, and so is the message's number. If the statement waited for the session's
+ * row and another event was appended meanwhile, or another lease given, nothing is written and there is no lease: what
+ * was read is always what the message follows. There is no lease either if the event's id is taken, if the lease has
+ * expired (see `claim`), or if a compaction covers the message's time; then the run begins in steps, under the lock.
  *
- * $1 to $13 as of `claimForRun`; $14 event id, $15 timestamp, $16 end of a compaction, $17 event, $18 whether to create the
- * session; then the window, with three parameters or, when `isNarrowed`, five; then scopes, keys and values.
+ * $1 to $13 as of `claimForRun`; $14 event id, $15 timestamp, $16 end of a compaction, $17 event, $18 whether to create
+ * the session; then the window, with three parameters or, when `isNarrowed`, five; then scopes, keys and values.
  */
 export function beginStatement(tables: Tables, change: StateChange, isNarrowed: boolean): Statement {
   const { sessions, events, epochs } = tables;
@@ -63,7 +64,7 @@ export function beginStatement(tables: Tables, change: StateChange, isNarrowed: 
     ${union(FOUND, stateOf(tables), isNarrowed ? narrowed : plainWindow(tables, WINDOW), claimRow(tables))}`);
 }
 
-/** One row, whatever came of the claim: the session as the claim found it, the new epoch, and where the message is. */
+/** One row for any outcome of the claim: the session as the claim found it, the new epoch, and the position of the message. */
 function claimRow(tables: Tables): string {
   const columns = {
     version: 'version',

@@ -19,7 +19,7 @@ import type { PositionRow, WriterPosition, WriterPositions } from './writer-posi
 
 type AppendRefusal = Exclude<AppendOutcome, { status: 'stored' }>;
 
-/** Appends events. */
+/** Appends events to sessions. */
 export class EventAppender {
   readonly #database: PostgresDatabase;
   readonly #positions: WriterPositions;
@@ -51,8 +51,8 @@ export class EventAppender {
   }
 
   /**
-   * One statement; a second one when it was refused, to say why; and a transaction when nothing keeps the event out: another append
-   * came between, or a lease has expired.
+   * Appends an event with one statement. If it is refused, a second one finds the reason; if there is none, because
+   * another append came first or a lease has expired, the append is repeated in a transaction.
    */
   async append(append: EventAppend, end?: RunEnd): Promise<AppendOutcome> {
     const { lease } = append;
@@ -82,7 +82,7 @@ export class EventAppender {
       const done: AppendOutcome[] = [];
       for (const { append, insertion } of insertions) {
         const refusal = await this.#refusalOf(run, append, false);
-        // The position of the lease is not known before the commit.
+        // The position of the lease is not valid before the commit.
         const seq = refusal ? undefined : await this.#insert(run, insertion, undefined, true);
         const outcome: AppendOutcome = refusal ?? (seq === undefined ? { status: 'stale' } : { status: 'stored', seq });
         done.push(outcome);
@@ -94,7 +94,10 @@ export class EventAppender {
     return outcomes;
   }
 
-  /** Keeps everybody else from writing to the session until the end of the transaction; its `pk`, undefined when it is not there. */
+  /**
+   * Prevents other writes to the session until the end of the transaction. Returns its `pk`; undefined if the session
+   * does not exist.
+   */
   async lock(run: RunStatement, { appName, userId, sessionId }: SessionKey): Promise<string | undefined> {
     const [row] = (await run(this.#lock, [appName, userId, sessionId])) as readonly { readonly pk: string }[];
     return row?.pk;
@@ -117,8 +120,9 @@ export class EventAppender {
   }
 
   /**
-   * Appends the first event of a run, inside a transaction that has given the lease.
-   * @returns the stored event of this id, if there is one: then nothing is appended
+   * Appends the first event of a run, inside a transaction that has granted the lease.
+   *
+   * @returns the stored event of this id if there is one; then nothing is appended
    */
   async appendMessage(run: RunStatement, append: EventAppend, lease: SessionLease): Promise<Event | undefined> {
     const insertion = { statement: this.#append[changeOf(append)], values: valuesOf(append) };
@@ -130,7 +134,7 @@ export class EventAppender {
     return refusal.event;
   }
 
-  /** The event's number; undefined when it was not stored. */
+  /** Returns the event's number; undefined if it was not stored. */
   async #insert(
     run: RunStatement,
     { statement, values }: Insertion,
@@ -152,8 +156,9 @@ export class EventAppender {
   }
 
   /**
-   * Returns the reason for which the append is refused; undefined if it is possible by now.
-   * @param isLast true for the last event of a run, which is looked for before the lease
+   * Returns the reason why the append is refused; undefined if it is possible by now.
+   *
+   * @param isLast true for the last event of a run, which is looked up before the lease
    * @throws ConfigurationError if the tables have another version
    */
   async #refusalOf(run: RunStatement, append: EventAppend, isLast: boolean): Promise<AppendRefusal | undefined> {
@@ -171,7 +176,10 @@ export class EventAppender {
   }
 }
 
-/** An append as SQL: its parameters, for a lease that is not known to have expired or that is, and after an event that is known. */
+/**
+ * An append as SQL. The parameters depend on whether the lease is known to have expired, and on the position of the
+ * last event, if known.
+ */
 interface Insertion {
   readonly statement: Statement;
   readonly values: (isExpired: boolean, position?: WriterPosition) => unknown[];
@@ -183,13 +191,13 @@ export function changeOf({ writes }: RunMessage): StateChange {
   return writes.some(({ value }) => value === undefined) ? 'removes' : 'sets';
 }
 
-/** The parameters that release a lease. */
+/** Returns the parameters that release a lease. */
 export function releaseValues(lease: SessionLease, leaveOpen: LeaveOpen): unknown[] {
   const { appName, userId, sessionId, epoch } = lease;
   return [appName, userId, sessionId, epoch, ...releaseParts(lease, leaveOpen)];
 }
 
-/** The parameters of how a run ended. */
+/** Returns the parameters of a run's outcome. */
 export function outcomeValues({ outcome }: RecordChanges): unknown[] {
   return [outcome?.state ?? null, outcome?.code ?? null];
 }
@@ -198,12 +206,20 @@ function releaseParts({ invocationId }: SessionLease, leaveOpen: LeaveOpen): unk
   return [invocationId ?? null, leaveOpen !== false, leaveOpen === 'uncounted'];
 }
 
-/** The parameters of an event. @throws SizeLimitError */
+/**
+ * Returns the parameters of an event.
+ *
+ * @throws SizeLimitError
+ */
 export function eventValues({ event }: RunMessage): unknown[] {
   return [event.id, event.timestamp, compactionEnd(event), eventJson(event)];
 }
 
-/** The parameters of an event's state: none when it writes none. @throws SizeLimitError */
+/**
+ * Returns the parameters of an event's state; empty if it writes none.
+ *
+ * @throws SizeLimitError
+ */
 export function stateValues({ event, writes }: RunMessage): readonly unknown[] {
   return writes.length > 0 ? toStateLists(writes, 'event', event.id) : [];
 }

@@ -1,4 +1,4 @@
-// Sessions in PostgreSQL, over a pool of connections that is handed in.
+// Sessions in PostgreSQL. The caller passes the pool of connections.
 
 export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from '@eventloom/core/internal';
 export type { PostgresSessionServiceOptions } from './postgres-session-service.ts';

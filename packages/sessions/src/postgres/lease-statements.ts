@@ -5,16 +5,17 @@ import { type Statement, toStatement } from './statement.ts';
 import { quoteText, type Tables } from './tables.ts';
 import type { PositionRow } from './writer-positions.ts';
 
-/** $4 is the epoch. */
+/** Condition that the session has a lease. $4 is the epoch. */
 const UNDER_LEASE = `${THIS_SESSION} AND epoch = $4 AND lease_until > 0`;
 
 /**
- * The outcome of a claim, and the position of the session's last event. Without a session the other columns are null.
+ * The outcome of a claim, and the position of the session's last event. The other columns are null if the session does
+ * not exist.
  */
 export interface ClaimRow extends PositionRow {
   readonly version: unknown;
   readonly pk: string | null;
-  /** The new one, or null. */
+  /** The new epoch; null if the lease was not granted. */
   readonly epoch: unknown;
   /** Expiry time of the lease that held the session when the claim began. */
   readonly held_until: unknown;
@@ -24,16 +25,16 @@ export interface ClaimRow extends PositionRow {
   readonly now: unknown;
 }
 
-/** The outcome of a run that begins. The open run is that of the session before. */
+/** The outcome of beginning a run. The open run is that of the session before. */
 export interface RunClaimRow extends ClaimRow, Omit<OpenRunRow, 'user_id' | 'session_id' | 'open_run' | 'now'> {
   readonly open_run: string | null;
-  /** The run that the request is known as, if that is another one. */
+  /** The other run that has the request, if there is one. */
   readonly known_as: string | null;
   /** The number of the first event of the run that begins, if it is recorded. */
   readonly first_seq: unknown;
 }
 
-/** An open run. */
+/** The row of an open run. */
 export interface OpenRunRow {
   readonly user_id: string;
   readonly session_id: string;
@@ -44,7 +45,7 @@ export interface OpenRunRow {
   readonly now: unknown;
 }
 
-/** A run or a request. */
+/** The row of a run or a request. */
 export interface RunRow extends Omit<OpenRunRow, 'open_run'> {
   readonly invocation_id: string;
   readonly first_seq: unknown;
@@ -54,7 +55,7 @@ export interface RunRow extends Omit<OpenRunRow, 'open_run'> {
   readonly code: string | null;
 }
 
-/** The statements about leases. All begin with $1 app, $2 user, $3 session; what finds no row did nothing. */
+/** The statements about leases. All begin with $1 app, $2 user, $3 session; one that returns no row has changed nothing. */
 export type LeaseStatements = ReturnType<typeof leaseStatements>;
 
 export function leaseStatements(tables: Tables) {
@@ -65,27 +66,31 @@ export function leaseStatements(tables: Tables) {
     claimForRun: claimStatement(tables, true),
 
     /**
-     * Refuses a claim that has a ticket ($5 id, $6 since when, $7 until when) again, at $4 now: gives until when the session is held or
-     * awaited, from now. Only reads. No row when the claim may succeed, or when its ticket has to be written again.
+     * Refuses a claim with a ticket ($5 id, $6 since when, $7 until when) again, at $4 now: returns the time until
+     * which the session is held or awaited. Only reads. Returns no row if the claim may succeed, or if its ticket has
+     * to be written again.
      */
     refuseAgain: toStatement(`
       WITH target AS (${claimTarget(tables, 5)})
       SELECT greatest(held_until, awaited_until) - ${tables.clock('$4')} AS free_in FROM target
       WHERE greatest(held_until, awaited_until) > ${tables.clock('$4')} AND ${current} AND EXISTS (${freshTicket(tables, 5)})`),
 
-    /** $4 is the ticket's id. */
+    /** Deletes a ticket. $4 is its id. */
     withdrawTicket: toStatement(`DELETE FROM ${tables.tickets} WHERE ${THIS_SESSION} AND id = $4`),
 
-    /** $5 now. */
+    /** Renews a lease. $5 now. */
     renew: toStatement(
       `UPDATE ${sessions} SET lease_until = ${tables.clock('$5')} + lease_ttl WHERE ${UNDER_LEASE} AND ${current} RETURNING 1`,
     ),
 
-    /** $5 is the run of the lease, or null; $6 whether it is left open, $7 whether that costs no attempt. */
+    /** Releases a lease. $5 is the run of the lease, or null; $6 whether it stays open, $7 whether that costs no attempt. */
     release: toStatement(`
       UPDATE ${sessions} SET ${releaseSql(5)} WHERE ${UNDER_LEASE} RETURNING 1`),
 
-    /** Releases like `release`, records how the run ended ($8 outcome or null, $9 code), and removes the runs, requests and webhooks $10. */
+    /**
+     * Releases like `release`, records the outcome of the run ($8 outcome or null, $9 code), and removes the runs,
+     * requests and webhooks $10.
+     */
     releaseAndRecord: toStatement(`
       WITH released AS (UPDATE ${sessions} SET ${releaseSql(5)} WHERE ${UNDER_LEASE} RETURNING pk), ended AS (
         UPDATE ${runs} SET outcome = $8, code = $9,
@@ -98,7 +103,7 @@ export function leaseStatements(tables: Tables) {
       )
       SELECT 1 FROM released`),
 
-    /** $4 is the id of a run or a request, $5 now. */
+    /** Finds a run. $4 is the id of a run or a request, $5 now. */
     findRun: toStatement(`
       SELECT own.invocation_id, own.first_seq, own.last_seq, own.outcome, own.code, open_run = own.id AS is_open, user_id, session_id, attempts, open_resumable,
         ${HELD_UNTIL} AS held_until, ${tables.clock('$5')} AS now
@@ -107,7 +112,7 @@ export function leaseStatements(tables: Tables) {
       JOIN ${runs} AS own ON own.session = session.pk AND own.id = run.invocation_id
       WHERE ${THIS_SESSION}`),
 
-    /** A page at $5 now: $1 app, what comes after $2 user and $3 session, $4 runs. */
+    /** A page of open runs at $5 now: $1 app, $2 user and $3 session of the position after which it begins, $4 number of runs. */
     openRuns: toStatement(`
       SELECT user_id, session_id, open_run, attempts, open_resumable, ${HELD_UNTIL} AS held_until,
         ${tables.clock('$5')} AS now
@@ -115,7 +120,10 @@ export function leaseStatements(tables: Tables) {
       WHERE app_name = $1 AND open_run IS NOT NULL AND (user_id, session_id) > ($2::text, $3::text)
       ORDER BY user_id, session_id LIMIT $4::bigint`),
 
-    /** $5 invocation, $6 call, $7 name, $8 status, $9 response, $10 actions. The lock keeps the lease live until the call is written. */
+    /**
+     * Records a tool call. $5 invocation, $6 call, $7 name, $8 status, $9 response, $10 actions. The lock keeps the
+     * lease until the call is written.
+     */
     recordToolCall: toStatement(`
       WITH held AS (SELECT pk FROM ${sessions} WHERE ${UNDER_LEASE} AND ${current} FOR NO KEY UPDATE), recorded AS (
         INSERT INTO ${toolCalls} AS earlier (session, invocation_id, call_id, name, status, response, actions)
@@ -128,14 +136,15 @@ export function leaseStatements(tables: Tables) {
   } satisfies Readonly<Record<string, Statement>>;
 
   /**
-   * $4 now, $5 how long, $6 whether to take it from an owner, $7 to $9 a ticket: id, since when, until when, or null. For a run: $10 its
-   * id, $11 whether it can be resumed, $12 the request or null, $13 whether it continues. One sequence counts for all: no epoch ever
-   * comes back.
+   * Claims a lease. $4 now, $5 how long, $6 whether to take it from an owner, $7 to $9 a ticket: id, since when, until
+   * when, or null. For a run: $10 its id, $11 whether it can be resumed, $12 the request or null, $13 whether it
+   * continues. All epochs come from one sequence, so none is used twice.
    *
-   * A ticket of which half the time is left is not written again: most claims of one who waits write nothing.
+   * A ticket with at least half of its time left is not written again, so most claims of a waiter write nothing.
    *
-   * Whether a lease has expired is said by the last event, which a claim that waited for an append would not see: a lease that is
-   * over by its time is taken only under the session's lock, when the last parameter says so. What is in the row it always sees as it is.
+   * The last event determines whether a lease has expired, and a claim that waited for an append would not see it. A
+   * lease whose time is over is therefore taken only under the session's lock, if the last parameter says so. The row
+   * itself is always current.
    */
   function claimStatement(tables: Tables, forRun: boolean): Statement {
     const isLocked = forRun ? '$14' : '$10';
@@ -155,8 +164,8 @@ export function leaseStatements(tables: Tables) {
 }
 
 /**
- * The session of a claim at $4 now, with its last event. `ticket` is the number of the first of two parameters: id and since when, or null.
- * For a run that begins, with what is recorded of it and its request.
+ * The session of a claim at $4 now, with its last event. `ticket` is the number of the first of two parameters: id and
+ * since when, or null. For the begin of a run, with the records of the run and its request.
  */
 export function claimTarget(tables: Tables, ticket: number, forRun = false): string {
   const { runs } = tables;
@@ -176,30 +185,33 @@ export function claimTarget(tables: Tables, ticket: number, forRun = false): str
     FROM ${tables.sessions} AS session ${joinLastEvent(tables)} WHERE ${THIS_SESSION}`;
 }
 
-/** Gives a session the lease of a claim: assignments of an UPDATE, with the parameters of `claim`. */
+/** Assignments of an UPDATE that grant the lease of a claim, with the parameters of `claim`. */
 export function leaseOfClaim({ clock }: Tables): string {
   return `lease_until = ${clock('$4')} + $5::double precision, lease_ttl = $5`;
 }
 
-/** Time at which the owner of a ticket began to wait, by the clock of leases. */
+/** The time at which the owner of a ticket began to wait, by the clock of leases. */
 function since({ tickets, clock }: Tables, ticket: number): string {
   return `coalesce((SELECT since FROM ${tickets} WHERE ${THIS_SESSION} AND id = $${ticket}),
             ${clock('$4')} - ($4::double precision - $${ticket + 1}::double precision))`;
 }
 
-/** Makes a run the session's open run: assignments of an UPDATE, with the parameters of `claimForRun`. */
+/** Assignments of an UPDATE that make a run the session's open run, with the parameters of `claimForRun`. */
 export const RUN_OF_CLAIM = `open_run = $10::text,
           attempts = CASE WHEN open_run = $10 THEN attempts + 1 ELSE 1 END,
           open_resumable = CASE WHEN $13::boolean AND open_run = $10 THEN open_resumable ELSE $11::boolean END`;
 
 /**
  * Condition on the row of a free session under which a run may begin, with the parameters of `claimForRun`. A statement
- * that waited for the row does not see runs that were recorded meanwhile; the epoch differs then.
+ * that waited for the row does not see runs recorded in between; then the epoch differs.
  */
 export const MAY_BEGIN = `(open_run IS NULL OR open_run = $10::text) AND epoch = (SELECT seen FROM target)
           AND (SELECT known_as IS NULL AND (NOT $13::boolean OR first_seq IS NOT NULL) FROM target)`;
 
-/** The part of a WITH that records a run and its request. `begun` has a row when the run begins: its `pk`, and `seq` of its first event. */
+/**
+ * The part of a WITH that records a run and its request. `begun` has a row if the run begins: its `pk`, and the `seq`
+ * of its first event.
+ */
 export function recordOfRun({ runs }: Tables, begun: string): string {
   return `recorded AS (
         INSERT INTO ${runs} AS earlier (session, id, invocation_id, first_seq)
@@ -211,8 +223,8 @@ export function recordOfRun({ runs }: Tables, begun: string): string {
 }
 
 /**
- * The parts of a WITH that write the ticket of a claim, with the parameters of `claim`, or remove it. `target` is the session before the
- * claim; `taken` names a part that has a row when the lease was given.
+ * The parts of a WITH that write the ticket of a claim, with the parameters of `claim`, or remove it. `target` is the
+ * session before the claim; `taken` names a part that has a row if the lease was granted.
  */
 export function ticketsOfClaim(tables: Tables, taken: string): string {
   const { tickets } = tables;
@@ -228,7 +240,7 @@ export function ticketsOfClaim(tables: Tables, taken: string): string {
       )`;
 }
 
-/** The ticket of a claim, while at least half of its time is left. */
+/** Selects the ticket of a claim if at least half of its time is left. */
 function freshTicket({ tickets, clock }: Tables, ticket: number): string {
   return `SELECT FROM ${tickets}
         WHERE ${THIS_SESSION} AND id = $${ticket} AND expires_at >= ${clock('$4')} + ($${ticket + 2}::double precision - $4) / 2`;

@@ -6,10 +6,10 @@ import { quoteIdentifier, type Tables } from './tables.ts';
 /** Advisory lock that is held while tables of Eventloom are migrated; the number is arbitrary. */
 const LOCK = 6_270_919_034_117;
 
-/** Runs the statements of a migration. */
+/** The part of a client that runs the statements of a migration. */
 type Queries = Pick<PostgresClient, 'query'>;
 
-/** True if the tables have the version of this program. @throws ConfigurationError if a newer program made them */
+/** True if the tables have the version of this program. @throws ConfigurationError if a newer program created them */
 export async function isMigrated(client: Queries, tables: Tables, schema: string | undefined): Promise<boolean> {
   const version = await versionOf(client, tables, schema);
   checkVersion(version);
@@ -17,9 +17,10 @@ export async function isMigrated(client: Queries, tables: Tables, schema: string
 }
 
 /**
- * Migrates the session tables to the version of this program, in one transaction. Other tables are not touched. If several programs
- * start at once, one creates the tables and the others find them.
- * @throws ConfigurationError if a newer program made the tables
+ * Migrates the session tables to the version of this program, in one transaction. Other tables stay unchanged. If
+ * several programs start at once, one of them creates the tables.
+ *
+ * @throws ConfigurationError if a newer program created the tables
  */
 export async function migrateSessions(
   client: Queries,
@@ -48,21 +49,21 @@ export async function migrateSessions(
 
 /**
  * Queries for a schema, and for a table in a schema or on the search path. They read the catalogs as tables:
- * PostgreSQL's own functions may answer from the begin of the transaction, and another program may have created the
- * name while this one waited.
+ * PostgreSQL's own functions may return the state at the begin of the transaction, and another program may have created
+ * the name while this one waited.
  */
 const SCHEMA_OF_NAME = 'SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1';
 const META_OF_SCHEMA = `
   SELECT FROM pg_catalog.pg_class AS class JOIN pg_catalog.pg_namespace AS schema ON schema.oid = class.relnamespace
   WHERE relname = 'eventloom_meta' AND (nspname = $1 OR $1::text IS NULL AND nspname = ANY (current_schemas(false)))`;
 
-/** The version of the tables; 0 if there are none. */
+/** Returns the version of the tables; 0 if there are none. */
 async function versionOf(client: Queries, tables: Tables, schema: string | undefined): Promise<number> {
   if (!(await isFound(client, META_OF_SCHEMA, schema ?? null))) return 0;
   return readVersion(client, tables);
 }
 
-/** The version that the tables say they have; 0 when they say none. */
+/** Reads the version in the tables; 0 if there is none. */
 export async function readVersion(client: Queries, tables: Tables): Promise<number> {
   const { rows } = await client.query({ text: `SELECT ${versionSql(tables)} AS version` });
   const [row] = rows as readonly { readonly version: unknown }[];

@@ -23,7 +23,7 @@ let database: TestDatabase;
 let schema: string;
 let pool: Pool;
 let service: PostgresSessionService;
-/** Another writer, whose transaction begins and ends when a test says so. */
+/** Another writer, whose transaction begins and ends on request of the test. */
 let client: Client;
 let only: PostgresPool;
 let other: PostgresSessionService;
@@ -90,7 +90,7 @@ test('appends that waited get distinct sequence numbers', async () => {
   const sessions = await Promise.all(ids.map(() => read()));
   await client.query('BEGIN');
   await other.appendEvent({ session: theirs, event: eventOf('first') });
-  // One of the ten connections of the pool is left to look at the others.
+  // One of the ten connections of the pool stays free to observe the others.
   const appends = ids.map(async (id, index) =>
     service.appendEvent({ session: sessions[index] as Session, event: eventOf(id) }),
   );
@@ -372,7 +372,7 @@ test('an append rolled back by a deadlock is retried', async () => {
   const theirs = await read(other);
   await client.query('BEGIN');
   await other.appendEvent({ session: theirs, event: eventOf('one', { stateDelta: { 'user:b': 1 } }) });
-  // This one has user:a and waits for user:b; then the other one waits for user:a.
+  // This transaction has user:a and waits for user:b; then the other one waits for user:a.
   const append = service.appendEvent({
     session: mine,
     event: eventOf('two', { stateDelta: { 'user:a': 2, 'user:b': 2 } }),

@@ -13,7 +13,7 @@ import { checkCurrent } from './schema-version.ts';
 import type { Statement } from './statement.ts';
 import { type LeaseClock, type Tables, tablesOf } from './tables.ts';
 
-/** Runs the driver's statements: at once on the pool, or in a transaction. */
+/** Runs a statement of the driver, on the pool or in a transaction. */
 export type RunStatement = (statement: Statement, values: unknown[]) => Promise<readonly unknown[]>;
 
 /** Options of a database; see `PostgresSessionService`. */
@@ -27,21 +27,21 @@ export interface PostgresDatabaseOptions {
 
 const STORAGE = 'the session database';
 const DEFAULT_QUERY_TIMEOUT_MS = 10_000;
-/** The longest timer that every runtime has. */
+/** The longest timer of every runtime, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
-/** Number of attempts at a transaction that PostgreSQL rolled back in favour of others. */
+/** Number of attempts at a transaction that PostgreSQL rolls back because of others. */
 const ATTEMPTS = 10;
 const MAX_WAIT_MS = 250;
-/** A deadlock, and a failure to serialise. */
+/** Codes of a deadlock and of a serialization failure. */
 const UNDONE: readonly unknown[] = ['40P01', '40001'];
-/** A table or a column that is not there, and a prepared statement whose columns changed. */
+/** Codes of a missing table, a missing column, and a prepared statement whose columns changed. */
 const CHANGED: readonly unknown[] = ['42P01', '42703', '0A000'];
-/** Classes of errors that pass: connection, rollback, resources, state of an object, intervention by an operator, system. */
+/** Classes of transient errors: connection, rollback, resources, state of an object, intervention by an operator, system. */
 const PASSING_CLASSES: readonly string[] = ['08', '40', '53', '55', '57', '58'];
-/** A write to a server that only reads, as one does that is about to take over from another. */
+/** Code of a write to a read-only server, such as one that is about to take over from another. */
 const READ_ONLY = '25006';
 
-/** The tables in a database behind a pool. They are made, or found to be there, before the first statement. */
+/** The tables in a database that is reached through a pool. Missing tables are created before the first statement. */
 export class PostgresDatabase {
   readonly tables: Tables;
   readonly #pool: PostgresPool;
@@ -53,7 +53,7 @@ export class PostgresDatabase {
   #ready: Promise<void> | undefined;
   #isReady = false;
 
-  /** @throws ConfigurationError for a schema that cannot be one, and for a `queryTimeoutMs` that is no time */
+  /** @throws ConfigurationError for an invalid schema name, and for a `queryTimeoutMs` that is not a duration */
   constructor(pool: PostgresPool, options: PostgresDatabaseOptions = {}) {
     const { schema, queryTimeoutMs = DEFAULT_QUERY_TIMEOUT_MS, leaseClock = 'database' } = options;
     if (!(queryTimeoutMs > 0 && queryTimeoutMs <= MAX_TIMER_MS))
@@ -70,17 +70,21 @@ export class PostgresDatabase {
     listenToPool(pool);
   }
 
-  /** The time by the clock of this process. */
+  /** The time of this process's clock. */
   get nowMs(): number {
     return this.#platform.now();
   }
 
-  /** The last parameters of a statement that needs the time only for leases: none where they are measured with the database's clock. */
+  /** Returns the last parameters of a statement that needs the time only for leases: none if leases use the database's clock. */
   clockValues(nowMs: number): number[] {
     return this.#leaseClock === 'platform' ? [nowMs] : [];
   }
 
-  /** Makes what is missing, once. What failed is tried again by the next call. @throws StorageError ConfigurationError */
+  /**
+   * Creates missing tables, once. After a failure the next call tries again.
+   *
+   * @throws StorageError ConfigurationError
+   */
   ready(): Promise<void> {
     this.#ready ??= this.#migrate().then(
       () => void (this.#isReady = true),
@@ -92,12 +96,17 @@ export class PostgresDatabase {
     return this.#ready;
   }
 
-  /** Runs one statement, which is a transaction by itself. @throws StorageError */
+  /**
+   * Runs one statement as its own transaction.
+   *
+   * @throws StorageError
+   */
   readonly run: RunStatement = (statement, values) =>
     this.#attempt(async () => (await this.#ask(this.#toQuery(statement, values))).rows);
 
   /**
-   * Runs statements that are written together or, when the work throws, not at all. The work may be run more than once.
+   * Runs statements in one transaction, which is rolled back if the work throws. The work may run more than once.
+   *
    * @throws StorageError
    */
   transaction<T>(work: (run: RunStatement) => Promise<T>): Promise<T> {
@@ -113,7 +122,11 @@ export class PostgresDatabase {
     );
   }
 
-  /** Checks the version of the tables after a write that found no row. @throws ConfigurationError when that is because the tables are of another version */
+  /**
+   * Checks the version of the tables after a write that found no row.
+   *
+   * @throws ConfigurationError if the tables have another version
+   */
   async checkVersion(): Promise<void> {
     checkCurrent(await readVersion({ query: (query) => this.#ask(query) }, this.tables));
   }
@@ -122,19 +135,20 @@ export class PostgresDatabase {
     return this.#withClient(async (client) => {
       const reader = { query: (query: PostgresQuery) => this.#within(client.query(query)) };
       if (await isMigrated(reader, this.tables, this.#schema)) return;
-      // No deadline: creating an index over all events takes long, and so does waiting for another program that creates it.
+      // No time limit: creating an index over all events takes long, and so does waiting for another program that
+      // creates it.
       await migrateSessions(client, this.tables, this.#schema);
     });
   }
 
-  /** Whatever fails in the work is rolled back; a connection on which that cannot be done is closed. */
+  /** Runs work on a connection. If it fails, it is rolled back; a connection that cannot roll back is closed. */
   async #withClient<T>(work: (client: PostgresClient) => Promise<T>): Promise<T> {
     const client = await this.#connect();
     let isLost = false;
     try {
       return await work(client);
     } catch (error) {
-      // The only StorageError here is a connection that did not answer in time.
+      // The only StorageError here is that of a connection that did not answer in time.
       isLost = StorageError.isInstance(error);
       if (!isLost) await this.#within(client.query({ text: 'ROLLBACK' })).catch(() => void (isLost = true));
       throw error;
@@ -152,19 +166,23 @@ export class PostgresDatabase {
     } catch (error) {
       connecting.then(
         (late) => late.release(),
-        () => undefined, // It is the error that is thrown.
+        () => undefined, // The original error is thrown.
       );
       throw error;
     }
   }
 
-  /** Runs a statement on a connection of the pool's choice. One that does not answer in time is the pool's to close. */
+  /** Runs a statement on any connection of the pool, which closes a connection that does not answer in time. */
   #ask(query: PostgresQuery): Promise<PostgresResult> {
     query.query_timeout = this.#timeoutMs;
     return this.#within(this.#pool.query(query));
   }
 
-  /** Waits for the database. @throws StorageError if it takes too long; the work may be done all the same */
+  /**
+   * Waits for the database.
+   *
+   * @throws StorageError if that takes too long; the work may still be done
+   */
   #within<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const late = (): void =>
@@ -187,7 +205,7 @@ export class PostgresDatabase {
     return this.#prepares ? { name, text, values } : { text, values };
   }
 
-  /** Does the work, and repeats it with growing delays when PostgreSQL rolled it back in favour of other transactions. */
+  /** Does the work, and repeats it with growing delays if PostgreSQL rolled it back because of other transactions. */
   async #attempt<T>(work: () => Promise<T>): Promise<T> {
     if (!this.#isReady) await this.#within(this.ready());
     for (let attempt = 1; ; attempt++) {

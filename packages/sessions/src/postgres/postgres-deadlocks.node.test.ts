@@ -10,7 +10,7 @@ const USER = { appName: 'app', userId: 'user' };
 
 let database: TestDatabase;
 let pool: Pool;
-/** Number of statements that were sent over the pool itself. */
+/** Number of statements that were sent through the pool itself. */
 let sent: number;
 let service: PostgresSessionService;
 beforeEach(async () => {
@@ -89,7 +89,7 @@ test('concurrent sets and removals of the same keys all commit, and the last wri
     Array.from({ length: 12 }, (_, index) => service.createSession({ ...USER, sessionId: `session ${index}` })),
   );
   const written: Record<string, number>[] = [];
-  /** Every key is set or removed, in an order of this append's own. Every third session appends by the begin of a run. */
+  /** Every key is set or removed, in a different order for each append. Every third session appends by the begin of a run. */
   const append = async (session: Session, index: number, round: number): Promise<void> => {
     const number = index * rounds + round;
     const begin = (index * 3 + round * 5) % keys.length;
@@ -109,7 +109,7 @@ test('concurrent sets and removals of the same keys all commit, and the last wri
       for (let round = 0; round < rounds; round++) await append(session, index, round);
     }),
   );
-  // A begin is a statement as an append is, and the end of its run is another one.
+  // A begin is one statement, like an append, and the end of its run is another one.
   expect(sent).toBe((12 + 4) * rounds);
   const stored = await service.getSession({ ...USER, sessionId: 'session 0' });
   const [number] = Object.values(stored?.state ?? {}) as number[];

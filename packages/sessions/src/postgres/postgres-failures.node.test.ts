@@ -88,7 +88,8 @@ test('a missing privilege is a StorageError that is not retryable', async () => 
 });
 
 test('connections ended by the server fail only calls that use them, and do not end the process', async () => {
-  // Both connections are idle. The pool reports the loss of a connection that was taken to its owner, before the first statement.
+  // Both connections are idle. The pool reports the loss of a taken connection to its owner, before the first
+  // statement.
   await Promise.all([service.getSession(KEY), service.getSession(KEY)]);
   await terminate();
   await expect.poll(() => pool.idleCount).toBe(0);
@@ -112,7 +113,7 @@ describe('a server that does not answer', () => {
     const error = await thrownLate(work);
     expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
     expect(String(error)).toContain('1500 ms');
-    // The connection that did not answer is not used again.
+    // A connection that did not answer is not used again.
     proxy.resume();
     expect((await service.getSession(KEY))?.id).toBe('session');
   });

@@ -61,7 +61,7 @@ async function take(nowMs: number, more: Partial<LeaseClaim> = {}) {
 test('waiting claims get the session in order, and a claim without a ticket comes last', async () => {
   const lease = await take(100);
   const [first, second] = [ticketOf('b', 110), ticketOf('a', 120)];
-  // The second one leaves its ticket before the first one does.
+  // The second claim leaves its ticket before the first one does.
   for (const ticket of [second, first])
     expect(await claim(200, { ticket })).toEqual({ status: 'busy', freeAtMs: 1100 });
   expect(await tickets()).toEqual([
@@ -117,7 +117,7 @@ test('an interrupting claim ignores tickets, and an expired lease goes to the fi
   const lease = await take(300, { takeOver: true });
   await claim(1200, { ticket: ticketOf('a', 150) });
   expect(await claim(1300)).toEqual({ status: 'busy', freeAtMs: 1700 });
-  // Nobody got it: its owner still has it.
+  // The session was granted to nobody: its owner still has it.
   expect(await driver.renewLease(lease, 1300)).toBe(true);
   await take(2300, { ticket: ticketOf('a', 150) });
 });
@@ -197,7 +197,7 @@ test("lease times follow the database's clock, not those of processes", async ()
   const [behind, ahead] = [at(-HOUR_MS), at(HOUR_MS)];
   const refused = (from: typeof ahead) =>
     expect(from.service.acquireLease({ ...KEY, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
-  // A clock that is ahead takes nothing early.
+  // A clock that is ahead takes no lease early.
   const run = { ...KEY, invocationId: 'run', ttlMs: 60_000 };
   const begun = await behind.service.beginRun({
     ...run,
@@ -221,7 +221,7 @@ test("lease times follow the database's clock, not those of processes", async ()
     }
   }
   await behind.service.releaseLease(begun.lease);
-  // A clock that is behind waits no longer, and one that is ahead does not ask too early.
+  // A process whose clock is behind waits no longer, and one whose clock is ahead does not ask too early.
   for (const [owner, other] of [
     [ahead, behind],
     [behind, ahead],

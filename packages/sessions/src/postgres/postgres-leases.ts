@@ -28,7 +28,7 @@ import type { WriterPositions } from './writer-positions.ts';
 /** The outcome of claiming the lease for a run. */
 export type RunClaimOutcome = ClaimRefusal | RunRefusal | RunTaken;
 
-/** The leases, waiters and runs of sessions, and the tool calls that are written under a lease. */
+/** The leases, waiters and runs of sessions, and the tool calls recorded under a lease. */
 export class PostgresLeases {
   readonly #database: PostgresDatabase;
   readonly #run: RunStatement;
@@ -112,8 +112,8 @@ export class PostgresLeases {
   }
 
   /**
-   * Refuses a run that waits in line without sending its message, as most polls are. Returns undefined if the run may begin or its ticket
-   * has to be written.
+   * Refuses a waiting run without sending its message, which is the result of most polls. Returns undefined if the run
+   * may begin or its ticket has to be written.
    */
   async refuseAgain({ ticket, nowMs, ...key }: RunBegin): Promise<ClaimRefusal | undefined> {
     if (!ticket) return undefined;
@@ -131,7 +131,7 @@ export class PostgresLeases {
     return this.#toOutcome(claim, row);
   }
 
-  /** Claims the lease for a run; undefined when that has to be tried with the session's row locked. */
+  /** Claims the lease for a run; undefined if the claim has to be repeated with the session's row locked. */
   async claimForRun(run: RunStatement, begin: RunBegin, isLocked: boolean): Promise<RunClaimOutcome | undefined> {
     const values = [...claimValues(begin), ...runValues(begin), isLocked];
     const [row] = (await run(this.#statements.claimForRun, values)) as readonly RunClaimRow[];
@@ -153,7 +153,8 @@ export class PostgresLeases {
   }
 
   /**
-   * Reads the outcome of claiming the lease for a run; undefined like `claimForRun`.
+   * Reads the outcome of claiming the lease for a run; undefined as in `claimForRun`.
+   *
    * @param nextSeq the number of the session's next event
    */
   toRunOutcome(
@@ -177,18 +178,18 @@ export class PostgresLeases {
   }
 }
 
-/** Returns the parameters of a claim; those of its ticket are null without one. */
+/** Returns the parameters of a claim; without a ticket, those of the ticket are null. */
 export function claimValues({ nowMs, ttlMs, takeOver, ticket, ...key }: LeaseClaim): unknown[] {
   const place = ticket ? [ticket.id, ticket.sinceMs, nowMs + ticket.ttlMs] : [null, null, null];
   return [...keyOf(key), nowMs, ttlMs, takeOver, ...place];
 }
 
-/** Returns the parameters of a run, behind those of its claim. */
+/** Returns the parameters of a run, which follow those of its claim. */
 export function runValues({ invocationId, resumable, requestId, continues }: RunBegin): unknown[] {
   return [invocationId, resumable, requestId ?? null, continues];
 }
 
-/** @param nowMs by the clock of this process, to which `heldUntilMs` is converted */
+/** @param nowMs time of this process's clock, to which `heldUntilMs` is converted */
 function openStateOf(
   row: Pick<OpenRunRow, 'open_resumable' | 'attempts' | 'held_until' | 'now'>,
   nowMs: number,

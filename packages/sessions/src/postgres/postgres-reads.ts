@@ -12,7 +12,7 @@ import { keyOf } from './session-sql.ts';
 import type { Statement } from './statement.ts';
 import { StoredRows } from './stored-rows.ts';
 
-/** Reads of sessions, each of them one statement. */
+/** Reads of sessions, one statement each. */
 export class PostgresReads {
   readonly #run: RunStatement;
   readonly #statements: ReadStatements;
@@ -22,7 +22,7 @@ export class PostgresReads {
     this.#statements = readStatements(tables);
   }
 
-  /** @param run that of a transaction, to see what it has written */
+  /** @param run the function of a transaction, to read what the transaction has written */
   async readSession(
     key: SessionKey,
     window: EventWindow,

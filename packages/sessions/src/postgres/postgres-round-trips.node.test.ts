@@ -14,7 +14,7 @@ let database: TestDatabase;
 
 let connections: Pool;
 
-/** The statements that were sent since the test began, each a round trip. Taking a connection is counted as well. */
+/** The statements of the test so far, each a round trip. Taking a connection is counted too. */
 let sent: (PostgresQuery | 'connect')[] = [];
 
 const pool: PostgresPool = {

@@ -12,7 +12,7 @@ import type { Statement } from './statement.ts';
 import { StoredRows } from './stored-rows.ts';
 import type { WriterPositions } from './writer-positions.ts';
 
-/** The parts of the driver that a run begins with. */
+/** The parts of the driver that begin a run. */
 export interface BeginParts {
   readonly appender: EventAppender;
   readonly leases: PostgresLeases;
@@ -22,8 +22,8 @@ export interface BeginParts {
 }
 
 /**
- * Begins runs: with a message in one statement, without one in two, and in a transaction if the run has a webhook or has to wait for the
- * session's row.
+ * Begins runs: in one statement with a message, in two without one, and in a transaction if the run has a webhook or
+ * the session's row must be locked.
  */
 export class PostgresRunBegins {
   readonly #database: PostgresDatabase;
@@ -91,7 +91,7 @@ export class PostgresRunBegins {
     const pk = await this.#parts.appender.lock(run, key);
     if (pk === undefined && begin.create) {
       await run(this.#insertSession, [...keyOf(key), nowMs]);
-      // Another caller may have created it since.
+      // Another caller may have created the session in the meantime.
       await this.#parts.appender.lock(run, key);
     }
     const claimed = await this.#parts.leases.claimForRun(run, begin, true);

@@ -6,7 +6,7 @@ import { keyOf, THIS_SESSION } from './session-sql.ts';
 import { type Statement, toStatement } from './statement.ts';
 import type { Tables } from './tables.ts';
 
-/** A row of a webhook. */
+/** The row of a webhook. */
 interface WebhookRow {
   readonly id: string;
   readonly user_id: string;
@@ -68,12 +68,12 @@ export class PostgresRunWebhooks {
 function webhookStatements(tables: Tables) {
   const { sessions, runs, webhooks } = tables;
   const current = isCurrentSql(tables);
-  /** $4 is the id, $5 and $6 are how it was. */
+  /** Condition for an unchanged webhook. $4 is its id, $5 and $6 are its previous values. */
   const sameWebhook = `${THIS_SESSION} AND id = $4 AND attempts = $5 AND due_at = $6`;
   return {
     /**
-     * $1 app, $2 user, $3 session, $4 id, $5 run, $6 URL. Gives no row when the session does not have the run. The lock keeps the session from
-     * being deleted before the webhook is written.
+     * Stores a webhook. $1 app, $2 user, $3 session, $4 id, $5 run, $6 URL. Returns no row if the session does not have
+     * the run. The lock prevents the session from being deleted before the webhook is written.
      */
     put: toStatement(`
       WITH target AS (
@@ -85,13 +85,13 @@ function webhookStatements(tables: Tables) {
       SELECT $4, pk, $1, $2, $3, $5, $6, 0, 0 FROM target JOIN ${runs} AS run ON run.session = pk AND run.id = $5 AND run.invocation_id = $5
       ON CONFLICT (id) DO UPDATE SET attempts = 0, due_at = 0 RETURNING 1`),
 
-    /** The parameters of `put`; the session has the run. */
+    /** Stores a webhook of a run that the session has. Parameters of `put`. */
     add: toStatement(`
       INSERT INTO ${webhooks} (id, session, app_name, user_id, session_id, invocation_id, url, attempts, due_at)
       SELECT $4, pk, $1, $2, $3, $5, $6, 0, 0 FROM ${sessions} WHERE ${THIS_SESSION}
       ON CONFLICT (id) DO UPDATE SET attempts = 0, due_at = 0`),
 
-    /** $1 app, $2 user or null, $3 whether those of open runs as well, $4 how many. */
+    /** Lists webhooks. $1 app, $2 user or null, $3 true to include those of open runs, $4 limit. */
     list: toStatement(`
       SELECT webhook.id, webhook.user_id, webhook.session_id, invocation_id, url, webhook.attempts, due_at
       FROM ${webhooks} AS webhook JOIN ${sessions} AS session
@@ -101,7 +101,7 @@ function webhookStatements(tables: Tables) {
         AND ($3::boolean OR open_run IS DISTINCT FROM invocation_id)
       ORDER BY due_at, webhook.id LIMIT $4::bigint`),
 
-    /** $7 attempts, $8 when it is due. */
+    /** Changes a webhook. $7 attempts, $8 due time. */
     change: toStatement(
       `UPDATE ${webhooks} SET attempts = $7, due_at = $8 WHERE ${sameWebhook} AND ${current} RETURNING 1`,
     ),

@@ -125,7 +125,7 @@ test('a new migration step runs once and keeps the stored data', async () => {
   expect(await rowsOf('SELECT value::integer FROM eventloom_meta')).toEqual([{ value: steps.length }]);
   expect(await rowsOf('SELECT color FROM eventloom_sessions')).toEqual([{ color: null }]);
   await expect(new PostgresSessionService({ pool }).getSession(KEY)).rejects.toThrow(ConfigurationError);
-  // As if the step belonged to this program.
+  // Simulates that the step belongs to this program.
   await pool.query(`UPDATE eventloom_meta SET value = ${MIGRATIONS.length} WHERE key = 'sessions.schema'`);
   const found = await new PostgresSessionService({ pool }).getSession(KEY);
   expect(found?.events.map(({ id }) => id)).toEqual(['one']);

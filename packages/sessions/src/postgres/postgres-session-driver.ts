@@ -109,7 +109,7 @@ export class PostgresSessionDriver implements SessionDriver {
     return (await this.#importer.import(session)) ?? this.#refused();
   }
 
-  /** Locks the session's row: otherwise rows of a concurrent append would be invisible to the deletion, and stay. */
+  /** Locks the session's row: otherwise the deletion would not see rows of a concurrent append, which would remain. */
   async deleteSession(key: SessionKey): Promise<void> {
     const isFound = await this.#database.transaction(async (run) => {
       const pk = await this.#appender.lock(run, key);
@@ -181,13 +181,17 @@ export class PostgresSessionDriver implements SessionDriver {
     return this.#reads.listToolCalls(key, invocationId);
   }
 
-  /** Writes to a row that stays: removing it would be a second statement. */
+  /** Writes to a row that remains: removing it would need a second statement. */
   async checkWritable(): Promise<void> {
     const rows = await this.#database.run(this.#sessions.probe, []);
     if (rows.length === 0) await this.#refused();
   }
 
-  /** Checks why a write found nothing to write to. @throws ConfigurationError when a newer program migrated the tables */
+  /**
+   * Checks why a write found no row.
+   *
+   * @throws ConfigurationError if a newer program migrated the tables
+   */
   async #refused(): Promise<undefined> {
     await this.#database.checkVersion();
   }

@@ -19,7 +19,7 @@ describe('PostgresSessionService keeps the contract', () => {
   let schemas = 0;
   const cases = sessionServiceConformance(async ({ platform }) => {
     const schema = `case_${schemas++}`;
-    // The clock that is moved on must not end a statement that is under way.
+    // Advancing the clock must not end a statement in progress.
     const another = () =>
       new PostgresSessionService({ pool, platform, schema, queryTimeoutMs: 86_400_000, leaseClock: 'platform' });
     const service = another();

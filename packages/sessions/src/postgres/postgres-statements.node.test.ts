@@ -16,7 +16,7 @@ let database: TestDatabase;
 
 let connections: Pool;
 
-/** The statements that were sent since the test began, each a round trip. Taking a connection is counted as well. */
+/** The statements of the test so far, each a round trip. Taking a connection is counted too. */
 let sent: (PostgresQuery | 'connect')[] = [];
 
 const pool: PostgresPool = {
@@ -122,7 +122,10 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
   });
   beforeEach(() => void (sent = []));
 
-  /** Pages of the database that what was sent looks at, planned for any parameters or for these; and how it scans tables. */
+  /**
+   * Returns the pages of the database that the sent statements read, with generic and with specific plans, and their
+   * scans and indexes.
+   */
   async function costs(): Promise<{ blocks: number; scans: string[]; indexes: string[] }> {
     let blocks = 0;
     const scans: string[] = [];
@@ -156,7 +159,7 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
     await service.appendEvent({ session, event: eventOf('next'), lease });
     await service.appendEvent({ session, event: eventOf('event 7'), lease });
     expect(sent.length).toBe(4);
-    // An event that is stored already would be a duplicate: the third is one, and its fourth says so.
+    // An event that is already stored is a duplicate: the third statement inserts none, and the fourth finds it.
     sent.splice(2, 1);
     for (const query of sent.slice(0, 2)) if (query !== 'connect') query.values?.splice(4, 1, 'never appended');
     const { blocks, scans } = await costs();
@@ -209,7 +212,7 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
         cursor = page.nextCursor;
         const { blocks, scans } = await costs();
         expect(scans.filter((scan) => scan.startsWith('Seq Scan'))).toEqual([]);
-        // Sessions updated within the lag of the page's last session, or of its place, are read as well.
+        // Sessions updated within the lag of the page's last session, or of its position, are read too.
         expect(blocks).toBeLessThan(limit * 10 + 100);
       }
     }

@@ -47,7 +47,8 @@ async function fill(key: SessionKey): Promise<void> {
 test('deleting a session deletes its rows only', async () => {
   const keys = [KEY, { ...KEY, sessionId: 'other' }, { ...KEY, userId: 'stranger' }, { ...KEY, appName: 'other app' }];
   for (const key of keys) await fill(key);
-  // Sessions, events, state (two keys of each session, one of each of three users and of two apps), initial state, calls, a run and its request.
+  // Sessions, events, state (two keys per session, one per user and app), initial state, tool calls, a run and its
+  // request.
   expect(await counts()).toEqual([4, 4, 8 + 3 + 2, 4, 4, 8]);
   await service.deleteSession(KEY);
   expect(await counts()).toEqual([3, 3, 6 + 3 + 2, 3, 3, 6]);
@@ -158,7 +159,7 @@ test('sessions are listed by their last event even if the index lags behind', as
     sessions.push(await own.createSession({ ...KEY, sessionId: String(index), userId: `user ${index % 2}` }));
   }
   const updated = new Map<string, number>();
-  // Steps of less and of more than the lag, and one back: a clock that is behind.
+  // Steps shorter and longer than the lag, and one backwards, of a clock that is behind.
   const steps = [1000, 59_000, 20_000, 61_000, 200_000, -250_000, 5000, 0, 45_000];
   for (let index = 0; index < 60; index++) {
     nowMs += steps[index % steps.length] ?? 0;

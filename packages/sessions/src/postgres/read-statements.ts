@@ -3,8 +3,9 @@ import { type Statement, toStatement } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 /**
- * A row of what is read: a session with its state, its events and its tool calls come in one statement, and so as of one moment.
- * Which columns are set depends on the kind; a call has its status for a kind, and what it changed in a row of its own.
+ * A row of a read. A session is read with its state, its events and its tool calls in one statement, and therefore as
+ * of one moment. The set columns depend on the kind. A tool call has its status as its kind, and a separate row for its
+ * changes.
  */
 export interface StoredRow {
   readonly kind:
@@ -18,21 +19,21 @@ export interface StoredRow {
     | 'started'
     | 'finished'
     | 'actions';
-  /** The session's `pk`, or the invocation of a call. */
+  /** The session's `pk`, or the invocation of a tool call. */
   readonly owner: string | null;
   /** The user's id, or the name of a tool. */
   readonly name: string | null;
-  /** A session's id, a state key, or the id of a call. */
+  /** A session's id, a state key, or the id of a tool call. */
   readonly key: string | null;
-  /** JSON. */
+  /** The value as JSON. */
   readonly value: string | null;
-  /** Position of the row among those of its kind. */
+  /** The position of the row among those of its kind. */
   readonly place: unknown;
   readonly last_seq: unknown;
   readonly updated_at: unknown;
 }
 
-/** The sessions to read are called `found` in a WITH: one, or the page of a listing. $1 is their app. */
+/** Selects the sessions to read, which a WITH calls `found`: one session, or a page of a listing. $1 is their app. */
 export const FOUND = `
   SELECT 'session' AS kind, pk::text AS owner, user_id AS name, session_id AS key, NULL AS value,
     place, last_seq, updated_at
@@ -46,7 +47,7 @@ const one = (tables: Tables): string => `found AS (
     FROM ${tables.sessions} AS session ${joinLastEvent(tables)} WHERE ${THIS_SESSION}
   )`;
 
-/** OFFSET 0 keeps the planner, which cannot know how few sessions a page has, from reading the state of all of them. */
+/** OFFSET 0 prevents the planner, which cannot know how few sessions a page has, from reading the state of all of them. */
 export const stateOf = ({ state }: Tables): string => `
   SELECT 'app', NULL, NULL, key, value, NULL, NULL, NULL FROM ${state}
   WHERE session = 0 AND app_name = $1 AND user_id = '' AND NOT removed AND EXISTS (SELECT FROM found)
@@ -63,8 +64,8 @@ export const stateOf = ({ state }: Tables): string => `
   ) AS own`;
 
 /**
- * Events of `found`. `first` is the number of the first of three parameters: the newest so many, the third, of those after the first
- * and before the second.
+ * Events of `found`. `first` is the number of the first of three parameters: the sequence numbers after and before
+ * which the events lie, and the maximum number of events, of which the newest are selected.
  */
 export const plainWindow = ({ events }: Tables, first: number): string => `
   SELECT 'event', NULL, NULL, NULL, event, seq, NULL, NULL
@@ -74,9 +75,10 @@ export const plainWindow = ({ events }: Tables, first: number): string => `
   ) AS stored`;
 
 /**
- * The same of those at or after a time, the fourth parameter, where that is given, and, where the fifth says so, of what counts since
- * the last compaction. `bounds` closes in on the first event up to which any time is late enough: `low` is before it, `high` is not.
- * OFFSET 0 makes each step one look into the index, also where the planner expects the table to be small and would read all of it.
+ * Selects events as `plainWindow` does, with two more parameters: the time from which on events are selected, or null,
+ * and true for the effective events since the last compaction only. `bounds` narrows the range of the first event from
+ * which on a timestamp can be late enough: `low` is before that event, `high` is not. OFFSET 0 makes each step one
+ * look-up in the index, even if the planner expects a small table and would read all of it.
  */
 export const narrowedWindow = (
   { events }: Tables,
@@ -116,13 +118,13 @@ export const narrowedWindow = (
   };
 };
 
-/** More than what is lost when times are added and subtracted. */
+/** More than the rounding error of adding and subtracting such times. */
 const LAG = `${LAG_MS + 1}`;
 
 /**
- * A page: what comes after the time $2, the session $3 and the user $4; $5 sessions. The index knows times that lag behind: `behind`
- * is as many sessions further on as the page has, all of them after the place by the index alone, so that none that is older by more
- * than the lag can be in the page. The others are put in order by their last events.
+ * A page of sessions: at most $5 sessions after the time $2, the session $3 and the user $4. The times in the index lag
+ * behind. `behind` is the session that is a page further on by the index alone, so that no session older than that by
+ * more than the lag can be in the page. The others are sorted by their last events.
  */
 const page = (tables: Tables, ofUser: string): string => `
   WITH behind AS (
@@ -143,7 +145,7 @@ const page = (tables: Tables, ofUser: string): string => `
 
 export const union = (...parts: readonly string[]): string => parts.join(' UNION ALL ');
 
-/** The statements that read and change nothing. */
+/** The statements that only read. */
 export type ReadStatements = ReturnType<typeof readStatements>;
 
 export function readStatements(tables: Tables) {
@@ -160,7 +162,7 @@ export function readStatements(tables: Tables) {
     events: toStatement(`WITH ${found} ${union(FOUND, plain)}`),
     narrowedEvents: toStatement(`${beginning} ${union(FOUND, narrowed.events)}`),
     sessionsOfApp: toStatement(`${page(tables, '')} ${union(FOUND, state)}`),
-    /** $6 is the user. */
+    /** The sessions of a user. $6 is the user. */
     sessionsOfUser: toStatement(`${page(tables, 'AND user_id = $6')} ${union(FOUND, state)}`),
     background: toStatement(
       `WITH ${found} ${union(
@@ -171,7 +173,7 @@ export function readStatements(tables: Tables) {
         `${actions} FROM found JOIN ${tables.toolCalls} ON session = pk WHERE actions IS NOT NULL`,
       )}`,
     ),
-    /** $4 is the invocation. */
+    /** The tool calls of an invocation. $4 is the invocation. */
     toolCalls: toStatement(`
       WITH call AS (
         SELECT call.* FROM ${tables.sessions} JOIN ${tables.toolCalls} AS call ON call.session = pk AND invocation_id = $4

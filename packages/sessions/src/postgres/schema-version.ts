@@ -2,7 +2,7 @@ import { ConfigurationError } from '@eventloom/core';
 import { MIGRATIONS } from './schema.ts';
 import type { Tables } from './tables.ts';
 
-/** The row of the meta table that has the version of the session tables. */
+/** The key of the row in the meta table that has the version of the session tables. */
 export const VERSION_KEY = 'sessions.schema';
 
 /** The version of the tables that this program creates and uses. */

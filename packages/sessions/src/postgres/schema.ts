@@ -1,19 +1,20 @@
 import type { Tables } from './tables.ts';
 
 /**
- * Text that is compared is compared by its bytes (COLLATE "C"), independent of the database's collation. JSON is stored
- * as text: the JSON types refuse a NUL character. Times are milliseconds since the epoch; timestamps, `compaction_end` and
+ * Texts are compared by their bytes (COLLATE "C"), independent of the database's collation. JSON is stored as text: the
+ * JSON types refuse a NUL character. Times are milliseconds since the epoch; timestamps, `compaction_end` and
  * `compacted_until` are seconds.
  *
  * `pk` numbers sessions and is never reused. A session's key is its primary key: appends find it by that. It has no
  * index on `pk`, and no foreign key refers to it.
  *
- * An append writes the event and its state, and locks the session's row without writing it: the versions of a row that is written
- * again and again pile up, in the table and in its indexes, as long as anybody's old transaction is open. What an append changes of
- * a session is in its last event.
+ * An append writes the event and its state, and locks the session's row without writing it: versions of a row that is
+ * written repeatedly would accumulate, in the table and in its indexes, while any old transaction is open. The changes
+ * of an append to a session are in its last event.
  *
- * `listed_at` is the time of the session's last update, or less than a minute before. `lease_until` is 0 if no lease is live; a lease lasts
- * `lease_ttl` from its last append. `open_run` is the session's open run; appends do not touch its index.
+ * `listed_at` is the time of the session's last update, or less than a minute before. `lease_until` is 0 if no lease is
+ * live; a lease lasts `lease_ttl` from its last append. `open_run` is the session's open run; appends do not touch its
+ * index.
  */
 const sessions = ({ sessions, epochs }: Tables): string[] => [
   `CREATE SEQUENCE ${epochs}`,
@@ -33,20 +34,21 @@ const sessions = ({ sessions, epochs }: Tables): string[] => [
   ) WITH (fillfactor = 70)`,
   `CREATE INDEX eventloom_sessions_of_app ON ${sessions} (app_name, listed_at)`,
   `CREATE INDEX eventloom_sessions_of_user ON ${sessions} (app_name, user_id, listed_at)`,
-  // After the listings: of two indexes that seem to cost the same, as they do before there are statistics, the planner takes the one
-  // made later, and those above would read all sessions of the user to find one. Before the open runs: these are few.
+  // Created after the indexes of the listings: of two indexes that seem to cost the same, as without statistics, the
+  // planner takes the later one, and those above would read all sessions of the user to find one. Created before the
+  // index of the open runs, because these are few.
   `ALTER TABLE ${sessions} ADD PRIMARY KEY (app_name, user_id, session_id)`,
   `CREATE INDEX eventloom_open_runs ON ${sessions} (app_name, user_id, session_id) WHERE open_run IS NOT NULL`,
 ];
 
 /**
- * `seq` counts from 1 without a gap. `high_timestamp` is the latest timestamp among an event and all before it: it never falls, so
- * that the first event that can meet a time is found by bisection over `seq` and needs no index of its own. `compacted_until` is the
- * greatest `compaction_end` so far. `epoch` is that of the lease of the append, null without one, and `renewed_at` the time of the append by the
- * clock of leases.
+ * `seq` counts from 1 without a gap. `high_timestamp` is the latest timestamp among an event and all before it: it
+ * never decreases, so the first event that can meet a time is found by bisection over `seq`, without an index.
+ * `compacted_until` is the greatest `compaction_end` so far. `epoch` is that of the lease of the append, null without
+ * one, and `renewed_at` the time of the append by the clock of leases.
  *
- * Statistics of a few events would make a plan that reads all of them, and a connection keeps its plans: there are none before there
- * are many.
+ * Statistics of a few events would lead to a plan that reads all of them, and a connection keeps its plans. Statistics
+ * are therefore collected only once there are many events.
  */
 const events = ({ events }: Tables): string[] => [
   `CREATE TABLE ${events} (
@@ -68,8 +70,9 @@ const events = ({ events }: Tables): string[] => [
 ];
 
 /**
- * One table for the three scopes. A session's own keys have its `pk` and empty names; a user's have session 0, app and user; an
- * app's have session 0, the app and an empty user. `removed` marks keys of an app or a user that were removed and are about to be swept.
+ * One table for the three scopes. A session's own keys have its `pk` and empty names; a user's have session 0, app and
+ * user; an app's have session 0, the app and an empty user. `removed` marks keys of an app or a user that were removed
+ * and will be swept.
  */
 const state = ({ state, initialState }: Tables): string[] => [
   `CREATE TABLE ${state} (
@@ -91,10 +94,11 @@ const state = ({ state, initialState }: Tables): string[] => [
 ];
 
 /**
- * A session's runs have a row each under their invocation ids, and one for each request id. `last_seq`, `outcome` and `code` are those of
- * the run's last end, null if it was not recorded. A webhook is removed when it is delivered or given up, so there are few; it has the
- * key of its session, because that has no index on `pk`. A ticket is the place of a claim that waits for a lease. Tickets are
- * short-lived: after a crash of the server there are none, and so a wait costs nothing on disk.
+ * A session's runs have a row each under their invocation ids, and one for each request id. `last_seq`, `outcome` and
+ * `code` are those of the run's last end, null if it was not recorded. A webhook is removed when it is delivered or
+ * given up, so there are few; it has the key of its session, because that has no index on `pk`. A ticket is the place
+ * of a claim that waits for a lease. Tickets are short-lived: after a crash of the server there are none, so waiting
+ * costs no disk writes.
  */
 const runs = ({ runs, webhooks, toolCalls, tickets }: Tables): string[] => [
   `CREATE TABLE ${runs} (
@@ -149,7 +153,7 @@ const tables = (tables: Tables): string[] => [
   ...runs(tables),
 ];
 
-/** Returns the statements of a step. */
+/** The statements of a migration step. */
 export type Migration = (tables: Tables) => readonly string[];
 
 /** Each step brings a database from version `index` to `index + 1`, statement by statement. A step that was released is never edited. */

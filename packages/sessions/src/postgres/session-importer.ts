@@ -7,7 +7,7 @@ import type { PostgresReads } from './postgres-reads.ts';
 import type { SessionStatements } from './session-statements.ts';
 import { actionsJson, compactionEnd, eventJson, responseJson, stateJson } from './stored-json.ts';
 
-/** An event as a row. */
+/** An event with the values of its row. */
 interface EventRow {
   readonly seq: number;
   readonly event: Event;
@@ -16,7 +16,7 @@ interface EventRow {
   readonly json: string;
 }
 
-/** Stores whole sessions: in one transaction, and many rows with each statement. */
+/** Stores whole sessions, each in one transaction, with many rows per statement. */
 export class SessionImporter {
   readonly #database: PostgresDatabase;
   readonly #sessions: SessionStatements;
@@ -28,7 +28,7 @@ export class SessionImporter {
     this.#reads = reads;
   }
 
-  /** Undefined, with nothing changed, when the key is taken. */
+  /** Stores a session. Undefined, with nothing changed, if its key is taken. */
   import(session: SessionImport): Promise<CreatedSession | undefined> {
     return this.#database.transaction(async (run) => {
       const pk = await this.#insertSession(run, session);
@@ -55,11 +55,11 @@ export class SessionImporter {
   }
 
   /**
-   * Adds the shared state, last of all: a key is locked from here to the end of the transaction, and other writers of
-   * it wait.
+   * Adds the shared state as the last step: its keys are locked from here to the end of the transaction, and other
+   * writers of them wait.
    */
   async #addSharedState(run: RunStatement, session: SessionImport, pk: string): Promise<void> {
-    // The same lock order as all writers, over the batches as well: no deadlock.
+    // The same lock order as in all writers, across batches too, so there is no deadlock.
     const shared = session.sharedState.toSorted(
       (one, other) => compareText(one.scope, other.scope) || compareText(one.key, other.key),
     );
@@ -116,7 +116,7 @@ export class SessionImporter {
   }
 }
 
-/** One after the other, so that the JSON of a long history is never in memory as a whole. */
+/** Yields rows one by one, so that the JSON of a long history is never in memory as a whole. */
 function* toRows(events: readonly Event[]): Generator<EventRow> {
   let highTimestamp = -Infinity;
   let compactedUntil: number | null = null;
@@ -128,11 +128,11 @@ function* toRows(events: readonly Event[]): Generator<EventRow> {
   }
 }
 
-/** A batch has at most so many items, and is full when it has so much text. */
+/** Maximum number of items of a batch, which is also limited by its text. */
 const MAX_ITEMS = 1000;
 const FULL = 4 * 1024 * 1024;
 
-/** Items, in order, in batches that are each sent at once. An item that is larger than a batch is one by itself. */
+/** Yields items in order, in batches that are each sent at once. An item larger than a batch is sent alone. */
 function* inBatches<T>(items: Iterable<T>, sizeOf: (item: T) => number): Generator<T[]> {
   let batch: T[] = [];
   let size = 0;

@@ -1,7 +1,7 @@
 import type { SessionKey } from '@eventloom/core';
 import type { Tables } from './tables.ts';
 
-/** The session of $1 app, $2 user and $3 session. */
+/** Selects the session of $1 app, $2 user and $3 session. */
 export const THIS_SESSION = 'app_name = $1 AND user_id = $2 AND session_id = $3';
 
 /** Returns the values of these parameters. */
@@ -16,7 +16,10 @@ export function keyOf({
 /** Maximum time by which a session's last update may be later than in the indexes of the listings, in milliseconds. */
 export const LAG_MS = 60_000;
 
-/** Joins the last event of each `session`, as `last`; its columns are null where there is none, or the condition does not hold. */
+/**
+ * Joins the last event of each `session`, as `last`; its columns are null if there is none, or if the condition does
+ * not hold.
+ */
 export function joinLastEvent({ events }: Tables, condition = 'true'): string {
   return `LEFT JOIN LATERAL (
       SELECT seq, high_timestamp, compacted_until, appended_at, renewed_at, epoch FROM ${events} AS event
@@ -25,8 +28,8 @@ export function joinLastEvent({ events }: Tables, condition = 'true'): string {
 }
 
 /**
- * Ends a lease: assignments of an UPDATE. `first` is the number of the first of three parameters: the run of the lease or null, whether
- * it is left open, and whether that costs no attempt.
+ * Assignments of an UPDATE that end a lease. `first` is the number of the first of three parameters: the run of the
+ * lease or null, whether it stays open, and whether that costs no attempt.
  */
 export function releaseSql(first: number): string {
   return `lease_until = 0,
@@ -34,7 +37,10 @@ export function releaseSql(first: number): string {
         attempts = CASE WHEN $${first + 2}::boolean AND open_run = $${first} THEN attempts - 1 ELSE attempts END`;
 }
 
-/** Brings the time of a listing up to date at most once a minute, because indexes have it: an assignment of an UPDATE. `now` is a parameter. */
+/**
+ * Assignment of an UPDATE that updates the time in the listing, at most once a minute, because indexes have it. `now`
+ * is a parameter.
+ */
 export function listedSql(now: string): string {
   return `listed_at = CASE WHEN listed_at > ${now}::double precision OR listed_at <= ${now} - ${LAG_MS} THEN ${now} ELSE listed_at END`;
 }

@@ -4,7 +4,7 @@ import { addEntries, sweepRemoved, writeEntries } from './state-sql.ts';
 import { type Statement, toStatement } from './statement.ts';
 import type { Tables } from './tables.ts';
 
-/** The `pk` of a new session, and a key of its app's or its user's state as it was before; null if there is none. */
+/** The `pk` of a new session, and the previous value of a state key of its app or user; null if there is none. */
 export interface CreatedRow {
   readonly pk: string;
   readonly kind: 'app' | 'user';
@@ -12,7 +12,7 @@ export interface CreatedRow {
   readonly value: string;
 }
 
-/** The statements that make sessions and remove them. */
+/** The statements that create and delete sessions. */
 export type SessionStatements = ReturnType<typeof sessionStatements>;
 
 export function sessionStatements(tables: Tables) {
@@ -20,7 +20,10 @@ export function sessionStatements(tables: Tables) {
   const current = isCurrentSql(tables);
   const initial = (from: string): string => `INSERT INTO ${initialState} (session, key, value) ${from}`;
   return {
-    /** $1 app, $2 user, $3 session, $4 now, $5 to $7 scopes, keys and values of state. No row when the key is taken. */
+    /**
+     * Creates a session. $1 app, $2 user, $3 session, $4 now, $5 to $7 scopes, keys and values of state. Returns no row
+     * if the key is taken.
+     */
     create: toStatement(`
       WITH made AS (
         INSERT INTO ${sessions} (app_name, user_id, session_id, created_at, listed_at)
@@ -33,12 +36,12 @@ export function sessionStatements(tables: Tables) {
       FROM made LEFT JOIN ${state} AS stored
         ON stored.session = 0 AND stored.app_name = $1 AND stored.user_id IN ('', $2) AND NOT removed`),
 
-    /** $1 to $4 as above. */
+    /** Inserts a session without state. $1 to $4 as above. */
     insertSession: toStatement(`
       INSERT INTO ${sessions} (app_name, user_id, session_id, created_at, listed_at)
       SELECT $1, $2, $3, $4::double precision, $4 WHERE ${current} ON CONFLICT DO NOTHING RETURNING pk::text AS pk`),
     addState: toStatement(addEntries(tables)),
-    /** $1 is the session's `pk`, here and below; the rest are lists. */
+    /** Adds the initial state. $1 is the session's `pk`, here and below; the other parameters are lists. */
     addInitialState: toStatement(
       initial('SELECT $1::bigint, key, value FROM unnest($2::text[], $3::text[]) AS entry (key, value)'),
     ),
@@ -56,12 +59,12 @@ export function sessionStatements(tables: Tables) {
         WITH ORDINALITY AS call (invocation_id, call_id, name, status, response, actions, place)
       ORDER BY place`),
 
-    /** Writes the row of a session that no session is. */
+    /** Writes a row that belongs to no session. */
     probe: toStatement(`
       INSERT INTO ${toolCalls} (session, invocation_id, call_id, name, status) SELECT 0, '', '', '', '' WHERE ${current}
       ON CONFLICT (session, invocation_id, call_id) DO UPDATE SET status = excluded.status RETURNING 1`),
 
-    /** $1 app, $2 user, $3 session, $4 its `pk`. */
+    /** Deletes a session. $1 app, $2 user, $3 session, $4 its `pk`. */
     removeSession: toStatement(`
       WITH one AS (DELETE FROM ${events} WHERE session = $4),
         two AS (DELETE FROM ${state} WHERE session = $4),

@@ -4,8 +4,8 @@ import type { Tables } from './tables.ts';
 const SWEPT = 100;
 
 /**
- * Entries of state as rows: of the app and user of $1 and $2, or of the session that is the one row of `owner` with a column `pk`.
- * Scopes, keys and values are arrays from parameter `first` on; a value of null is a key to remove.
+ * Selects entries of state as rows: of the app and user of $1 and $2, or of the session in the one row of `owner`, in
+ * its column `pk`. Scopes, keys and values are arrays from parameter `first` on; null is the value of a key to remove.
  */
 function entries(owner: string, first: number): string {
   const columns = [first, first + 1, first + 2].map((number) => `$${number}::text[]`).join(', ');
@@ -20,9 +20,9 @@ function entries(owner: string, first: number): string {
 }
 
 /**
- * Sets entries, and marks those of an app or a user that are to be removed: the same statement takes both kinds of row, and the rows
- * that are not there yet, in the order of the keys. All writers take the keys that they share with others in this order, so none ever
- * waits in a circle; and each finds a key as the writer before it left it, also one that it could not see when it began.
+ * Sets entries, and marks those of an app or a user that are to be removed. One statement handles both kinds of rows,
+ * and new rows, in the order of the keys. All writers lock shared keys in this order, so they cannot deadlock. Each of
+ * them sees a key as the writer before it left it, even a key that was invisible when its statement began.
  */
 function setEntries({ state }: Tables, onConflict: string): string {
   return `
@@ -33,7 +33,7 @@ function setEntries({ state }: Tables, onConflict: string): string {
     ON CONFLICT (session, app_name, user_id, key) DO ${onConflict}`;
 }
 
-/** The part of a WITH that writes entries, called `entries` in the rest of it. */
+/** The part of a WITH that writes entries; the rest of the WITH refers to it as `entries`. */
 export function writeEntries(tables: Tables, owner: string, first: number, removes: boolean): string {
   const set = setEntries(tables, 'UPDATE SET value = excluded.value, removed = excluded.removed');
   // Only the writer with the session's lock writes the session's own rows.
@@ -48,8 +48,9 @@ export function writeEntries(tables: Tables, owner: string, first: number, remov
 }
 
 /**
- * The part of a WITH that deletes what earlier statements marked as removed: of the app and the user of $1 and $2, a number at a time.
- * It comes last, which `condition` has to see to, and skips rows that others have locked (SKIP LOCKED), so it cannot deadlock.
+ * The part of a WITH that deletes keys of the app and user of $1 and $2 that earlier statements marked as removed, at
+ * most `SWEPT` of them. It must run last, which `condition` has to ensure, and skips rows that others have locked (SKIP
+ * LOCKED), so it cannot deadlock.
  */
 export function sweepRemoved({ state }: Tables, condition: string): string {
   return `swept AS (
@@ -62,7 +63,7 @@ export function sweepRemoved({ state }: Tables, condition: string): string {
   )`;
 }
 
-/** A statement that sets entries where they are not there: $1 app, $2 user, $3 pk of the session, $4 to $6 the entries. */
+/** A statement that sets absent entries: $1 app, $2 user, $3 pk of the session, $4 to $6 the entries. */
 export function addEntries(tables: Tables): string {
   return `
     WITH owner AS (SELECT $3::bigint AS pk), entries AS (${entries('owner', 4)})

@@ -1,18 +1,18 @@
 /**
- * A statement of the driver. Its name identifies its text on every connection, also beside statements that others
- * prepare.
+ * A statement of the driver. Its name identifies its text on every connection, also among the prepared statements of
+ * other programs.
  */
 export interface Statement {
   readonly name: string;
   readonly text: string;
 }
 
-/** @param text one statement; the same text has the same name everywhere, and another text has another one */
+/** @param text one statement; equal texts have equal names, and different texts different ones */
 export function toStatement(text: string): Statement {
   return { name: `eventloom_${hash(text)}`, text };
 }
 
-/** FNV-1a over the text, twice with different beginnings. */
+/** FNV-1a over the text, with two different offsets. */
 function hash(text: string): string {
   let one = 0x811c9dc5;
   let other = 0x01000193;

@@ -4,13 +4,17 @@ import { eventToJson } from '../event-json.ts';
 import { withinLimit } from '../sql/size-limit.ts';
 import { storedOutcome } from '../tool-outcome.ts';
 
-/** The most bytes of JSON that an event, a value of state or the response of a tool call may take. */
+/** Maximum size of the JSON of an event, a state value or the response of a tool call, in bytes. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
-/** The longest values of state that one statement takes together: a client makes one text of them, at worst twice as long. */
+/** Maximum size of the state values of one statement together: a client makes one text of them, at worst twice as long. */
 const MAX_LIST_LENGTH = 192 * 1024 * 1024;
 
-/** An event as it is stored. @throws InvalidEventError and SizeLimitError */
+/**
+ * Returns an event as it is stored.
+ *
+ * @throws InvalidEventError and SizeLimitError
+ */
 export function eventJson(event: Event): string {
   return withinLimit(eventToJson(event), MAX_JSON_BYTES, 'event', event.id);
 }
@@ -26,20 +30,32 @@ export function responseJson(entry: ToolLedgerEntry): string | null {
   return stored ? withinLimit(JSON.stringify(stored), MAX_JSON_BYTES, 'response of call', entry.callId) : null;
 }
 
-/** Returns the changes and signals of a call as they are stored. @throws SizeLimitError */
+/**
+ * Returns the actions of a tool call as they are stored.
+ *
+ * @throws SizeLimitError
+ */
 export function actionsJson({ callId, actions }: ToolLedgerEntry): string | null {
   return actions ? withinLimit(JSON.stringify(actions), MAX_JSON_BYTES, 'actions of call', callId) : null;
 }
 
-/** A value of state as it is stored. @throws SizeLimitError */
+/**
+ * Returns a state value as it is stored.
+ *
+ * @throws SizeLimitError
+ */
 export function stateJson({ scope, key, value }: StateWrite): string {
   return withinLimit(JSON.stringify(value), MAX_JSON_BYTES, 'state key', prefixedKey(scope, key));
 }
 
-/** Writes to state as the lists that statements take: scopes, keys and values, null for one to remove. */
+/** Writes to state as lists, the parameters of statements: scopes, keys and values, with null for a key to remove. */
 export type StateLists = readonly [scopes: string[], keys: string[], values: (string | null)[]];
 
-/** The last write to a key wins. @throws SizeLimitError also when all values together are too large, which is said of kind and name */
+/**
+ * Converts writes to lists. The last write to a key wins.
+ *
+ * @throws SizeLimitError also if all values together are too large; the error then has this kind and name
+ */
 export function toStateLists(writes: readonly StateWrite[], kind: string, name: string): StateLists {
   const lists: StateLists = [[], [], []];
   let size = 0;
@@ -58,7 +74,7 @@ export function toStateLists(writes: readonly StateWrite[], kind: string, name: 
   return lists;
 }
 
-/** One statement can write a row once. */
+/** Returns the last write to each key, because a statement can write a row only once. */
 function lastWrites(writes: readonly StateWrite[]): Iterable<StateWrite> {
   if (writes.length < 2) return writes;
   return new Map(writes.map((write) => [prefixedKey(write.scope, write.key), write])).values();

@@ -23,7 +23,7 @@ export class StoredRows {
     for (const list of [this.#sessions, this.#events, this.#calls]) list.sort(comparePlaces);
   }
 
-  /** The claim of a run that begins. */
+  /** The claim of a run. */
   get claim(): RunClaimRow | undefined {
     const [row] = this.#claims;
     return row && (JSON.parse(String(row.value)) as RunClaimRow);
@@ -34,13 +34,13 @@ export class StoredRows {
     return this.#sessions.map((row) => this.#toSession(row, []));
   }
 
-  /** The one session, with its events. */
+  /** The only session, with its events. */
   get session(): StoredSession | undefined {
     const [row] = this.#sessions;
     return row && this.#toSession(row, this.#events.map(toEvent));
   }
 
-  /** The one session's events. */
+  /** The events of the only session. */
   get window(): StoredEventWindow | undefined {
     const [row] = this.#sessions;
     return row && { incarnation: String(row.owner), lastSeq: Number(row.last_seq), events: this.#events.map(toEvent) };

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@eventloom/core';
 
-/** The names of the tables as SQL: quoted, and with their schema when there is one. */
+/** The names of the tables as SQL: quoted, and with their schema if there is one. */
 export interface Tables {
   readonly meta: string;
   readonly sessions: string;
@@ -12,11 +12,14 @@ export interface Tables {
   readonly runs: string;
   readonly webhooks: string;
   readonly epochs: string;
-  /** The time that leases are measured with, in milliseconds: that of the database, or a parameter with that of the platform. */
+  /**
+   * Returns the time by which leases are measured, in milliseconds, as SQL: the database's time, or a parameter with
+   * the platform's.
+   */
   readonly clock: (parameter: string) => string;
 }
 
-/** The clock that leases are measured with. */
+/** The clock by which leases are measured. */
 export type LeaseClock = 'database' | 'platform';
 
 const DATABASE_CLOCK = '(extract(epoch FROM statement_timestamp()) * 1000)::double precision';
@@ -24,7 +27,7 @@ const DATABASE_CLOCK = '(extract(epoch FROM statement_timestamp()) * 1000)::doub
 /** Maximum length of a name: PostgreSQL truncates longer ones. */
 const MAX_IDENTIFIER_BYTES = 63;
 
-/** @throws ConfigurationError for a schema whose name PostgreSQL does not take */
+/** @throws ConfigurationError for a schema name that PostgreSQL does not accept */
 export function tablesOf(schema: string | undefined, clock: LeaseClock = 'database'): Tables {
   const place = schema === undefined ? '' : `${quoteIdentifier(schema)}.`;
   return {
@@ -42,12 +45,16 @@ export function tablesOf(schema: string | undefined, clock: LeaseClock = 'databa
   };
 }
 
-/** Text as SQL, for servers that take backslashes as they are and for those that do not. */
+/** Quotes text as SQL, for servers with and without standard_conforming_strings. */
 export function quoteText(text: string): string {
   return `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 }
 
-/** A name as SQL. @throws ConfigurationError for one that PostgreSQL does not take */
+/**
+ * Quotes a name as SQL.
+ *
+ * @throws ConfigurationError for a name that PostgreSQL does not accept
+ */
 export function quoteIdentifier(name: string): string {
   const bytes = new TextEncoder().encode(name).length;
   if (bytes === 0 || bytes > MAX_IDENTIFIER_BYTES || name.includes('\0') || !name.isWellFormed()) {

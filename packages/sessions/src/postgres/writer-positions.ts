@@ -1,4 +1,4 @@
-/** The facts about a session's last event that the next append needs. */
+/** Data of a session's last event that the next append needs. */
 export interface WriterPosition {
   /** 0 before the first event. */
   readonly seq: number;
@@ -15,12 +15,12 @@ export interface PositionRow {
   readonly compacted_until: number | null;
 }
 
-/** Maximum number of positions. The oldest are removed, of leases that were never released. */
+/** Maximum number of positions. The oldest ones, of leases that were never released, are removed. */
 const MAX_LEASES = 10_000;
 
 /**
- * Positions at which lease holders append next, by epoch. They stay true because only the holder appends. An append with a
- * known position needs no query for it, and one with a wrong position is refused because its number is taken.
+ * Positions at which lease holders append next, by epoch. They stay valid because only the holder appends. An append
+ * with a known position needs no query for it, and one with a wrong position is refused because its number is taken.
  */
 export class WriterPositions {
   readonly #byEpoch = new Map<number, WriterPosition>();

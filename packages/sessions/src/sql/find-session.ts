@@ -10,7 +10,11 @@ export function findSession(sql: SqlStatements, { appName, userId, sessionId }: 
   return checkFound(sql, sql.session.get(appName, userId, sessionId) as SessionRow | undefined);
 }
 
-/** Returns the row of a session that was looked for. @throws ConfigurationError as `findSession` does */
+/**
+ * Checks the result of a search for a session's row, and returns it.
+ *
+ * @throws ConfigurationError as `findSession` does
+ */
 export function checkFound<T extends SessionRow>(sql: SqlStatements, row: T | undefined): T | undefined {
   if (!row) checkVersion(sql);
   else if (row.version !== SCHEMA_VERSION) throw newerTablesError(row.version);

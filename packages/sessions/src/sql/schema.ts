@@ -8,8 +8,8 @@ export const SEQ_MASK = 2 ** SEQ_BITS - 1;
 /**
  * Times are milliseconds since the epoch, except timestamps, which are the seconds of events.
  *
- * A turn should write few pages, so an append writes the event and nothing else:
- * - `eventloom_sessions` has what seldom changes. A session was last updated when its last event was appended; `listed_at` may lag
+ * A turn should write few pages, so an append writes only the event:
+ * - `eventloom_sessions` has data that seldom changes. A session was last updated when its last event was appended; `listed_at` may lag
  *   behind that, see `SqlListing`.
  * - `eventloom_holds` has a row for each session that is leased or has an open run, and so few rows that they need no index. `lease_until` is 0
  *   when no lease is live. An event of the hold's `epoch` renews the lease for `lease_ttl` from its `appended_at`. `open_first_seq` is null for
@@ -142,14 +142,15 @@ export const MIGRATIONS: readonly string[] = [TABLES];
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /**
- * Migrates the session tables to the version of this program, once, in one transaction. Other tables are not touched. Ends the leases
- * of the older version: a program that still runs it gets StaleWriterError, and no new lease.
- * @throws ConfigurationError if a newer program made the tables
+ * Migrates the session tables to the version of this program, once, in one transaction. Other tables stay unchanged.
+ * Ends the leases of the older version: a program that still runs it gets StaleWriterError, and no new lease.
+ *
+ * @throws ConfigurationError if a newer program created the tables
  */
 export function migrateSessions(connection: SqlConnection, migrations: readonly string[] = MIGRATIONS): void {
   if (versionOf(connection) === migrations.length) return;
   connection.write(() => {
-    // Read again under the lock: another process may have done it meanwhile.
+    // Read again under the lock: another process may have migrated in the meantime.
     const version = versionOf(connection);
     if (version > migrations.length) throw newerTablesError(version);
     for (const step of migrations.slice(version)) connection.exec(step);

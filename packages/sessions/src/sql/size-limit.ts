@@ -4,7 +4,7 @@ import { SizeLimitError } from '@eventloom/core';
 const MOST_BYTES_A_UNIT = 3;
 const encoder = new TextEncoder();
 
-/** True if a text has at most `maxBytes` bytes as UTF-8. Encodes the text only if its length comes near the limit. */
+/** True if a text has at most `maxBytes` bytes as UTF-8. Encodes the text only if its length is near the limit. */
 export function isWithin(text: string, maxBytes: number): boolean {
   if (text.length * MOST_BYTES_A_UNIT <= maxBytes) return true;
   return text.length <= maxBytes && encoder.encode(text).length <= maxBytes;

@@ -9,14 +9,14 @@ export type StoredScope = StateEntry['scope'];
  */
 export type SqlValue = null | number | string;
 
-/** A row by its columns. */
+/** A row with its columns by name. */
 export type SqlRow = Readonly<Record<string, unknown>>;
 
 /** A prepared statement with numbered parameters. Calls are synchronous and run the statement to its end. */
 export interface SqlStatement {
-  /** The first row; undefined when there is none. */
+  /** Returns the first row; undefined if there is none. */
   get(...bindings: SqlValue[]): SqlRow | undefined;
-  /** All rows. */
+  /** Returns all rows. */
   all(...bindings: SqlValue[]): SqlRow[];
   /** Returns the number of changed rows. Read it before the connection runs another statement. */
   run(...bindings: SqlValue[]): { readonly changes: number | bigint };
@@ -59,14 +59,11 @@ export interface SqlConnection {
 }
 
 /**
- * Runs work and returns its result at once, or later if the work has to be repeated. Work that has to be repeated
- * changed nothing.
+ * Runs work and returns its result synchronously, or later if the work has to be repeated. Work that is repeated has
+ * changed nothing before.
  */
 export interface SqlWork {
   read<T>(work: () => T): MaybePromise<T>;
-  /**
-   * Runs work that writes. Work that has to be repeated may be overtaken by later work: await each call where their
-   * order matters.
-   */
+  /** Runs work that writes. Later work may overtake work that has to be repeated: await each call if the order matters. */
   write<T>(work: () => T): MaybePromise<T>;
 }

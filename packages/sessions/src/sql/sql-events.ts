@@ -139,7 +139,7 @@ export class SqlEvents {
   #unordered(pk: number, first: number, last: number, times: Times, limit: number): Event[] {
     const { later, from, hasCompactions } = times;
     if (limit <= last - first) {
-      // The index would read all events of the time to find the newest of them.
+      // The index would read all events in the time range to find the newest of them.
       const counts = ({ timestamp, actions }: Event): boolean =>
         timestamp >= from && (timestamp > later || (hasCompactions && actions.compaction !== undefined));
       const newest = this.#range(pk, last - limit + 1, last);

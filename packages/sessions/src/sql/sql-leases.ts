@@ -24,7 +24,7 @@ export interface SessionWriter {
   listedAt: number;
 }
 
-/** The place of a claim without a ticket: behind all tickets. */
+/** The position of a claim without a ticket: after all tickets. */
 const LAST_PLACE = { sinceMs: Infinity, id: '' } as const;
 
 /** The leases, waiters and open runs of sessions. */
@@ -72,7 +72,7 @@ export class SqlLeases {
     if (row.open_run !== null && !wasOpen)
       return { status: 'open', run: { appName, userId, sessionId, ...toOpenRun(row) } };
     const firstSeq = recorded ?? row.last_seq + 1;
-    // A hold has room for one request: an earlier one of the run is recorded here.
+    // A hold has room for one request: an earlier request of the run is recorded here.
     if (wasOpen && row.open_request !== null && requestId !== undefined) this.#recordOpenRun(row.pk, row);
     this.#sql.setHold.run(
       row.pk,
@@ -88,7 +88,7 @@ export class SqlLeases {
     return { status: 'taken', lease: this.#give(row, begin, invocationId), firstSeq, wasOpen };
   }
 
-  /** Returns the lease of a granted claim, and removes its ticket. */
+  /** Grants the lease to a claim, and removes its ticket. */
   #give(row: SessionRow, claim: LeaseClaim, invocationId?: string): SessionLease {
     const { appName, userId, sessionId, nowMs, ttlMs, ticket } = claim;
     if (ticket) this.#sql.removeTicket.run(row.pk, ticket.id, nowMs);
@@ -175,12 +175,12 @@ export class SqlLeases {
     this.#sql.withdrawTicket.run(appName, userId, sessionId, ticketId);
   }
 
-  /** False when the lease is not live. */
+  /** Renews a lease. False if the lease is not live. */
   renew({ appName, userId, sessionId, epoch, ttlMs }: SessionLease, nowMs: number): boolean {
     return this.#sql.renewLease.run(appName, userId, sessionId, epoch, nowMs + ttlMs).changes === 1;
   }
 
-  /** Ends a live lease, and its open run unless that stays open. False when it is not live. Called inside a transaction. */
+  /** Ends a live lease, and its open run unless that stays open. False if the lease is not live. Called inside a transaction. */
   release(
     lease: Omit<SessionLease, 'ttlMs'>,
     leaveOpen: LeaveOpen,
@@ -197,7 +197,7 @@ export class SqlLeases {
     const ended = isLeft ? undefined : this.#sql.removeHold.get(...held, invocationId);
     if (!ended) return this.#sql.freeHold.run(...held, leaveOpen === 'uncounted' && isLeft ? 1 : 0).changes === 1;
     const pk = Number(ended['session']);
-    // If no event has the epoch of the lease, the session's row has to keep it.
+    // If no event has the epoch of the lease, the session's row must keep it.
     if (ended['last_epoch'] !== epoch) this.#sql.setEpoch.run(pk, epoch);
     this.#recordOpenRun(pk, ended as unknown as OpenRunColumns, Number(ended['last_seq']), outcome);
     return true;

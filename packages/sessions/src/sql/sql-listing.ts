@@ -8,9 +8,9 @@ const LAG_MS = 60_000;
 const ROUNDING_MS = 1;
 
 /**
- * Pages of sessions, ordered by the time of their last event. An append writes the event and nothing else, so the index may lag behind by
- * less than `LAG_MS`: only a later append updates it. A page is selected from the sessions that may belong to it by the index, and
- * ordered by their last events.
+ * Pages of sessions, ordered by the time of their last event. An append writes only the event, so the index may lag
+ * behind by less than `LAG_MS`: only a later append updates it. A page is selected from the sessions that may belong to
+ * it by the index, and ordered by their last events.
  */
 export class SqlListing {
   readonly #sql: SqlStatements;
@@ -33,7 +33,8 @@ export class SqlListing {
   readPage({ appName, userId, limit, after }: SessionPage): ListedRow[] {
     const user = userId === undefined ? [] : [userId];
     const { boundary, page } = this.#statements(userId);
-    // By the index alone, these sessions come after the position. If there are enough of them, the page has none older than the last one.
+    // By the index alone, these sessions come after the position. If there are enough of them, no older session is on
+    // the page.
     const behind = after ? after.updatedAtMs - LAG_MS - ROUNDING_MS : Infinity;
     const oldest = boundary.get(appName, behind, limit - 1, ...user)?.['listed_at'];
     const from = typeof oldest === 'number' ? oldest - LAG_MS - ROUNDING_MS : -Infinity;

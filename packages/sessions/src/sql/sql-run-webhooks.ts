@@ -10,7 +10,7 @@ export class SqlRunWebhooks {
     this.#sql = sql;
   }
 
-  /** Called inside a transaction. */
+  /** Stores or replaces a webhook. Called inside a transaction. */
   put(webhook: PutRunWebhookRequest): boolean {
     this.#sql.replaceWebhook.run(...valuesOf(webhook));
     return this.add(webhook);

@@ -65,8 +65,9 @@ export class SqlSessionDriver implements SessionDriver {
 
   /**
    * Creates missing tables.
-   * @param work repeats work later that the connection cannot do now
-   * @throws ConfigurationError if a newer program made the tables
+   *
+   * @param work repeats work that the connection cannot do now
+   * @throws ConfigurationError if a newer program created the tables
    */
   constructor(connection: SqlConnection, work: SqlWork) {
     migrateSessions(connection);
@@ -121,7 +122,7 @@ export class SqlSessionDriver implements SessionDriver {
     });
   }
 
-  /** @param hasState false to leave the state out */
+  /** @param hasState false to omit the state */
   readSession(key: SessionKey, window: EventWindow, hasState = true): MaybePromise<StoredSession | undefined> {
     return this.#read(() => {
       const row = findSession(this.#sql, key);
@@ -258,7 +259,7 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#read(() => this.#toolCalls.list(key, invocationId));
   }
 
-  /** In two transactions: pages that one transaction fills and frees are not written. */
+  /** Uses two transactions: pages that one transaction fills and frees again are not written. */
   checkWritable(): MaybePromise<void> {
     return this.#work.write(() => {
       this.#connection.write(() => this.#toolCalls.writeProbe());

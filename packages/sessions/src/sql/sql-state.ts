@@ -98,7 +98,7 @@ export class SqlState {
         () => {
           for (const { key, text } of rows) {
             if (text === undefined) {
-              // A replica of the app's state may not have the key. Its triggers must see the removal all the same.
+              // A replica of the app's state may lack the key, but its triggers must see the removal.
               if (scope === 'app') this.#add.app.run(appName, userId, pk, key, 'null');
               this.#remove[scope].run(appName, userId, pk, key);
             } else set[scope].run(appName, userId, pk, key, text);

@@ -6,7 +6,7 @@ import type { SqlStatements } from './statements.ts';
 /** The response and the actions of a call, null for none. */
 type OutcomeTexts = readonly [response: string | null, actions: string | null];
 
-/** The number that no session has. */
+/** A number that no session has. */
 const NO_SESSION = 0;
 /** A text as large as a small event, so that it needs pages of its own. */
 const PROBE = ' '.repeat(16 * 1024);
@@ -29,7 +29,7 @@ export class SqlToolCalls {
     return [toText(storedOutcome(entry), 'the response to tool call'), toText(actions, 'the actions of tool call')];
   }
 
-  /** Called inside a transaction. False when the lease is not live. */
+  /** Records a tool call. False if the lease is not live. Called inside a transaction. */
   record({ appName, userId, sessionId, epoch }: SessionLease, entry: ToolLedgerEntry, outcome: OutcomeTexts): boolean {
     const { invocationId, callId, name, status } = entry;
     const owner = [appName, userId, sessionId, epoch] as const;
@@ -41,7 +41,7 @@ export class SqlToolCalls {
     return this.#sql.toolCalls.all(appName, userId, sessionId, invocationId).map(this.#toEntry);
   }
 
-  /** Writes a row of no session. @see BaseSessionService.checkWritable */
+  /** Writes a row that belongs to no session. @see BaseSessionService.checkWritable */
   writeProbe(): void {
     this.#sql.deleteToolCalls.run(NO_SESSION);
     this.#sql.insertToolCall.run(NO_SESSION, '', '', 1, '', '', PROBE, null);
@@ -51,12 +51,16 @@ export class SqlToolCalls {
     this.#sql.deleteToolCalls.run(NO_SESSION);
   }
 
-  /** All of a session's. */
+  /** Lists all tool calls of a session. */
   listAll(pk: number): ToolLedgerEntry[] {
     return this.#sql.allToolCalls.all(pk).map(this.#toEntry);
   }
 
-  /** Writes the calls of a session that has none. Called inside a transaction. @throws SizeLimitError */
+  /**
+   * Stores the tool calls of a session that has none. Called inside a transaction.
+   *
+   * @throws SizeLimitError
+   */
   writeAll(pk: number, entries: readonly ToolLedgerEntry[]): void {
     for (const [index, entry] of entries.entries()) {
       const { invocationId, callId, name, status } = entry;

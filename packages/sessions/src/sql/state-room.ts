@@ -28,8 +28,9 @@ export class StateRoom {
   }
 
   /**
-   * Performs writes to one scope, inside a transaction. State that is too large already can be reduced.
-   * @param texts the values that are set, as the rows store them
+   * Performs writes to one scope, inside a transaction. State that is already too large can be reduced.
+   *
+   * @param texts the values to set, in the form that the rows store
    * @throws SizeLimitError if the state is too large afterwards
    */
   keep(scope: StoredScope, owner: StateOwner, texts: readonly string[], write: () => void): void {

@@ -1,14 +1,14 @@
 import { SCHEMA_VERSION, SEQ_BITS, SEQ_MASK } from './schema.ts';
 import type { SqlConnection, SqlStatement } from './sql-connection.ts';
 
-/** The key of an event, where both are SQL. Bit operators make integers of what is bound as REAL. */
+/** The key of an event; both arguments are SQL. Bit operators convert values bound as REAL to integers. */
 const eventKey = (session: string, seq: string): string => `((${session} << ${SEQ_BITS}) | ${seq})`;
-/** The keys of a session's events, where `session` is SQL for the session's key. */
+/** Condition for the keys of a session's events; `session` is SQL for the session's key. */
 const eventsOf = (session: string): string =>
   `pk > (${session} << ${SEQ_BITS}) AND pk < ((${session} + 1) << ${SEQ_BITS})`;
 
 const THIS_SESSION = 'app_name = ?1 AND user_id = ?2 AND session_id = ?3';
-/** The hold of that session, if the lease of the epoch ?4 is live. */
+/** Condition for the hold of that session if the lease of the epoch ?4 is live. */
 const LIVE_HOLD = `session = (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION}) AND epoch = ?4 AND lease_until > 0`;
 
 /** The version of the tables, which a newer program may have raised since this one started. */
@@ -17,7 +17,7 @@ const VERSION = "(SELECT value FROM eventloom_meta WHERE key = 'sessions.schema'
 const LAST_EVENT = `
   LEFT JOIN eventloom_events AS last
     ON last.pk = (SELECT max(pk) FROM eventloom_events WHERE ${eventsOf('session.pk')})`;
-/** Of the session of a hold. */
+/** A column of the last event of a hold's session. */
 const lastEvent = (column: string): string =>
   `(SELECT ${column} FROM eventloom_events WHERE ${eventsOf('eventloom_holds.session')} ORDER BY pk DESC LIMIT 1)`;
 /** Sessions, each with its hold and its last event. */
@@ -25,7 +25,7 @@ const FROM_SESSIONS = `
   FROM eventloom_sessions AS session
   LEFT JOIN eventloom_holds AS hold ON hold.session = session.pk ${LAST_EVENT}`;
 
-/** The run or the request of an id in a session, unless its run was forgotten. `own` is the record of the run. */
+/** The run or the request with an id in a session, unless its run was forgotten. `own` is the record of the run. */
 const runOf = (session: string, id: string): string => `
   FROM eventloom_session_runs AS run
   JOIN eventloom_session_runs AS own ON own.session = run.session AND own.id = run.invocation_id
@@ -45,56 +45,62 @@ const SESSION_COLUMNS = `
 const EVENT_COLUMNS = 'pk, session, event_id, epoch, appended_at, high_timestamp, timestamp, compaction_end, event';
 const EVENT_VALUES = `${eventKey('?1', '?2')}, ?1, ?3, ?4, ?5, ?6, ?7, ?8, ?9`;
 
-/** The time of the session that is ?3 places behind the first one that the index has at or before ?2. ?1 app, ?4 user. */
+/** The time of the session that is ?3 positions after the first one that the index has at or before ?2. ?1 app, ?4 user. */
 const boundary = (condition: string): string => `
   SELECT listed_at FROM eventloom_sessions WHERE app_name = ?1 ${condition} AND listed_at <= ?2
   ORDER BY listed_at DESC LIMIT 1 OFFSET ?3`;
 
-/** A page of a listing: ?1 app, ?2 where the index begins, ?3 update time, ?4 session and ?5 user of the last one before, ?6 limit, ?7 user. */
+/**
+ * A page of a listing: ?1 app, ?2 position in the index; ?3 update time, ?4 session and ?5 user of the last session
+ * before; ?6 limit, ?7 user.
+ */
 const page = (condition: string): string => `
   SELECT * FROM (SELECT user_id, session_id, ${SESSION_COLUMNS} ${FROM_SESSIONS} WHERE app_name = ?1 ${condition} AND listed_at > ?2 AND listed_at <= ?3)
   WHERE updated_at < ?3 OR (updated_at = ?3 AND (session_id, user_id) > (?4, ?5))
   ORDER BY updated_at DESC, session_id, user_id LIMIT ?6`;
 
-/** About how many bytes the JSON of a column has, here or elsewhere. Of a long one only the header of its row is read. */
+/**
+ * The approximate number of bytes of a column's JSON, in its row or outside. For a long value, only the header of its
+ * row is read.
+ */
 const sizeOf = (column: string): string =>
   `iif(octet_length(${column}) < 64 AND ${column} GLOB '@*', CAST(substr(${column}, 2) AS INTEGER), octet_length(${column}))`;
-/** Approximate size of a key of state that is read, without its name and its value, in bytes. */
+/** Approximate size of a state key in a read, without its name and its value, in bytes. */
 const KEY_BYTES = 100;
 const STATE_SIZE = `octet_length(key) + ${KEY_BYTES} + ${sizeOf('value')} AS size`;
 
-/** A session with its hold and what its last event says. */
+/** A session with its hold and data of its last event. */
 export interface SessionRow {
   readonly pk: number;
-  /** A time of the last update or shortly before it. */
+  /** The time of the last update, or shortly before. */
   readonly listed_at: number;
-  /** Of the latest lease. */
+  /** The epoch of the latest lease. */
   readonly epoch: number;
   /** Time at which a live lease expires; 0 if no lease is live. */
   readonly free_at: number;
   readonly open_run: string | null;
   /** The latest request of the open run. */
   readonly open_request: string | null;
-  /** Null for an open run that was forgotten. */
+  /** Sequence number of the first event of the open run; null if that run was forgotten. */
   readonly open_first_seq: number | null;
   readonly open_attempts: number | null;
   readonly open_resumable: number | null;
   readonly last_seq: number;
   readonly high_timestamp: number | null;
   readonly updated_at: number;
-  /** Of the tables. */
+  /** The version of the tables. */
   readonly version: number;
 }
 
-/** A session of several. */
+/** A session in a listing of several users. */
 export interface ListedRow extends SessionRow {
   readonly user_id: string;
   readonly session_id: string;
 }
 
-/** A session as a run begins. */
+/** A session at the begin of a run. */
 export interface BeginRow extends SessionRow {
-  /** End of what compactions cover. */
+  /** End of the range that compactions cover. */
   readonly covered_until: number | null;
   /** True (1) if a claim left a ticket that may not have expired. */
   readonly has_tickets: number;
@@ -104,7 +110,7 @@ export interface BeginRow extends SessionRow {
   readonly asked_run: string | null;
 }
 
-/** Every statement of the driver, prepared once. */
+/** All statements of the driver, prepared once. */
 export type SqlStatements = Readonly<Record<keyof typeof SQL, SqlStatement>>;
 
 const SQL = {
@@ -114,7 +120,7 @@ const SQL = {
     ON CONFLICT DO NOTHING RETURNING pk`,
   version: `SELECT ${VERSION} AS version`,
   session: `SELECT ${SESSION_COLUMNS} ${FROM_SESSIONS} WHERE ${THIS_SESSION}`,
-  /** Adds what is recorded of the run ?4 and the request ?5. */
+  /** Adds the records of the run ?4 and the request ?5. */
   sessionForRun: `
     SELECT ${SESSION_COLUMNS},
       (SELECT max(compaction_end) FROM eventloom_events INDEXED BY eventloom_compactions
@@ -143,7 +149,7 @@ const SQL = {
     SELECT 'app' AS scope, key, value FROM eventloom_app_state WHERE app_name = ?1
     UNION ALL SELECT 'user', key, value FROM eventloom_user_state WHERE app_name = ?1 AND user_id = ?2
     UNION ALL SELECT 'session', key, value FROM eventloom_session_state WHERE session = ?3`,
-  /** The size of one scope's, ?4. */
+  /** The size of the state of scope ?4. */
   stateSize: `
     SELECT coalesce(sum(size), 0) AS size FROM (
       SELECT ${STATE_SIZE} FROM eventloom_app_state WHERE app_name = ?1 AND ?4 = 'app'
@@ -181,8 +187,8 @@ const SQL = {
     ) WHERE bytes <= ?4`,
   highTimestamp: `SELECT high_timestamp FROM eventloom_events WHERE pk = ${eventKey('?1', '?2')}`,
   /**
-   * Of such a range, the events that are later than ?4 and not before ?5, and the compactions not before ?5 if ?6; the newest ?7. All
-   * in the part of the session in which events have their own timestamp.
+   * Selects from such a range the events later than ?4 and not before ?5, and the compactions not before ?5 if ?6; the
+   * newest ?7. The range must be in the part of the session in which events have their own timestamps.
    */
   timedEvents: `
     SELECT event FROM eventloom_events WHERE pk IN (
@@ -198,7 +204,10 @@ const SQL = {
   compactionEnd: `
     SELECT max(compaction_end) AS compaction_end FROM eventloom_events INDEXED BY eventloom_compactions
     WHERE session = ?1 AND compaction_end IS NOT NULL`,
-  /** Of such a range, the compactions not before ?4; the newest ?5. All in the part of the session that is in order of time. */
+  /**
+   * Selects from such a range the compactions not before ?4; the newest ?5. The range must be in the part of the
+   * session whose timestamps never decrease.
+   */
   compactions: `
     SELECT event FROM eventloom_events WHERE pk IN (
       SELECT pk FROM eventloom_events INDEXED BY eventloom_compactions
@@ -209,62 +218,68 @@ const SQL = {
   eventById: 'SELECT event FROM eventloom_events WHERE session = ?1 AND event_id = ?2',
   insertEvent: `
     INSERT INTO eventloom_events (${EVENT_COLUMNS}) VALUES (${EVENT_VALUES})`,
-  /** Writes nothing when the lease is not live, or the event's id or sequence number is taken. */
+  /** Writes nothing if the lease is not live, or if the event's id or sequence number is taken. */
   insertEventUnderLease: `
     INSERT INTO eventloom_events (${EVENT_COLUMNS}) SELECT ${EVENT_VALUES}
     FROM eventloom_holds WHERE session = ?1 AND epoch = ?4 AND lease_until > 0
     ON CONFLICT DO NOTHING`,
 
-  /** Gives the lease of the epoch ?2 until ?3, for ?4 from each append on, and leaves the open run as it is. */
+  /** Grants the lease of the epoch ?2 until ?3, extended by ?4 from each append, and keeps the open run. */
   setLease: `
     INSERT INTO eventloom_holds (session, epoch, lease_until, lease_ttl) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT DO UPDATE SET epoch = excluded.epoch, lease_until = excluded.lease_until, lease_ttl = excluded.lease_ttl`,
-  /** Gives the lease with an open run: ?5 run, ?6 request, ?7 number of the first event, ?8 attempts, ?9 whether it is resumable. */
+  /**
+   * Grants the lease with an open run: ?5 run, ?6 request, ?7 number of the first event, ?8 attempts, ?9 whether it is
+   * resumable.
+   */
   setHold: `
     INSERT OR REPLACE INTO eventloom_holds (
       session, epoch, lease_until, lease_ttl, open_run, open_request, open_first_seq, open_attempts, open_resumable)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
   renewLease: `UPDATE eventloom_holds SET lease_until = ?5 WHERE ${LIVE_HOLD}`,
-  /** Removes a hold with a live lease that has no open run but ?5. */
+  /** Removes a hold with a live lease that has no open run other than ?5. */
   removeHold: `
     DELETE FROM eventloom_holds WHERE ${LIVE_HOLD} AND (open_run IS NULL OR open_run = ?5)
     RETURNING session, open_run, open_request, open_first_seq, ${lastEvent('epoch')} AS last_epoch,
       coalesce(${lastEvent(`pk & ${SEQ_MASK}`)}, 0) AS last_seq`,
-  /** Ends a live lease and leaves the open run, with ?5 attempts less. */
+  /** Ends a live lease and keeps the open run, with its attempts reduced by ?5. */
   freeHold: `UPDATE eventloom_holds SET lease_until = 0, open_attempts = open_attempts - ?5 WHERE ${LIVE_HOLD}`,
   setEpoch: 'UPDATE eventloom_sessions SET epoch = ?2 WHERE pk = ?1',
-  /** Expiry times of tickets at ?2: those before ?3, ?4, and that one. */
+  /** Expiry times of tickets at ?2: the latest of those before the ticket (?3, ?4), and its own. */
   tickets: `
     SELECT max(iif((since, id) < (?3, ?4), expires_at, 0)) AS before_until, max(iif(id = ?4, expires_at, 0)) AS own_until
     FROM eventloom_lease_tickets WHERE session = ?1 AND expires_at > ?2`,
   leaveTicket: `
     INSERT INTO eventloom_lease_tickets (session, since, id, expires_at) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at`,
-  /** Removes that ticket, and those that expired at ?3. */
+  /** Removes a ticket, and those that have expired at ?3. */
   removeTicket: 'DELETE FROM eventloom_lease_tickets WHERE session = ?1 AND (id = ?2 OR expires_at <= ?3)',
   withdrawTicket: `
     DELETE FROM eventloom_lease_tickets
     WHERE session = (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION}) AND id = ?4`,
   run: `SELECT run.invocation_id, own.first_seq, own.last_seq, own.outcome, own.code ${runOf('?1', '?2')}`,
-  /** ?2 id, ?3 run, ?4 the number of its first event; ?5 last event, ?6 outcome and ?7 code of its end, null to leave that as it is. */
+  /**
+   * Records a run: ?2 id, ?3 run, ?4 number of its first event; ?5 last event, ?6 outcome and ?7 code of its end, or
+   * null to keep them.
+   */
   recordRun: `
     INSERT INTO eventloom_session_runs (session, id, invocation_id, first_seq, last_seq, outcome, code)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
     ON CONFLICT DO UPDATE SET invocation_id = excluded.invocation_id, first_seq = excluded.first_seq,
       last_seq = coalesce(excluded.last_seq, last_seq), outcome = coalesce(excluded.outcome, outcome),
       code = iif(excluded.outcome IS NULL, code, excluded.code)`,
-  /** ?5 is the id of a run or a request. */
+  /** Forgets a run or request. ?5 is its id. */
   forgetRun: `
     DELETE FROM eventloom_session_runs
     WHERE id = ?5 AND session = (SELECT session FROM eventloom_holds WHERE ${LIVE_HOLD})`,
   forgetOpenRun: `
     UPDATE eventloom_holds SET open_first_seq = iif(open_run = ?5, NULL, open_first_seq), open_request = nullif(open_request, ?5)
     WHERE ${LIVE_HOLD}`,
-  /** ?5 is the id of a run or a webhook. */
+  /** Removes webhooks. ?5 is the id of a run or a webhook. */
   forgetWebhooks: `
     DELETE FROM eventloom_run_webhooks
     WHERE (id = ?5 OR invocation_id = ?5) AND session = (SELECT session FROM eventloom_holds WHERE ${LIVE_HOLD})`,
-  /** The app's, after that user's session; at most ?4. */
+  /** Lists the open runs of the app after a user's session; at most ?4. */
   openRuns: `
     SELECT user_id, session_id, ${SESSION_COLUMNS}
     FROM eventloom_holds AS hold CROSS JOIN eventloom_sessions AS session ON session.pk = hold.session
@@ -284,14 +299,14 @@ const SQL = {
       (open_run = ?5 AND open_first_seq IS NOT NULL)
       OR EXISTS (SELECT 1 FROM eventloom_session_runs WHERE session = session.pk AND id = ?5 AND invocation_id = ?5))
     ON CONFLICT DO UPDATE SET attempts = 0, due_at = 0`,
-  /** Sessions of ?1 app, of ?2 user or of all; also those of open runs if ?3; at most ?4. */
+  /** Lists webhooks: ?1 app, ?2 user or null for all, ?3 true to include those of open runs; at most ?4. */
   webhooks: `
     SELECT webhook.id, user_id, session_id, invocation_id, url, attempts, due_at
     FROM eventloom_run_webhooks AS webhook CROSS JOIN eventloom_sessions AS session ON session.pk = webhook.session
     LEFT JOIN eventloom_holds AS hold ON hold.session = session.pk
     WHERE app_name = ?1 AND (?2 IS NULL OR user_id = ?2) AND (?3 OR open_run IS NULL OR open_run <> invocation_id)
     ORDER BY due_at, webhook.id LIMIT ?4`,
-  /** ?5 and ?6 are how it was. */
+  /** Changes a webhook if it is unchanged: ?5 and ?6 are its previous values. */
   changeWebhook: `
     UPDATE eventloom_run_webhooks SET attempts = ?7, due_at = ?8 WHERE id = ?4 AND attempts = ?5 AND due_at = ?6
       AND session = (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION})`,

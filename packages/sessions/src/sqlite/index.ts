@@ -1,4 +1,4 @@
-// Sessions in a SQLite file. Needs node:sqlite, and nothing else.
+// Sessions in a SQLite file. Needs only node:sqlite.
 
 export type { SqliteDurability } from './open-database.ts';
 export type { SqliteSessionServiceOptions } from './sqlite-session-service.ts';

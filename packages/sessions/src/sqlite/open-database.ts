@@ -23,12 +23,17 @@ export interface OpenDatabase {
 
 /** Time in milliseconds for which opening waits for a lock. The thread is blocked in that time. */
 const BUSY_TIMEOUT_MS = 5000;
-/** A commit writes whole pages, and most events are much smaller than SQLite's default page. The log is written back at 4 MB, as by default. */
+/**
+ * A commit writes whole pages, and most events are much smaller than SQLite's default page. The log is checkpointed at
+ * 4 MB, as by default.
+ */
 const NEW_FILE = 'PRAGMA page_size = 1024; PRAGMA wal_autocheckpoint = 4000;';
 
 /**
- * Opens the file at `path`. Creates a missing file or folder with access for its owner only. `:memory:` is a separate database.
- * @throws ConfigurationError if the file is not a database, cannot be opened, or was made by a newer program
+ * Opens the file at `path`. Creates a missing file or folder with access for its owner only. `:memory:` is a separate
+ * database.
+ *
+ * @throws ConfigurationError if the file is not a database, cannot be opened, or was created by a newer program
  */
 export function openDatabase(path: string, durability: SqliteDurability, platform: Platform): OpenDatabase {
   const sqlite = requireSqlite('SqliteSessionService', process.getBuiltinModule?.('node:sqlite'), process.version);
@@ -58,7 +63,7 @@ export function prepareDatabase(
   database.exec('PRAGMA journal_mode = WAL');
   database.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
   const driver = new SqlSessionDriver(new SqliteConnection(database), new LockLine('the session database', platform));
-  // From here on a locked file is retried without blocking the thread.
+  // From now on a locked file is retried without blocking the thread.
   database.exec('PRAGMA busy_timeout = 0');
   return driver;
 }

@@ -4,7 +4,7 @@ import type { RowTexts, SqlConnection } from '../sql/sql-connection.ts';
 
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
 
-/** Every value is in its row. */
+/** The texts of rows: every value is in its row. */
 const TEXTS: RowTexts = {
   maxBytes: MAX_TEXT_BYTES,
   write: (json, kind, name) => withinLimit(json, MAX_TEXT_BYTES, kind, name),

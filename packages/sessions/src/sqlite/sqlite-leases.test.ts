@@ -43,7 +43,7 @@ test('the queue position of a dead process is kept for one to two seconds', asyn
   platform.advance(1);
   const waiting = watch(service.acquireLease(KEY));
   await Promise.all([pass(platform, 1900), pass(gone, 1900)]);
-  // From here on its clock stands still: it never asks again.
+  // From now on its clock stands still, so it never asks again.
   await service.releaseLease(lease);
   await pass(platform, 950);
   expect(waiting.state).toBe('waiting');
@@ -109,7 +109,7 @@ test('a run is refused while a claim of another process is queued before it', as
   const lease = await service.acquireLease(KEY);
   void open(gone).acquireLease(KEY);
   await settle();
-  // From here on the clock of the other process stands still: its claim is not granted.
+  // From now on the clock of the other process stands still, so its claim is not granted.
   await service.releaseLease(lease);
   const begin = async () => service.beginRun({ ...KEY, invocationId: 'e-1', onBusy: 'reject' });
   await expect(begin()).rejects.toThrow(SessionBusyError);

@@ -23,7 +23,7 @@ test('a new migration step runs once, keeps the stored data, and ends the leases
   );
   expect(database.prepare('SELECT color FROM eventloom_sessions').all().length).toBe(1);
   expect(() => migrateSessions(connection)).toThrow(ConfigurationError);
-  // As if the step belonged to this program.
+  // Simulates that the step belongs to this program.
   database.exec(`UPDATE eventloom_meta SET value = ${MIGRATIONS.length} WHERE key = 'sessions.schema'`);
   await expect(async () => service.appendEvent({ session, event: event('two'), lease })).rejects.toThrow(
     StaleWriterError,

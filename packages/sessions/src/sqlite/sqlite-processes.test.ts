@@ -11,7 +11,7 @@ let folder = '';
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'eventloom-'))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs a program of the fixtures to its end; kills it with SIGKILL when `until` says so of what it wrote. */
+/** Runs a program of the fixtures to its end, or kills it with SIGKILL when `until` returns true for its output. */
 async function runFixture(
   name: string,
   args: string[],
@@ -36,13 +36,13 @@ async function runFixture(
 
 const STEPS = ['started', 'appended', 'finished'] as const;
 
-/** Number of steps of each kind. */
+/** Number of completed steps of each kind. */
 type Progress = Readonly<Record<(typeof STEPS)[number], number>>;
 
 /** Reads the acknowledged steps of a process that continued where the previous one was killed. */
 function readProgress(output: string, before: Progress): Progress {
   const progress = { ...before };
-  // An incomplete line acknowledges nothing.
+  // An incomplete line acknowledges no step.
   for (const line of output.split('\n').slice(0, -1)) {
     const [step, number] = line.split(' ');
     const name = STEPS.find((known) => known === step);
@@ -51,7 +51,7 @@ function readProgress(output: string, before: Progress): Progress {
   return progress;
 }
 
-/** Checks that what is stored is whole, in order, and nothing beside it; says how far it goes. */
+/** Checks that the stored data is complete, in order, and has nothing else; returns how far it goes. */
 async function readStored(path: string): Promise<Progress> {
   const service = new SqliteSessionService({ path });
   const session = await service.getSession(KEY);
@@ -97,7 +97,7 @@ test('kill -9 at random moments of 10,000 appends leaves exactly the acknowledge
 
     const acknowledged = readProgress(output, stored);
     stored = await readStored(path);
-    // The process may have been killed between a write and its acknowledgement, once.
+    // The process may have been killed once between a write and its acknowledgement.
     let unacknowledged = 0;
     for (const step of STEPS) {
       expect(stored[step], `${step}, killed from ${moment} on`).toBeGreaterThanOrEqual(acknowledged[step]);

@@ -7,7 +7,7 @@ import { SqliteSessionService } from './sqlite-session-service.ts';
 
 const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
 
-/** Numbers from 0 to below `end`, the same in every run. */
+/** Returns numbers from 0 to below `end`, the same ones in every run. */
 function randomNumbers(seed: number): (end: number) => number {
   let state = seed;
   return (end) => {
@@ -16,7 +16,7 @@ function randomNumbers(seed: number): (end: number) => number {
   };
 }
 
-/** A clock that can be set, also back. */
+/** A clock that can be set, also backwards. */
 class SettablePlatform extends ManualPlatform implements Platform {
   nowMs = 1_000_000_000;
   override now(): number {

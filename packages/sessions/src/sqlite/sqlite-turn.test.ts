@@ -8,7 +8,7 @@ import { SqliteSessionService } from './sqlite-session-service.ts';
 
 const RUN = { appName: 'app', userId: 'user', sessionId: 'session', invocationId: 'e-1' };
 
-/** A database that takes note of the statements that it runs, by their first words. */
+/** A database that records the first words of the statements that it runs. */
 class WatchedDatabase extends DatabaseSync {
   readonly ran: string[] = [];
 
@@ -38,7 +38,7 @@ test('a text turn is three write transactions: its begin, the append of the answ
     expect(database.ran.filter((name) => name === 'BEGIN IMMEDIATE').length).toBe(1);
     await service.appendEvent({ session, event: event(`answer ${turn}`), lease });
     await service.endRun(lease, { session, event: event(`end ${turn}`) });
-    // The append is one statement, which is a transaction by itself.
+    // The append is one statement, which is its own transaction.
     expect(database.ran.filter((name) => name.startsWith('BEGIN')).length).toBe(2);
     expect(database.ran.filter((name) => name === 'COMMIT').length).toBe(2);
     expect(database.ran.length).toBe(turn === '1' ? 15 : 13);
@@ -67,7 +67,7 @@ test('a text turn writes at most 12 kB to the log of the file', async () => {
     await service.appendEvent({ session, event: event(invocationId), lease });
     await service.releaseLease(lease, { outcome: { state: 'completed' } });
   }
-  // The log has every page that was written: so few turns do not write it back.
+  // The log has every written page: so few turns cause no checkpoint.
   expect(statSync(`${path}-wal`).size / turns).toBeLessThan(12_000);
   service.close();
   rmSync(folder, { recursive: true });

@@ -49,7 +49,7 @@ export const appendValueMutants: readonly Mutant[] = [
   })),
 ];
 
-/** A mutant that takes two ids for one when `change` makes them the same. */
+/** A mutant that confuses ids for which `change` returns the same text. */
 function brokenIds(breaks: string, how: string, change: (id: string) => string): Mutant {
   return brokenDriver(breaks, how, (driver) => ({
     appendEvent: onceEach(
@@ -60,7 +60,7 @@ function brokenIds(breaks: string, how: string, change: (id: string) => string):
   }));
 }
 
-/** Appends an id once in each space of ids. */
+/** Appends each id once per space of ids. */
 function onceEach<T>(
   spaceOf: (append: EventAppend) => string,
   appendEvent: (append: EventAppend) => T,

@@ -51,7 +51,7 @@ export const compactionWindowMutants: readonly Mutant[] = [
   ),
 ];
 
-/** A mutant that spoils reads with `sinceCompaction` only. */
+/** A mutant whose reads with `sinceCompaction` are wrong. */
 function brokenWindows(
   breaks: string,
   how: string,
@@ -62,7 +62,7 @@ function brokenWindows(
   );
 }
 
-/** Selects the events of a window as a correct service does, with another `isLater` if one is given. */
+/** Selects the events of a window correctly, except for `isLater` if one is given. */
 function select(
   all: readonly Event[],
   { afterSeq = 0, beforeSeq = Infinity, afterTimestamp = -Infinity, sinceCompaction, limit }: Partial<EventWindow>,

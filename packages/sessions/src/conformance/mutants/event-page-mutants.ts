@@ -101,7 +101,7 @@ export const eventPageMutants: readonly Mutant[] = [
   }),
 ];
 
-/** A mutant that spoils what is found for a page; `seen` is its memory. */
+/** A mutant that changes the events found for a page; `seen` is its memory. */
 function brokenFound(
   breaks: string,
   how: string,

@@ -4,7 +4,7 @@ import type { ClaimOutcome } from '../../lease-claim.ts';
 import type { SessionDriver } from '../../session-driver.ts';
 import { brokenDriver, type Mutant } from './mutant.ts';
 
-/** Takes note of the latest lease of each session. */
+/** Records the latest lease of each session. */
 export function heldLeases(driver: InMemorySessionDriver) {
   const latest = new Map<string, SessionLease>();
   const aliases = new Map<number, SessionLease>();
@@ -44,7 +44,7 @@ export function doesNotRenew(breaks: string): Mutant {
   });
 }
 
-/** A mutant whose new sessions begin again with the first epoch, so that the leases of a deleted one come back to life. */
+/** A mutant whose new sessions restart with the first epoch, so that leases of a deleted session become valid again. */
 export function restartsEpochs(breaks: string): Mutant {
   return brokenDriver(breaks, 'restarts epochs with a new session', (driver) => {
     let base = 0;

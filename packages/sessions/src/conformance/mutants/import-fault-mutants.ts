@@ -72,7 +72,7 @@ export const importFaultMutants: readonly Mutant[] = [
   })),
 ];
 
-/** A mutant that makes good records of bad ones. */
+/** A mutant that repairs invalid records instead of refusing them. */
 function mends(
   breaks: string,
   how: string,
@@ -86,7 +86,7 @@ function mends(
   }));
 }
 
-/** The records, up to the first error of their source. */
+/** Returns the records up to the first error of their source. */
 async function collect({ records }: ImportSessionRequest): Promise<SessionRecord[]> {
   const collected: SessionRecord[] = [];
   try {

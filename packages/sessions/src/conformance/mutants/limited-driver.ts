@@ -81,10 +81,10 @@ export class LimitedDriver extends InMemorySessionDriver {
   }
 }
 
-/** The limit that the suite is given. */
+/** The limit that the suite gets. */
 export const MAX_BYTES = 1_100_000;
 
-/** Makes a service over a driver that has the limit. */
+/** Creates a service whose driver has the limit. */
 export function limitedService(
   makeDriver: () => InMemorySessionDriver = () => new LimitedDriver(MAX_BYTES),
 ): MakeService<BaseSessionService> {

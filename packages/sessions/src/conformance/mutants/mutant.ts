@@ -5,11 +5,11 @@ import { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import { type PromisedService, toPromised } from '../session-rule.ts';
 import type { SessionDriver } from '../../session-driver.ts';
 
-/** A service that is broken on purpose, to see that a case notices. */
+/** A service with a deliberate mistake, which the named case must notice. */
 export interface Mutant {
   /** Id of the case. */
   readonly breaks: string;
-  /** The fault of this mutant: completes the sentence "a service that …". */
+  /** The mistake of the mutant; completes the sentence "a service that …". */
   readonly how: string;
   readonly make: MakeService<BaseSessionService>;
 }
@@ -19,7 +19,7 @@ export const NO_WAIT = { ticket: undefined };
 
 type ServiceMethods = Pick<BaseSessionService, keyof BaseSessionService>;
 
-/** A mutant whose storage is broken: `change` gives the methods that differ. */
+/** A mutant with a wrong driver: `change` returns the methods that differ. */
 export function brokenDriver(
   breaks: string,
   how: string,
@@ -35,7 +35,7 @@ export function brokenDriver(
   };
 }
 
-/** A mutant that is broken in front of its storage: `change` gives the methods that differ. */
+/** A mutant with a wrong service and a correct driver: `change` returns the methods that differ. */
 export function brokenService(
   breaks: string,
   how: string,
@@ -52,7 +52,7 @@ export function brokenService(
   };
 }
 
-/** The target, with some of its methods replaced. */
+/** Returns the target with some of its methods replaced. */
 export function overlay<T extends object>(target: T, methods: Partial<T>): T {
   return new Proxy(target, {
     get(_, name) {

@@ -91,12 +91,12 @@ export const openRunListMutants: readonly Mutant[] = [
   })),
 ];
 
-/** A mutant that lists other runs than are open. */
+/** A mutant that lists wrong open runs. */
 function brokenRuns(breaks: string, how: string, change: (runs: OpenRun[]) => OpenRun[]): Mutant {
   return brokenDriver(breaks, how, (driver) => ({ listOpenRuns: (page) => change(driver.listOpenRuns(page)) }));
 }
 
-/** A mutant that decides for itself which runs are behind a page. */
+/** A mutant with its own rule for which runs come after a page. */
 function brokenPage(
   breaks: string,
   how: string,

@@ -128,17 +128,17 @@ export const openRunMutants: readonly Mutant[] = [
   })),
 ];
 
-/** A mutant that confuses a run with another one. */
+/** A mutant that changes the run that begins. */
 export function brokenBegin(breaks: string, how: string, change: (begin: RunBegin) => RunBegin): Mutant {
   return brokenDriver(breaks, how, (driver) => ({ beginRun: (begin) => driver.beginRun(change(begin)) }));
 }
 
-/** A mutant that lists other runs than are open. */
+/** A mutant that lists wrong open runs. */
 function brokenRuns(breaks: string, how: string, change: (runs: OpenRun[]) => OpenRun[]): Mutant {
   return brokenDriver(breaks, how, (driver) => ({ listOpenRuns: (page) => change(driver.listOpenRuns(page)) }));
 }
 
-/** A mutant that ends all open runs when it should not. */
+/** A mutant that ends all open runs when it must not. */
 function brokenEnd(
   breaks: string,
   how: string,
@@ -151,7 +151,7 @@ function brokenEnd(
   });
 }
 
-/** A mutant that counts as an attempt what is not one. */
+/** A mutant that counts attempts wrongly. */
 function countsAttempts(breaks: string, how: string, counts: (begin: RunBegin, isTaken: boolean) => boolean): Mutant {
   return brokenDriver(breaks, how, (driver) => {
     let more = 0;

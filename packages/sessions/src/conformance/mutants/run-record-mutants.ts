@@ -6,7 +6,7 @@ import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 import { brokenBegin } from './open-run-mutants.ts';
 import { brokenSharing } from './shared-driver.ts';
 
-/** A mutant that does something else with a run that is refused. */
+/** A mutant that handles a refused run wrongly. */
 function brokenRefusal(
   breaks: string,
   how: string,
@@ -17,7 +17,7 @@ function brokenRefusal(
   }));
 }
 
-/** A mutant that knows other runs than there are. */
+/** A mutant that finds wrong run records. */
 function brokenFind(
   breaks: string,
   how: string,
@@ -26,7 +26,7 @@ function brokenFind(
   return brokenDriver(breaks, how, (driver) => ({ findRun: (key, id) => change(driver.findRun(key, id), driver) }));
 }
 
-/** Ends whatever run is open, as a back end does in which a run takes the place of another. */
+/** Ends the open run, if there is one, as a back end would in which a run replaces another. */
 function endOpenRun(driver: InMemorySessionDriver, begin: RunBegin): void {
   const [run] = driver.listOpenRuns({ appName: begin.appName, limit: 1, after: undefined });
   if (!run || run.invocationId === begin.invocationId || begin.continues) return;
@@ -263,7 +263,7 @@ export const runRecordMutants: readonly Mutant[] = [
   ),
 ];
 
-/** A mutant that imports other runs. */
+/** A mutant that imports wrong runs. */
 function brokenImport(breaks: string, how: string, change: (runs: readonly StoredRun[]) => StoredRun[]): Mutant {
   return brokenDriver(breaks, how, (driver) => ({
     importSession: (session) => driver.importSession({ ...session, runs: change(session.runs) }),

@@ -2,7 +2,7 @@ import { InvalidRequestError, type SessionRecord } from '@eventloom/core';
 import { exportAll } from '../records.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 
-/** Each is where sessions go to. */
+/** Services that are wrong as the target of a transfer. */
 export const transferMutants: readonly Mutant[] = [
   brokenDriver('transfer.lossless', 'rounds times to seconds', (driver) => ({
     importSession: (session) =>
