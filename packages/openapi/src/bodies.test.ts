@@ -7,7 +7,7 @@ const bodyOf = (mediaType: string, media: object) =>
 const FORM = 'application/x-www-form-urlencoded';
 const FILE = { type: 'string', format: 'binary' };
 
-/** The text between boundaries of a multipart body. */
+/** Returns the parts of a multipart body. */
 function partsOf({ headers, body }: Echo): string[] {
   const boundary = /boundary=(\S+)$/.exec(headers['content-type'] ?? '')?.[1] ?? '';
   return body
@@ -93,7 +93,7 @@ test('a file is an artifact of the session, text or base64', async () => {
   for (const [file, error] of faults) expect(await upload(file)).toEqual({ error });
 });
 
-test('the model sees the fields of a file in the place of a file', async () => {
+test('a file is declared as an object with the fields artifact, text and base64', async () => {
   const schema = {
     type: 'object',
     required: ['file'],
@@ -115,7 +115,7 @@ test('the model sees the fields of a file in the place of a file', async () => {
   });
 });
 
-test('a file of OpenAPI 3.1 is one with a media type and no encoding', async () => {
+test('a schema of OpenAPI 3.1 with a media type and no encoding is a file', async () => {
   const properties = {
     file: { contentMediaType: 'image/png' },
     text: { type: 'string', contentMediaType: 'image/png', contentEncoding: 'base64' },

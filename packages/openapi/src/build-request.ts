@@ -9,23 +9,24 @@ export interface ArgumentParameter {
   readonly parameter: ApiParameter;
 }
 
-/** A request that is being built. */
+/** A request under construction. */
 export interface RequestDraft {
   readonly method: string;
   /** The URL without its query. */
   url: string;
-  /** Encoded pairs. */
+  /** The encoded `name=value` pairs of the query. */
   readonly query: string[];
-  /** Names in lower case. */
+  /** The headers; their names are in lower case. */
   readonly headers: Record<string, string>;
-  /** Encoded pairs. */
+  /** The encoded `name=value` pairs of the cookies. */
   readonly cookies: string[];
   body: Uint8Array<ArrayBuffer> | undefined;
 }
 
 /**
  * Fills the parameters of an operation into a request.
- * @throws ApiCallError for a value that would lead to another path, and for one that a header cannot hold
+ *
+ * @throws ApiCallError for a value that would lead to another path, and for one that is invalid in a header
  */
 export function draftRequest(
   method: string,
@@ -75,7 +76,7 @@ export function draftRequest(
   };
 }
 
-/** Returns the address of a request, with its query. */
+/** Returns the URL of a request, with its query. */
 export function addressOf({ url, query }: RequestDraft): string {
   return query.length === 0 ? url : `${url}?${query.join('&')}`;
 }
@@ -83,7 +84,11 @@ export function addressOf({ url, query }: RequestDraft): string {
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Returns the headers of a request, with its cookies. @throws ApiCallError for a name or a value that a header cannot hold */
+/**
+ * Returns the headers of a request, with its cookies.
+ *
+ * @throws ApiCallError for a name or a value that is invalid in a header
+ */
 export function headersOf({ headers, cookies }: RequestDraft): Record<string, string> {
   const all = cookies.length === 0 ? headers : { ...headers, cookie: joinCookies(headers['cookie'], cookies) };
   for (const [name, value] of Object.entries(all)) {
@@ -98,7 +103,7 @@ function joinCookies(given: string | undefined, cookies: readonly string[]): str
   return [...(given === undefined || given === '' ? [] : [given]), ...cookies].join('; ');
 }
 
-/** Fills the variables of a server's URL: with the chosen values, or the defaults of the document. */
+/** Fills the variables in a server's URL, with the chosen values or the defaults of the document. */
 export function fillServer(
   url: string,
   variables: Readonly<Record<string, unknown>>,

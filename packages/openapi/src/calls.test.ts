@@ -3,7 +3,7 @@ import { expect, inject, test } from 'vitest';
 import { call, contextOf, documentOf, echo, operation, toolOf } from './fixtures/call-tool.ts';
 
 const query = (...names: string[]) => names.map((name) => ({ name, in: 'query', schema: {} }));
-/** An operation whose response the arguments describe: see `provideApi`. */
+/** An operation whose arguments describe the response: see `provideApi`. */
 const RAW = operation('/raw', {
   parameters: query('status', 'type', 'body', 'base64', 'location', 'size'),
   responses: { 200: { headers: { 'X-Total': {}, 'Set-Cookie': {} } } },
@@ -66,7 +66,7 @@ test.each([400, 404, 500])('status %i is a result with an error', async (status)
   });
 });
 
-test('long text is shortened, and the model learns it', async () => {
+test('long text is truncated, and the result says so', async () => {
   expect(await call(RAW, { size: 20, type: 'text/plain' }, { maxCharacters: 10 })).toMatchObject({
     body: 'xxxxxxxxxx',
     truncated: 'the body is longer than 10 characters; this is its beginning',
@@ -126,7 +126,7 @@ test('a redirect with a user and a password is refused', async () => {
   expect(await call(RAW, { status: 307, location })).toEqual({ error: 'the URL of the API has a user or a password' });
 });
 
-test('redirects end', async () => {
+test('a request with more than five redirects is an error', async () => {
   const specDict = operation('/raw', { parameters: query('status', 'location') });
   const nested = (depth: number): string =>
     depth === 0 ? '/echo' : `/raw?status=302&location=${encodeURIComponent(nested(depth - 1))}`;
@@ -171,7 +171,7 @@ test('another origin gets no headers that may hold secrets', async () => {
   expect(JSON.stringify(body)).not.toContain('secret');
 });
 
-test('headerProvider gives headers for each request, also later than at once', async () => {
+test('headerProvider may return the headers of a request asynchronously', async () => {
   const headerProvider = async ({ userId }: { userId: string }) => ({ 'X-User': userId });
   const { headers } = await echo(operation('/echo', {}), {}, { headerProvider });
   expect(headers['x-user']).toBe('u');
@@ -214,7 +214,7 @@ test('an abort of the run closes the connection', async () => {
   expect((await fetch(`${inject('api')}/closed?key=${key}`)).ok).toBe(true);
 });
 
-test('servers have variables, and those of the path and the operation come first', async () => {
+test('a server may have variables, and one of the path or the operation takes precedence', async () => {
   const { host } = new URL(inject('api'));
   const servers = [
     { url: 'http://{place}/echo/{version}/', variables: { place: { default: host }, version: { default: 'v1' } } },

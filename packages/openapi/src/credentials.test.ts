@@ -11,7 +11,7 @@ import type { OpenAPIToolsetOptions } from './openapi-toolset.ts';
 const SECRET = 'hunter2-secret';
 const host = () => new URL(inject('api')).host;
 
-/** A document whose operation needs these schemes; by default all of them together. */
+/** Returns a document whose operation needs these schemes; by default all of them together. */
 function secured(securitySchemes: object, security?: object, path = '/echo'): object {
   const all = Object.fromEntries(Object.keys(securitySchemes).map((name) => [name, []]));
   const parameters = [{ name: 'token', in: 'query', schema: { type: 'string' } }];
@@ -56,7 +56,7 @@ test('authScheme replaces the schemes of the document', async () => {
   expect([headers['x-own'], headers['authorization']]).toEqual(['k', undefined]);
 });
 
-test('the first alternative that is satisfied is used, and none if the document allows that', async () => {
+test('the first satisfied alternative is used, or none if the document allows that', async () => {
   const schemes = { own: BEARER, key: { type: 'apiKey', in: 'header', name: 'X-Key' } };
   const security = [{ own: [] }, { key: [] }];
   const { headers } = await echo(secured(schemes, security), {}, { authCredential: key('k') });
@@ -87,7 +87,7 @@ async function conversation(specDict: object, options: Partial<OpenAPIToolsetOpt
 
 const requestOf = (events: readonly Event[]) =>
   events.flatMap(getFunctionCalls).find(({ name }) => name === 'adk_request_credential');
-/** The request for a credential, as the client gets it. */
+/** The request for a credential that the client gets. */
 interface AskedConfig {
   readonly credentialKey: string;
   readonly rawAuthCredential?: AuthCredential;
@@ -95,10 +95,10 @@ interface AskedConfig {
 }
 
 const authConfigOf = (events: readonly Event[]) => requestOf(events)?.args?.['authConfig'] as AskedConfig | undefined;
-/** The consent that the user is asked for. */
+/** Returns the consent that is requested from the user. */
 const consentOf = (events: readonly Event[]) =>
   authConfigOf(events)?.exchangedAuthCredential?.oauth2 ?? { authUri: '', state: '' };
-/** The last response of the operation. */
+/** Returns the last response of the operation. */
 const resultOf = (events: readonly Event[]) =>
   events
     .flatMap(getFunctionResponses)
@@ -126,7 +126,7 @@ test('a user who gives no credential is not asked again in the same call', async
   expect(resultOf(answered)).toEqual({ error: expect.stringMatching(/credential/) });
 });
 
-test('schemes that are needed together are asked for one after the other, each under its own key', async () => {
+test('schemes that are needed together are requested one after the other, each under its own key', async () => {
   const specDict = secured({ own: BEARER, key: { type: 'apiKey', in: 'header', name: 'X-Key' } });
   const { send } = await conversation(specDict, { credentialKey: 'shop' });
   const first = await send(GO);
@@ -139,10 +139,10 @@ test('schemes that are needed together are asked for one after the other, each u
   });
 });
 
-test('a credential that the API refuses is asked for again, once', async () => {
+test('a credential that the API refuses is requested again, once', async () => {
   const { send } = await conversation(secured({ own: BEARER }, undefined, '/protected'), {}, { token: 'new' });
   const first = await send(answerTo(await send(GO), bearer('old')));
-  // The credential of this very call: the model gets the status.
+  // The API refuses the credential that this call requested, so the model gets the status.
   expect(resultOf(first)).toMatchObject({ status: 401 });
   const asked = await send(GO);
   expect(requestOf(asked)).toBeDefined();
@@ -265,7 +265,7 @@ test.each([
   expect(consentOf(again).state).not.toBe(state);
 });
 
-test('a token endpoint outside of allowedHosts is not asked', async () => {
+test('a token endpoint outside of allowedHosts gets no request', async () => {
   const schemes = oauth2('clientCredentials');
   schemes.login.flows['clientCredentials'] = {
     authorizationUrl: '',

@@ -5,15 +5,15 @@ import { ApiCallError } from './errors.ts';
 import { createConsent, isExpired, type OAuth2Client, type OAuth2Endpoints } from './oauth2.ts';
 import type { RequiredScheme, SecurityAlternative } from './operations.ts';
 
-/** Options that give the credentials of a toolset. */
+/** The credential options of a toolset. */
 export interface CredentialOptions {
   /** The app's own credential. */
   readonly authCredential: AuthCredential | undefined;
-  /** Key of the user's credential; undefined for one of the API's host and the scheme's name. */
+  /** Key of the user's credential. If undefined, the key is made from the API's host and the scheme's name. */
   readonly credentialKey: string | undefined;
 }
 
-/** A security scheme that a call needs, in its place. */
+/** A security scheme that a call needs. */
 interface NeededScheme extends RequiredScheme {
   /** The key of the user's credential. */
   readonly credentialKey: string;
@@ -24,20 +24,20 @@ interface NeededScheme extends RequiredScheme {
 export interface HeldCredential {
   readonly needed: NeededScheme;
   readonly credential: AuthCredential;
-  /** True for the credential of the user, which the user can replace. */
+  /** True for the user's own credential, which the user can replace. */
   readonly isOfUser: boolean;
 }
 
-/** The credentials of a call, or the config of one that the user has to give first. */
+/** The credentials of a call, or the config of a missing one that the user has to give first. */
 export type FoundCredentials = { readonly held: readonly HeldCredential[] } | { readonly missing: AuthConfig };
 
-/** Finds the credentials of calls: the app's own, those of users, and tokens of OAuth 2 that are fetched with them. */
+/** Finds the credentials of calls: the app's own, those of users, and OAuth 2 tokens obtained with them. */
 export class ApiCredentials {
   readonly #options: CredentialOptions;
   readonly #oauth2: OAuth2Client;
   /** Tokens of the app by scheme and scopes. */
   readonly #appTokens = new Map<string, AuthCredential>();
-  /** The work on each key: a code can be exchanged once only, and a refresh token often as well. */
+  /** The pending work on each key: a code can be exchanged only once, and often the same is true for a refresh token. */
   readonly #working = new Map<string, Promise<unknown>>();
 
   constructor(options: CredentialOptions, oauth2: OAuth2Client) {
@@ -46,8 +46,10 @@ export class ApiCredentials {
   }
 
   /**
-   * Finds the credentials for one of the alternatives: the first one that the app's credential and those of the user satisfy. If there is
-   * none, the result has no credential where the document allows that, and otherwise the first one that is missing.
+   * Finds the credentials for one of the alternatives: the first one that the app's credential and those of the user
+   * satisfy. If there is none, the result has no credential if the document allows that, and otherwise the first
+   * missing one.
+   *
    * @throws ApiCallError if a token cannot be fetched
    */
   async find(
@@ -78,7 +80,7 @@ export class ApiCredentials {
     if (!isOfUser || !credential.oauth2?.refreshToken) return undefined;
     return this.#inTurn(needed, toolContext, async () => {
       const stored = await toolContext.loadCredential(needed);
-      // Another call may have renewed it.
+      // Another call may have renewed the token.
       const isNew = stored && satisfies(needed, stored) && tokenOf(stored) !== tokenOf(credential);
       const renewed = isNew ? stored : await this.#refresh(needed, stored ?? credential, toolContext);
       return renewed && { needed, credential: renewed, isOfUser };
@@ -100,7 +102,7 @@ export class ApiCredentials {
     if (authorizationUrl === undefined) return config;
     return this.#inTurn(needed, toolContext, async () => {
       const pending = await toolContext.loadCredential(consentOf(needed));
-      // Calls of one turn ask for the same consent, so that each answer fits.
+      // Calls of one turn request the same consent, so that the answer to one is valid for all.
       const isOpen = pending?.oauth2?.authUri !== undefined && !isExpired(pending, toolContext);
       const nowSeconds = Math.floor(toolContext.invocationContext.platform.now() / 1000);
       const consent: OAuth2Auth = isOpen
@@ -138,7 +140,8 @@ export class ApiCredentials {
   }
 
   async #ofUser(needed: NeededScheme, toolContext: ToolContext): Promise<AuthCredential | undefined> {
-    // Without a service a runner has no credentials of users; one that is needed is reported when it is requested.
+    // Without a credential service a runner has no credentials of users; a missing one is reported when it is
+    // requested.
     if (!toolContext.invocationContext.invocation.credentialService) return undefined;
     const stored = await toolContext.loadCredential(needed);
     if (!stored) return undefined;
@@ -166,7 +169,7 @@ export class ApiCredentials {
       await toolContext.saveCredential(needed, credential);
       return credential;
     } catch (error) {
-      // The next call asks for the consent again.
+      // The next call requests the consent again.
       if (ApiCallError.isInstance(error)) await toolContext.saveCredential(needed, used);
       throw error;
     } finally {
@@ -193,7 +196,7 @@ export class ApiCredentials {
     }
   }
 
-  /** Returns a token that the app gets with its own secret; undefined if it has none, or wants the consent of users. */
+  /** Returns a token for the app's own secret; undefined if the app has no secret, or the scheme needs the consent of users. */
   async #appToken(needed: NeededScheme, toolContext: ToolContext): Promise<AuthCredential | undefined> {
     const app = this.#options.authCredential?.oauth2;
     if (!isOAuth2(needed) || !app?.clientId || !app.clientSecret) return undefined;
@@ -213,7 +216,7 @@ export class ApiCredentials {
     return this.#oauth2.endpointsOf(scheme, baseUrl, toolContext.abortSignal);
   }
 
-  /** Runs work on a user's credential after the work on it that was begun before. */
+  /** Runs work on a user's credential after all earlier work on it. */
   async #inTurn<T>(
     { credentialKey }: NeededScheme,
     { appName, userId }: ToolContext,
@@ -233,10 +236,10 @@ export class ApiCredentials {
   }
 }
 
-/** Time that a user has to consent, in seconds. */
+/** Time that a user has to give the consent, in seconds. */
 const CONSENT_SECONDS = 3_600;
 
-/** Key under which the secret of a request for consent is kept until the answer. */
+/** Returns the key under which the secret of a consent request is kept until the answer. */
 function consentOf({ credentialKey }: NeededScheme): { readonly credentialKey: string } {
   return { credentialKey: `${credentialKey}:consent` };
 }
@@ -286,7 +289,7 @@ function applyKey(draft: RequestDraft, place: unknown, name: string, key: string
   else setOwn(draft.headers, name.toLowerCase(), key);
 }
 
-/** True for a scheme of the options that has the fields of its type. */
+/** True if a scheme of the options has the fields of its type. */
 export function isScheme(value: unknown): value is AuthConfig['authScheme'] {
   if (!isRecord(value)) return false;
   const { type, in: place, name, scheme } = value;

@@ -10,7 +10,7 @@ async function namesOf(toolset: OpenAPIToolset): Promise<string[]> {
   return (await toolset.getTools()).map(({ name }) => name);
 }
 
-/** The pointer and the message of the error of a document. */
+/** Returns the pointer and the message of the error for a document. */
 function faultOf(specDict: object): readonly [string, string] {
   try {
     toolsetOf(specDict);
@@ -104,9 +104,9 @@ test.each([
   expect(text).toContain(message);
 });
 
-test('an object that is used in many places is read once', async () => {
+test('an object that is referenced in many places is read once', async () => {
   let shared: object = { type: 'string' };
-  // As text it would have 2^60 properties.
+  // Expanded, the document would have 2^60 properties.
   for (let level = 0; level < 60; level++) shared = { properties: { a: shared, b: shared } };
   expect(() => toolsetOf({ ...documentOf({}), 'x-shared': shared })).not.toThrow();
 });
@@ -160,7 +160,7 @@ test('YAML with 100,000 keys is read in linear time', async () => {
   expect(await namesOf(new OpenAPIToolset({ specStr }))).toEqual(['get_a']);
 });
 
-test('a key that stands twice in YAML is refused by its name', async () => {
+test('a repeated key in YAML is refused, and the error names it', async () => {
   const specStr = 'openapi: 3.0.0\npaths:\n  /a: {}\n  /a: {}\n';
   await expect(new OpenAPIToolset({ specStr }).getTools()).rejects.toMatchObject({
     code: 'OPENAPI_DOCUMENT',
@@ -168,7 +168,7 @@ test('a key that stands twice in YAML is refused by its name', async () => {
   });
 });
 
-test.each(['/../admin', '/a/./b', '/..'])('the path %s, which leads out of the server, is refused', (path) => {
+test.each(['/../admin', '/a/./b', '/..'])('the path %s, which leaves the server, is refused', (path) => {
   expect(() => toolsetOf(documentOf({ [path]: { get: {} } }))).toThrow('must not lead out of the path of the server');
 });
 
@@ -208,7 +208,7 @@ test('an operation without an id is named after its method and path', async () =
   expect(await namesOf(toolset)).toEqual(['get_pets_pet_id', 'delete_pets_pet_id', 'post']);
 });
 
-test('a prefix is added, and the name is cut to what models accept', async () => {
+test('a prefix is added, and the name is truncated to the length that models accept', async () => {
   const toolset = toolsetOf(documentOf({ '/': get('x'.repeat(80)), '/b': get('list') }), { prefix: 'petstore' });
   expect(await namesOf(toolset)).toEqual([`petstore_${'x'.repeat(55)}`, 'petstore_list']);
 });
@@ -245,7 +245,7 @@ test('operations that are not selected may be malformed', async () => {
   expect(() => toolsetOf(specDict)).toThrow(OpenApiDocumentError);
 });
 
-test('descriptions join summary and description, and are cut', async () => {
+test('descriptions join summary and description, and are truncated', async () => {
   const describe = async (details: object) => (await toolOf(operation('/a', details))).description;
   expect(await describe({ summary: 'Lists pets.', description: 'Of all kinds.' })).toBe('Lists pets.\n\nOf all kinds.');
   expect(await describe({ summary: 'Same.', description: 'Same.' })).toBe('Same.');

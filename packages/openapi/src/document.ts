@@ -14,7 +14,7 @@ export interface LocatedRecord {
   readonly pointer: string;
 }
 
-/** Levels of lists and objects in a document. Recursive readers could overflow the stack with more. */
+/** Maximum nesting depth of a document. A deeper one could overflow the stack of recursive readers. */
 const MAX_LEVELS = 200;
 
 /** An OpenAPI document of version 3.0 or 3.1, whose references can be followed. */
@@ -115,7 +115,7 @@ export function textBelow(at: Located, key: string): string | undefined {
   throw new OpenApiDocumentError(pointer, `must be text, is ${describeKind(value)}`);
 }
 
-/** Returns the reference that an object is; undefined for other values. */
+/** Returns the target of a reference; undefined for other values. */
 export function referenceOf(value: unknown): string | undefined {
   if (!isRecord(value) || !Object.hasOwn(value, '$ref')) return undefined;
   const { $ref } = value;
@@ -131,7 +131,7 @@ function unescapeSegment(segment: string): string {
   try {
     decoded = decodeURIComponent(segment);
   } catch {
-    // A percent sign that encodes nothing stands for itself.
+    // A percent sign that encodes nothing is kept.
   }
   return decoded.replaceAll('~1', '/').replaceAll('~0', '~');
 }
@@ -140,7 +140,7 @@ function quote(text: string): string {
   return JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text);
 }
 
-/** Refuses values that later readers of the document need not expect then. Visits every object once. */
+/** Refuses values that later readers of the document would have to handle. Visits every object once. */
 function checkStructure(root: object): void {
   /** Levels below each visited object; -1 while it is being visited. */
   const levels = new Map<object, number>();

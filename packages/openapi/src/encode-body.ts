@@ -20,10 +20,10 @@ interface NamedFile {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Levels of `allOf` in which the properties of a form are looked up. */
+/** Maximum depth of `allOf` in which the properties of a form are looked up. */
 const MAX_INHERITED = 20;
 
-/** The argument that stands for a file. */
+/** The schema of an argument for a file. */
 const FILE_SCHEMA: DeclaredSchema = {
   type: 'object',
   description: 'A file: give one of artifact, text and base64.',
@@ -37,12 +37,12 @@ const FILE_SCHEMA: DeclaredSchema = {
   additionalProperties: false,
 };
 
-/** Converts the argument of a body to bytes. A type is chosen by the document; see `ApiBody`. */
+/** Converts the argument of a body to bytes. The document determines the media type; see `ApiBody`. */
 export class BodyEncoder {
   readonly #body: ApiBody;
   /** Properties of a multipart form that are files. */
   readonly #files: ReadonlySet<string>;
-  /** Forms of the properties of a form that have a style or a type of their own. */
+  /** Forms of those properties of a form that have their own style or media type. */
   readonly #encodings: ReadonlyMap<string, PropertyEncoding>;
 
   /** @throws OpenApiDocumentError */
@@ -54,7 +54,11 @@ export class BodyEncoder {
     );
   }
 
-  /** Returns the schema of the argument: of text and of files not that of the document. @throws OpenApiDocumentError */
+  /**
+   * Returns the schema of the argument. For text and files it differs from that of the document.
+   *
+   * @throws OpenApiDocumentError
+   */
   describe(schemas: SchemaWriter): DeclaredSchema {
     const { mediaType, schema } = this.#body;
     if (MULTIPART_TYPE.test(mediaType)) return this.#describeForm(schemas.resolve(schemas.write(schema)));
@@ -64,7 +68,11 @@ export class BodyEncoder {
     return { ...FILE_SCHEMA, description: `${String(FILE_SCHEMA['description'])} Its type is ${type}.` };
   }
 
-  /** Encodes a body. Loads the artifacts that it names. @throws ApiCallError for a value that the type cannot hold */
+  /**
+   * Encodes a body. Loads the artifacts that it names.
+   *
+   * @throws ApiCallError for a value that the media type cannot represent
+   */
   async encode(value: unknown, toolContext: ToolContext): Promise<EncodedBody> {
     const { mediaType } = this.#body;
     if (JSON_TYPE.test(mediaType)) return { contentType: mediaType, bytes: toBytes(JSON.stringify(value)) };
@@ -125,9 +133,9 @@ export class BodyEncoder {
   }
 }
 
-/** The form of one property, as the document sets it. */
+/** The form of one property in the document. */
 interface PropertyEncoding {
-  /** Undefined for a property of the default form. */
+  /** Undefined for a property with the default form. */
   readonly form: ParameterForm | undefined;
   readonly contentType: string | undefined;
 }
@@ -150,7 +158,7 @@ function plainForm(name: string): ParameterForm {
   return { name, style: 'form', explode: true, allowReserved: false };
 }
 
-/** Returns the names of the properties that are files, or lists of files, also of the members of `allOf`. */
+/** Returns the names of the properties that are files or lists of files, including those in the members of `allOf`. */
 function filesOf(document: OpenApiDocument, schema: Located, depth: number): Set<string> {
   const files = new Set<string>();
   if (schema.value === undefined || depth > MAX_INHERITED) return files;

@@ -1,6 +1,6 @@
-/** Characters of a tool's name, as in the ADK. */
+/** Maximum length of a tool's name, as in the ADK. */
 const MAX_NAME = 60;
-/** Characters that models accept in a tool's name, with the prefix of its toolset. */
+/** Maximum length of a tool's name for models, including the prefix of its toolset. */
 const MAX_PREFIXED_NAME = 64;
 
 /** Converts a name to snake case, as the ADK does: `getPetById` and `get-pet-by-ID` become `get_pet_by_id`. */
@@ -15,8 +15,8 @@ export function toSnakeCase(name: string): string {
 }
 
 /**
- * Returns an unused name, and reserves it: of at most 60 characters, with the prefix at most 64. A name that is already used, because two
- * ids differ only in removed or replaced characters, gets a number.
+ * Returns an unused name, and reserves it. It has at most 60 characters, and with the prefix at most 64. If the name is
+ * used already, because two ids differ only in removed or replaced characters, a number is added.
  */
 export function takeToolName(text: string, prefix: string, taken: Set<string>): string {
   const start = prefix === '' ? '' : `${prefix}_`;
@@ -32,7 +32,7 @@ export function takeToolName(text: string, prefix: string, taken: Set<string>): 
   }
 }
 
-/** Returns the name of an argument: with the characters that models accept, and not taken yet. */
+/** Returns an unused name for an argument, with the characters that models accept. */
 export function takeArgumentName(name: string, place: string, taken: ReadonlySet<string>): string {
   const plain = name.replaceAll(/[^\w.-]+/g, '_').slice(0, 60) || place;
   if (!taken.has(plain)) return plain;

@@ -4,7 +4,7 @@ import type { LocatedRecord } from './document.ts';
 import { ApiCallError } from './errors.ts';
 import type { RestClient } from './rest-client.ts';
 
-/** The endpoints of an authorisation server, and the ways to a token that the document offers. */
+/** The endpoints of an authorization server, and the flows that the document offers. */
 export interface OAuth2Endpoints {
   readonly tokenUrl: string | undefined;
   readonly refreshUrl: string | undefined;
@@ -14,7 +14,7 @@ export interface OAuth2Endpoints {
   readonly hasClientCredentials: boolean;
 }
 
-/** A request for the consent of a user, before the answer. */
+/** A request for the consent of a user. */
 export interface Consent {
   readonly authUri: string;
   readonly state: string;
@@ -28,21 +28,24 @@ const NO_ENDPOINTS: OAuth2Endpoints = {
   authorizationUrl: undefined,
   hasClientCredentials: false,
 };
-/** Time before its end in which a token counts as expired, in seconds. */
+/** Time before its expiry from which on a token counts as expired, in seconds. */
 const EXPIRY_MARGIN = 30;
 
-/** Requests to an authorisation server: RFC 6749, with PKCE (RFC 7636). Errors name the endpoint's host and code, and no secret. */
+/**
+ * Sends requests to an authorization server: RFC 6749, with PKCE (RFC 7636). Errors name the endpoint's host and code,
+ * and no secret.
+ */
 export class OAuth2Client {
   /** Creates a client that may reach the host of a URL. */
   readonly #clientFor: (url: string) => RestClient;
-  /** Documents of OpenID Connect by their URLs. */
+  /** OpenID Connect documents by their URLs. */
   readonly #discovered = new Map<string, Promise<OAuth2Endpoints>>();
 
   constructor(clientFor: (url: string) => RestClient) {
     this.#clientFor = clientFor;
   }
 
-  /** Returns the endpoints of a scheme. @throws ApiCallError if the document of OpenID Connect cannot be read */
+  /** Returns the endpoints of a scheme. @throws ApiCallError if the OpenID Connect document cannot be read */
   async endpointsOf({ value: scheme }: LocatedRecord, baseUrl: string, signal: AbortSignal): Promise<OAuth2Endpoints> {
     if (scheme['type'] === 'openIdConnect') return this.#discover(urlOf(scheme['openIdConnectUrl'], baseUrl), signal);
     const flows = isRecord(scheme['flows']) ? scheme['flows'] : {};
@@ -57,7 +60,11 @@ export class OAuth2Client {
     };
   }
 
-  /** Gets a token for the app itself. @throws ApiCallError */
+  /**
+   * Gets a token for the app itself.
+   *
+   * @throws ApiCallError
+   */
   clientToken(
     { tokenUrl }: OAuth2Endpoints,
     app: OAuth2Auth,
@@ -68,7 +75,11 @@ export class OAuth2Client {
     return this.#fetchTokens(tokenUrl, fields, app, toolContext);
   }
 
-  /** Exchanges the code of an answer. @throws ApiCallError for an answer to another request, or without a code, and if the server refuses */
+  /**
+   * Exchanges the code of an answer for a token.
+   *
+   * @throws ApiCallError for an answer to another request, for an answer without a code, and if the server refuses
+   */
   async exchange(
     { tokenUrl }: OAuth2Endpoints,
     app: OAuth2Auth,
@@ -97,7 +108,11 @@ export class OAuth2Client {
     );
   }
 
-  /** Renews a token. The refresh token stays if the server gives no other one. @throws ApiCallError */
+  /**
+   * Renews a token. The refresh token is kept if the server returns no new one.
+   *
+   * @throws ApiCallError
+   */
   async refresh(
     { tokenUrl, refreshUrl }: OAuth2Endpoints,
     app: OAuth2Auth,
@@ -154,7 +169,7 @@ export class OAuth2Client {
       };
     });
     this.#discovered.set(url, reading);
-    // A server that was unreachable is asked again.
+    // A failed request is repeated by the next call.
     reading.catch(() => this.#discovered.delete(url));
     return reading;
   }
@@ -174,13 +189,13 @@ export class OAuth2Client {
       const given: unknown = JSON.parse(new TextDecoder().decode(bytes));
       if (isRecord(given)) return { status, given };
     } catch {
-      // The caller gets the same error as for any other JSON.
+      // The caller gets the same error as for other JSON.
     }
     throw new ApiCallError(`${new URL(url).host} answered with HTTP status ${status} and no JSON object`);
   }
 }
 
-/** True for a credential whose token has expired, or will at once. */
+/** True for a credential whose token has expired or is about to. */
 export function isExpired({ oauth2 }: AuthCredential, toolContext: ToolContext): boolean {
   const { expiresAt } = oauth2 ?? {};
   return expiresAt !== undefined && expiresAt - EXPIRY_MARGIN <= toolContext.invocationContext.platform.now() / 1000;

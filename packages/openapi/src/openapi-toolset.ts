@@ -117,7 +117,7 @@ const HINTS = {
   preservePropertyNames: 'leave it out: arguments keep the names of the document',
   toolNamePrefix: 'did you mean "prefix"?',
 };
-/** Largest value of `maxBytes`: a tool result holds 10 MiB of base64. */
+/** Maximum of `maxBytes`: a tool result can have 10 MiB of base64. */
 const MAX_BYTES = 7_500_000;
 
 /**
@@ -168,7 +168,7 @@ export class OpenAPIToolset extends BaseToolset {
   override async close(): Promise<void> {}
 
   #load(): Promise<readonly RestApiTool[]> {
-    // Text that could not be read is read again: the package that was missing may be there now.
+    // After a failure the text is read again: a missing package may be installed by then.
     return (this.#tools ??= parseYamlDocument(this.#options.specStr ?? '')
       .then((document) => this.#createTools(document))
       .catch((error: unknown) => {
@@ -182,7 +182,7 @@ export class OpenAPIToolset extends BaseToolset {
     const taken = new Set<string>();
     const named = listOperations(document).map((located) => ({
       located,
-      // Before the selection, so that it changes no name.
+      // Names are given before the selection, so that the selection does not change them.
       name: takeToolName(idOf(located.operation), this.prefix ?? '', taken),
     }));
     const selected = selectOperations(named, options);
@@ -256,7 +256,7 @@ function isHttpUrl(url: string): boolean {
   return (protocol === 'http:' || protocol === 'https:') && search === '' && hash === '';
 }
 
-/** Returns the document, unless it is YAML. */
+/** Returns the document, or undefined if it is YAML. */
 function readAtOnce({ specDict, specStr = '', specType }: OpenAPIToolsetOptions): OpenApiDocument | undefined {
   if (specDict !== undefined) return new OpenApiDocument(specDict);
   const isJson = specType === undefined ? looksLikeJson(specStr) : specType === 'json';

@@ -25,7 +25,7 @@ export interface ApiOperation {
   readonly isDeprecated: boolean;
 }
 
-/** Style of a parameter: how a list or an object becomes text. */
+/** Style of a parameter: the way in which a list or an object is written as text. */
 export type ParameterStyle =
   | 'simple'
   | 'label'
@@ -63,21 +63,21 @@ export interface ApiBody {
   readonly encoding: Located;
 }
 
-/** An operation with everything that a call needs. */
+/** An operation with all data that a call needs. */
 export interface OperationDetails {
   readonly operation: ApiOperation;
   readonly parameters: readonly ApiParameter[];
   readonly body: ApiBody | undefined;
-  /** The URL of the first server that applies, with its templates; undefined if there is none. */
+  /** The server that applies, with the template of its URL; undefined if there is none. */
   readonly server: LocatedRecord | undefined;
   /** Alternatives, each a list of schemes that are needed together. */
   readonly security: readonly SecurityAlternative[];
   readonly responses: readonly DescribedResponse[];
 }
 
-/** A response that the document describes. */
+/** A response as the document describes it. */
 export interface DescribedResponse {
-  /** `200`, `2XX`, `default`. */
+  /** A status or a range: `200`, `2XX`, `default`. */
   readonly status: string;
   readonly mediaTypes: readonly string[];
   readonly headers: readonly string[];
@@ -93,7 +93,7 @@ export interface RequiredScheme {
   readonly scopes: readonly string[];
 }
 
-/** An operation in its place. */
+/** An operation with its position in the document. */
 export interface LocatedOperation {
   readonly operation: ApiOperation;
   readonly at: LocatedRecord;
@@ -105,7 +105,9 @@ const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'];
 
 /**
  * Lists the operations of a document in its order.
- * @throws OpenApiDocumentError for a path that does not begin with a slash, a malformed operation, and an `operationId` that is used twice
+ *
+ * @throws OpenApiDocumentError for a path that does not begin with a slash, a malformed operation, and a repeated
+ * `operationId`
  */
 export function listOperations(document: OpenApiDocument): LocatedOperation[] {
   const found: LocatedOperation[] = [];
@@ -150,7 +152,11 @@ function readOperation(at: LocatedRecord, method: string, path: string): ApiOper
   };
 }
 
-/** Reads everything that a call of an operation needs. @throws OpenApiDocumentError */
+/**
+ * Reads all data that a call of an operation needs.
+ *
+ * @throws OpenApiDocumentError
+ */
 export function readDetails(
   document: OpenApiDocument,
   { operation, at, pathItem }: LocatedOperation,
@@ -167,7 +173,7 @@ export function readDetails(
 
 const PLACES: ReadonlySet<unknown> = new Set(['path', 'query', 'header', 'cookie']);
 
-/** Headers that parameters cannot set: OpenAPI gives the first three another place, and the runtime sets the others. */
+/** Headers that parameters cannot set: OpenAPI has other ways for the first three, and the runtime sets the others. */
 const IGNORED_HEADERS: ReadonlySet<string> = new Set(
   'accept authorization content-type connection content-length expect host keep-alive te trailer transfer-encoding upgrade'.split(
     ' ',
@@ -190,7 +196,7 @@ function readParameters(
       if (parameter.in === 'header' && IGNORED_HEADERS.has(parameter.name.toLowerCase())) continue;
       byKey.set(`${parameter.in} ${parameter.name}`, parameter);
     }
-  // Documents sometimes leave out the parameter of a template.
+  // Some documents omit the parameter of a template.
   for (const name of templates)
     if (!byKey.has(`path ${name}`))
       byKey.set(`path ${name}`, {
@@ -250,7 +256,7 @@ export function readStyle(at: Located, place: ParameterPlace): ParameterStyle {
   );
 }
 
-/** Media types of bodies in the order of preference; others come after them. */
+/** Media types of bodies in the order of preference; all others come last. */
 const PREFERRED: readonly RegExp[] = [
   /^application\/json$/,
   /\+json$/,
@@ -259,7 +265,7 @@ const PREFERRED: readonly RegExp[] = [
   /^text\//,
 ];
 
-/** Types that are sent where a document allows a range of them. Of others the file says its type. */
+/** The media types sent for ranges in a document. For other ranges, the file determines its type. */
 const RANGES: ReadonlyMap<string, string> = new Map([
   ['*/*', 'application/json'],
   ['application/*', 'application/json'],
@@ -282,7 +288,7 @@ function readBody(document: OpenApiDocument, held: Located): ApiBody | undefined
   if (!chosen) return undefined;
   const media = document.followToRecord(chosen.located);
   return {
-    // A range is a choice of the caller.
+    // For a range, the caller chooses the type.
     mediaType: RANGES.get(chosen.mediaType) ?? chosen.mediaType,
     isRequired: at.value['required'] === true,
     description: textBelow(at, 'description') ?? '',

@@ -8,7 +8,7 @@ import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { contextOf, toolsetOf } from './fixtures/call-tool.ts';
 
-/** The tools of the server's own document, which call the server. */
+/** The tools made from the document of our own server, which call that server. */
 async function toolsOfServer(...replies: readonly string[]) {
   const agent = new LlmAgent({ name: 'clerk', model: new ScriptedModel(replies) });
   const runner = new Runner({ appName: 'desk', agent, sessionService: new InMemorySessionService() });
@@ -22,7 +22,7 @@ async function toolsOfServer(...replies: readonly string[]) {
   return { toolset, call, [Symbol.asyncDispose]: () => server.shutDown() };
 }
 
-test('the tools of our own server create a session, run its agent, and read what was said', async () => {
+test('the tools of our own server create a session, run its agent, and read its reply', async () => {
   await using server = await toolsOfServer('Hello, Ann.');
   const session = { appName: 'desk', userId: 'ann', sessionId: 's1' };
   expect(await server.call('create_session_with_id', { ...session, body: { state: { mood: 'good' } } })).toMatchObject({

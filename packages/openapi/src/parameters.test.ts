@@ -5,7 +5,7 @@ const LIST = ['blue', 'black'];
 const OBJECT = { R: 100, G: 200 };
 const anything = {};
 
-/** The URL of a call with one parameter `color` of the value. */
+/** Returns the URL of a call with one parameter `color` of this value. */
 async function urlOf(place: string, details: object, value: unknown, path = '/echo'): Promise<string> {
   const parameter = { name: 'color', in: place, required: true, schema: anything, ...details };
   const { url } = await echo(operation(path, { parameters: [parameter] }), { color: value });
@@ -67,7 +67,7 @@ test.each([[null], [[]], [{}]])('a query parameter without a value writes nothin
   expect(await urlOf('query', {}, value)).toBe('/echo');
 });
 
-test('headers and cookies hold their parameters', async () => {
+test('parameters of headers and cookies are sent in them', async () => {
   const parameters = [
     { name: 'X-Colors', in: 'header', schema: anything },
     { name: 'X-Object', in: 'header', schema: anything, explode: true },
@@ -87,7 +87,7 @@ test('headers and cookies hold their parameters', async () => {
   });
 });
 
-test('headers that belong to the runtime are no parameters', async () => {
+test('headers that belong to the runtime are not parameters', async () => {
   const parameters = ['Accept', 'Authorization', 'content-type', 'Host', 'Content-Length'].map((name) => ({
     name,
     in: 'header',
@@ -107,12 +107,12 @@ test.each(['simple', 'matrix'])('a path parameter of style %s may not be an empt
 test.each(['.', '..', '%2e%2E', ''])('a path parameter may not be %j', async (id) => {
   const parameters = [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }];
   const result = await call(operation('/echo/{id}/x', { parameters }), { id });
-  // A percent sign is encoded, so that `%2e` is no dot.
+  // A percent sign is encoded, so `%2e` is not a dot.
   if (id.startsWith('%')) expect(result).toMatchObject({ body: { url: '/echo/%252e%252E/x' } });
   else expect(result).toEqual({ error: expect.stringMatching(/must not be empty|leads to another path/) });
 });
 
-test('a style that ends in a dot segment is refused as well', async () => {
+test('a styled value that ends in a dot segment is refused', async () => {
   const parameters = [{ name: 'id', in: 'path', required: true, style: 'label', schema: { type: 'string' } }];
   expect(await call(operation('/echo/{id}/x', { parameters }), { id: '.' })).toEqual({
     error: 'the path would contain "..", which leads to another path',
@@ -123,7 +123,7 @@ test('a slash in a path parameter stays in its segment', async () => {
   expect(await urlOf('path', {}, '../../admin', '/echo/{color}/x')).toBe('/echo/..%2F..%2Fadmin/x');
 });
 
-test.each(['a\r\nx-admin: 1', 'a\u0000', '名'])('a header cannot hold %j', async (value) => {
+test.each(['a\r\nx-admin: 1', 'a\u0000', '名'])('a header parameter may not be %j', async (value) => {
   const parameters = [{ name: 'X-Note', in: 'header', schema: { type: 'string' } }];
   expect(await call(operation('/echo', { parameters }), { 'X-Note': value })).toEqual({
     error: 'the header x-note can only hold characters of ISO 8859-1, and no line breaks',
@@ -169,7 +169,7 @@ test('an operation replaces parameters of its path, and a query in the path stay
   expect(received.url).toBe('/echo?version=2&a=1&b=x');
 });
 
-test('a parameter that the document leaves out of its path is a required argument', async () => {
+test('a template of the path without a parameter is a required argument', async () => {
   expect(await call(operation('/echo/{id}', {}))).toEqual({
     error: expect.stringContaining('Instance does not have required property "id"'),
   });

@@ -2,9 +2,9 @@ import { encodeBase64, type ToolContext, toolResult } from '@eventloom/core';
 import type { RestResponse } from './rest-client.ts';
 import { JSON_TYPE, mediaTypeOf, READABLE_MEDIA_TYPE, TEXT_TYPE } from './media-types.ts';
 
-/** Characters of a response's header for the model. */
+/** Maximum length of a response header for the model, in characters. */
 const MAX_HEADER = 1_000;
-/** Headers that models get of every response, beside those that the document describes. */
+/** Headers that models get from every response, in addition to those that the document describes. */
 const USEFUL_HEADERS = ['content-location', 'link', 'location', 'retry-after'];
 /** Headers that models never get. */
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['set-cookie', 'authorization', 'proxy-authorization']);
@@ -15,14 +15,15 @@ export interface ResultParams {
   /** Names of headers that the document describes for the operation. */
   readonly describedHeaders: readonly string[];
   readonly maxCharacters: number;
-  /** Name of the artifact for a file that models do not read, without an ending. */
+  /** Name of the artifact for a file that models cannot read, without an extension. */
   readonly artifactName: string;
   readonly toolContext: ToolContext;
 }
 
 /**
- * Converts a response to the result for the model: `{ status, headers?, body }`, and `error` for a status of 400 and above. JSON is parsed, text
- * is text, images and other media become parts, and other files are saved as artifacts if the runner has a service for them.
+ * Converts a response to the result for the model: `{ status, headers?, body }`, and `error` for a status of 400 and
+ * above. JSON is parsed, text is returned as text, images and other media become parts, and other files are saved as
+ * artifacts if the runner has a service for them.
  */
 export async function toResult(params: ResultParams): Promise<unknown> {
   const { response, maxCharacters } = params;
@@ -85,7 +86,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** True for bytes without control characters, as text of an unknown type has them. */
+/** True for bytes without control characters, which are likely text of an unknown type. */
 function isText(bytes: Uint8Array): boolean {
   return bytes.subarray(0, 512).every((byte) => byte >= 32 || byte === 9 || byte === 10 || byte === 13);
 }
@@ -95,7 +96,7 @@ function decoderFor(contentType: string): TextDecoder {
   try {
     return new TextDecoder(charset);
   } catch {
-    // A character set that the runtime does not know.
+    // The runtime does not know this character set.
     return new TextDecoder();
   }
 }

@@ -26,7 +26,7 @@ export interface ApiCall {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** Everything that the tools of a toolset share. */
+/** Data that all tools of a toolset share. */
 export interface RestApiShared {
   readonly document: OpenApiDocument;
   readonly schemas: SchemaWriter;
@@ -41,18 +41,18 @@ export interface RestApiShared {
 export interface RestApiToolParams {
   readonly name: string;
   readonly details: OperationDetails;
-  /** The server's URL, without a slash at its end. */
+  /** The server's URL, without a trailing slash. */
   readonly baseUrl: string;
   readonly security: readonly SecurityAlternative[];
   readonly shared: RestApiShared;
 }
 
-/** Characters of a tool's description: more than 1,024 are refused by some models. */
+/** Maximum length of a tool's description: some models refuse more than 1,024 characters. */
 const MAX_DESCRIPTION = 1_024;
-/** Characters of JSON in a declaration. */
+/** Maximum length of a declaration's JSON, in characters. */
 const MAX_DECLARATION = 30_000;
 
-/** Methods that may be repeated, because a second request has no further effect: RFC 9110, section 9.2.2. */
+/** Methods whose requests may be repeated without a further effect: RFC 9110, section 9.2.2. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 
 /**
@@ -197,7 +197,10 @@ export class RestApiTool extends BaseTool {
   }
 }
 
-/** Asks the user for a credential; the call is run again after the answer. A user who gave none is not asked again in this call. */
+/**
+ * Requests a credential from the user; the call runs again after the answer. A user who gave none is not asked again
+ * for this call.
+ */
 function requestCredential(config: AuthConfig, toolContext: ToolContext): unknown {
   if (isAsked(config, toolContext)) return { error: 'the user gave no credential' };
   toolContext.requestCredential(config);

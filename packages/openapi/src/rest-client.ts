@@ -10,7 +10,7 @@ export interface RestClientOptions {
   /** True allows addresses of this machine and of internal networks. */
   readonly allowsPrivateNetwork: boolean;
   readonly maxBytes: number;
-  /** Time for a response with all redirects. */
+  /** Maximum time for a response with all redirects, in milliseconds. */
   readonly timeoutMs: number;
 }
 
@@ -18,7 +18,7 @@ export interface RestClientOptions {
 export interface RestRequest {
   readonly method: string;
   readonly url: string;
-  /** Names in lower case. */
+  /** The headers; their names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array<ArrayBuffer> | undefined;
 }
@@ -33,10 +33,10 @@ export interface RestResponse {
 }
 
 const MAX_REDIRECTS = 5;
-/** Headers that another origin may get: they hold no secrets. */
+/** Headers that another origin may get, because they contain no secrets. */
 const PLAIN_HEADERS: ReadonlySet<string> = new Set(['accept', 'accept-language', 'content-type']);
 
-/** Sends requests to the allowed hosts, and to no internal address unless it is allowed. */
+/** Sends requests to the allowed hosts. Internal addresses must be allowed explicitly. */
 export class RestClient {
   readonly #options: RestClientOptions;
 
@@ -45,9 +45,11 @@ export class RestClient {
   }
 
   /**
-   * Sends a request and follows redirects to allowed hosts: like `fetch`, with GET and without the body after 303, and after 301 and 302 of a
-   * POST. Another origin gets no headers that may hold secrets.
-   * @throws ApiCallError for a host that is not allowed or not public, for too many redirects, and for a host that cannot be reached in time
+   * Sends a request and follows redirects to allowed hosts. As with `fetch`, the next request is a GET without the body
+   * after 303, and after 301 and 302 of a POST. Another origin gets no headers that may hold secrets.
+   *
+   * @throws ApiCallError for a host that is not allowed or not public, for too many redirects, and for a host that
+   * cannot be reached in time
    */
   async send(request: RestRequest, abortSignal: AbortSignal): Promise<RestResponse> {
     const { timeoutMs } = this.#options;
@@ -134,7 +136,7 @@ function redirected({ method, url, headers, body }: RestRequest, to: URL, status
   };
 }
 
-/** Returns the reason of a failed request. `fetch` hides it in the cause. */
+/** Returns the reason of a failed request, which `fetch` puts into the cause. */
 function reasonOf(error: unknown): string {
   const { message, cause } = toError(error);
   return cause instanceof Error && cause.message !== '' ? cause.message : message;

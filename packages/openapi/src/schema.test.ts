@@ -7,7 +7,7 @@ interface Declared {
   readonly $defs?: object;
 }
 
-/** The schema that the model gets for a body. */
+/** Returns the schema that the model gets for a body. */
 async function bodyOf(schema: unknown, schemas: object = {}, openapi = '3.0.3'): Promise<Record<string, unknown>> {
   const requestBody = { required: true, content: { 'application/json': { schema } } };
   const tool = await toolOf({ ...operation('/a', { requestBody }, { components: { schemas } }), openapi });
@@ -36,7 +36,7 @@ test.each([
     false,
   ],
 ])(
-  'schemas that describe their own value again through %s are declared, and arguments checked',
+  'schemas that describe their own value again through %s are declared, and arguments are checked',
   async (_, schemas, all) => {
     const requestBody = { required: true, content: { 'application/json': { schema: ref('A') } } };
     const document = operation('/echo', { requestBody }, { components: { schemas } });
@@ -45,7 +45,7 @@ test.each([
   },
 );
 
-test('a declaration has the parameters, the body and what is required', async () => {
+test('a declaration has the parameters, the body and the required arguments', async () => {
   const parameters = [
     { name: 'id', in: 'path', required: true, description: 'Which pet.', schema: { type: 'integer', format: 'int64' } },
     { name: 'X-Trace', in: 'header', schema: { type: 'string', default: 'off' } },
@@ -137,12 +137,12 @@ test('allOf of objects becomes one object', async () => {
   });
 });
 
-test('allOf with members that cannot become one stays', async () => {
+test('allOf keeps members that cannot be merged', async () => {
   const schema = { allOf: [{ type: 'string', minLength: 1 }, { minLength: 2 }] };
   expect(await bodyOf(schema)).toEqual({ type: 'string', minLength: 1, allOf: [{ minLength: 2 }] });
 });
 
-test('allOf that leads back to itself ends', async () => {
+test('allOf that contains itself is read once', async () => {
   const schemas = { A: { allOf: [ref('B'), { type: 'object' }] }, B: { allOf: [ref('A')] } };
   expect(JSON.stringify(await bodyOf(ref('A'), schemas))).toContain('"type":"object"');
 });
@@ -208,7 +208,7 @@ test('properties of responses, annotations and patterns are left out', async () 
   });
 });
 
-test('a boolean schema and the names of methods are schemas and names', async () => {
+test('a property may have a boolean schema, or the name of a method of Object', async () => {
   const schema = { type: 'object', properties: { any: true, none: false, constructor: { type: 'string' } } };
   expect(await bodyOf(schema, {}, '3.1.0')).toEqual({
     type: 'object',
@@ -216,7 +216,7 @@ test('a boolean schema and the names of methods are schemas and names', async ()
   });
 });
 
-test('a declaration that would be too large loses descriptions and its innermost levels', async () => {
+test('a declaration that would be too large gets shorter descriptions, and fewer levels', async () => {
   const level = (depth: number): object => ({
     type: 'object',
     description: 'd'.repeat(400),

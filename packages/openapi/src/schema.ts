@@ -2,18 +2,18 @@ import { describeKind, isRecord, setOwn } from '@eventloom/core/internal';
 import { below, type Located, type LocatedRecord, type OpenApiDocument, referenceOf } from './document.ts';
 import { OpenApiDocumentError } from './errors.ts';
 
-/** A JSON Schema that is being written. */
+/** A JSON Schema under construction. */
 export type DeclaredSchema = Record<string, unknown>;
 
 /** Maximum length of a description in a schema; the rest is dropped. */
 const MAX_DESCRIPTION = 500;
-/** Characters of a definition that is repeated wherever it is used, so that the model needs no look-up. */
+/** Maximum length of a definition that is repeated at each use, so that the model needs no look-up, in characters. */
 const MAX_REPEATED = 200;
-/** Definitions of one declaration. */
+/** Maximum number of definitions in one declaration. */
 const MAX_DEFINITIONS = 200;
-/** Levels of definitions that are replaced by their schemas inside of each other. */
+/** Maximum depth of definitions that are replaced by their schemas within each other. */
 const MAX_INLINED = 20;
-/** Levels of `allOf` through which a schema is read. */
+/** Maximum depth of nested `allOf`. */
 const MAX_INHERITED = 50;
 const DEFINITION = '#/$defs/';
 
@@ -37,7 +37,7 @@ const DATA_KEYWORDS = [
 /**
  * Converts the schemas of one operation to JSON Schema, as models read it:
  *
- * - A reference is replaced by its schema. A schema that is large and used more than once, or contains itself, is written once under `$defs`.
+ * - A reference is replaced by its schema. A schema that contains itself, or is large and used more than once, is written once under `$defs`.
  * - `allOf` of objects becomes one object, and `oneOf` becomes `anyOf`: documents often have alternatives that overlap.
  * - Properties that only responses have (`readOnly`) are left out.
  * - A `pattern` becomes a part of the description, because the dialects of patterns differ; the API checks it.
@@ -48,14 +48,14 @@ export class SchemaWriter {
   readonly #names = new Map<string, string>();
   readonly #targets = new Map<string, Located>();
   readonly #written = new Map<string, DeclaredSchema>();
-  /** Definitions that are being written: their members of `allOf` may lead back to them. */
+  /** Definitions that are being written: members of their `allOf` may refer back to them. */
   readonly #open = new Set<string>();
 
   constructor(document: OpenApiDocument) {
     this.#document = document;
   }
 
-  /** Converts a schema of the document; references in it are left for `finish`. An absent schema accepts everything. @throws OpenApiDocumentError */
+  /** Converts a schema of the document; `finish` resolves references in it. An absent schema accepts everything. @throws OpenApiDocumentError */
   write(at: Located): DeclaredSchema {
     const { value, pointer } = at;
     if (value === undefined || value === true) return {};
@@ -64,7 +64,12 @@ export class SchemaWriter {
     return referenceOf(value) === undefined ? this.#describe({ value, pointer }) : this.#reference(at);
   }
 
-  /** Returns a written schema with the definitions that it needs, outermost first: those beyond the 200th accept everything. @throws OpenApiDocumentError */
+  /**
+   * Returns a written schema with the definitions that it needs, outermost first; all beyond the 200th accept every
+   * value.
+   *
+   * @throws OpenApiDocumentError
+   */
   finish(schema: DeclaredSchema): DeclaredSchema {
     const uses = new Map<string, number>();
     const count = (value: unknown): void => {
@@ -93,7 +98,7 @@ export class SchemaWriter {
       if ((uses.get(name) === 1 && depth < MAX_INLINED) || isSmall(definition))
         return { ...mapValues(definition, (held) => inline(held, depth + 1)), ...siblings };
       kept.add(name);
-      // Some models accept nothing beside a reference.
+      // Some models accept no other keyword beside a reference.
       return Object.keys(siblings).length === 0 ? { $ref } : { ...siblings, anyOf: [{ $ref }] };
     };
     const inlineAll = (whole: DeclaredSchema): DeclaredSchema => mapValues(whole, (held) => inline(held, 0));
@@ -185,7 +190,7 @@ export class SchemaWriter {
       if (names.length > 0) schema['required'] = names;
     }
     const others = below(at, 'additionalProperties');
-    // Names that match a pattern are allowed as well.
+    // Names that match a pattern are allowed too.
     const isClosed = others.value === false && value(at, 'patternProperties') === undefined;
     if (isClosed) schema['additionalProperties'] = false;
     else if (isRecord(others.value) && Object.keys(others.value).length > 0)
@@ -221,11 +226,14 @@ export class SchemaWriter {
     const left: DeclaredSchema[] = [];
     for (const member of members) if (!mergeInto(schema, this.resolve(member))) left.push(member);
     if (left.length > 0) schema['allOf'] = [...listOf(schema['allOf']), ...left];
-    // A schema without additional properties would refuse the properties of the others.
+    // A schema that forbids additional properties would refuse the properties of the other members.
     if (isExtended && schema['additionalProperties'] === false) delete schema['additionalProperties'];
   }
 
-  /** Returns the definition that a written reference stands for; the schema itself if there is none, or it is still being written. */
+  /**
+   * Returns the definition of a written reference; the schema itself if it is not one, or if the definition is still
+   * being written.
+   */
   resolve(schema: DeclaredSchema): DeclaredSchema {
     const name = definitionOf(schema);
     if (name === undefined) return schema;
@@ -236,12 +244,13 @@ export class SchemaWriter {
   }
 }
 
-/** Keywords whose schemas describe the same value as the schema around them. */
+/** Keywords whose schemas describe the same value as the enclosing schema. */
 const SAME_VALUE = ['allOf', 'anyOf'] as const;
 
 /**
- * Replaces references by which a definition would describe its own value again, without a property or an item between, and which would keep
- * a validator busy without an end: such a reference adds nothing, so it becomes a schema that accepts everything. Changes the definitions.
+ * Replaces references through which a definition describes its own value again, without a property or an item in
+ * between: a validator would never end. Such a reference adds nothing, so it becomes a schema that accepts every value.
+ * Changes the definitions.
  */
 function openCircles(root: DeclaredSchema, definitions: DeclaredSchema): DeclaredSchema {
   const open = new Set<string>();
@@ -290,7 +299,7 @@ function mapValues(schema: Readonly<Record<string, unknown>>, map: (value: unkno
   return mapped;
 }
 
-/** Some documents contain types that do not exist, such as `file`; they are ignored. */
+/** Returns the known types. Some documents have types that do not exist, such as `file`; they are ignored. */
 function typesOf(type: unknown): unknown {
   if (typeof type === 'string') return TYPES.has(type) ? type : undefined;
   if (!Array.isArray(type)) return undefined;
@@ -312,7 +321,7 @@ export function cut(text: string, length: number): string {
   return trimmed.length <= length ? trimmed : `${trimmed.slice(0, length - 1).toWellFormed()}…`;
 }
 
-/** True for a definition that is repeated wherever it is used. */
+/** True for a definition that is repeated at each use. */
 function isSmall(definition: DeclaredSchema): boolean {
   const text = JSON.stringify(definition);
   return text.length <= MAX_REPEATED && !text.includes(DEFINITION);
@@ -329,10 +338,13 @@ function allowNull(schema: DeclaredSchema): void {
   if (Array.isArray(anyOf)) schema['anyOf'] = [...(anyOf as unknown[]), { type: 'null' }];
 }
 
-/** Keywords that two schemas of `allOf` may both have: the first is kept, because it only describes. */
+/** Keywords that two schemas of `allOf` may both have. They only describe, so the first one is kept. */
 const DESCRIBING: ReadonlySet<string> = new Set(['description', 'default']);
 
-/** Adds the keywords of a member of `allOf`, and returns true. Changes nothing and returns false if both restrict the same thing differently. */
+/**
+ * Adds the keywords of a member of `allOf`, and returns true. Returns false and changes nothing if both restrict the
+ * same property differently.
+ */
 function mergeInto(schema: DeclaredSchema, member: DeclaredSchema): boolean {
   if (definitionOf(member) !== undefined) return false;
   const merged: DeclaredSchema = {};
@@ -367,12 +379,12 @@ function mergeProperties(own: DeclaredSchema, given: DeclaredSchema): DeclaredSc
   return both;
 }
 
-/** Levels that remain of a schema that is too large, in the order in which they are tried. */
+/** Numbers of levels that a schema that is too large is reduced to, in the order in which they are tried. */
 const LEVELS = [12, 8, 6, 5, 4, 3, 2, 1];
 
 /**
- * Returns a schema of at most this many characters of JSON. In a larger one the descriptions are shortened first, then the innermost levels
- * are replaced by their types, which accept more.
+ * Returns a schema of at most this many characters of JSON. In a larger one, the descriptions are shortened first; then
+ * the innermost levels are replaced by their types, which accept more values.
  */
 export function limitSize(schema: DeclaredSchema, maxCharacters: number): DeclaredSchema {
   const fits = (candidate: DeclaredSchema): boolean => JSON.stringify(candidate).length <= maxCharacters;
@@ -389,7 +401,7 @@ const SCHEMA_MAPS: ReadonlySet<string> = new Set(['properties', '$defs']);
 
 function cutLevels(schema: DeclaredSchema, levels: number): DeclaredSchema {
   const definitions = isRecord(schema['$defs']) ? schema['$defs'] : {};
-  /** Definitions that are reached, outermost first. */
+  /** The reached definitions, outermost first. */
   const reached = new Map<string, number>();
   const walk = (value: unknown, level: number): unknown => {
     if (Array.isArray(value)) return value.map((item) => walk(item, level));

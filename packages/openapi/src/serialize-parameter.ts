@@ -9,12 +9,10 @@ export interface ParameterForm {
   readonly allowReserved: boolean;
 }
 
-/** A list or an object becomes text by parts: an item, or a key with its value. */
+/** A part of a list or an object: an item, or a key with its value. */
 type ValuePart = readonly [key: string | undefined, text: string];
 
-/**
- * Writes a value for a path, with its prefix: `5`, `.5` or `;id=5`. Everything but unreserved characters is encoded.
- */
+/** Writes a value for a path, with its prefix: `5`, `.5` or `;id=5`. All characters but unreserved ones are encoded. */
 export function writePathValue({ name, style, explode }: ParameterForm, value: unknown): string {
   if (style === 'json') return encode(JSON.stringify(value));
   const parts = partsOf(value, encode);
@@ -33,14 +31,17 @@ export function writePathValue({ name, style, explode }: ParameterForm, value: u
   }
 }
 
-/** Writes the value of a header. Nothing is encoded. */
+/** Writes the value of a header, without encoding. */
 export function writeHeaderValue({ style, explode }: ParameterForm, value: unknown): string {
   if (style === 'json') return JSON.stringify(value);
   const parts = partsOf(value, (text) => text);
   return (explode ? parts.map((part) => pair(part)) : flat(parts)).join(',');
 }
 
-/** Writes the pairs of a query, of a form or of cookies: `name=value` each, encoded. None for null, an empty list and an empty object. */
+/**
+ * Writes the encoded pairs `name=value` of a query, a form or cookies. Returns none for null, an empty list and an
+ * empty object.
+ */
 export function writePairs(form: ParameterForm, value: unknown): string[] {
   const { name, style, explode, allowReserved } = form;
   const key = encode(name);
@@ -54,12 +55,12 @@ export function writePairs(form: ParameterForm, value: unknown): string[] {
   if (style === 'form' && explode)
     return isRecord(value) ? parts.map((part) => pair(part)) : parts.map(([, text]) => `${key}=${text}`);
   const separator = style === 'spaceDelimited' ? '%20' : style === 'pipeDelimited' ? '%7C' : ',';
-  // The specification leaves delimiters with `explode` open for objects; a list is repeated, as in a form.
+  // The specification does not define delimiters with `explode` for objects; a list is repeated, as in a form.
   if (explode && !isRecord(value)) return parts.map(([, text]) => `${key}=${text}`);
   return [`${key}=${flat(parts).join(separator)}`];
 }
 
-/** Brackets for each level: `filter[price][from]=3`, `filter[tags][0]=new`. */
+/** Writes brackets for each level: `filter[price][from]=3`, `filter[tags][0]=new`. */
 function deepPairs(name: string, value: unknown, encodeValue: (text: string) => string): string[] {
   const pairs: string[] = [];
   const walk = (path: string, held: unknown): void => {
@@ -83,7 +84,7 @@ function isGiven(value: unknown): boolean {
   return value !== null && value !== undefined;
 }
 
-/** Returns the text of a value. The styles have no form for objects inside of lists and objects: they become JSON. */
+/** Returns the text of a value. Nested objects become JSON, because the styles have no form for them. */
 export function textOf(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
 }
@@ -96,7 +97,7 @@ function flat(parts: readonly ValuePart[]): string[] {
   return parts.flatMap(([key, text]) => (key === undefined ? [text] : [key, text]));
 }
 
-/** Encodes everything but the unreserved characters of RFC 3986. */
+/** Encodes all characters but the unreserved ones of RFC 3986. */
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replaceAll(
     /[!'()*]/g,
@@ -104,7 +105,10 @@ function encode(text: string): string {
   );
 }
 
-/** Keeps reserved and already encoded characters, except `#`, `&` and `+`, which would end the value or mean a space. */
+/**
+ * Encodes a value but keeps reserved and already encoded characters, except `#`, `&` and `+`, which would end the value
+ * or mean a space.
+ */
 function encodeUnlessReserved(text: string): string {
   return text
     .toWellFormed()

@@ -1,11 +1,11 @@
 import type { Content, LlmResponse, Part } from '@eventloom/core';
 
-/** One part of a message, in the shape that the GenAI conventions give it. The bytes of files are left out. */
+/** One part of a message, in the format of the GenAI conventions. The bytes of files are omitted. */
 type CapturedPart = Readonly<Record<string, unknown>> & { readonly type: string };
 
 /**
- * Returns messages as JSON in the shape of `gen_ai.input.messages`. Longer than `maxLength`, it has the newest messages that fit, below a note
- * of how many are left out.
+ * Returns messages as JSON in the format of `gen_ai.input.messages`. If it is longer than `maxLength`, it has the
+ * newest messages that fit, after a note with the number of omitted ones.
  */
 export function capturedMessages(contents: readonly Content[], maxLength: number): string {
   const kept: string[] = [];
@@ -23,7 +23,7 @@ export function capturedMessages(contents: readonly Content[], maxLength: number
   return `[${kept.reverse().join(',')}]`;
 }
 
-/** Returns a response as JSON in the shape of `gen_ai.output.messages`. */
+/** Returns a response as JSON in the format of `gen_ai.output.messages`. */
 export function capturedResponse({ content, finishReason }: LlmResponse, maxLength: number): string {
   const message = {
     role: 'assistant',
@@ -36,7 +36,7 @@ export function capturedResponse({ content, finishReason }: LlmResponse, maxLeng
     : JSON.stringify([{ ...message, parts: [leftOut(`${json.length} characters`)] }]);
 }
 
-/** Returns a system instruction as JSON in the shape of `gen_ai.system_instructions`. */
+/** Returns a system instruction as JSON in the format of `gen_ai.system_instructions`. */
 export function capturedInstruction(instruction: unknown, maxLength: number): string {
   const text = typeof instruction === 'string' ? instruction : JSON.stringify(instruction);
   return JSON.stringify([
@@ -50,7 +50,7 @@ export function capturedValue(value: unknown, maxLength: number): string {
   return json.length <= maxLength ? json : JSON.stringify(`${json.length} characters left out`);
 }
 
-/** Returns a value as JSON. A tool may return anything. */
+/** Returns a value as JSON. A tool may return any value. */
 function toJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'null';

@@ -26,7 +26,7 @@ const calling: ScriptedStep = {
 const look = (): FunctionTool =>
   new FunctionTool({ name: 'look', description: 'Looks.', execute: () => ({ seen: 'the secret of ann' }) });
 
-/** Reads metrics when the test asks for them. */
+/** Reads metrics on request of the test. */
 class Reader extends MetricReader {
   protected override onForceFlush(): Promise<void> {
     return Promise.resolve();
@@ -122,7 +122,7 @@ describe.each(recordingSdks)('%s', (_, createSdk) => {
     expect(sdk.text()).not.toContain('user.id');
   });
 
-  test('content and the id of the user are in the spans if the options ask for them, in bounds', async () => {
+  test('content and the id of the user are in the spans if the options request them, up to the length limit', async () => {
     const { sdk, instrumentation } = setUp({ captureContent: true, captureUserId: true, maxContentLength: 400 });
     const agent = scripted('bot', [calling, 'x'.repeat(1000)], { tools: [look()], instruction: 'Be kind.' });
     const { run } = await scenario({ agent, instrumentation });
@@ -183,7 +183,7 @@ describe.each(recordingSdks)('%s', (_, createSdk) => {
     expect(sdk.text()).not.toContain('secret');
   });
 
-  test('a run continues the trace of the request that asks for it, and a tool passes its span on', async () => {
+  test('a run continues the trace of its request, and a tool passes its span on', async () => {
     const { sdk, instrumentation } = setUp();
     const passed: Readonly<Record<string, string>>[] = [];
     const ask = new FunctionTool({

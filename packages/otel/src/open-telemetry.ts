@@ -69,7 +69,10 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Instrumentati
   };
 }
 
-/** Returns the context with the parent of a new span: a span that the application started inside of the operation around, or that operation. */
+/**
+ * Returns the context with the parent of a new span: the enclosing operation, or a span that the application started
+ * within it.
+ */
 function contextAround(operation: Operation, parent: ActiveOperation | undefined): Context {
   const active = context.active();
   if (parent instanceof TracedOperation) return active.getValue(CURRENT) === parent ? active : parent.context;

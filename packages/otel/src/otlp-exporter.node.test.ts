@@ -19,7 +19,7 @@ test('the requests of an exporter are valid OTLP on the wire, and the key is not
     request.on('data', (chunk: string) => (body += chunk));
     request.on('end', () => {
       bodies.push(`${request.method} ${request.url} ${request.headers['content-type']} ${body}`);
-      // First a redirect, then a collector that took everything.
+      // First a redirect, then a collector that accepts everything.
       if (bodies.length === 1) response.writeHead(307, { location: '/elsewhere' }).end();
       else response.writeHead(200, { 'content-type': 'application/json' }).end('{"partialSuccess":{}}');
     });

@@ -33,7 +33,7 @@ interface Sent {
   ];
 }
 
-/** A collector that gives the answers in their order, and then takes everything. An answer of undefined never arrives. */
+/** A collector that gives the answers in order, and then accepts everything. An answer of undefined never arrives. */
 class Collector {
   readonly requests: { readonly url: string; readonly init: RequestInit; readonly sent: Sent }[] = [];
   readonly #answers: ((() => Response) | undefined)[];
@@ -154,7 +154,7 @@ test('the spans of a turn are sent after the delay, in one request, with their p
   expect(JSON.stringify(request?.sent)).not.toMatch(/secret|"ann"/);
 });
 
-test('content, users and the texts of errors are in the spans if the options ask for them', async () => {
+test('content, users and the texts of errors are in the spans if the options request them', async () => {
   const collector = new Collector();
   const failing: ScriptedStep = () => {
     throw new TypeError('the cause of it');
@@ -169,7 +169,7 @@ test('content, users and the texts of errors are in the spans if the options ask
   expect(failed.map(({ status }) => status.message)).toEqual(['the cause of it']);
 });
 
-test('a run continues the trace of the request that asks for it, and a tool passes its span on', async () => {
+test('a run continues the trace of its request, and a tool passes its span on', async () => {
   const collector = new Collector();
   const { exporter, passed, run } = setUp(collector, {}, [calling, 'done', calling, 'done']);
   await run({ traceparent: `00-${TRACE_ID}-b7ad6b7169203331-01`, tracestate: 'vendor=1' });
@@ -178,14 +178,14 @@ test('a run continues the trace of the request that asks for it, and a tool pass
   expect(collector.spans.at(-1)).toMatchObject({ parentSpanId: 'b7ad6b7169203331', traceState: 'vendor=1' });
   const tool = collector.spans.find(({ name }) => name === 'execute_tool look');
   expect(passed).toEqual([{ traceparent: `00-${TRACE_ID}-${tool?.spanId}-01`, tracestate: 'vendor=1' }]);
-  // The other service does not record this one.
+  // The other service does not record this trace.
   await run({ traceparent: `00-${TRACE_ID}-b7ad6b7169203331-00` });
   await exporter.flush();
   expect(collector.requests).toHaveLength(1);
   expect(passed[1]?.['traceparent']).toMatch(/-00$/);
 });
 
-test('a full batch is sent at once, and what does not fit into the queue is dropped, counted and reported', async () => {
+test('a full batch is sent at once, and spans that exceed the queue are dropped, counted and reported', async () => {
   const collector = new Collector(undefined);
   const { platform, exporter, run } = setUp(collector, { maxBatchSize: 3, maxQueueSize: 4 }, ['one', 'two']);
   await run();
@@ -195,7 +195,7 @@ test('a full batch is sent at once, and what does not fit into the queue is drop
   platform.advance(5000);
   expect(collector.requests).toHaveLength(2);
   const closing = exporter.close();
-  // The time-out of the first request, which is tried once more.
+  // The time-out of the first request, which is repeated once.
   platform.advance(5000);
   await closing;
   expect(collector.requests).toHaveLength(3);
@@ -231,7 +231,7 @@ test('a wait before the next attempt keeps the program alive only while a flush 
   platform.advance(5000);
   await expect.poll(() => platform.nextTimer()).toBe(1000);
   expect(schedule).toHaveBeenLastCalledWith(1000, expect.any(Function), { idle: true });
-  // Ends the wait, and the second attempt fails too.
+  // Ends the wait; the second attempt fails too.
   const flushing = exporter.flush();
   await expect.poll(() => platform.nextTimer()).toBe(2000);
   expect(schedule).toHaveBeenLastCalledWith(2000, expect.any(Function), { idle: false });
@@ -279,7 +279,7 @@ test('a request without an answer ends at its time-out, and closing tries once m
   expect(await reportsOf(platform)).toContain('3 spans were not delivered: the collector answered with status 503');
 });
 
-test('an address that is not http, a header that is no text and an unknown option are refused', () => {
+test('an address that is not http, a header that is not text and an unknown option are refused', () => {
   expect(() => new OtlpExporter({ url: 'localhost:4317' })).toThrow(/http:\/\/localhost:4318\/v1\/traces/);
   expect(() => new OtlpExporter({ url: URL, headers: { key: 1 } as never })).toThrow(/"key".*the number 1/);
   expect(() => new OtlpExporter({ url: URL, queueSize: 1 } as never)).toThrow(/maxQueueSize/);

@@ -75,21 +75,21 @@ export interface ExportedSpans {
   readonly queued: number;
 }
 
-/** Most requests for one batch. The waits between them double. */
+/** Maximum number of requests for one batch. The waits between them double. */
 const MAX_ATTEMPTS = 5;
 const FIRST_WAIT_MS = 1000;
-/** A collector may ask for a longer wait than ours, up to this. */
+/** Maximum wait before the next attempt, even if the collector asks for a longer one. */
 const MAX_WAIT_MS = 30_000;
-/** Longest answer that is read, in bytes. */
+/** Maximum size of a response that is read, in bytes. */
 const MAX_ANSWER = 65_536;
-/** The answers after which the same request may succeed, by the specification of OTLP. */
+/** Statuses after which the same request may succeed, by the specification of OTLP. */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** A batch that is being sent. */
 interface Delivery {
   readonly spans: readonly ExportedSpan[];
   readonly platform: Platform;
-  /** The time at which the batch was delivered or given up, unless the runtime ended the request that sent it. */
+  /** The time at which the batch must be delivered or given up, unless the runtime ended the request that sent it. */
   readonly deadlineMs: number;
   /** Ends the wait before the next attempt; undefined while there is none. */
   hurry: (() => void) | undefined;
@@ -127,17 +127,17 @@ export class OtlpExporter implements Instrumentation {
   readonly #timeoutMs: number;
   #queue: ExportedSpan[] = [];
   readonly #deliveries = new Set<Delivery>();
-  /** Number of spans of the deliveries. */
+  /** Number of spans in the active deliveries. */
   #sending = 0;
-  /** The time at which the timer was set that sends what waits; undefined if there is none. */
+  /** The time at which the timer that sends waiting spans was set; undefined if there is none. */
   #timerMs: number | undefined;
   #cancelTimer: (() => void) | undefined;
   #exported = 0;
   #dropped = 0;
   #failed = 0;
-  /** Spans that were dropped since the last report. */
+  /** Number of spans that were dropped since the last report. */
   #unreported = 0;
-  /** Number of calls of `flush` that wait. */
+  /** Number of waiting calls of `flush`. */
   #flushes = 0;
   #isClosed = false;
 
@@ -191,10 +191,7 @@ export class OtlpExporter implements Instrumentation {
     await this.flush();
   }
 
-  /**
-   * Takes a span that has ended.
-   * @internal
-   */
+  /** Takes an ended span. @internal */
   take(span: ExportedSpan): void {
     const { platform } = span;
     if (this.#isClosed || this.#isFull()) {
@@ -218,13 +215,13 @@ export class OtlpExporter implements Instrumentation {
 
   #wait(platform: Platform): void {
     const nowMs = platform.now();
-    // A timer that did not fire belonged to a request that the runtime ended.
+    // A timer that did not fire belonged to a request that the runtime has ended.
     if (this.#timerMs !== undefined && nowMs - this.#timerMs <= this.#delayMs * 2) return;
     this.#timerMs = nowMs;
     this.#cancelTimer = platform.schedule(this.#delayMs, () => this.#sendAll(), { idle: true });
   }
 
-  /** Sends what waits, in batches. */
+  /** Sends the waiting spans, in batches. */
   #sendAll(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
@@ -261,7 +258,7 @@ export class OtlpExporter implements Instrumentation {
     platform.background(delivery.done);
   }
 
-  /** Counts the spans of a delivery that ended, once. */
+  /** Counts the spans of an ended delivery, once. */
   #settle(delivery: Delivery, { fault, refused = 0, reason = '' }: Outcome): void {
     const { spans, platform } = delivery;
     if (!this.#deliveries.delete(delivery)) return;
@@ -274,13 +271,13 @@ export class OtlpExporter implements Instrumentation {
     reportTo(platform, new SpanExportError(`OtlpExporter: ${failed} spans ${what}: ${fault ?? reason}`));
   }
 
-  /** Sends a batch until the collector took it or another attempt is of no use. */
+  /** Sends a batch until the collector accepts it or further attempts are useless. */
   async #deliver(delivery: Delivery): Promise<Outcome> {
     const { spans, platform } = delivery;
     const body = toRequestJson(spans, this.#resource);
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#attempt(body, platform);
-      // The last attempt of an exporter that is being closed follows at once.
+      // While the exporter closes, the last attempt follows at once.
       if (outcome.retryMs === undefined || attempt === MAX_ATTEMPTS || (this.#isClosed && attempt > 1)) return outcome;
       const doubled = FIRST_WAIT_MS * 2 ** (attempt - 1);
       if (!this.#isClosed) await this.#pause(delivery, Math.min(Math.max(doubled, outcome.retryMs), MAX_WAIT_MS));
@@ -289,7 +286,7 @@ export class OtlpExporter implements Instrumentation {
 
   #pause(delivery: Delivery, waitMs: number): Promise<void> {
     return new Promise((resolve) => {
-      // A program may end during the wait, unless it waits for it.
+      // The timer keeps the program alive only while a flush waits.
       const cancel = delivery.platform.schedule(waitMs, resolve, { idle: this.#flushes === 0 });
       delivery.hurry = () => {
         cancel();
@@ -308,7 +305,7 @@ export class OtlpExporter implements Instrumentation {
         headers: this.#headers,
         body,
         signal: limit.signal,
-        // The headers may hold a key.
+        // The headers may contain a key.
         redirect: 'manual',
       });
       const answer = await readAnswer(response);
@@ -324,20 +321,20 @@ export class OtlpExporter implements Instrumentation {
   }
 }
 
-/** The outcome of a request with a batch. */
+/** The outcome of one request with a batch. */
 interface Outcome {
-  /** The reason why the collector did not take the batch. */
+  /** The reason why the collector did not accept the batch. */
   readonly fault?: string;
-  /** Shortest wait before the same request may succeed. Absent: it never does. */
+  /** Minimum wait before the same request may succeed, in milliseconds. Absent if it never can. */
   readonly retryMs?: number;
-  /** Number of spans that the collector refused of a batch that it took. */
+  /** Number of spans that the collector refused in an accepted batch. */
   readonly refused?: number;
   readonly reason?: string;
 }
 
 /** An operation with its span. */
 export class ExportedSpan extends SpanRecord {
-  /** The span of another service around a run. */
+  /** The span of another service that the run belongs to. */
   readonly remote: RemoteSpan | undefined;
   readonly #tracestate: string | undefined;
   readonly #isSampled: boolean;
@@ -372,7 +369,7 @@ function checkedUrl(url: string): string {
   );
 }
 
-/** Returns the text of an answer; nothing of one that is too long. */
+/** Returns the text of a response; empty if it is too long. */
 async function readAnswer({ body }: Response): Promise<string> {
   if (!body) return '';
   const decoder = new TextDecoder();
@@ -384,13 +381,13 @@ async function readAnswer({ body }: Response): Promise<string> {
   return text;
 }
 
-/** Returns how many spans an answer says were refused. The collector took the others, whatever it says besides. */
+/** Returns the number of refused spans in a response. The collector accepted the others, whatever else the response says. */
 function refusalIn(answer: string): Outcome {
   const parsed = parseJson(answer);
   const partial = isRecord(parsed) ? parsed['partialSuccess'] : undefined;
   if (!isRecord(partial)) return {};
   const { rejectedSpans, errorMessage } = partial;
-  // A number of 64 bits is text in JSON.
+  // A 64-bit number is text in JSON.
   const refused = Number(rejectedSpans ?? 0);
   const reason =
     typeof errorMessage === 'string' && errorMessage !== '' ? errorMessage.slice(0, 500) : 'no reason given';
@@ -401,7 +398,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Many collectors answer with no body.
+    // Many collectors answer without a body.
     return undefined;
   }
 }
@@ -418,7 +415,7 @@ function checkedHeaders(headers: Readonly<Record<string, unknown>>): Record<stri
   return checked;
 }
 
-/** Returns the wait that a collector asks for: seconds, or a date. */
+/** Returns the wait that a collector requests, in seconds or as a date. */
 function waitOf({ headers }: Response, platform: Platform): number {
   const value = headers.get('retry-after');
   if (value === null) return 0;

@@ -2,19 +2,19 @@ import type { Attributes } from '@opentelemetry/api';
 import type { SpanRecord } from './span-record.ts';
 import type { RemoteSpan } from './trace-context.ts';
 
-/** Kinds and the status of spans in OTLP, which differ from those of the API. */
+/** Kinds and statuses of spans in OTLP, which differ from those of the API. */
 const INTERNAL = 1;
 const CLIENT = 3;
 const ERROR = 2;
 
-/** A span, and the one of another service around it. */
+/** A span, and its parent in another service. */
 interface SentSpan extends SpanRecord {
   readonly remote: RemoteSpan | undefined;
 }
 
 /**
- * Returns the body of a request with spans: JSON of `ExportTraceServiceRequest`, OTLP 1.x. It is written as text, because the objects of so many
- * attributes cost several times as much.
+ * Returns the body of a request with spans: JSON of `ExportTraceServiceRequest`, OTLP 1.x. It is assembled as text,
+ * because objects for so many attributes would cost several times as much.
  */
 export function toRequestJson(spans: readonly SentSpan[], resource: Attributes): string {
   let written = '';
@@ -36,7 +36,7 @@ function spanJson(span: SentSpan): string {
   return `{"traceId":"${span.traceId}","spanId":"${span.spanId}"${parent}${tracestate},"name":${JSON.stringify(span.name)},"kind":${kind},${times},"attributes":[${attributes}],"status":${status}}`;
 }
 
-/** A number has no room for nanoseconds since the epoch: they are text. */
+/** Returns nanoseconds since the epoch as text, because they exceed the precision of a number. */
 function toNanoseconds(ms: number): string {
   const whole = Math.floor(ms);
   return `${whole}${ms === whole ? '000000' : String(Math.floor((ms - whole) * 1e6)).padStart(6, '0')}`;
@@ -57,7 +57,7 @@ function valueJson(value: unknown): string {
   if (typeof value === 'boolean') return `{"boolValue":${value}}`;
   if (typeof value === 'number') {
     if (Number.isInteger(value)) return `{"intValue":"${value}"}`;
-    // Infinity and NaN are text in this format.
+    // Infinity and NaN are texts in this format.
     return `{"doubleValue":${Number.isFinite(value) ? value : `"${value}"`}}`;
   }
   return Array.isArray(value) ? `{"arrayValue":{"values":[${value.map(valueJson).join(',')}]}}` : '{}';

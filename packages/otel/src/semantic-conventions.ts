@@ -1,6 +1,9 @@
 import type { BaseLlm } from '@eventloom/core';
 
-/** Attributes of the GenAI semantic conventions, version 0.1.0, which are in development; and our own, which begin with `eventloom`. */
+/**
+ * Attributes of the GenAI semantic conventions, version 0.1.0, which are in development. Those that begin with
+ * `eventloom` are our own.
+ */
 export const AGENT_DESCRIPTION = 'gen_ai.agent.description';
 export const AGENT_NAME = 'gen_ai.agent.name';
 export const CONVERSATION_ID = 'gen_ai.conversation.id';
@@ -28,7 +31,7 @@ export const USAGE_REASONING_OUTPUT_TOKENS = 'gen_ai.usage.reasoning.output_toke
 export const USER_ID = 'user.id';
 /** Id of the run. */
 export const INVOCATION_ID = 'eventloom.invocation_id';
-/** Id of the execution of an agent, which its events have as well. */
+/** Id of the execution of an agent, which its events have too. */
 export const EXECUTION_ID = 'eventloom.execution_id';
 /** True on the span of a run that was resumed. */
 export const RESUMED = 'eventloom.resumed';
@@ -39,7 +42,7 @@ export const LEFT = 'eventloom.left';
 /** The cost of a model call, in the currency of the prices. */
 export const COST = 'eventloom.cost';
 
-/** The numbers of a request's options, by the names of their attributes. */
+/** The numeric options of a request, with the names of their attributes. */
 export const REQUEST_NUMBERS = [
   ['temperature', 'gen_ai.request.temperature'],
   ['topP', 'gen_ai.request.top_p'],
@@ -50,7 +53,7 @@ export const REQUEST_NUMBERS = [
   ['seed', 'gen_ai.request.seed'],
 ] as const;
 
-/** Providers of the AI SDK, by the first segment of their names, and the names that the conventions give them. */
+/** Providers of the AI SDK by the first segment of their names, with their names in the conventions. */
 const PROVIDERS: Readonly<Record<string, string>> = {
   'amazon-bedrock': 'aws.bedrock',
   azure: 'azure.ai.openai',
@@ -59,7 +62,7 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   xai: 'x_ai',
 };
 
-/** Returns the name of the service that a model says it calls. Models that do not say it get the name of their class. */
+/** Returns the name of the service that a model calls, as the model states it; otherwise the name of the model's class. */
 export function providerOf(model: BaseLlm): string {
   const provider: unknown = 'provider' in model ? model.provider : undefined;
   if (typeof provider !== 'string' || provider === '') return model.constructor.name;

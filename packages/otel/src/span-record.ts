@@ -46,15 +46,18 @@ export interface ModelPrice {
   readonly cachedInput?: number | undefined;
 }
 
-/** The data that is written into spans beside names, ids and counts. */
+/** Settings of the data in spans, beside names, ids and counts. */
 export interface SpanSettings {
-  /** Longest text of one attribute with content; undefined: no content. */
+  /** Maximum length of an attribute with content, in characters; undefined: no content is captured. */
   readonly contentLength: number | undefined;
   readonly captureUserId: boolean;
   readonly prices: Readonly<Record<string, ModelPrice>>;
 }
 
-/** An operation with the attributes of its span, by the GenAI conventions. They are made when they are read; only content is made at once. */
+/**
+ * An operation with the attributes of its span, by the GenAI conventions. Attributes are computed when they are read;
+ * only content is captured at once.
+ */
 export class SpanRecord extends OperationRecord {
   readonly provider: string | undefined;
   /** The text of the error, if content is captured. */
@@ -96,12 +99,12 @@ export class SpanRecord extends OperationRecord {
       this.#content[TOOL_CALL_RESULT] = capturedValue(end.result, contentLength);
   }
 
-  /** The time to the first chunk, of a reply that is streamed. */
+  /** The time to the first chunk of a streamed reply, in milliseconds. */
   get firstChunkMs(): number | undefined {
     return this.hasChunks || this.isLive ? this.firstResponseMs : undefined;
   }
 
-  /** The cost of a model call, if the prices have its model and the model said how many tokens it used. */
+  /** The cost of a model call, if the prices include its model and the model reported its tokens. */
   get cost(): number | undefined {
     const { prices } = this.settings;
     const name = [this.responseModel, this.subject].find((each) => each !== undefined && Object.hasOwn(prices, each));

@@ -19,7 +19,7 @@ const transferTo = (name: string): ScriptedStep => calling('transfer_to_agent', 
 const look = (idempotent = false): FunctionTool =>
   new FunctionTool({ name: 'look', description: 'Looks.', execute: () => ({ seen: 1 }), idempotent });
 
-// No context manager is registered: the parents are right without one.
+// No context manager is registered: the parents must be right without one.
 describe.each(recordingSdks)('%s', (_, createSdk) => {
   async function setUp(agent: BaseAgent) {
     const sdk = createSdk();
@@ -129,7 +129,7 @@ describe.each(recordingSdks)('%s', (_, createSdk) => {
     expect(sdk.tree()).toEqual(['invoke_workflow app', '  invoke_agent loop', ...round, ...round]);
   });
 
-  test('an agent that got control by a transfer is a sibling of the one that gave it', async () => {
+  test('an agent that got control by a transfer is a sibling of the agent that transferred', async () => {
     const target = scripted('target', [transferTo('last')], { subAgents: [scripted('last', ['there'])] });
     const first = scripted('first', [transferTo('target')], { subAgents: [target] });
     const { sdk, run } = await setUp(new SequentialAgent({ name: 'seq', subAgents: [first] }));
@@ -188,7 +188,7 @@ describe.each(recordingSdks)('%s', (_, createSdk) => {
     expect(sdk.spans().find(({ name }) => name.startsWith('chat'))?.attributes['eventloom.live']).toBe(true);
   });
 
-  test('a model call that fails has its error code, and a second one its own span', async () => {
+  test('each model call has its own span, with its error code if it failed', async () => {
     const overloaded = new ModelError('the secret of ann', { errorCode: 'UNAVAILABLE' });
     const agent = new LlmAgent({
       name: 'bot',
@@ -215,7 +215,7 @@ describe.each(recordingSdks)('%s', (_, createSdk) => {
     expect(failing.sdk.text()).not.toContain('secret');
   });
 
-  test('a tool that throws and a tool that does not exist have failed', async () => {
+  test('the spans of a tool that throws and of a tool that does not exist have failed', async () => {
     const failing = new FunctionTool({
       name: 'fails',
       description: 'Fails.',

@@ -3,7 +3,7 @@ import { type Context, createTraceState, isSpanContextValid, trace } from '@open
 
 const TRACEPARENT = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})$/;
 
-/** The span of another service that the headers of a request name. */
+/** The span of another service, as named in the headers of a request. */
 export interface RemoteSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -30,7 +30,7 @@ export function remoteParent(around: Context, headers: TraceHeaders): Context {
   return trace.setSpanContext(around, { ...named, isRemote: true, ...traceState });
 }
 
-/** Returns the headers that name the span of a context; none if it has no span that is traced. */
+/** Returns the headers that name the span of a context; none if it has no recorded span. */
 export function traceHeadersOf(around: Context): TraceHeaders {
   const spanContext = trace.getSpanContext(around);
   if (!spanContext || !isSpanContextValid(spanContext)) return {};

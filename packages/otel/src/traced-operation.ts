@@ -15,18 +15,18 @@ import { ERROR_TYPE, OPERATION_NAME, PROVIDER_NAME, REQUEST_MODEL, RESPONSE_MODE
 import { SpanRecord, type SpanSettings } from './span-record.ts';
 import { traceHeadersOf } from './trace-context.ts';
 
-/** The key of the operation that a context belongs to. */
+/** The context key of the current operation. */
 export const CURRENT: symbol = createContextKey('eventloom operation');
 
-/** The parts of the options that operations need. */
+/** The options that operations need. */
 export interface TraceSettings extends SpanSettings {
   readonly tracer: Tracer;
   readonly metrics: ModelMetrics;
 }
 
-/** An operation with its span, and with the metrics of a call of a model. */
+/** An operation with its span, and with metrics if it is a model call. */
 export class TracedOperation extends SpanRecord {
-  /** The context in which the operation works. */
+  /** The context in which the operation runs. */
   readonly context: Context;
   readonly #span: Span;
   readonly #metrics: ModelMetrics;
@@ -75,7 +75,7 @@ export class TracedOperation extends SpanRecord {
   }
 }
 
-/** The context of an operation. The API's own contexts copy all their values for each that is set. */
+/** The context of an operation. The API's own contexts copy all their values whenever one is set. */
 class OperationContext implements Context {
   readonly #values: Context;
   readonly #operation: TracedOperation;

@@ -1,16 +1,16 @@
 import type { BaseTool, CallbackContext, InvocationContext, ToolContext } from '@eventloom/core';
 
-/** Parameters of all callbacks of a run. */
+/** The parameter that all callbacks of a run have. */
 export interface OfRun {
   readonly invocationContext: InvocationContext;
 }
 
-/** Parameters of all callbacks of an agent and its model. */
+/** The parameter that all callbacks of an agent and its model have. */
 export interface OfAgent {
   readonly callbackContext: CallbackContext;
 }
 
-/** Parameters of all callbacks of a tool call. */
+/** The parameters that all callbacks of a tool call have. */
 export interface OfToolCall {
   readonly tool: BaseTool;
   readonly toolArgs: Record<string, unknown>;

@@ -61,12 +61,12 @@ function newest(contents: Content[], keep: number, removeAmount: number): Conten
   const starts = contents.flatMap((content, index) => (startsInvocation(contents, index) ? [index] : []));
   const excess = starts.length - keep;
   if (excess < removeAmount) return contents;
-  // Whole steps of `removeAmount` are left out, so that the beginning stays the same between them.
+  // Contents are removed in multiples of `removeAmount`, so that the prefix stays the same in between.
   const start = starts[excess - (excess % removeAmount)] ?? 0;
   return contents.slice(withCalls(contents, start));
 }
 
-/** True for the first of several consecutive user messages. Function responses do not count as messages of the user. */
+/** True for the first of several consecutive user messages. Function responses are not user messages. */
 function startsInvocation(contents: readonly Content[], index: number): boolean {
   return isMessage(contents[index]) && !isMessage(contents[index - 1]);
 }
@@ -75,9 +75,9 @@ function isMessage(content: Content | undefined): boolean {
   return content?.role === 'user' && content.parts?.some((part) => part.functionResponse) !== true;
 }
 
-/** Returns the first index from which every function response has its call: `start`, or an earlier one. */
+/** Returns the last index up to `start` from which every function response has its call. */
 function withCalls(contents: readonly Content[], start: number): number {
-  /** Responses whose calls were not seen yet, counted by the ids of the calls. */
+  /** Responses whose calls have not been seen yet, counted by the ids of the calls. */
   const open = new Set<string>();
   for (let index = contents.length - 1; index >= 0; index--) {
     for (const { functionCall, functionResponse } of contents[index]?.parts?.toReversed() ?? []) {

@@ -39,7 +39,7 @@ const OPTIONS: OptionRules<DebugLoggingPluginOptions> = {
   includeSystemInstruction: 'flag',
 };
 
-/** One thing that happened in a run. */
+/** One step of a run. */
 interface DebugEntry {
   readonly timestamp: string;
   readonly entry_type: string;
@@ -62,7 +62,7 @@ export class DebugLoggingPlugin extends BasePlugin {
   readonly #includeSessionState: boolean;
   readonly #includeSystemInstruction: boolean;
   readonly #runs = new WeakMap<Invocation, DebugEntry[]>();
-  /** The end of the document that is being written, so that documents of several runs do not mix. */
+  /** Resolves when the pending documents are written, so that documents of several runs do not mix. */
   #written: Promise<void> = Promise.resolve();
 
   /** @throws ConfigurationError for an unknown option */

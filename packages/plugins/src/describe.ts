@@ -21,7 +21,7 @@ export function describeValue(value: unknown): string {
   return shorten(JSON.stringify(value) ?? 'undefined', 300);
 }
 
-/** Cuts a text off after a number of characters. */
+/** Truncates a text to a number of characters. */
 export function shorten(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length).toWellFormed()}...`;
 }

@@ -4,7 +4,7 @@ import type { OptionRules } from '@eventloom/core/internal';
 /** The `response_type` of responses that explain to a model how to repair a failure. */
 export const REFLECT_AND_RETRY_RESPONSE_TYPE = 'ERROR_HANDLED_BY_REFLECT_AND_RETRY_PLUGIN';
 
-/** The time over which failures are counted: one run, or as long as the plugin exists. */
+/** The scope in which failures are counted: one run, or the lifetime of the plugin. */
 export const TrackingScope = { INVOCATION: 'invocation', GLOBAL: 'global' } as const;
 /** The time over which failures are counted. */
 export type TrackingScope = (typeof TrackingScope)[keyof typeof TrackingScope];
@@ -19,14 +19,14 @@ export interface RetryLimits {
   readonly trackingScope?: TrackingScope | undefined;
 }
 
-/** The options of plugins that have failed calls or replies repeated. */
+/** The options of plugins that repeat failed calls or replies. */
 export const RETRY_LIMITS: OptionRules<RetryLimits> = {
   maxRetries: { is: 'number', isInteger: true, min: 0, write: '3' },
   throwExceptionIfRetryExceeded: 'flag',
   trackingScope: { is: 'text', oneOf: Object.values(TrackingScope) },
 };
 
-/** Counts failures in a row, by name. The counts of a run are forgotten with it. */
+/** Counts consecutive failures by name. The counts of a run are dropped with the run. */
 export class FailureCounter {
   readonly #ofRuns = new WeakMap<Invocation, Map<string, number>>();
   readonly #all: Map<string, number> | undefined;
@@ -35,7 +35,7 @@ export class FailureCounter {
     this.#all = scope === TrackingScope.GLOBAL ? new Map() : undefined;
   }
 
-  /** Counts a failure and returns the number of failures in a row. */
+  /** Counts a failure and returns the number of consecutive failures. */
   add(invocation: Invocation, name: string): number {
     let counts = this.#all ?? this.#ofRuns.get(invocation);
     if (!counts) this.#ofRuns.set(invocation, (counts = new Map()));
@@ -44,7 +44,7 @@ export class FailureCounter {
     return count;
   }
 
-  /** Forgets the failures after a success. */
+  /** Resets the count after a success. */
   reset(invocation: Invocation, name: string): void {
     (this.#all ?? this.#ofRuns.get(invocation))?.delete(name);
   }

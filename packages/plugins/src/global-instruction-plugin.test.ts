@@ -36,7 +36,7 @@ test.each([
   expect(llmRequest.config.systemInstruction).toEqual(expected);
 });
 
-test('no instruction changes nothing', async () => {
+test('the request is unchanged without an instruction', async () => {
   const { run, model } = await play({ plugins: [new GlobalInstructionPlugin()], model: ['Hi.'] });
   await run();
   expect(model.requests[0]?.request.config.systemInstruction).toBe('You are an agent. Your internal name is "bot".');

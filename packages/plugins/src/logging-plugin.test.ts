@@ -6,7 +6,7 @@ import { LoggingPlugin } from './logging-plugin.ts';
 
 const tool = new FunctionTool({ name: 'f', description: '', execute: ({ n }) => ({ n }) });
 
-/** The headings of a log, and its lines. */
+/** Returns a log function with its headings and lines. */
 function log() {
   const lines: string[] = [];
   const headings = (): string[] =>

@@ -66,7 +66,7 @@ export class LoggingPlugin extends BasePlugin {
   }
 
   override onEventCallback({ event }: { event: Event }): undefined {
-    // Chunks come by the hundred, and the whole event has their text.
+    // There may be hundreds of chunks, and the whole event has their text.
     if (event.partial === true) return;
     this.#write('EVENT YIELDED', {
       'Event ID': event.id,
@@ -148,7 +148,7 @@ export class LoggingPlugin extends BasePlugin {
     this.#write('TOOL ERROR', lines);
   }
 
-  /** Logs a heading, and a line for each value that there is. */
+  /** Logs a heading, and a line for each value that is not undefined. */
   #write(heading: string, values: Readonly<Record<string, string | boolean | undefined>>): void {
     this.#log(`[${this.name}] ${heading}`);
     for (const [name, value] of Object.entries(values))

@@ -26,10 +26,10 @@ const OPTIONS: OptionRules<ReflectAndRetryModelPluginOptions> = {
 };
 
 const TOOL = 'adk_handle_model_error';
-/** The signature of a call that no model made, which Gemini 3 accepts instead of its own. */
+/** The signature of a call that no model made, which Gemini 3 accepts in place of its own. */
 const NO_SIGNATURE: string = encodeBase64(new TextEncoder().encode('skip_thought_signature_validator'));
 
-/** Answers the call that represents a failed reply. It is not declared to models. */
+/** The tool whose call represents a failed reply. It is not declared to models. */
 class HandleModelErrorTool extends BaseTool {
   readonly #maxRetries: number;
 

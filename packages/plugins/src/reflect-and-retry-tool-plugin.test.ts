@@ -19,7 +19,7 @@ function divide(...fails: boolean[]): FunctionTool {
   });
 }
 
-/** The responses of the tools in one run whose model calls the tool for each of its outcomes. */
+/** Returns the responses of the tool in one run whose model calls it once per outcome. */
 async function responses(plugin: ReflectAndRetryToolPlugin, tool: FunctionTool, calls: number) {
   const { run } = await play({
     plugins: [plugin],

@@ -28,7 +28,7 @@ export type ToolFailureResponse = {
 
 /** A call of a tool and its result. */
 interface FinishedToolCall extends OfToolCall {
-  /** The value that the tool returned, or that a callback put in its place. */
+  /** The value that the tool returned, or that a callback replaced it with. */
   readonly result: unknown;
 }
 
@@ -72,7 +72,11 @@ export class ReflectAndRetryToolPlugin extends BasePlugin {
     return this.#handle(call, error);
   }
 
-  /** Returns the response for the model. @throws the error if there were too many failures */
+  /**
+   * Returns the response for the model.
+   *
+   * @throws the given error after too many failures
+   */
   #handle({ tool, toolArgs, toolContext }: OfToolCall, error: unknown): ToolFailureResponse {
     const { maxRetries } = this;
     const count = this.#failures.add(toolContext.invocationContext.invocation, tool.name);

@@ -12,7 +12,7 @@ function message(...parts: Part[]): Content {
   return { role: 'user', parts };
 }
 
-test('saves the files of a message, and puts their names in their places', async () => {
+test('saves the files of a message, and replaces them by their names', async () => {
   const { run, artifactService, model } = await play({
     plugins: [new SaveFilesAsArtifactsPlugin()],
     model: ['Thanks.'],
@@ -41,7 +41,7 @@ test('a message without files stays unchanged', async () => {
   expect(model.requests[0]?.request.contents[0]?.parts).toEqual([{ text: 'hi' }]);
 });
 
-/** Stores its files where models can read them. */
+/** Stores files at addresses that models can read. */
 class BucketService extends InMemoryArtifactService {
   override async getArtifactVersion(request: LoadArtifactRequest): Promise<ArtifactVersion | undefined> {
     const version = await super.getArtifactVersion(request);

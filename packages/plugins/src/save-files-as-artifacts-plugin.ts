@@ -19,7 +19,7 @@ export interface SaveFilesAsArtifactsPluginOptions {
 
 const OPTIONS: OptionRules<SaveFilesAsArtifactsPluginOptions> = { name: 'text', attachFileReference: 'flag' };
 
-/** The largest file that Gemini takes inline, and so the largest that a model can load: 20 MiB. */
+/** Maximum size of a file that Gemini accepts inline, and therefore that a model can load: 20 MiB. */
 const MAX_BYTES = 20 * 1024 * 1024;
 const READABLE = /^(gs|https?):/i;
 
@@ -73,7 +73,7 @@ export class SaveFilesAsArtifactsPlugin extends BasePlugin {
     for (const [name, version] of Object.entries(saved)) setOwn(callbackContext.actions.artifactDelta, name, version);
   }
 
-  /** Returns the parts that take the place of a file. */
+  /** Returns the parts that replace a file. */
   async #save(context: InvocationContext, part: Part, index: number): Promise<Part[]> {
     const { artifactService: service, platform, session, invocation, invocationId } = context;
     const { data = '', displayName, mimeType } = part.inlineData ?? {};

@@ -13,7 +13,7 @@ test.each([
   expect(parse(toYaml(value))).toEqual(value);
 });
 
-test('keys without a value are left out', () => {
+test('keys without a value are omitted', () => {
   expect(toYaml({ a: undefined, b: { c: undefined } })).toBe('b: {}\n');
 });
 

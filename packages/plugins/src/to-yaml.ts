@@ -1,12 +1,12 @@
 /**
- * Writes JSON as a YAML document in block style. Strings are in double quotes, whose escapes are those of JSON, so every YAML parser
- * reads the same value. Keys whose value is undefined are left out.
+ * Writes JSON as a YAML document in block style. Strings are in double quotes, whose escapes are those of JSON, so
+ * every YAML parser reads the same value. Keys whose value is undefined are omitted.
  */
 export function toYaml(value: unknown): string {
   return `${block(value, '').trimStart()}\n`;
 }
 
-/** Returns the value as it is written after a key or a dash: on the same line, or on separate lines. */
+/** Returns the value as text after a key or a dash: on the same line, or on separate lines. */
 function block(value: unknown, indent: string): string {
   if (Array.isArray(value)) {
     if (value.length === 0) return ' []';
@@ -20,7 +20,7 @@ function block(value: unknown, indent: string): string {
   return ` ${JSON.stringify(value) ?? 'null'}`;
 }
 
-/** A plain key where YAML cannot take it for anything else. */
+/** Returns a key without quotes if YAML can read it only as this text. */
 function keyOf(key: string): string {
   return /^[A-Za-z_][\w.-]*$/.test(key) && !/^(true|false|null|yes|no|on|off|y|n)$/i.test(key)
     ? key

@@ -19,7 +19,7 @@ const STAMPS = '__adk_internal_fc_hmac';
 
 type Change = (event: Event) => Event;
 
-/** Plays a transfer of money that a person confirms, with a change of the stored events before the answer. */
+/** Runs a money transfer that a person confirms; `change` modifies the stored events before the answer. */
 async function transfer(
   change: Change = (event) => event,
   options: Partial<ToolCallIntegrityPluginOptions> = {},
@@ -65,7 +65,7 @@ function changeCall(change: (call: Record<string, unknown>) => Record<string, un
   };
 }
 
-/** Removes all stamps, or changes the metadata of events that have some. */
+/** Removes all stamps, or changes the metadata of events with stamps. */
 function changeMetadata(change: (metadata: Readonly<Record<string, unknown>>) => Record<string, unknown>): Change {
   return (event) =>
     event.customMetadata?.[STAMPS] ? { ...event, customMetadata: change(event.customMetadata) } : event;
@@ -75,7 +75,7 @@ const strip = changeMetadata((metadata) =>
   Object.fromEntries(Object.entries(metadata).filter(([key]) => key !== STAMPS)),
 );
 
-test('a call that nobody changed is run after its confirmation', async () => {
+test('an unchanged call is run after its confirmation', async () => {
   const { asked, answered, paid } = await transfer();
   const events = await answered;
   expect(paid).toEqual([{ euros: 5, to: { name: 'Ann' } }]);

@@ -36,11 +36,11 @@ const OPTIONS: OptionRules<ToolCallIntegrityPluginOptions> = {
   name: 'text',
 };
 const MIN_BYTES = 16;
-/** The key of `customMetadata` with the stamps of an event, by the ids of its calls. */
+/** The key of `customMetadata` with the stamps of an event, by call id. */
 const STAMPS = '__adk_internal_fc_hmac';
 /** The key of `customMetadata` that marks an event as copied from another session. */
 const RESTORED = '__adk_internal_restored';
-/** The version of the text that is signed, in front of each stamp. */
+/** The version of the signed text, which each stamp begins with. */
 const VERSION = 'v1:';
 
 /**
@@ -146,7 +146,7 @@ export class ToolCallIntegrityPlugin extends BasePlugin {
         throw new ToolCallIntegrityError(`${subject}: does not match its integrity stamp`);
     }
     const orphan = Object.keys(stamps).find((id) => !calls.has(id));
-    // A call that was renamed or removed leaves its stamp behind.
+    // A renamed or removed call leaves its stamp behind.
     if (orphan !== undefined)
       throw new ToolCallIntegrityError(`event ${event.id}: has a stamp for a call "${orphan}" that does not exist`);
   }
@@ -206,7 +206,7 @@ function signatureOf(stamp: string): Uint8Array<ArrayBuffer> | undefined {
   return Uint8Array.from({ length: 32 }, (_, index) => Number.parseInt(digits.slice(2 * index, 2 * index + 2), 16));
 }
 
-/** Returns the text that is signed: the session, the place of the event in it, and the call. adk-python signs the same text. */
+/** Returns the signed text: the session, the position of the event in it, and the call. adk-python signs the same text. */
 function signedText(session: Session, event: Event, call: FunctionCall): Uint8Array<ArrayBuffer> {
   const text = canonicalJson({
     app_name: session.appName,
