@@ -1,6 +1,7 @@
 /**
- * Script for the sandbox: a function that is given `write(stream, text)`, puts a `console` into the globals and gives back how it
- * shows a value. It runs before the code and keeps the functions it needs, so the code can only spoil its own output.
+ * Script for the sandbox: a function that gets `write(stream, text)`, adds a global `console`, and returns the function
+ * that converts values to text. It runs before the code and keeps the functions that it needs, so the code can only
+ * affect its own output.
  */
 export const CONSOLE_SCRIPT = String.raw`(write) => {
   const MAX_DEPTH = 5, MAX_ITEMS = 100;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createEngine } from './create-engine.ts';
 
-// Workers compile no WebAssembly at run time: there it is imported.
+// Workers cannot compile WebAssembly at run time, so they import the engine.
 const ENGINE =
   navigator.userAgent === 'Cloudflare-Workers' ? { wasmModule: (await import('./engine.wasm')).default } : {};
 

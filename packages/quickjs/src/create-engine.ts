@@ -8,7 +8,7 @@ import {
 } from 'quickjs-emscripten-core';
 import { METER } from './meter.ts';
 
-/** `WebAssembly.Module`; any object where the compiler does not know that name, as with the types of node alone. */
+/** The type `WebAssembly.Module`; any object if the compiler does not know that name, as with only the types of Node. */
 type WasmModule = typeof globalThis extends { WebAssembly: { Module: { prototype: infer Module } } } ? Module : object;
 
 /** The source of the engine. */
@@ -20,21 +20,21 @@ export interface QuickJsEngine {
   readonly wasmModule?: WasmModule;
 }
 
-/** An engine and its memory. */
+/** The build of an engine and its memory. */
 export interface EngineParams extends QuickJsEngine {
-  /** Bytes the engine may hold with everything in it. */
+  /** Maximum size of the engine's memory with all its contents, in bytes. */
   readonly memoryBytes: number;
-  /** Called after each METER.turns turns of loops. What it throws ends what runs, and with it the engine. */
+  /** Called after every METER.turns turns of loops. An error that it throws ends the running code, and with it the engine. */
   readonly onTick: () => void;
 }
 
 const PAGE_BYTES = 65_536;
 /** Initial memory that the engine's build requires; a third of it is the engine's own stack. */
 const FIRST_PAGES = 256;
-/** Bytes that every engine holds. */
+/** Memory that every engine needs, in bytes. */
 export const LEAST_MEMORY_BYTES = FIRST_PAGES * PAGE_BYTES;
 
-/** @throws ConfigurationError for a module that has no meter */
+/** @throws ConfigurationError for a module without a meter */
 export function checkEngine({ wasmModule }: QuickJsEngine): void {
   if (wasmModule && WebAssembly.Module.customSections(wasmModule, METER.mark).length === 0)
     throw new ConfigurationError(
@@ -43,8 +43,9 @@ export function checkEngine({ wasmModule }: QuickJsEngine): void {
 }
 
 /**
- * Creates a new instance of the engine with its own memory, which never grows beyond its limit. It is never disposed of but dropped:
- * freeing a runtime that ran out of memory aborts the engine, and dropping the instance frees everything at once.
+ * Creates a new instance of the engine with its own memory, which never grows beyond its limit. The instance is dropped
+ * and never disposed of: freeing a runtime that ran out of memory aborts the engine, and dropping the instance frees
+ * everything at once.
  */
 export async function createEngine({ wasmModule, memoryBytes, onTick }: EngineParams): Promise<QuickJSWASMModule> {
   const maximum = Math.floor(memoryBytes / PAGE_BYTES);
@@ -89,7 +90,10 @@ function withoutDefault<T extends object>(module: T | { readonly default: T }): 
   return 'default' in module ? module.default : module;
 }
 
-/** Loaded when it is needed. Its types are those of its CommonJS form, one `default` further in than the module that is loaded. */
+/**
+ * Loads the default build on demand. Its types are those of its CommonJS form, which has one `default` more than the
+ * loaded module.
+ */
 async function defaultVariant(): Promise<QuickJSSyncVariant> {
   const { default: loaded } = await import('@jitl/quickjs-wasmfile-release-sync');
   return withoutDefault(loaded);

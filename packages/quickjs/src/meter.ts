@@ -1,15 +1,15 @@
 /**
  * The interface between `engine.wasm` and its host. The file is QuickJS with a meter (see
- * `node/metering/meter-engine.ts`): its loops, also those of built-in functions, count their turns, and call the import
- * after a fixed number of them, with an argument that no call of the engine itself has.
+ * `node/metering/meter-engine.ts`): its loops, including those of built-in functions, count their turns, and call the
+ * import after a fixed number of turns, with an argument that the engine itself never uses.
  */
 export const METER = {
-  /** The import that QuickJS calls to ask whether to continue, by its names in the build. */
+  /** The import that QuickJS calls to ask whether to continue, by its short names in the build. */
   module: 'a',
   name: 'i',
-  /** Stands in for the address of a runtime. */
+  /** Replaces the address of a runtime. */
   argument: 0,
   turns: 65_536,
-  /** A section of this name marks a build that has a meter. */
+  /** The name of the section that marks a build with a meter. */
   mark: 'eventloom.meter',
 } as const;

@@ -6,7 +6,7 @@ import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/test
 import { expect, test } from 'vitest';
 import { QuickJsCodeExecutor, type QuickJsCodeExecutorOptions } from './quickjs-code-executor.ts';
 
-// Workers compile no WebAssembly at run time: there it is imported.
+// Workers cannot compile WebAssembly at run time, so they import the engine.
 const ENGINE =
   navigator.userAgent === 'Cloudflare-Workers' ? { wasmModule: (await import('./engine.wasm')).default } : {};
 

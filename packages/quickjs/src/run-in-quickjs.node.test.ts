@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
 import { runInQuickJs } from './run-in-quickjs.ts';
 
-// The bound is so far from the time the code has that only code that is not stopped reaches it: it would take minutes.
+// The limit is far more than the time of the code: code that is not stopped would take minutes.
 const GENEROUS_MS = 20_000;
 
 test.each([

@@ -2,13 +2,13 @@ import { ConfigurationError } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { runInQuickJs, type RunInQuickJsParams } from './run-in-quickjs.ts';
 
-// Workers compile no WebAssembly at run time: there it is imported.
+// Workers cannot compile WebAssembly at run time, so they import the engine.
 const ENGINE =
   navigator.userAgent === 'Cloudflare-Workers' ? { wasmModule: (await import('./engine.wasm')).default } : {};
 
 const MIB = 1024 * 1024;
 
-/** Runs code under a clock that stands still, so that `maxOperations` is the only effective time limit. */
+/** Runs code with a clock that stands still, so that `maxOperations` is the only effective limit of time. */
 function run(code: string, params: Partial<RunInQuickJsParams> = {}) {
   return runInQuickJs({ code, maxOperations: 20_000_000, now: () => 0, ...ENGINE, ...params });
 }
@@ -110,7 +110,7 @@ test.each([
   expect((await run('typeof a + typeof s')).stdout).toBe('undefinedundefined\n');
 });
 
-test.each([900_000, 40_000, 1_000])('memory use stays within the limit in pieces of %i bytes', async (size) => {
+test.each([900_000, 40_000, 1_000])('memory allocated in pieces of %i bytes stays within the limit', async (size) => {
   const code = `const held = []; try { for (;;) held.push(new Uint8Array(${size}).fill(1)); } catch {} held.length`;
   for (const memoryBytes of [16 * MIB, 20.5 * MIB, 48 * MIB]) {
     const { stdout } = await run(code, { memoryBytes, maxOperations: 250_000_000 });

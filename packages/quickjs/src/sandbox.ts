@@ -4,17 +4,17 @@ import { CONSOLE_SCRIPT } from './console-script.ts';
 import type { QuickJsBounds } from './quickjs-bounds.ts';
 import type { Watch } from './watch.ts';
 
-/** The engine's flag for a script that may `await` at its top level: its value is a promise of `{value}`. */
+/** The engine's flag for a script that may `await` at its top level: its result is a promise of `{value}`. */
 const EVAL_ASYNC = 1 << 7;
-/** Promise jobs between two checks of the limits. */
+/** Number of promise jobs between two checks of the limits. */
 const JOBS_AT_ONCE = 1_000;
-/** The engine throws null where no memory is left for an error. */
+/** The text for null, which the engine throws if it has no memory for an error. */
 const NULL_ERROR = 'null, as it is thrown when the engine is out of memory';
-/** Lines of a stack that are not the code's. */
+/** Stack lines that do not belong to the code. */
 const OWN_FRAMES = /^ *at .*\(console\.js:\d+:\d+\)\n?/gm;
 const WAITS_FOREVER = 'The code waits for something that never comes: there are no timers and there is no network.';
 
-/** One execution in an engine that nothing else runs in. Nothing in it is disposed of: the engine is dropped with it. */
+/** One execution in its own engine. Its values are never disposed of, because the engine is dropped with them. */
 export class Sandbox {
   readonly #runtime: QuickJSRuntime;
   readonly #context: QuickJSContext;
@@ -41,7 +41,7 @@ export class Sandbox {
       this.#watch.start();
       return this.#finish(this.#evaluate(code));
     } catch (error) {
-      // The engine failed: it used up the host's stack, its memory or its time. It is not used again.
+      // The engine failed because it exhausted the host's stack, its memory or its time. It is not used again.
       return this.#finish({ failure: this.#watch.stopped ?? `The code was stopped: ${toError(error).message}` });
     }
   }
@@ -100,7 +100,7 @@ export class Sandbox {
     return { failure: `${this.#watch.stopped}${where}` };
   }
 
-  /** The value as text; undefined when showing it fails. */
+  /** Returns the value as text; undefined if the conversion fails. */
   #shown(value: QuickJSHandle): string | undefined {
     if (!this.#show) return undefined;
     const shown = this.#context.callFunction(this.#show, this.#context.undefined, value);
@@ -117,16 +117,16 @@ export class Sandbox {
   }
 }
 
-/** The end of the code. */
+/** The result of running the code. */
 interface SandboxEnding {
   readonly failure?: string | undefined;
-  /** The value of the last expression, when nothing was printed. */
+  /** The value of the last expression, if nothing was printed. */
   readonly shown?: string | undefined;
 }
 
 const TEXT = /^text\/|\b(?:json|xml|yaml|csv|javascript)$/;
 
-/** The text of a file whose type is one of text; the base64 of any other. */
+/** Returns the content of a text file as text, and of any other file as base64. */
 function fileText({ content, mimeType }: CodeFile): string {
   const [type = ''] = mimeType.split(';');
   return TEXT.test(type.trim()) ? new TextDecoder().decode(decodeBase64(content)) : content;
@@ -146,12 +146,12 @@ class OutputBuffer {
     return this.#stdout;
   }
 
-  /** True when something was left out: the rest will be too. */
+  /** True if output was dropped; all further output is dropped too. */
   get isFull(): boolean {
     return this.#left < 0;
   }
 
-  /** Adds a note if output was dropped. */
+  /** The collected stderr, with a note if output was dropped. */
   get stderr(): string {
     return this.isFull ? `${this.#stderr}The output was truncated here.\n` : this.#stderr;
   }

@@ -1,10 +1,13 @@
 import { METER } from './meter.ts';
 import type { QuickJsBounds } from './quickjs-bounds.ts';
 
-/** Ticks, some milliseconds, in which the engine may stop by itself, which gives a line number: it checks in loops and calls of the code. */
+/**
+ * Number of ticks (some milliseconds) that the engine has to stop by itself, with a line number: it checks in loops and
+ * calls of the code.
+ */
 const TICKS_TO_STOP = 16;
 
-/** Says when code has to stop, and from then on always. */
+/** Decides when code must stop. Once it must stop, that does not change. */
 export class Watch {
   readonly #bounds: Pick<Required<QuickJsBounds>, 'timeoutMs' | 'maxOperations'>;
   readonly #now: () => number;
@@ -18,12 +21,12 @@ export class Watch {
     this.#now = now;
   }
 
-  /** The reason for which the code was stopped; undefined if it was not. */
+  /** The reason why the code must stop; undefined if it may run. */
   get stopped(): string | undefined {
     return this.#stopped;
   }
 
-  /** The time of the code begins. */
+  /** Starts the time of the code. */
   start(): void {
     this.#endMs = this.#now() + this.#bounds.timeoutMs;
     this.#operations = 0;
@@ -35,7 +38,7 @@ export class Watch {
     if (this.check() && this.#ticksLeft-- <= 0) throw new RangeError(this.#stopped);
   }
 
-  /** True when the code has to stop. */
+  /** True if the code must stop. */
   check(): boolean {
     if (this.#stopped !== undefined) return true;
     const { timeoutMs, maxOperations } = this.#bounds;

@@ -12,7 +12,7 @@ import type { Skill } from './skill.ts';
 import type { Shelf } from './skill-shelf.ts';
 import { cut, declare, fileOf, mediaType, noFile, read, TEXT, textOf } from './skill-tools.ts';
 
-/** Maximum length of a script that the model writes, in characters: a person reads it whole. */
+/** Maximum length of a script that the model writes, in characters: a person has to read it. */
 const MAX_INLINE = 16_384;
 const ARGS = { type: 'object', description: 'The arguments, which the script has as the object args.' };
 
@@ -88,7 +88,7 @@ export class RunSkillInlineScriptTool extends BaseTool {
   }
 }
 
-/** Runs a script for the model: what it printed, or that it failed. */
+/** Runs a script, and returns its output or its failure for the model. */
 async function runScript(
   executor: BaseCodeExecutor,
   source: string,

@@ -25,10 +25,13 @@ interface ShelfParams {
   readonly maxActive: number;
 }
 
-/** The skills of a toolset, which its tools share: its own, those of the registry, and the names of those that a session has loaded. */
+/**
+ * The skills that the tools of a toolset share: its own, those of the registry, and the names of those that a session
+ * has loaded.
+ */
 export class Shelf {
   readonly #params: ShelfParams;
-  /** Skills of the registry by run and name: a skill does not change during a run. */
+  /** Skills of the registry by run and name, so that a skill does not change during a run. */
   readonly #fetched = new WeakMap<object, Map<string, Promise<Skill | undefined>>>();
 
   constructor(params: ShelfParams) {
@@ -51,7 +54,7 @@ export class Shelf {
     return names.filter((name) => skills.has(name) || registry !== undefined).slice(-maxActive);
   }
 
-  /** Loads a skill in the session, and returns the names of those that were released for it. */
+  /** Loads a skill in the session, and returns the names of the skills that it released in exchange. */
   activate(name: string, context: ToolContext): string[] {
     const { stateKey, maxActive } = this.#params;
     const active = [...this.activeNames(context).filter((other) => other !== name), name];
@@ -73,12 +76,16 @@ export class Shelf {
     if (known) return known;
     const skill = fetchSkill(registry, name);
     fetched.set(name, skill);
-    // A registry that failed is asked again.
+    // A registry that failed gets a new request.
     skill.catch(() => fetched.delete(name));
     return skill;
   }
 
-  /** Returns a loaded skill, or what the model has to do first. @throws SkillError if the registry fails */
+  /**
+   * Returns a loaded skill, or an error that says what the model has to do first.
+   *
+   * @throws SkillError if the registry fails
+   */
   async find(name: unknown, context: ToolContext): Promise<Skill | { readonly error: string }> {
     const skill = await this.skillOf(name, context);
     if (!skill) return this.unknownSkill();
@@ -95,7 +102,11 @@ export class Shelf {
     return { error: `there is no skill of this name; the skills are: ${[...skills.keys()].join(', ')}${others}` };
   }
 
-  /** Searches the registry. Skills with names of own ones, and with wrong front matter, are left out. @throws SkillError if the registry fails */
+  /**
+   * Searches the registry. Omits skills with the name of an own skill, and skills with invalid front matter.
+   *
+   * @throws SkillError if the registry fails
+   */
   async search(query: string): Promise<{ readonly name: string; readonly description: string }[]> {
     const { skills, registry } = this.#params;
     const found: unknown = await answerOf(() => registry?.searchSkills(query));

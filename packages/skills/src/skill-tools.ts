@@ -19,7 +19,7 @@ const MAX_QUERY = 1000;
 /** Maximum size of an image or a PDF file for the model, in bytes: 10 MiB of base64. */
 const MAX_MEDIA_BYTES = MAX_FILE_BYTES;
 
-/** The schema of a text. */
+/** The schema of a text argument. */
 export const TEXT = { type: 'string' };
 
 /** The tool `list_skills`, which returns the names and descriptions of all skills. */
@@ -180,13 +180,17 @@ export function fileOf({ resources }: Skill, path: string): SkillFile | undefine
   return files && getOwn(files, path.slice(kind.length + 1));
 }
 
-/** Returns the message for a path without a file. */
+/** Returns the error message for a path without a file. */
 export function noFile({ frontmatter, resources }: Skill, path: string): string {
   const paths = KINDS.flatMap((kind) => Object.keys(resources?.[kind] ?? {}).map((each) => `${kind}/${each}`));
   return `the skill "${frontmatter.name}" has no file ${JSON.stringify(path.slice(0, 256))}; its files are: ${paths.join(', ') || 'none'}`;
 }
 
-/** Reads a file of a skill. @throws SkillError for one that is too large */
+/**
+ * Reads a file of a skill.
+ *
+ * @throws SkillError if the file is too large
+ */
 export async function read(file: SkillFile, path: string): Promise<string | Uint8Array> {
   const content = typeof file === 'function' ? await file() : file;
   if (content.length > MAX_FILE_BYTES)

@@ -133,7 +133,7 @@ export class SkillToolset extends BaseToolset {
     if (named?.size === 0) return [...this.#tools];
     const offered = new Map(this.#tools.map((tool) => [tool.name, tool]));
     for (const each of this.#additional) {
-      // The tools of a toolset do not take the names of others.
+      // The tools of a toolset cannot replace other tools.
       for (const tool of isBaseToolset(each) ? await each.getTools(context) : [each])
         if (!offered.has(tool.name) && (named?.has(tool.name) ?? true)) offered.set(tool.name, tool);
     }
@@ -154,7 +154,7 @@ export class SkillToolset extends BaseToolset {
     return this.#additional.filter(isBaseToolset);
   }
 
-  /** Returns the names of the additional tools that the loaded skills of the context's session want. */
+  /** Returns the names of the additional tools that the loaded skills of the session name. */
   async #namedTools(context: ReadonlyContext): Promise<ReadonlySet<string>> {
     const names = new Set<string>();
     if (this.#additional.length === 0) return names;

@@ -160,7 +160,11 @@ function parseYaml(text: string, where: string): Readonly<Record<string, unknown
 
 const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
-/** Returns the front matter of a skill. @throws SkillError for a field that is missing or wrong */
+/**
+ * Returns the front matter of a skill.
+ *
+ * @throws SkillError for a missing or invalid field
+ */
 export function toFrontmatter(given: Readonly<Record<string, unknown>>, where: string): Frontmatter {
   const { name, description, metadata } = given;
   if (typeof name !== 'string' || name.length > 64 || !NAME.test(name))

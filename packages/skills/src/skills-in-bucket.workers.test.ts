@@ -4,7 +4,7 @@ import { loadAllSkillsInBucket } from './skills-in-bucket.ts';
 
 const text = (name: string) => `---\nname: ${name}\ndescription: Does ${name}.\n---\nDo it.\n`;
 
-test('skills are read from a bucket of R2, and their files when they are needed', async () => {
+test('skills are read from an R2 bucket, and their files on demand', async () => {
   const bucket = env.ARTIFACTS;
   const prefix = `${crypto.randomUUID()}/`;
   for (const name of ['b', 'a']) {

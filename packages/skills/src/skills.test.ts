@@ -49,7 +49,7 @@ async function play(
 }
 
 interface PlayOptions {
-  /** The sessions of an earlier play. */
+  /** The session service of an earlier run. */
   readonly sessionService?: BaseSessionService;
   readonly parts?: readonly Part[];
 }
@@ -110,7 +110,7 @@ describe('an agent with skills', () => {
     expect(JSON.stringify(events)).toContain('"mimeType":"image/png"');
   });
 
-  // Workers compile no WebAssembly at run time: the tests of quickjs import it there.
+  // Workers cannot compile WebAssembly at run time; the tests of quickjs import it there.
   test.skipIf(navigator.userAgent === 'Cloudflare-Workers')(
     'runs JavaScript in the executor, with arguments and files, and nothing else',
     async () => {
@@ -129,7 +129,7 @@ describe('an agent with skills', () => {
     },
   );
 
-  test('has so many skills loaded at a time, and releases the one that was loaded first', async () => {
+  test('has at most maxActiveSkills skills loaded, and releases the one that was loaded first', async () => {
     const skills = ['a', 'b', 'c'].map((name) => loadSkillFromFiles({ 'SKILL.md': text(name), 'references/x': name }));
     const { responses } = await play({ skills, maxActiveSkills: 2 }, [
       load('a'),
@@ -253,7 +253,7 @@ describe('a registry', () => {
     expect(registry.asked).toEqual(['far', 'other', 'far']);
   });
 
-  test('with results that are no front matter, names of own skills, or too many gives the model the others', async () => {
+  test('omits results that are invalid, that have names of own skills, or that exceed the limit', async () => {
     const many = Array.from({ length: 200 }, (_, index) => ({ name: `s${index}`, description: 'x' }));
     const wrong = [null, 5, { name: '../x', description: 'x' }, { name: 'x' }, { name: 'sums', description: 'Mine.' }];
     const { responses } = await play(
@@ -272,7 +272,7 @@ describe('a registry', () => {
       async () => ({ frontmatter: { name: 'far' }, instructions: '' }),
       'registry, "far": description must be a text',
     ],
-  ])('that %s gives the model an error, and is asked again', async (_, getSkill, message) => {
+  ])('that %s is an error for the model, and gets a new request at the next call', async (_, getSkill, message) => {
     const registry = registryOf(getSkill);
     const { responses } = await play({ skills: [], registry }, [load('far'), load('far'), 'done']);
     expect(responses).toEqual([
@@ -282,7 +282,7 @@ describe('a registry', () => {
   });
 });
 
-// Workers compile no WebAssembly at run time.
+// Workers cannot compile WebAssembly at run time.
 describe.skipIf(navigator.userAgent === 'Cloudflare-Workers')('a script that the model writes', () => {
   const script_content = 'console.log(args.a + 1)';
   const inline = { calls: [{ id: 'c', name: 'run_skill_inline_script', args: { script_content, args: { a: 1 } } }] };

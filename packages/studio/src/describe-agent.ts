@@ -20,10 +20,10 @@ export interface ToolDescription {
   readonly description: string;
 }
 
-/** An agent may call itself through others: deeper levels are left out. */
+/** Maximum depth of the description, because agents may call themselves through others. */
 const MAX_DEPTH = 12;
 
-/** Describes an agent and all that it runs. Toolsets are named, and not asked for their tools. */
+/** Describes an agent and all agents and tools that it runs. Toolsets are named, and their tools are not listed. */
 export function describeAgent(agent: BaseAgent, depth = 0): AgentDescription {
   const below = (agents: readonly BaseAgent[]): AgentDescription[] =>
     depth >= MAX_DEPTH ? [] : agents.map((each) => describeAgent(each, depth + 1));
@@ -40,7 +40,7 @@ export function describeAgent(agent: BaseAgent, depth = 0): AgentDescription {
   };
 }
 
-/** Returns the name of an agent's class. A bundler may have shortened it, so the classes with properties of their own are known by these. */
+/** Returns the name of an agent's class. A bundler may have shortened it, so known classes are recognized by their properties. */
 function kindOf(agent: BaseAgent): string {
   if ('instruction' in agent) return 'LlmAgent';
   if ('maxIterations' in agent) return 'LoopAgent';

@@ -1,24 +1,24 @@
 import { type BaseSessionService, type Event, type Session } from '@eventloom/core';
 
-/** Sessions of a page, each of which may be searched. */
+/** Maximum number of sessions on a page, each of which may be searched. */
 const PAGE = 50;
-/** Events of a session that are searched, the newest first. */
+/** Maximum number of searched events of a session, the newest first. */
 const MAX_EVENTS = 200;
-/** Events of a session among which its first message is looked for. */
+/** Number of events among which the first message of a session is looked up. */
 const FIRST_EVENTS = 5;
-/** Longest title and longest piece of text around what was found, in characters. */
+/** Maximum length of a title and of the text around a match, in characters. */
 const MAX_TITLE = 80;
-/** Characters before what was found. */
+/** Number of characters before a match. */
 const BEFORE = 24;
 
-/** A session as a list shows it. */
+/** A session in the list. */
 export interface FoundSession {
   readonly id: string;
   /** Seconds since the epoch. */
   readonly lastUpdateTime: number;
-  /** The first message of the user. Absent: there is none. */
+  /** The first message of the user. Absent if there is none. */
   readonly title?: string;
-  /** Text around the word that was looked for. Absent where it is in the id, the title or the time. */
+  /** Text around the match. Absent if the match is in the id, the title or the time. */
   readonly found?: string;
 }
 
@@ -44,8 +44,9 @@ export const LISTED_SESSIONS_SCHEMA = {
 };
 
 /**
- * Lists a page of the sessions of a user, the latest first; with a word only those that have it in their id, their day (`2026-11-23`, in UTC)
- * or their texts: messages, names of tools, arguments and results. A page may have no session although others follow.
+ * Lists a page of the sessions of a user, the latest first; with a word only those that have it in their id, their day
+ * (`2026-11-23`, in UTC) or their texts: messages, names of tools, arguments and results. A page may be empty although
+ * more sessions follow.
  */
 export async function searchSessions(
   service: BaseSessionService,

@@ -29,7 +29,7 @@ function serve(authenticate?: () => { userId: string }) {
 }
 
 describe('the page', () => {
-  test('is served with a content security policy that runs its own scripts alone', async () => {
+  test('is served with a content security policy that allows only its own scripts', async () => {
     const response = await serve()('/studio/index.html');
     expect(await response.text()).toBe('<!doctype html>');
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -39,14 +39,14 @@ describe('the page', () => {
     expect(response.headers.get('cache-control')).toBe('no-cache');
   });
 
-  test('is opened by a short address, and keeps the query', async () => {
+  test('is opened by an address without a trailing slash, and keeps the query', async () => {
     const response = await serve()('/studio?app=demo');
     expect(response.status).toBe(302);
     expect(response.headers.get('location')).toBe('studio/?app=demo');
     expect(await (await serve()('/studio/?app=demo')).text()).toBe('<!doctype html>');
   });
 
-  test('is where a browser arrives that asks for the address of the server; other clients get JSON', async () => {
+  test('is the redirect target for a browser at the root of the server; other clients get JSON', async () => {
     const get = serve();
     const browser = await get('/', { accept: 'text/html,*/*' });
     expect([browser.status, browser.headers.get('location')]).toEqual([302, 'studio/']);
@@ -132,7 +132,7 @@ describe('the agent of an app', () => {
 });
 
 describe('the runs that have not ended', () => {
-  test('are listed for their user alone', async () => {
+  test('are listed only for their user', async () => {
     const sessionService = new InMemorySessionService();
     const gate = new Gate();
     const agent = new LlmAgent({ name: 'helper', model: new ScriptedModel([{ text: 'late', gate }]) });

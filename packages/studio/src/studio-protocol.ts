@@ -39,7 +39,10 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-/** The page runs its own scripts alone, and talks to its own server alone. Files of agents are shown from `data:` and `blob:` addresses. */
+/**
+ * Security headers: the page may run only its own scripts, and connect only to its own server. Files of agents are
+ * shown from `data:` and `blob:` addresses.
+ */
 const SECURITY = {
   'content-security-policy': [
     "default-src 'none'",
@@ -175,10 +178,10 @@ export function studio(options: StudioOptions): Protocol {
   };
 }
 
-/** Longest text that is looked for, in characters. */
+/** Maximum length of a search text, in characters. */
 const MAX_SEARCH = 200;
 
-/** Pages of open runs that are searched for those of one user: 10,000 runs at most. */
+/** Maximum number of pages of open runs that are searched for those of one user: 10,000 runs. */
 const MAX_PAGES = 10;
 
 async function openRunsOf(service: BaseSessionService, appName: string, userId: string): Promise<object[]> {
@@ -195,7 +198,10 @@ async function openRunsOf(service: BaseSessionService, appName: string, userId: 
   return found;
 }
 
-/** The address is relative, so that it is right behind a prefix, too: the two routes that use it have no slash but the first. */
+/**
+ * Returns a redirect to a relative address, which is also right behind a path prefix: the paths of the two routes that
+ * use it have only their first slash.
+ */
 function redirect({ url }: Request, address: string): Response {
   return new Response(null, { status: 302, headers: { location: address + new URL(url).search } });
 }
@@ -206,7 +212,7 @@ async function answerFile(path: string, files: StudioFiles): Promise<Response> {
   const body = type === undefined || path.includes('..') ? undefined : await files(path);
   if (body === undefined)
     return Response.json({ error: `Studio has no file ${JSON.stringify(path)}`, code: 'NOT_FOUND' }, { status: 404 });
-  // Names of assets change with their content.
+  // Names of assets change with their content, so they may be cached for ever.
   const caching = path.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache';
   return new Response(body, { headers: { ...SECURITY, 'content-type': type ?? '', 'cache-control': caching } });
 }
@@ -223,7 +229,7 @@ async function answerFile(path: string, files: StudioFiles): Promise<Response> {
  * const protocols = (env: { ASSETS: AssetBinding }) => [studio({ files: assetFiles(env.ASSETS) })];
  */
 export function assetFiles(binding: AssetBinding): StudioFiles {
-  // The types of an environment promise a binding that its configuration may lack.
+  // The types of an environment include the binding, but the configuration may lack it.
   if (typeof binding?.fetch !== 'function')
     throw new ConfigurationError(
       'assetFiles: the Worker has no such binding; write "assets": { "binding": "ASSETS", … } in the configuration that wrangler reads',

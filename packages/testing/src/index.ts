@@ -1,5 +1,4 @@
-// Doubles for testing agents without a model, a clock or chance. Runs wherever the agents do.
-
+// Test doubles: agents run without a model, a real clock or random values. Runs wherever the agents do.
 // Scripted models
 export type {
   ScriptedAnswer,

@@ -51,7 +51,7 @@ const OPTIONS: OptionRules<TestContextOptions> = {
   derived: 'object',
 };
 
-/** Runs agents without a runner: what they yield is neither completed nor stored. */
+/** Runs agents without a runner: their events are neither completed nor stored. */
 const HOST: RunHost = {
   runAgent: (context) => context.agent.runIn(context),
   runSubInvocation: () => {

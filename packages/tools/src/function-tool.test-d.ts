@@ -16,7 +16,7 @@ import {
   type ToolInputParameters,
 } from './function-tool.ts';
 
-// The function's arguments have the type that the schema gives, defaults filled in.
+// The function's arguments have the output type of the schema, with defaults.
 new FunctionTool({
   name: 'f',
   description: '',
@@ -27,7 +27,7 @@ new FunctionTool({
   },
 });
 
-// JSON Schema says nothing to TypeScript.
+// JSON Schema has no type for TypeScript.
 new LongRunningFunctionTool({
   name: 'f',
   description: '',
@@ -61,7 +61,7 @@ new FunctionTool({
   },
 });
 
-// The function has to take what the schema gives.
+// The function must accept the output of the schema.
 const onNumber = (args: { a: number }) => args;
 // @ts-expect-error: a is a string
 expectTypeOf(onNumber).toExtend<ToolExecuteFunction<z.ZodObject<{ a: z.ZodString }>>>();
@@ -78,7 +78,7 @@ interface Forecast {
   days: number;
 }
 
-// Each library's schema gives the type of its output.
+// Each library's schema determines the type of its output.
 expectTypeOf(argumentsOf(z.object({ city: z.string(), days: z.number().default(1) }))).toEqualTypeOf<Forecast>();
 expectTypeOf(
   argumentsOf(mini.object({ city: mini.string(), days: mini._default(mini.number(), 1) })),
@@ -90,7 +90,7 @@ expectTypeOf(
   argumentsOf(toStandardJsonSchema(v.object({ city: v.string(), days: v.optional(v.number(), 1) }))),
 ).toEqualTypeOf<Forecast>();
 
-// A schema of @google/genai is accepted as its own type, and says nothing to TypeScript.
+// A schema of @google/genai is accepted as its own type, and has no type for TypeScript.
 const schema: Schema = { type: Type.OBJECT, properties: { city: { type: Type.STRING } } };
 expectTypeOf(argumentsOf(schema)).toEqualTypeOf<Record<string, unknown>>();
 expectTypeOf(argumentsOf({ type: Type.OBJECT, properties: {} })).toEqualTypeOf<Record<string, unknown>>();

@@ -157,7 +157,7 @@ test('isFinalToolResult is true for final results of another loaded copy of this
   for (const value of [undefined, null, 1, { value: 1 }]) expect(isFinalToolResult(value)).toBe(false);
 });
 
-/** Made in a list, a function gets no name of its own. */
+/** A function that is created in a list has no name of its own. */
 const [nameless] = [(): unknown => ''];
 
 test.each([

@@ -98,7 +98,7 @@ const EXECUTE = { is: 'function', wanted: 'a function of the arguments', write: 
 const OPTIONS: OptionRules<ToolOptions> = {
   name: { is: 'text', write: "'get_weather'" },
   description: { is: 'text', write: "'Returns the weather of a city.'" },
-  // Its type depends on the schema library; `ValueSchema` says what is no schema.
+  // The type of the schema depends on its library; `ValueSchema` refuses other values.
   parameters: 'any',
   execute: EXECUTE,
   isLongRunning: 'flag',
@@ -150,7 +150,7 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
     const name = options?.name ?? options?.execute?.name;
     const owner = name && typeof options === 'object' ? `tool "${name}"` : new.target.name;
     checkOptions(owner, OPTIONS, options, HINTS, `new ${new.target.name}({ name, description, execute })`);
-    // A function without a name of its own is called `execute`, after the option.
+    // A function without its own name is called `execute`, after the option.
     if (options.name === undefined && (!name || name === 'execute'))
       throw new ConfigurationError(
         `${new.target.name}: name is missing; write name: 'get_weather' (the model calls the tool by this name), or pass a named function as execute`,

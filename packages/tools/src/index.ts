@@ -1,5 +1,4 @@
-// Tools: functions that a model can call, and the schemas their arguments are checked with.
-
+// Tools: functions that a model can call, and schemas that check their arguments.
 // Function tools
 export { FinalToolResult, isFinalToolResult } from './stream-result.ts';
 export type {

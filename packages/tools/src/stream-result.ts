@@ -5,12 +5,14 @@ import { copyJson } from '@eventloom/core/internal';
 export type Chunks = AsyncGenerator<unknown, unknown, void> | Generator<unknown, unknown, void>;
 
 /**
- * Emits each chunk of a streaming tool and returns the tool's result: the value that the generator returns; else a final result
- * that it yielded last; else the joined text of the chunks, the list of chunks if not all are strings, or undefined if there
- * were none.
+ * Emits each chunk of a streaming tool and returns the tool's result: the value that the generator returns; else a
+ * final result that it yielded last; else the joined text of the chunks, the list of chunks if not all are strings, or
+ * undefined if there were none.
  *
- * The generator continues once the reader has taken its chunk. If the run has no reader any more, the generator is closed, so
- * that its finally blocks run. An error of the generator is rethrown, with the earlier chunks in the context's `partialOutput`.
+ * The generator continues once the reader has taken its chunk. If the run has lost its reader, the generator is closed,
+ * so that its finally blocks run. An error of the generator is rethrown, with the earlier chunks in the context's
+ * `partialOutput`.
+ *
  * @throws RunAbortedError if the run has no reader any more
  */
 export async function streamResult(generator: Chunks, toolContext: ToolContext): Promise<unknown> {
@@ -19,7 +21,7 @@ export async function streamResult(generator: Chunks, toolContext: ToolContext):
   try {
     for (;;) {
       const next = await generator.next();
-      // A generator that is not async may yield promises.
+      // A synchronous generator may yield promises.
       const value = await next.value;
       if (next.done === true) return value === undefined ? (final ? final.value : joined(chunks)) : value;
       final = isFinalToolResult(value) ? value : undefined;

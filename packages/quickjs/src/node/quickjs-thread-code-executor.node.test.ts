@@ -9,12 +9,12 @@ import { QuickJsThreadCodeExecutor } from './quickjs-thread-code-executor.ts';
 
 /** Code that stays in one built-in function for days. */
 const LONG = 'Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)';
-/** Bounds that are reached after everything else in a test. */
+/** Limits that no test reaches. */
 const UNBOUND = { timeoutMs: 1e9, maxOperations: 9e15 };
-/** Far from the time the code has: what only looks as if it were bound takes minutes. */
+/** Far more than the time of the code: code that is not stopped would take minutes. */
 const GENEROUS_MS = 20_000;
 
-/** Reports when the thread is started, and returns its answer when it has ended. */
+/** An executor that reports when the thread starts, and returns its result when it has ended. */
 class Watched extends BaseCodeExecutor {
   readonly started = Promise.withResolvers<void>();
   ended: Promise<CodeExecutionOutput> | undefined;
@@ -85,7 +85,7 @@ test.each([LONG, 'const text = "x".repeat(5e6); for (;;) text.indexOf("y")'])(
   },
 );
 
-test('code on a thread keeps to its memory limit', async () => {
+test('code on a thread cannot exceed its memory limit', async () => {
   const memoryBytes = 24 * 1024 * 1024;
   const code =
     'const held = []; try { for (;;) held.push(new Uint8Array(900_000).fill(1)); } catch {} held.length * 900_000';

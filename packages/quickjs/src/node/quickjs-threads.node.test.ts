@@ -3,10 +3,10 @@ import { fixedPlatform } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { QuickJsThreads } from './quickjs-threads.ts';
 
-/** Runs until it is ended from outside. */
+/** Code that runs until it is terminated. */
 const ENDLESS = { code: 'for (;;);', timeoutMs: 1e9, maxOperations: 9e15 };
 const platform = fixedPlatform();
-/** Runs code for an owner, and notes in `ended` when it has ended. */
+/** Runs code for an owner, and adds the owner to `ended` when it has ended. */
 function runIn(threads: QuickJsThreads, ended: string[] = []) {
   return async (
     owner: string,
@@ -67,7 +67,7 @@ test('an abort ends the running code, and the next execution gets a new thread',
   expect(threads.size).toBe(1);
 });
 
-test('an abort at the moment of the answer does not fail the next execution', async () => {
+test('an abort while the result arrives does not fail the next execution', async () => {
   const threads = new QuickJsThreads({ maxThreads: 1 });
   const run = runIn(threads);
   await run('ann', '0');
@@ -76,7 +76,7 @@ test('an abort at the moment of the answer does not fail the next execution', as
     const aborted = run('ann', '1', controller.signal);
     const waiting = run('ben', '2');
     await new Promise((resolve) => setImmediate(resolve));
-    // The thread answers while this one is busy: its answer is read after the abort.
+    // The thread answers while this thread is busy, so the result is read after the abort.
     for (const until = performance.now() + 20; performance.now() < until;);
     controller.abort();
     expect(await waiting).toMatchObject({ stdout: '2\n' });

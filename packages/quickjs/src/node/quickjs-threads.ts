@@ -27,18 +27,18 @@ export interface QuickJsThreadRun {
   readonly platform: Platform;
 }
 
-/** An execution that waits or runs. */
+/** A waiting or running execution. */
 interface ThreadRun extends Pick<QuickJsThreadRun, 'params' | 'owner'> {
   readonly resolve: (output: CodeExecutionOutput) => void;
   readonly reject: (error: unknown) => void;
-  /** The thread that runs it; absent while it waits. */
+  /** The thread of a running execution; absent while it waits. */
   thread?: Thread;
 }
 
-/** A thread has an execution, or a timer that ends it. */
+/** A thread, with its execution or the timer that ends it. */
 interface Thread {
   readonly worker: Worker;
-  /** True from the call that ends the thread: it takes no further execution, although the answer of its last one may still arrive. */
+  /** True from the call that ends the thread: it takes no further execution, although the result of its last one may still arrive. */
   isEnding: boolean;
   execution: ThreadRun | undefined;
   idleTimer: NodeJS.Timeout | undefined;
@@ -129,7 +129,7 @@ export class QuickJsThreads {
         thread.worker.ref();
         thread.worker.postMessage(execution.params);
       } catch (error) {
-        // The operating system has no thread or no memory left.
+        // The operating system has no threads or memory left.
         execution.reject(error);
       }
     }
@@ -176,7 +176,7 @@ export class QuickJsThreads {
 
   #end(thread: Thread): void {
     this.#forget(thread);
-    // It is idle: nothing waits for its end.
+    // The thread is idle: no execution waits for its end.
     void thread.worker.terminate();
   }
 

@@ -28,7 +28,7 @@ test('folders with a SKILL.md are skills, in the order of their names', async ()
   expect(Object.keys(skills[0]?.resources?.references ?? {})).toEqual(['deep/x.md']);
 });
 
-test('files are read when they are needed, and not if they have become too large or a link', async () => {
+test('files are read on demand, and refused if they have become too large or a link', async () => {
   const folder = await folderWith({ 'a/SKILL.md': text('a'), 'a/assets/x.txt': 'X', 'secret.txt': 'secret' });
   const skill = await loadSkillFromDir(join(folder, 'a'));
   const file = skill.resources?.assets?.['x.txt'];
@@ -41,7 +41,7 @@ test('files are read when they are needed, and not if they have become too large
   await expect(file()).rejects.toThrow('no symbolic link');
 });
 
-test('a symbolic link, a SKILL.md that is a link, and a folder that is not there are refused', async () => {
+test('a symbolic link, a SKILL.md that is a link, and a missing folder are refused', async () => {
   const folder = await folderWith({ 'a/SKILL.md': text('a'), 'a/scripts/x.js': '', 'b/x': '', 'secret.txt': 'secret' });
   await symlink(join(folder, 'secret.txt'), join(folder, 'a/scripts/y.js'));
   await symlink(join(folder, 'a/SKILL.md'), join(folder, 'b/SKILL.md'));

@@ -21,7 +21,7 @@ export function studioFiles(): StudioFiles {
   return async (path) => {
     const known = files.get(path);
     if (known) return known;
-    // Only names that the build makes: no folder above, no hidden file.
+    // Only names of built files: no parent folder, no hidden file.
     if (!/^(?:assets\/)?[\w-]+(?:\.[\w-]+)+$/.test(path)) return undefined;
     const bytes = await read(path);
     if (bytes) files.set(path, bytes);

@@ -53,7 +53,7 @@ test('splitBytes sets the pieces in which the client gets the bytes', async () =
   const pieces: Uint8Array[] = [];
   for await (const piece of (await streamGenerate()).body ?? []) pieces.push(piece);
   expect(Buffer.concat(pieces)).toEqual(Buffer.from(bytes));
-  // The kernel may still join a few.
+  // The kernel may still join a few pieces.
   expect(pieces.length).toBeGreaterThan(bytes.length / 2);
 });
 

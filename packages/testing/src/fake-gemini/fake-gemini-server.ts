@@ -25,7 +25,7 @@ export class FakeGeminiServer {
   readonly #steps: FakeGeminiStep[];
   readonly #requests: FakeGeminiRequest[] = [];
   readonly #open = new Set<ServerResponse>();
-  /** Replies that this server interrupted, to tell them from those whose client closed the socket. */
+  /** Replies that this server interrupted, as opposed to those whose client closed the socket. */
   readonly #cut = new WeakSet<ServerResponse>();
   readonly #connections = new Map<Socket, number>();
   #url = '';
@@ -178,7 +178,7 @@ export class FakeGeminiServer {
   }
 }
 
-/** The whole body, or undefined when the client went away before it was there. */
+/** Returns the whole body; undefined if the client disconnected before its end. */
 async function readText(incoming: IncomingMessage): Promise<string | undefined> {
   const pieces: Buffer[] = [];
   try {

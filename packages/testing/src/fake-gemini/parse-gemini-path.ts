@@ -1,15 +1,15 @@
 /** The parts of a Gemini request's path. */
 export interface GeminiPath {
-  /** `v1`, `v1beta`, … */
+  /** The version: `v1`, `v1beta`, … */
   readonly apiVersion: string;
   /** The model's id without its path; empty for requests about caches. */
   readonly model: string;
   /** True for `:streamGenerateContent`. */
   readonly stream: boolean;
-  /** Only on the Vertex AI paths. */
+  /** The project; only in paths of Vertex AI. */
   readonly project?: string;
   readonly location?: string;
-  /** Of requests about caches: the id of the one that is meant; empty when one is made. */
+  /** The id of the cache in a request about one; empty if the request creates one. */
   readonly cachedContent?: string;
 }
 
@@ -19,14 +19,14 @@ const PATH =
 const CACHE_PATH =
   /^\/(?<apiVersion>v\d\w*)\/(?:projects\/(?<project>[^/]+)\/locations\/(?<location>[^/]+)\/)?cachedContents(?:\/(?<id>[^/:]+))?$/;
 
-/** Reads the paths of the Gemini API and of Vertex AI; undefined for any other. `path` may have a query. */
+/** Parses a path of the Gemini API or of Vertex AI; undefined for any other. `path` may have a query. */
 export function parseGeminiPath(path: string): GeminiPath | undefined {
   const url = new URL(path, 'http://localhost');
   const found = PATH.exec(url.pathname)?.groups;
   if (!found) return parseCachePath(url.pathname);
   const { apiVersion = '', model = '', action, project, location } = found;
   const stream = action === 'streamGenerateContent';
-  // Without alt=sse the service streams one JSON array, which no client of ours reads.
+  // Without alt=sse the service streams one JSON array, which none of our clients reads.
   if (stream && url.searchParams.get('alt') !== 'sse') return undefined;
   return {
     apiVersion,

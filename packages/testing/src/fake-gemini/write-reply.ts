@@ -5,8 +5,8 @@ import type { FakeGeminiReply } from './fake-gemini-reply.ts';
 import { splitBytes } from './split-bytes.ts';
 
 /**
- * Writes a reply piece by piece, each piece in a read of its own for the client, and stops when the client closes. True when
- * the socket is to be cut now.
+ * Writes a reply piece by piece, so that the client reads each piece separately, and stops when the client closes. True
+ * if the socket must be destroyed now.
  */
 export async function writeReply(
   outgoing: ServerResponse,
@@ -36,12 +36,15 @@ export async function writeReply(
   return end === 'cut';
 }
 
-/** A closed connection opens every gate: there is nothing left to hold. */
+/** Waits for a gate. A closed connection passes every gate. */
 function passOrClose(gate: Gate, closed: AbortSignal): Promise<void> {
   return gate.pass(closed).catch(() => undefined);
 }
 
-/** Writes a piece, and leaves a client in this process the turns of the event loop that it needs to read it by itself. */
+/**
+ * Writes a piece, and then gives a client in this process the turns of the event loop that it needs to read the piece
+ * separately.
+ */
 async function written(outgoing: ServerResponse, piece: Uint8Array): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   outgoing.write(piece, () => resolve());

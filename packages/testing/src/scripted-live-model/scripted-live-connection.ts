@@ -21,7 +21,7 @@ import {
 export interface ScriptedLiveConnectionParams {
   readonly request: LlmRequest;
   readonly steps: readonly ScriptedLiveStep[];
-  /** True if `sent` is filled. */
+  /** True to record messages in `sent`. */
   readonly recordSent: boolean;
   readonly abortSignal: AbortSignal | undefined;
   readonly takesInterimResponses: boolean | undefined;
@@ -39,9 +39,9 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
   readonly #steps: readonly ScriptedLiveStep[];
   readonly #recordSent: boolean;
   readonly #sent: LiveSent[] = [];
-  /** Messages that no cue has read yet. */
+  /** Messages that no cue has matched yet. */
   #unheard: LiveSent[] = [];
-  /** Cues that are not played to their end. */
+  /** Number of cues that have not been played. */
   #cuesLeft: number;
   #played = 0;
   #isRead = false;
@@ -188,7 +188,11 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
     this.#ended.resolve();
   }
 
-  /** True when the client closed it. @throws what ended it otherwise */
+  /**
+   * True if the client closed the connection.
+   *
+   * @throws the failure that ended it otherwise
+   */
   #isEnded(): boolean {
     if (this.#isClosed) return true;
     if (this.#failure) throw this.#failure.error;

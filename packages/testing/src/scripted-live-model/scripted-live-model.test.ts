@@ -19,7 +19,7 @@ function user(text: string) {
   return { role: 'user', parts: [{ text }] };
 }
 
-/** Reads until there are so many, or to the end. */
+/** Reads this number of responses, or all of them. */
 async function read(connection: BaseLlmConnection, count = Infinity): Promise<LiveLlmResponse[]> {
   const responses: LiveLlmResponse[] = [];
   for await (const response of connection.receive()) if (responses.push(response) === count) break;

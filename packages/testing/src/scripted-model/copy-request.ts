@@ -1,7 +1,10 @@
 import type { LlmRequest } from '@eventloom/core';
 import { setOwn } from '@eventloom/core/internal';
 
-/** A copy that later changes to the request do not reach: lists and plain objects are copied, all else (tools, signals) is shared. */
+/**
+ * Returns a copy that later changes to the request do not affect: lists and plain objects are copied; all else (tools,
+ * signals) is shared.
+ */
 export function copyRequest(request: LlmRequest): LlmRequest {
   return {
     ...request,

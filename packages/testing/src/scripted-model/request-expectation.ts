@@ -46,7 +46,7 @@ function unmatched(request: LlmRequest, matches: NonNullable<RequestExpectation[
   }
 }
 
-/** The text of the last content of role `user`, undefined when there is none. */
+/** Returns the text of the last content of role `user`; undefined if there is none. */
 export function lastUserTextOf(request: LlmRequest): string | undefined {
   const content = request.contents.findLast(({ role }) => role === 'user');
   return content && contentText(content);

@@ -152,7 +152,7 @@ async function* answer(
   throwIfAborted(abortSignal);
   if (reply.error) throw reply.error;
   const { partial: _, ...whole } = aggregator.finish();
-  // A failed reply has its own reason.
+  // A failed reply has its own finish reason.
   const finish: LlmResponse = reply.response?.errorCode === undefined ? { finishReason: 'STOP' } : {};
   yield { ...finish, ...whole, ...reply.response };
 }

@@ -2,8 +2,9 @@ import { ConfigurationError, type LlmRequest } from '@eventloom/core';
 
 /**
  * Adds a tool that the model's service runs to a request.
+ *
  * @param owner the tool, for error messages
- * @param minimum oldest major version of Gemini with the tool. Default 1; Gemini 1 takes such a tool alone.
+ * @param minimum oldest major version of Gemini with the tool. Default 1; Gemini 1 accepts such a tool only alone.
  * @throws ConfigurationError for a model that is not Gemini or is too old, and beside other tools with Gemini 1
  */
 export function addServiceTool(request: LlmRequest, owner: string, tool: object, minimum = 1): void {

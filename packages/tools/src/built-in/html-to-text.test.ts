@@ -25,6 +25,6 @@ test.each([
 });
 
 test.each(['<script', '<', '<!--', '</', '&#', '<a ', ' '])('takes linear time for many of %j', (piece) => {
-  // Quadratic work would be 10^11 steps, which the test's time-out ends.
+  // Quadratic work would be 10^11 steps and exceed the test's time-out.
   htmlToText(piece.repeat(300_000));
 });

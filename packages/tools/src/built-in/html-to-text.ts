@@ -9,11 +9,11 @@ const INLINE: ReadonlySet<string> = new Set(
 );
 
 /**
- * Returns the text of a page: one line for each block, without scripts, styles and comments. Takes linear time, also for pages whose
+ * Returns the text of a page: one line for each block, without scripts, styles and comments. Takes linear time, even if
  * tags are not closed.
  */
 export function htmlToText(html: string): string {
-  // Names are compared in lower case. Only ASCII letters change, so that positions stay.
+  // Names are compared in lower case. Only ASCII letters change, so positions stay valid.
   const lower = html.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
   let text = '';
   let position = 0;
@@ -37,7 +37,7 @@ export function htmlToText(html: string): string {
   return tidy(decodeEntities(text + html.slice(position)));
 }
 
-/** Returns the position behind the next occurrence, or the end of the text. */
+/** Returns the position after the next occurrence, or the end of the text. */
 function after(text: string, part: string, from: number): number {
   const found = text.indexOf(part, from);
   return found < 0 ? text.length : found + part.length;

@@ -8,7 +8,7 @@ const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 
 const MESSAGE: Content = { role: 'user', parts: [{ text: 'Hi' }] };
 
-/** Sends a request that ends with a call for these artifacts through the tool. */
+/** Returns a request whose last response names these artifacts, after the tool has processed it. */
 async function requestWith(artifacts: Record<string, Part>, names?: readonly string[]) {
   const artifactService = new InMemoryArtifactService();
   for (const [filename, artifact] of Object.entries(artifacts))
@@ -22,7 +22,7 @@ async function requestWith(artifacts: Record<string, Part>, names?: readonly str
   return llmRequest;
 }
 
-/** The parts that the tool added. */
+/** Returns the parts that the tool added. */
 function added({ contents }: { contents: Content[] }): Part[] | undefined {
   return contents[2]?.parts;
 }

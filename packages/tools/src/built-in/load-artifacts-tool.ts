@@ -65,7 +65,7 @@ export class LoadArtifactsTool extends BaseTool {
 Before you answer questions about artifacts, load them with the function ${NAME}, also if you loaded them before. Do not rely on earlier answers about them.`,
     ]);
     const { contents } = llmRequest;
-    // A live model would answer the list at once if nothing else had been said.
+    // A live model would answer the list at once if the conversation were empty.
     if (contents.length === 0) return;
     const parts = await Promise.all(requestedNames(llmRequest).map((name) => artifactParts(toolContext, name)));
     llmRequest.contents = [{ role: 'user', parts: [{ text: `Artifacts: ${JSON.stringify(names)}` }] }, ...contents];
@@ -107,7 +107,7 @@ async function findArtifact(toolContext: ToolContext, name: string): Promise<Par
 const MEDIA = /^(image|audio|video)\/|^application\/pdf$/;
 const TEXT = /^text\/|^application\/(csv|json|xml|yaml|x-ndjson)$|\+(json|xml)$/;
 
-/** Converts an artifact to a part that models read: media as they are, text as text, other files as a description. */
+/** Converts an artifact to a part that models can read: media unchanged, text as text, and other files as a description. */
 function readablePart(artifact: Part, name: string): Part {
   const { inlineData } = artifact;
   if (!inlineData) return artifact;

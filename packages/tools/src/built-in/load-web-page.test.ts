@@ -55,7 +55,7 @@ test('gives up after five redirects', async () => {
   expect(opened).toHaveLength(6);
 });
 
-test('cuts a long text off', async () => {
+test('truncates a long text', async () => {
   const { open } = pages({ [PAGE]: () => html('word '.repeat(100)) });
   expect(await loadWebPage(PAGE, { open, maxCharacters: 10 })).toBe('word word …');
 });

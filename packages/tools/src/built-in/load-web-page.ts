@@ -27,7 +27,7 @@ const OPTIONS: OptionRules<LoadWebPageOptions> = {
   open: 'function',
 };
 const MAX_REDIRECTS = 5;
-/** More text than this is no page to read. */
+/** Maximum size of a page, in bytes. */
 const MAX_BYTES = 5 * 1024 * 1024;
 
 /**
@@ -106,7 +106,7 @@ async function readBytes(response: Response): Promise<Uint8Array> {
   return joinBytes(pieces).subarray(0, MAX_BYTES);
 }
 
-/** Returns a decoder of the character set, and of UTF-8 for one that the runtime does not know. */
+/** Returns a decoder for the character set, or for UTF-8 if the runtime does not know it. */
 function decoderFor(charset = 'utf-8'): TextDecoder {
   try {
     return new TextDecoder(charset);

@@ -29,7 +29,7 @@ export function checkPublicUrl(url: string): URL {
 /** Domains that are not on the internet: RFC 6761, 6762, 8375 and the names of cloud metadata services. */
 const INTERNAL_DOMAINS = ['localhost', 'local', 'internal', 'intranet', 'lan', 'home.arpa', 'test', 'invalid', 'onion'];
 
-/** @param hostname of a parsed URL: in lower case, IPv4 with dots, IPv6 in brackets */
+/** @param hostname host of a parsed URL: in lower case, IPv4 with dots, IPv6 in brackets */
 function isPublicHost(hostname: string): boolean {
   if (hostname.startsWith('[')) return isPublicAddress(hostname.slice(1, -1));
   if (ipv4(hostname)) return isPublicAddress(hostname);
@@ -57,7 +57,7 @@ const INTERNAL_IPV4: readonly (readonly [number, number])[] = [
   [0xf0000000, 4],
 ];
 
-/** True for an IPv4 or IPv6 address of the public internet. False for everything else, also for text that is no address. */
+/** True for an IPv4 or IPv6 address of the public internet. False for any other text. */
 export function isPublicAddress(address: string): boolean {
   const four = ipv4(address);
   if (four !== undefined) return isPublicIpv4(four);
@@ -73,7 +73,7 @@ function isPublicIpv4(value: number): boolean {
 function isPublicIpv6(groups: readonly number[]): boolean {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groups;
   const last = (g * 0x10000 + h) >>> 0;
-  // Addresses that carry an IPv4 address: mapped, NAT64 and 6to4.
+  // Addresses that contain an IPv4 address: mapped, NAT64 and 6to4.
   if (a === 0 && b === 0 && c === 0 && d === 0 && e === 0 && f === 0xffff) return isPublicIpv4(last);
   if (a === 0x64 && b === 0xff9b && c === 0 && d === 0 && e === 0 && f === 0) return isPublicIpv4(last);
   if (a === 0x2002) return isPublicIpv4((b * 0x10000 + c) >>> 0);
@@ -90,7 +90,7 @@ function ipv4(text: string): number | undefined {
   return parts.reduce((sum, part) => sum * 256 + Number(part), 0);
 }
 
-/** Parses an IPv6 address, also with an IPv4 address at its end, to eight numbers of 16 bits. */
+/** Parses an IPv6 address, possibly with an IPv4 address at its end, to eight numbers of 16 bits. */
 function ipv6(text: string): number[] | undefined {
   const halves = text.split('::');
   if (halves.length > 2) return undefined;

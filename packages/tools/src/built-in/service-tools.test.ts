@@ -7,7 +7,7 @@ import { VertexAiSearchTool, type VertexAiSearchToolParams, VertexRagRetrievalTo
 const STORE = 'projects/p/locations/l/collections/c/dataStores/d';
 const ENGINE = 'projects/p/locations/l/collections/c/engines/e';
 
-/** The tools of a request to a model, after the tool has added itself beside others. */
+/** Returns the tools of a request, after the tool was added beside others. */
 async function toolsOf(tool: BaseTool, model: string | undefined, ...others: object[]): Promise<unknown[] | undefined> {
   const llmRequest: LlmRequest = { ...createLlmRequest(), ...(model !== undefined && { model }) };
   if (others.length > 0) llmRequest.config.tools = others;

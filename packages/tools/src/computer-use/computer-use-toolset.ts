@@ -32,7 +32,7 @@ const OPTIONS: OptionRules<ComputerUseToolsetOptions> = {
   allowPrivateNetworkAccess: 'flag',
 };
 
-/** Checked arguments of all actions, with places in pixels. An action reads those that its schema requires. */
+/** Checked arguments of all actions, with coordinates in pixels. An action reads those that its schema requires. */
 interface ActionArguments {
   readonly x: number;
   readonly y: number;
@@ -48,7 +48,7 @@ interface ActionArguments {
   readonly keys: string | readonly string[];
 }
 
-/** An action of the model, and the call of the computer that it stands for. */
+/** An action of the model, and the corresponding call of the computer. */
 interface Action {
   readonly description: string;
   readonly parameters?: Readonly<Record<string, object>>;
@@ -124,16 +124,16 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   current_state: { description: 'Shows the screen.', run: (computer) => computer.currentState() },
 };
 
-/** Models write the keys as a list, or as one text: `control+c`. */
+/** Returns the keys of an action. Models write them as a list, or as one text: `control+c`. */
 function toKeys(keys: string | readonly string[]): readonly string[] {
   return typeof keys === 'string' ? keys.split('+') : keys;
 }
 
-/** Models give places on a screen of this width and height. */
+/** Width and height of the screen in the coordinates of models. */
 const MODEL_SCREEN = 1000;
 const WIDTHS: ReadonlySet<string> = new Set(['x', 'destination_x']);
 const HEIGHTS: ReadonlySet<string> = new Set(['y', 'destination_y']);
-/** The distance that is scrolled when the model gives none, as the service documents it. */
+/** Default distance of a scroll, as the service documents it. */
 const SCROLL = 800;
 
 /**
@@ -173,7 +173,7 @@ export class ComputerUseToolset extends BaseToolset {
 
   /** Opens the computer at the first call, and returns a tool for each action. */
   override getTools(): Promise<BaseTool[]> {
-    // A computer that could not be opened is opened again at the next turn.
+    // A computer that failed to open is opened again in the next turn.
     return (this.#tools ??= this.#open().catch((error: unknown) => {
       this.#tools = undefined;
       throw error;
@@ -205,7 +205,7 @@ export class ComputerUseToolset extends BaseToolset {
   }
 }
 
-/** One action. */
+/** The tool for one action. */
 class ComputerUseTool extends BaseTool {
   readonly #options: ComputerUseToolsetOptions;
   readonly #screen: readonly [number, number];

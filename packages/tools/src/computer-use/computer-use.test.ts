@@ -10,7 +10,7 @@ import {
   type PlaywrightRoute,
 } from './playwright-computer.ts';
 
-/** A browser that records what is done with it. */
+/** A browser that records all calls. */
 class RecordingBrowser implements PlaywrightBrowser {
   readonly steps: unknown[][] = [];
   filter: ((route: PlaywrightRoute) => Promise<void>) | undefined;
@@ -67,7 +67,7 @@ function setUp(options: Partial<PlaywrightComputerOptions> = {}, toolset: Partia
   return { browser, computer, toolset: new ComputerUseToolset({ computer, ...toolset }) };
 }
 
-/** Calls an action, and returns its response and what was done with the browser. */
+/** Calls an action, and returns its response and the recorded calls of the browser. */
 async function act(
   name: string,
   args: Record<string, unknown> = {},
@@ -191,7 +191,7 @@ test.each([
   ['http://localhost/', 'accessdenied'],
   ['https://[2606:4700::1111]/', 'passed'],
   ['data:text/plain,x', 'passed'],
-])('a request of a page to %s is %s', async (url, expected) => {
+])('a request by a page to %s is %s', async (url, expected) => {
   const { browser, computer } = setUp();
   await computer.initialize();
   let outcome = '';
@@ -203,7 +203,7 @@ test.each([
   expect(outcome).toBe(expected);
 });
 
-test('requests of pages are not checked if local pages are allowed', async () => {
+test('requests by pages are not checked if local pages are allowed', async () => {
   const { browser, computer } = setUp({ allowPrivateNetworkAccess: true });
   await computer.initialize();
   expect(browser.filter).toBeUndefined();

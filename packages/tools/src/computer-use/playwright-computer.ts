@@ -225,7 +225,7 @@ function wheelOf(direction: ScrollDirection, distance: number): [number, number]
   return [0, direction === 'up' ? -distance : distance];
 }
 
-/** Names of Playwright for keys as models write them. */
+/** Playwright's names for the keys that models write. */
 const KEYS: Readonly<Record<string, string>> = {
   alt: 'Alt',
   backspace: 'Backspace',

@@ -166,7 +166,7 @@ ${record}
  */
 export const PRELOAD_MEMORY: PreloadMemoryTool = /* @__PURE__ */ new PreloadMemoryTool();
 
-/** A memory as a model reads it. */
+/** A memory in the form that a model reads. */
 interface MemoryText {
   readonly content: string;
   readonly author?: string;

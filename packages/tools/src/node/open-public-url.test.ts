@@ -41,7 +41,7 @@ function resolver(...addresses: string[]) {
   return { names, resolve };
 }
 
-/** A client that takes this machine for the internet. */
+/** A client that considers this machine part of the internet. */
 const open = new PublicClient(resolver('127.0.0.1').resolve, () => true);
 
 test('connects to the address that was checked, and resolves the name once', async () => {

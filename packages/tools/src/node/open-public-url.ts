@@ -14,13 +14,13 @@ export type Resolve = (hostname: string, options: LookupOptions) => Promise<Look
 const resolveName: Resolve = (hostname, options) => dns.lookup(hostname, { ...options, all: true });
 
 /**
- * Requests to hosts of the public internet. A connection is made to an address that was checked, so a name that resolves to another
- * address the next moment gains nothing.
+ * Sends requests to hosts of the public internet. A connection is made to a checked address, so a name that resolves to
+ * another address a moment later is no risk.
  */
 export class PublicClient {
   readonly #resolve: Resolve;
   readonly #isPublic: (address: string) => boolean;
-  /** Agents of their own: the global ones may be configured with a proxy, which would resolve names without the check. */
+  /** Separate agents: the global ones may be configured with a proxy, which would resolve names without the check. */
   readonly #agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
 
   /** @param resolve resolver of names @param isPublic check of each address */
@@ -72,7 +72,11 @@ export class PublicClient {
     if (!hostname.startsWith('[')) await this.#find(hostname, {});
   }
 
-  /** Returns the addresses of a name, if all are public. @throws AddressRefusedError */
+  /**
+   * Returns the addresses of a name if all of them are public.
+   *
+   * @throws AddressRefusedError
+   */
   async #find(hostname: string, options: LookupOptions): Promise<LookupAddress[]> {
     const addresses = await this.#resolve(hostname, options);
     if (addresses.length > 0 && addresses.every(({ address }) => this.#isPublic(address))) return addresses;

@@ -28,7 +28,7 @@ const SCHEMAS = new Set([
   'else',
   'propertyNames',
 ]);
-/** Counts that the `@google/genai` dialect writes as text. */
+/** Counts that the `@google/genai` dialect has as text. */
 const COUNTS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties']);
 /** Keywords whose values are data and may be objects. */
 const DATA = new Set(['const', 'enum', 'default', 'type', 'required', 'dependentRequired']);

@@ -83,7 +83,7 @@ export class ValueSchema {
   }
 }
 
-/** The part of zod before 3.24, which is no Standard Schema. */
+/** The part of a schema of zod before 3.24, which is not a Standard Schema. */
 interface OldZodSchema {
   safeParseAsync(
     value: unknown,
@@ -104,7 +104,7 @@ function validatorOf(schema: object): Validate | undefined {
   };
 }
 
-/** A JSON Schema has at least one of these keywords, unless it is empty. */
+/** Keywords of which a JSON Schema has at least one, unless it is empty. */
 const KEYWORDS =
   'type properties $ref $schema $defs definitions anyOf oneOf allOf not enum const items required additionalProperties patternProperties if format description title default'.split(
     ' ',
@@ -126,12 +126,15 @@ function checkKeywords(schema: object, owner: string): void {
   );
 }
 
-/** The kinds of values that no object is, in JSON Schema and in zod. */
+/** The types of values in JSON Schema and zod that are never objects. */
 const NO_OBJECTS: ReadonlySet<unknown> = new Set(
   'string number integer boolean null array bigint date enum literal tuple set'.split(' '),
 );
 
-/** The kind of values that a JSON Schema, or a schema of zod or valibot, describes; undefined if there is no one word for it. */
+/**
+ * Returns the type of values that a JSON Schema, or a schema of zod or valibot, describes; undefined if there is no
+ * single word for it.
+ */
 function kindOf(schema: SchemaLike): string | undefined {
   const { type, def, _def } = schema as {
     readonly type?: unknown;
@@ -142,7 +145,7 @@ function kindOf(schema: SchemaLike): string | undefined {
   return typeof kind === 'string' ? kind.toLowerCase() : undefined;
 }
 
-/** The kind of a schema, as zod 4 (`type`) and zod 3 (`typeName`) name it. */
+/** The type of a schema in zod 4 (`type`) and in zod 3 (`typeName`). */
 interface SchemaKind {
   readonly type?: string;
   readonly typeName?: string;

@@ -8,8 +8,8 @@ test('the engine file is the metered build of the installed QuickJS package (to 
 });
 
 describe('a metered module', () => {
-  // (import "a" "i" (func (param i32) (result i32))) (memory 4), a global, and two functions: one turns a loop as often
-  // as its parameter says, the other fills as many bytes.
+  // (import "a" "i" (func (param i32) (result i32))) (memory 4), a global, and two functions: one runs a loop as often
+  // as its parameter says, the other fills this number of bytes.
   const sized = (...bytes: readonly number[]): number[] => [bytes.length, ...bytes];
   const loop = [0, 0x03, 0x40, 0x20, 0, 0x41, 1, 0x6b, 0x22, 0, 0x0d, 0, 0x0b, 0x0b];
   const fill = [0, 0x41, 0, 0x41, 1, 0x20, 0, 0xfc, 11, 0, 0x0b];

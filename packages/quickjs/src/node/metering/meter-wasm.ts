@@ -1,20 +1,20 @@
 import { joinBytes } from '@eventloom/core/internal';
 import { WasmReader } from './wasm-reader.ts';
 
-/** The meter to insert. */
+/** The description of the meter to insert. */
 export interface Meter {
-  /** The module's import that is called, of type (i32) → i32; its answer goes unheeded. */
+  /** The import to call, of type (i32) → i32; its result is ignored. */
   readonly module: string;
   readonly name: string;
   /** The argument of the call. */
   readonly argument: number;
-  /** Turns between two calls. */
+  /** Number of turns between two calls. */
   readonly turns: number;
-  /** The name of an empty custom section by which the module is known. */
+  /** The name of an empty custom section that marks the module. */
   readonly mark: string;
 }
 
-/** Bytes that a bulk instruction moves for one turn, as a power of two. */
+/** Number of bytes that a bulk instruction moves per turn, as a power of two. */
 const BULK_SHIFT = 6;
 
 const SECTION = { type: 1, import: 2, function: 3, global: 6, code: 10 };
@@ -62,7 +62,7 @@ export function meterWasm(bytes: Uint8Array, { module, name, argument, turns, ma
     [
       [OP.getGlobal, ...meter, ...spent, OP.subtract, OP.setGlobal, ...meter],
       [OP.getGlobal, ...meter, OP.const, 0, OP.lessOrEqual, OP.if, VOID],
-      // The overdraft is kept: one instruction can cost more than a tick.
+      // The remainder is kept, because one instruction can cost more than a tick.
       [OP.getGlobal, ...meter, OP.const, ...signed(turns), OP.add, OP.setGlobal, ...meter],
       [OP.const, ...signed(argument), OP.call, ...unsigned(ticker), OP.drop, OP.end],
     ].flat();
@@ -81,7 +81,7 @@ export function meterWasm(bytes: Uint8Array, { module, name, argument, turns, ma
   return joinBytes([bytes.subarray(0, 8), ...all.flatMap(([id, body]) => [sectionHead(id, body), body])]);
 }
 
-/** A function's body, with one local more where it moves bytes. */
+/** Returns a function's body with a meter, and with one more local if it moves bytes. */
 function meterBody(body: Uint8Array, parameters: number, spend: (turns: readonly number[]) => number[]): Uint8Array {
   const reader = new WasmReader(body);
   const groups = reader.number();
@@ -109,7 +109,10 @@ function meterBody(body: Uint8Array, parameters: number, spend: (turns: readonly
   return joinBytes(chunks);
 }
 
-/** The bodies of the sections by id, in order. Custom sections are left out: they describe positions of bytes that have moved. */
+/**
+ * Returns the bodies of the sections by id, in order. Custom sections are omitted: they describe positions of bytes
+ * that have moved.
+ */
 function readSections(bytes: Uint8Array): Map<number, Uint8Array> {
   const reader = new WasmReader(bytes, 8);
   const sections = new Map<number, Uint8Array>();

@@ -1,4 +1,4 @@
-/** Reads WebAssembly bytes from one end to the other. */
+/** Reads WebAssembly bytes from beginning to end. */
 export class WasmReader {
   readonly bytes: Uint8Array;
   at: number;
@@ -12,14 +12,18 @@ export class WasmReader {
     return this.at >= this.bytes.length;
   }
 
-  /** @throws TypeError at the end */
+  /**
+   * Reads one byte.
+   *
+   * @throws TypeError at the end
+   */
   byte(): number {
     const byte = this.bytes[this.at++];
     if (byte === undefined) throw new TypeError('the WebAssembly ends too early');
     return byte;
   }
 
-  /** An unsigned number of at most 32 bits. */
+  /** Reads an unsigned number of at most 32 bits. */
   number(): number {
     let value = 0;
     for (let scale = 1; ; scale *= 128) {
@@ -44,7 +48,7 @@ export class WasmReader {
     for (let left = count; left > 0; left--) while (this.byte() >= 0x80);
   }
 
-  /** Skips one instruction and returns its opcode: its byte, and for instructions of two parts 0xfc00 plus the second. */
+  /** Skips one instruction and returns its opcode: its byte, or for two-part instructions 0xfc00 plus the second number. */
   instruction(): number {
     const code = this.byte();
     if (code === 0xfc) {
@@ -61,12 +65,16 @@ export class WasmReader {
   }
 }
 
-/** Of memory.init, data.drop, memory.copy, memory.fill, table.init, elem.drop, table.copy, .grow, .size and .fill. */
+/**
+ * Numbers after the opcodes of memory.init, data.drop, memory.copy, memory.fill, table.init, elem.drop, table.copy,
+ * .grow, .size and .fill.
+ */
 const PARTS_OF_BULK = [0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 2, 1, 2, 1, 2, 1, 1, 1];
 
 /**
- * Returns how many numbers follow an instruction of WebAssembly 2.0 without vectors. @throws TypeError for other
- * instructions
+ * Returns the number of immediates of an instruction of WebAssembly 2.0 without vectors.
+ *
+ * @throws TypeError for other instructions
  */
 function numbersAfter(code: number): number {
   if (code === 0x11 || (code >= 0x28 && code <= 0x3e)) return 2;

@@ -14,7 +14,7 @@ afterEach(async () => {
   await server.close();
 });
 
-/** A session of the real client, and what it hears. */
+/** Connects a session of the real client, and collects its messages. */
 async function connect() {
   const messages: object[] = [];
   const closed = Promise.withResolvers<{ code: number; reason: string }>();
@@ -41,7 +41,7 @@ async function connect() {
   };
 }
 
-/** A bare socket, for what the real client would not do. */
+/** Opens a plain socket, for messages that the real client would not send. */
 async function bare(...sent: string[]): Promise<{ code: number; reason: string }> {
   const path = 'ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent?key=k';
   const socket = new WebSocket(`${server.url}/${path}`);

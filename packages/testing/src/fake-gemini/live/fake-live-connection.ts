@@ -110,7 +110,7 @@ export class FakeLiveConnection {
     }
   }
 
-  /** False when the connection was over before the step was. */
+  /** Plays a step. False if the connection ended before the step. */
   async #step(step: FakeLiveStep): Promise<boolean> {
     if (this.#socket.readyState !== this.#socket.OPEN) return false;
     if (typeof step === 'function') for (const message of await step(this.received)) this.send(message);

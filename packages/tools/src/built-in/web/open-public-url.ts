@@ -1,8 +1,9 @@
 import { checkPublicUrl, type PublicRequest } from '../public-address.ts';
 
 /**
- * Sends a request to a host of the public internet, without following redirects. Runtimes with this version (Workers, browsers)
- * cannot resolve names themselves; they reach no internal network by a name, or only by the rules of the browser.
+ * Sends a request to a host of the public internet, without following redirects. Runtimes with this version (Workers,
+ * browsers) cannot resolve names themselves. Workers reach no internal network by a name; browsers do so only by their
+ * own rules.
  */
 export async function openPublicUrl(
   url: string,
