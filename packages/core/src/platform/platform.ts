@@ -62,37 +62,55 @@ const pool = new Uint8Array(POOL_BYTES);
 let used = POOL_BYTES;
 
 const HEX = Uint8Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0));
-/** The indexes of the 32 digits in the text of a UUID. */
+/** The indexes of the digits in the text of a UUID, without that of its version. */
 // oxfmt-ignore
-const PLACES = [0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 14, 15, 16, 17, 19, 20, 21, 22, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35];
-/** The character codes of the id that is being written. Its text is made of them at once: a sum of pieces allocates ten times as much. */
-const codes: number[] = Array.from({ length: 36 }, () => '-'.charCodeAt(0));
+const PLACES = [0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 15, 16, 17, 19, 20, 21, 22, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35];
+/** The number of digits of a UUID version 7 that are its time. */
+const TIME_DIGITS = 12;
+/**
+ * The character codes of the id that is being written, one list for each version. The text is made of them at once: a sum of pieces allocates
+ * ten times as much.
+ */
+const randomCodes = codesOf(4);
+const timedCodes = codesOf(7);
+/** The time whose digits `timedCodes` has: ids of one millisecond share them. */
+let codedMs: number | undefined;
 
-/** Writes a UUID of random digits (RFC 9562) into `codes`. One call to the generator serves hundreds of ids. */
-function writeRandom(version: 4 | 7): void {
+function codesOf(version: 4 | 7): number[] {
+  const codes = Array.from({ length: 36 }, () => '-'.charCodeAt(0));
+  codes[14] = HEX[version] ?? 0;
+  return codes;
+}
+
+/** Writes the random digits of a UUID (RFC 9562), those from an index in `PLACES` on. One call to the generator serves hundreds of ids. */
+function writeRandom(codes: number[], first: number): void {
   if (used + PLACES.length > POOL_BYTES) {
     crypto.getRandomValues(pool);
     used = 0;
   }
-  for (const place of PLACES) codes[place] = HEX[(pool[used++] ?? 0) & 15] ?? 0;
-  codes[14] = HEX[version] ?? 0;
+  for (let index = first; index < PLACES.length; index++) {
+    codes[PLACES[index] ?? 0] = HEX[(pool[used++] ?? 0) & 15] ?? 0;
+  }
   codes[19] = HEX[8 | ((pool[used - 1] ?? 0) >>> 6)] ?? 0;
 }
 
 /** A UUID version 7 for a time in milliseconds since the epoch, now if none is given. Ids of one millisecond are in no order. */
 export function uuidV7(timeMs: number = Date.now()): string {
-  writeRandom(7);
-  const upper = Math.floor(timeMs / 2 ** 24);
-  const lower = timeMs % 2 ** 24;
-  for (let index = 0; index < 6; index++) {
-    codes[PLACES[5 - index] ?? 0] = HEX[(upper >>> (4 * index)) & 15] ?? 0;
-    codes[PLACES[11 - index] ?? 0] = HEX[(lower >>> (4 * index)) & 15] ?? 0;
+  if (timeMs !== codedMs) {
+    codedMs = timeMs;
+    const upper = Math.floor(timeMs / 2 ** 24);
+    const lower = timeMs % 2 ** 24;
+    for (let index = 0; index < 6; index++) {
+      timedCodes[PLACES[5 - index] ?? 0] = HEX[(upper >>> (4 * index)) & 15] ?? 0;
+      timedCodes[PLACES[11 - index] ?? 0] = HEX[(lower >>> (4 * index)) & 15] ?? 0;
+    }
   }
-  return String.fromCharCode(...codes);
+  writeRandom(timedCodes, TIME_DIGITS);
+  return String.fromCharCode(...timedCodes);
 }
 
 /** A random UUID, version 4. */
 export function uuidV4(): string {
-  writeRandom(4);
-  return String.fromCharCode(...codes);
+  writeRandom(randomCodes, 0);
+  return String.fromCharCode(...randomCodes);
 }
