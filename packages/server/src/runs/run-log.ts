@@ -38,9 +38,9 @@ export interface RunLogParams {
   readonly mayResume?: boolean | undefined;
 }
 
-/** Number of characters that a run appends before other work runs: few at first, so that its beginning is sent soon. */
-const CHARS_OF_FIRST_TURN = 16 * 1024;
-const CHARS_PER_TURN = 512 * 1024;
+/** Number of characters that a run appends before other work gets its turn: a few events at first, so that its beginning is sent at once. */
+const CHARS_OF_FIRST_TURN = 2 * 1024;
+const CHARS_PER_TURN = 128 * 1024;
 /** Number of dropped frames after which the list is shortened. */
 const COMPACT_AT = 1024;
 
