@@ -126,7 +126,7 @@ test('the lease of a crashed process expires, another process continues, and the
   fixture.process.kill('SIGKILL');
   await fixture.ended;
   const old = JSON.parse(fixture.lines[0] ?? '') as SessionLease;
-  const lease = await service.acquireLease({ ...KEY, waitMs: 30_000 });
+  const lease = await service.acquireLease({ ...KEY, waitMs: 120_000 });
   expect(lease.epoch).toBeGreaterThan(old.epoch);
   const session = await read('session');
   const eventOf = (id: string) =>

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { bundleProgram } from '../runtimes/bundle-program.ts';
+import { endLeases } from './end-leases.ts';
 import { fixturePath, type RunningFixture, startFixture } from './run-fixture.ts';
 
 const SESSION = '/apps/app/users/ann/sessions/s';
@@ -43,6 +44,7 @@ async function startServer(halt: string, { sessions, action }: { sessions?: stri
   const end = async (signal: NodeJS.Signals): Promise<void> => {
     fixture.process.kill(signal);
     await fixture.ended;
+    if (signal === 'SIGKILL') await endLeases(sessions ?? join(folder, 'sessions.db'));
   };
   /** Begins a run, and says where it can be followed. */
   const begin = async (text: string): Promise<{ readonly path: string; readonly response: Response }> => {
@@ -103,7 +105,11 @@ describe('a server that is killed during a run and started again', () => {
     await first.begin('go').catch(() => undefined);
     await first.ended;
     // It may be gone before it says where it is.
-    for (const _attempt of [2, 3]) await launch('die').ended;
+    for (const _attempt of [2, 3]) {
+      await endLeases(join(folder, 'sessions.db'));
+      await launch('die').ended;
+    }
+    await endLeases(join(folder, 'sessions.db'));
     const last = await startServer('die');
     await expect.poll(async () => errorsOf(await last.history())).toEqual(['RUN_ABANDONED']);
     const received = (await last.history()).find(({ errorCode }) => errorCode);
@@ -165,7 +171,6 @@ test('one of two remaining servers continues the run of a third, and both can be
     }
     expect(partsOf(await one.history())).toEqual(['go', ...WHOLE]);
     expect(ran()).toEqual(['prepare', 'work', 'work', 'streams']);
-    for (const server of [one, two]) await server.end('SIGKILL');
   } finally {
     for (const { process } of started) process.kill('SIGKILL');
     await Promise.all(started.map(({ ended }) => ended));

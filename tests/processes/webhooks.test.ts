@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { bundleProgram } from '../runtimes/bundle-program.ts';
+import { endLeases } from './end-leases.ts';
 import { fixturePath, type RunningFixture, startFixture } from './run-fixture.ts';
 
 /** Holds a bundle, because the program is started several times for each test. */
@@ -62,6 +63,7 @@ async function startServer(sessions: string, halt: string) {
     async kill(): Promise<void> {
       fixture.process.kill('SIGKILL');
       await fixture.ended;
+      await endLeases(sessions);
     },
   };
 }
