@@ -2,10 +2,7 @@ import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { startTwoServers, type TwoServers } from './fixtures/two-servers.ts';
 
-/** Sweeps every three seconds, and does not consider a slow host dead. */
-const OFTEN = { leaseMs: 1500 };
-
-/** Returns the runs in the tables, and the chunks of all of them. */
+/** The runs that the tables have, and the chunks of all of them. */
 async function kept({ query }: TwoServers): Promise<{ readonly runs: unknown[]; readonly chunks: unknown[] }> {
   const idsOf = async (table: string): Promise<unknown[]> =>
     (await query(`SELECT DISTINCT invocation_id AS id FROM ${table}`)).map(({ id }) => id);
@@ -16,7 +13,7 @@ async function kept({ query }: TwoServers): Promise<{ readonly runs: unknown[]; 
 const NOTHING = { runs: [], chunks: [] };
 
 test('a completed run is kept as long as on its host, then read from its session', async () => {
-  await using servers = await startTwoServers(['done'], { server: { limits: { keepRunsMs: 300 } }, relay: OFTEN });
+  await using servers = await startTwoServers(['done'], { server: { limits: { keepRunsMs: 300 } }, isHurried: true });
   const { response, path } = await servers.a.start();
   await response.text();
   expect((await servers.b.send(path)).status).toBe(200);
@@ -25,7 +22,7 @@ test('a completed run is kept as long as on its host, then read from its session
 });
 
 test('a run of a dead host is removed too', async () => {
-  await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }], { relay: OFTEN });
+  await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }], { isHurried: true });
   const { path } = await servers.a.start();
   await (await servers.b.send(path)).body?.cancel();
   await servers.query('UPDATE eventloom_relay_runs SET host = gen_random_uuid(), keep_ms = 0');
@@ -33,7 +30,7 @@ test('a run of a dead host is removed too', async () => {
 });
 
 test('the characters kept of completed runs are limited, and the oldest run is removed first', async () => {
-  await using servers = await startTwoServers(['one', 'two'], { relay: { ...OFTEN, maxKeptChars: 1500 } });
+  await using servers = await startTwoServers(['one', 'two'], { relay: { maxKeptChars: 1500 }, isHurried: true });
   const ids: string[] = [];
   for (const _run of [1, 2]) {
     const { response, path } = await servers.a.start();
@@ -47,7 +44,7 @@ test('an active run is kept however long', async () => {
   const gate = new Gate();
   await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }, 'done'], {
     server: { limits: { keepRunsMs: 0 } },
-    relay: OFTEN,
+    isHurried: true,
   });
   await servers.sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 't' });
   const { response, path } = await servers.a.start();
@@ -61,7 +58,7 @@ test('an active run is kept however long', async () => {
 });
 
 test('a session that is deleted leaves no events behind', async () => {
-  await using servers = await startTwoServers(['done'], { relay: OFTEN });
+  await using servers = await startTwoServers(['done']);
   const { response, path } = await servers.a.start();
   await response.text();
   await expect.poll(async () => (await servers.b.send(path)).text()).toContain('done');

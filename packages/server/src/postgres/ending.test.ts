@@ -31,7 +31,7 @@ describe('a run cancelled in another process', () => {
   });
 
   test('ends even if no notification reaches its host', async () => {
-    await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }], { relay: { leaseMs: 1500 } });
+    await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }], { isHurried: true });
     const { response, path } = await servers.a.start();
     const reader = new SseText(response);
     await reader.until('"one "');
@@ -75,7 +75,7 @@ describe('a session deleted in another process', () => {
   });
 
   test('does not wait for a dead host', async () => {
-    await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }], { relay: { leaseMs: 1500 } });
+    await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }], { isHurried: true });
     const { path } = await servers.a.start();
     await servers.query(`UPDATE eventloom_relay_runs SET host = gen_random_uuid() WHERE $1 LIKE '%' || invocation_id`, [
       path,

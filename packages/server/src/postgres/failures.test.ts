@@ -90,6 +90,7 @@ const tool = new FunctionTool({ name: 'look', description: '', execute: () => un
 
 test('a host whose heartbeat was late is followed again', async () => {
   const gate = new Gate();
+  // The next heartbeat comes after the test.
   await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }], { tools: [tool] });
   const { response, path } = await servers.a.start();
   await expect.poll(() => servers.query('SELECT last_position FROM eventloom_relay_chunks')).toHaveLength(1);

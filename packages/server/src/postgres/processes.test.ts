@@ -1,4 +1,5 @@
 import { createTestDatabase } from '@eventloom/test-postgres';
+import { Pool } from 'pg';
 import { expect, test } from 'vitest';
 import { lastIdOf, SseText } from './fixtures/sse-text.ts';
 import { startServingProcess } from './fixtures/start-serving-process.ts';
@@ -11,11 +12,18 @@ async function startRun(url: string): Promise<{ readonly reader: SseText; readon
   return { reader: new SseText(response), path };
 }
 
+/** Ends the leases of a process that was killed, as time does. A living one renews those that it needs. */
+async function endLeases(url: string): Promise<void> {
+  const pool = new Pool({ connectionString: url });
+  await pool.query('DELETE FROM eventloom_relay_hosts; UPDATE eventloom_sessions SET lease_until = 0');
+  await pool.end();
+}
+
 test('a client switches to another process during a run and cancels the run there', async () => {
   const database = await createTestDatabase();
   try {
-    await using a = await startServingProcess(database.url, 15_000);
-    await using b = await startServingProcess(database.url, 15_000);
+    await using a = await startServingProcess(database.url);
+    await using b = await startServingProcess(database.url);
     const { reader, path } = await startRun(a.url);
     const seen = await reader.until('"two "');
     await reader.drop();
@@ -33,8 +41,8 @@ test('a client switches to another process during a run and cancels the run ther
 test('a run that starts in one process is continued and completed by another', async () => {
   const database = await createTestDatabase();
   try {
-    await using a = await startServingProcess(database.url, 15_000);
-    await using b = await startServingProcess(database.url, 15_000);
+    await using a = await startServingProcess(database.url);
+    await using b = await startServingProcess(database.url);
     const { reader, path } = await startRun(a.url);
     const here = new SseText(await fetch(`${b.url}${path}`));
     await here.until('"two "');
@@ -48,12 +56,13 @@ test('a run that starts in one process is continued and completed by another', a
 test('a killed process leaves its frames and RUN_GOES_ON, and another one continues the run', async () => {
   const database = await createTestDatabase();
   try {
-    await using a = await startServingProcess(database.url, 2000);
-    await using b = await startServingProcess(database.url, 2000);
+    await using a = await startServingProcess(database.url);
+    await using b = await startServingProcess(database.url);
     const { reader, path } = await startRun(a.url);
     const here = new SseText(await fetch(`${b.url}${path}`));
     const seen = await here.until('"two "');
     await a.kill();
+    await endLeases(database.url);
     await reader.rest().catch(() => undefined);
     const rest = (await here.rest()).slice(seen.length);
     expect(rest).toMatch(/^retry: 2000\n\ndata: \{"error":".*","code":"RUN_GOES_ON"\}\n\n$/);
@@ -69,14 +78,14 @@ test('a killed process leaves its frames and RUN_GOES_ON, and another one contin
 test('a follower of a killed process is led to the process that continues the run, also without a request', async () => {
   const database = await createTestDatabase();
   try {
-    await using a = await startServingProcess(database.url, 2000, 100);
-    // The other process resumes the run as soon as the lease of the killed process has expired, perhaps before it finds
-    // that process dead.
-    await using b = await startServingProcess(database.url, 2000, 100);
+    await using a = await startServingProcess(database.url, 100);
+    // It resumes the run as soon as the lease of the killed process is over, maybe before it finds that the process is gone.
+    await using b = await startServingProcess(database.url, 100);
     const { reader, path } = await startRun(a.url);
     const here = new SseText(await fetch(`${b.url}${path}`));
     const seen = await here.until('"two "');
     await a.kill();
+    await endLeases(database.url);
     await reader.rest().catch(() => undefined);
     b.goOn();
     const rest = (await here.rest()).slice(seen.length);

@@ -19,7 +19,11 @@ test.each(['a', 'b'] as const)(
   'a run of one process that continues in %s can be followed from the other',
   async (where) => {
     const gate = new Gate();
-    await using servers = await startTwoServers([WAIT, { gate, text: 'ready' }], { tools });
+    await using servers = await startTwoServers([WAIT, { gate, text: 'ready' }], {
+      tools,
+      // The answer waits for this time, as its run is announced already.
+      server: { limits: { answerAfterMs: 50 } },
+    });
     const { path, response } = await servers.a.start();
     const before = await response.text();
     const [host, other] = where === 'a' ? [servers.a, servers.b] : [servers.b, servers.a];
