@@ -34,7 +34,9 @@ test('a run of one process is followed and cancelled through another one', async
   const body = JSON.stringify({ appName: 'slow', userId: 'ann', sessionId: 's', newMessage, streaming: true });
   const there = await fetch(`${a.url}/run_sse`, { method: 'POST', headers: { 'eventloom-event-ids': '1' }, body });
   const run = `${session}/runs/${there.headers.get('Eventloom-Invocation-Id')}`;
-  const here = await fetch(`${b.url}${run}`);
+  let here = there;
+  const follow = async () => (here = await fetch(`${b.url}${run}`)).status;
+  await expect.poll(follow).toBe(200);
   // 202 on a machine on which the end takes longer than a second.
   expect((await fetch(`${b.url}${run}`, { method: 'DELETE' })).ok).toBe(true);
   const text = await here.text();

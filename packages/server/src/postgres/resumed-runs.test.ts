@@ -21,14 +21,14 @@ test.each(['a', 'b'] as const)(
     const gate = new Gate();
     await using servers = await startTwoServers([WAIT, { gate, text: 'ready' }], {
       tools,
-      // The answer waits for this time, as its run is announced already.
+      // The answer to the continued run waits for its first event for this time.
       server: { limits: { answerAfterMs: 50 } },
     });
     const { path, response } = await servers.a.start();
     const before = await response.text();
     const [host, other] = where === 'a' ? [servers.a, servers.b] : [servers.b, servers.a];
     // The other process knows the outcome of the run.
-    expect(await (await servers.b.send(path)).text()).toBe(before);
+    await expect.poll(async () => (await servers.b.send(path)).text()).toBe(before);
     const going = await answer(host, path);
     const reading = new SseText(going);
     await gate.reached;
