@@ -65,7 +65,10 @@ export function toMCPError(error: unknown, { name, params }: FailedConnection, o
     return new MCPProtocolError(`${server}: sent something that is not a message of the protocol`, { cause: error });
   if (SdkError.isInstance(error) && !isConnectionBroken(error)) {
     if (error.code === SdkErrorCode.RequestTimeout)
-      return new MCPConnectionError(`${server}: did not answer in time${after}`, { cause: error, publicMessage });
+      return new MCPConnectionError(`${server}: did not answer in time${options ? after : silenceAdvice(params)}`, {
+        cause: error,
+        publicMessage,
+      });
     return new MCPProtocolError(`${server}: ${quoted(error.message)}`, { cause: error });
   }
   const reason = reasonOf(error);
@@ -128,6 +131,14 @@ const CONNECT_ADVICE: Readonly<Record<string, string>> = {
   ENOTFOUND: 'there is no such host; correct the url',
   ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not speak TLS; begin the url with http://',
 };
+
+/** Returns the advice for a server that could not be connected because it said nothing. */
+function silenceAdvice(params: FailedConnection['params']): string {
+  const advice = '; raise timeoutMs if it starts slowly';
+  return 'serverParams' in params
+    ? `${advice}, write env in serverParams if it needs more of the environment, or stderr: 'inherit' to see what it writes`
+    : advice;
+}
 
 function cannotConnect(address: string, reason: string): string {
   const advice = CONNECT_ADVICE[reason];

@@ -191,6 +191,14 @@ describe('a process that', () => {
     }
   });
 
+  test('never answers is unavailable: the error says how to see why', async () => {
+    await expect(toolsetOf('says nothing', { timeoutMs: 1 }).getTools()).rejects.toMatchObject({
+      code: 'MCP_CONNECTION',
+      message:
+        'MCP server "odd": did not answer in time; raise timeoutMs if it starts slowly, write env in serverParams if it needs more of the environment, or stderr: \'inherit\' to see what it writes',
+    });
+  });
+
   test('has started another process, which holds its output open, does not keep the runner from closing', async () => {
     const { result } = (await responseOf('starts another')) ?? {};
     expect(process.kill(Number(result), 'SIGKILL')).toBe(true);
