@@ -2,7 +2,7 @@ import { type Event, stringifyContent } from '@eventloom/core';
 import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
-import { ConnectionLostError, EventloomClient, ServerError } from './index.ts';
+import { answerPart, ConnectionLostError, EventloomClient, ServerError } from './index.ts';
 import { cutAfter, type Network, startServer } from './fixtures/test-server.ts';
 
 const SCRIPT: readonly ScriptedStep[] = [
@@ -281,3 +281,13 @@ test('a request to a server that cannot be reached rejects with a ConnectionLost
     'no answer from http://127.0.0.1:9; is baseUrl the address of an Eventloom server?',
   );
 });
+
+test.each([true, undefined, { confirmed: true }])(
+  'answerPart refuses the answer %j, and says what to write',
+  (answer) => {
+    const request = { id: 'call-1', name: 'adk_request_confirmation' };
+    expect(() => Reflect.apply(answerPart, undefined, [request, answer])).toThrow(
+      "write answerPart(request, { kind: 'confirmation', confirmed })",
+    );
+  },
+);

@@ -128,15 +128,15 @@ export class ClientRun implements AsyncIterable<Event> {
           let isComplete = false;
           for await (const frame of framesOf(response)) {
             const item = readFrame(frame);
-            if ('error' in item) {
-              if (item.error.serverCode !== RUN_CONTINUES) throw item.error;
-              failure = item.error;
+            if (item instanceof ServerError) {
+              if (item.serverCode !== RUN_CONTINUES) throw item;
+              failure = item;
               break;
             }
             this.#lastEventId = frame.id ?? this.#lastEventId;
             attempt = 0;
-            if (item.event.object === 'runner.completion') isComplete = true;
-            else yield item.event;
+            if (item.object === 'runner.completion') isComplete = true;
+            else yield item;
             signal?.throwIfAborted();
           }
           if (isComplete) return;
@@ -182,15 +182,11 @@ function isTemporary(error: unknown): boolean {
   return error instanceof TypeError;
 }
 
-type ClientRunItem = { readonly event: Event } | { readonly error: ServerError };
-
-/** @throws ServerError for a frame that is not an event of Eventloom */
-function readFrame({ data }: EventSourceMessage): ClientRunItem {
-  const error = errorIn(data);
-  if (error) return { error };
+/** Returns the event or the error of a frame; an error also for a frame that is not an event of Eventloom. */
+function readFrame({ data }: EventSourceMessage): Event | ServerError {
   const event = parseRecord(data);
-  if (isEvent(event)) return { event };
-  throw new ServerError('the server sent no event; is baseUrl the address of an Eventloom server?');
+  if (isEvent(event)) return event;
+  return errorIn(data) ?? new ServerError('the server sent no event; is baseUrl the address of an Eventloom server?');
 }
 
 function isEvent(value: unknown): value is Event {

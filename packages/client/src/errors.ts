@@ -10,7 +10,7 @@ export class ServerError extends EventloomError {
 
   constructor(
     message: string,
-    { status = 200, serverCode = 'HTTP' }: { readonly status?: number; readonly serverCode?: string } = {},
+    { status = 200, serverCode = 'HTTP' }: { readonly status?: number; readonly serverCode?: string | undefined } = {},
   ) {
     super(message, { retryable: [429, 502, 503, 504].includes(status) });
     this.status = status;

@@ -118,8 +118,7 @@ export class HttpConnection {
 
 /** Returns the address of a server without a slash at its end. @throws ConfigurationError */
 export function serverAddress(caller: string, baseUrl: string | undefined = globalThis.location?.origin): string {
-  if (typeof baseUrl === 'string' && /^https?:\/\//.test(baseUrl))
-    return baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl;
+  if (typeof baseUrl === 'string' && /^https?:\/\//.test(baseUrl)) return baseUrl.replace(/\/$/, '');
   throw new ConfigurationError(
     `${caller}: baseUrl: expected the address of a server, got ${JSON.stringify(baseUrl)}; write baseUrl: 'http://localhost:8000'`,
   );
@@ -146,7 +145,7 @@ export async function toServerError(response: Response): Promise<ServerError> {
 export function errorIn(json: string, status = 200): ServerError | undefined {
   const { error, code } = parseRecord(json) ?? {};
   if (typeof error !== 'string') return undefined;
-  return new ServerError(error, typeof code === 'string' ? { status, serverCode: code } : { status });
+  return new ServerError(error, { status, serverCode: typeof code === 'string' ? code : undefined });
 }
 
 /** Returns how long the server asks to wait, in milliseconds; 0 if it does not say. */

@@ -1,5 +1,6 @@
 import { type AuthCredential, ConfigurationError, type Content, type Part } from '@eventloom/core';
 import type { PersonRequest } from './conversation.ts';
+import { isRecord } from './http.ts';
 
 /** A message of the user: a text, parts such as files, or a whole content. */
 export type ClientMessage = string | readonly Part[] | Content;
@@ -16,8 +17,7 @@ export type PersonAnswer =
 export function toContent(message: ClientMessage): Content {
   if (typeof message === 'string') return { role: 'user', parts: [{ text: message }] };
   if (isParts(message)) return { role: 'user', parts: [...message] };
-  if (typeof message === 'object' && message !== null && Array.isArray(message.parts))
-    return { role: 'user', ...message };
+  if (isRecord(message) && Array.isArray(message.parts)) return { role: 'user', ...message };
   throw new ConfigurationError(
     `newMessage: expected a text, parts or a content, got ${JSON.stringify(message)}; write { parts: [{ text: 'Hello' }] }`,
   );
@@ -29,6 +29,7 @@ function isParts(message: ClientMessage): message is readonly Part[] {
 
 /**
  * Returns the part that answers a request. Send it alone or with others: `session.run([answerPart(request, answer)])`.
+ * @throws ConfigurationError for an answer without a known `kind`
  *
  * @example
  * function approve(session: ClientSession, request: PersonRequest): ClientRun {
@@ -40,7 +41,7 @@ export function answerPart({ id, name }: Pick<PersonRequest, 'id' | 'name'>, ans
 }
 
 function responseOf(answer: PersonAnswer): Record<string, unknown> {
-  switch (answer.kind) {
+  switch (answer?.kind) {
     case 'confirmation':
       return { confirmed: answer.confirmed, payload: answer.payload };
     case 'credential':
@@ -50,4 +51,5 @@ function responseOf(answer: PersonAnswer): Record<string, unknown> {
     case 'call':
       return { ...answer.response };
   }
+  throw new ConfigurationError("answerPart: write answerPart(request, { kind: 'confirmation', confirmed })");
 }
