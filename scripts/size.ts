@@ -30,8 +30,9 @@ const bundles = [
   // calls under the ledger in one function, marks and derived values by name, and resumed runs that fail with their stored error (0.5 kB);
   // errors for callbacks of several parameters, and for agents whose work is no generator (0.4 kB);
   // errors for loops without await, changed lists of agents, old runtimes, and names that say what to write (0.4 kB);
-  // paths of faults with the beginnings of long keys (0.1 kB).
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 95_300 },
+  // paths of faults with the beginnings of long keys (0.1 kB);
+  // errors for streams and promises that are used as lists, assigned lists of agents, and state in the wrong context (0.3 kB).
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 95_600 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),

@@ -192,16 +192,6 @@ export class RunControl implements RunStream, LockingRun {
     return new RunControl(this.#runner, this.#input, this.#ownId);
   }
 
-  /**
-   * Throws, because `for (const event of stream)` lacks the `await`. The type omits this method, so the compiler
-   * refuses the loop as well.
-   */
-  [Symbol.iterator](): never {
-    throw new ConfigurationError(
-      'runAsync: events come one after the other; write for await (const event of runner.runAsync({ … })), or const events = await runner.run({ … })',
-    );
-  }
-
   next(): Promise<IteratorResult<Event, void>> {
     if (this.#phase === 'new') this.#phase = 'read';
     return this.#events.next();
@@ -229,4 +219,30 @@ export class RunControl implements RunStream, LockingRun {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.return();
   }
+}
+
+function refuseMistake(): never {
+  throw new ConfigurationError(
+    'the events of a run come one after the other; write for await (const event of runner.runAsync({ … })), or for (const event of await runner.run({ … }))',
+  );
+}
+
+/**
+ * Properties of lists, for streams and for the promises of `run`: programs in JavaScript take both for lists. Types do not have them, so that the
+ * compiler refuses such programs. There is no `then` for streams, because `await` would call it.
+ */
+const LIST_MISTAKES = Object.fromEntries(
+  [Symbol.iterator, 'map', 'filter', 'forEach', 'reduce'].map((key) => [key, { value: refuseMistake }]),
+);
+Object.defineProperties(RunControl.prototype, { ...LIST_MISTAKES, catch: { value: refuseMistake } });
+
+const EVENTS_PROMISE: object = Object.create(Promise.prototype, {
+  ...LIST_MISTAKES,
+  [Symbol.asyncIterator]: { value: refuseMistake },
+});
+
+/** Returns the promise of a run's events, which throws an error with the code to write if it is used as a list or as a stream. */
+export function toEventsPromise(events: Promise<Event[]>): Promise<Event[]> {
+  Object.setPrototypeOf(events, EVENTS_PROMISE);
+  return events;
 }

@@ -1,9 +1,12 @@
-import { createEvent, type Event } from '@eventloom/core';
+import { ConfigurationError, createEvent, type Event } from '@eventloom/core';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { caller } from './fixtures/agent-tool-run.ts';
-import { KEY, scenario, scripted, textOf } from './fixtures/scenario.ts';
+import { IDS, KEY, scenario, scripted, textOf } from './fixtures/scenario.ts';
 import type { RunStream } from './run-stream.ts';
+
+const WRITE =
+  'write for await (const event of runner.runAsync({ … })), or for (const event of await runner.run({ … }))';
 
 /** Reads a stream to its end, with its offset at each event. */
 async function offsetsOf(stream: RunStream): Promise<[offset: number, event: Event][]> {
@@ -64,4 +67,39 @@ test('a loop without await is refused, and the error says what to write', async 
   const { start } = await scenario({ model: ['Hello'] });
   const stream: unknown = start();
   expect(() => [...(stream as Iterable<Event>)]).toThrow('write for await (const event of runner.runAsync({ … }))');
+});
+
+test.each(['map', 'filter', 'forEach', 'reduce', 'catch'])(
+  'a stream that is used as a list with %s is refused, and the error says what to write',
+  async (method) => {
+    const { start } = await scenario({ model: ['Hello'] });
+    const stream = start();
+    expect(() => Reflect.apply(Reflect.get(stream, method), stream, [String])).toThrow(
+      expect.objectContaining({ code: ConfigurationError.code, message: expect.stringContaining(WRITE) }),
+    );
+  },
+);
+
+test('a stream can be returned by an async function, because it has no then', async () => {
+  const { start } = await scenario({ model: ['Hello'] });
+  const seen: Event[] = [];
+  for await (const event of await (async () => start())()) seen.push(event);
+  expect(seen.map(textOf)).toEqual(['Hello']);
+});
+
+test.each([
+  [
+    'for await',
+    async (events: unknown) => {
+      for await (const event of events as AsyncIterable<Event>) expect.unreachable(event.id);
+    },
+  ],
+  ['for', async (events: unknown) => [...(events as Iterable<Event>)]],
+  ['map', async (events: unknown) => (events as Event[]).map(String)],
+])('the promise of run is refused in %s, and the error says what to write', async (_, use) => {
+  const { runner } = await scenario({ model: ['Hello'] });
+  const events = runner.run({ ...IDS, newMessage: { parts: [{ text: 'hi' }] } });
+  await expect(use(events)).rejects.toThrow(WRITE);
+  expect(events).toBeInstanceOf(Promise);
+  expect((await events).map(textOf)).toEqual(['Hello']);
 });

@@ -23,7 +23,7 @@ import { OpenToolsets } from './open-toolsets.ts';
 import { answeredCallIds, checkNewMessage } from './check-message.ts';
 import { rewind, type RewindParams } from './rewind.ts';
 import { closeRun, type CloseRunParams } from './resume/close-run.ts';
-import { RunControl } from './run-control.ts';
+import { RunControl, toEventsPromise } from './run-control.ts';
 import type { RunStream } from './run-stream.ts';
 import type { RunAsyncParams } from './run-request.ts';
 import { checkRunnerConfig, defaultsOf, type RunnerConfig } from './runner-config.ts';
@@ -136,10 +136,8 @@ export class Runner {
   }
 
   /** Runs the agent as `runAsync` does, and resolves to all events of the run when it has ended. Rejects with the errors of `runAsync`. */
-  async run(params: RunAsyncParams): Promise<Event[]> {
-    const events: Event[] = [];
-    for await (const event of this.runAsync(params)) events.push(event);
-    return events;
+  run(params: RunAsyncParams): Promise<Event[]> {
+    return toEventsPromise(collect(this.runAsync(params)));
   }
 
   /**
@@ -203,4 +201,10 @@ export class Runner {
   close(): Promise<void> {
     return closeAll([this.agent, ...this.pluginManager.plugins]);
   }
+}
+
+async function collect(stream: RunStream): Promise<Event[]> {
+  const events: Event[] = [];
+  for await (const event of stream) events.push(event);
+  return events;
 }
