@@ -8,7 +8,7 @@ import {
   type FunctionDeclaration,
   createLlmRequest,
 } from '@eventloom/core';
-import { isBaseTool } from '@eventloom/core/internal';
+import { assignedListError, isBaseTool, wrongOption } from '@eventloom/core/internal';
 import type { LlmAgent } from './llm-agent.ts';
 import { isLlmAgent, type InstructionProvider } from './llm-agent-config.ts';
 import { transferInstruction, transferTargets, TransferToAgentTool } from '@eventloom/multi-agent';
@@ -33,7 +33,9 @@ export function createTurn(agent: LlmAgent, context: InvocationContext): AgentTu
   const named = agent.model ?? inheritedModel(agent);
   const model = typeof named === 'string' ? findModel(named, agent, context) : named;
   let parts = KNOWN.get(agent);
-  if (parts?.rootAgent !== rootAgent || parts.model !== model) {
+  // Programs in JavaScript can assign `tools` and `instruction`: the list is refused, and the instruction is used from the next turn on.
+  if (!Object.isFrozen(agent.tools)) throw assignedListError(agent, 'tools');
+  if (parts?.rootAgent !== rootAgent || parts.model !== model || parts.ownInstruction !== agent.instruction) {
     parts = createStaticRequest(agent, rootAgent, model);
     KNOWN.set(agent, parts);
   }
@@ -72,6 +74,8 @@ export interface StaticRequest {
   readonly rootAgent: BaseAgent;
   /** The model that gets the requests. */
   readonly model: BaseLlm;
+  /** The agent's `instruction` that the request was made with. */
+  readonly ownInstruction: string | InstructionProvider;
   /** The root agent's `globalInstruction`; empty if the root is not an LLM agent. */
   readonly globalInstruction: string | InstructionProvider;
   /** The system instruction without the caller's instructions; undefined if a placeholder or a function makes it vary. */
@@ -101,6 +105,15 @@ export interface WholeRequest {
 const KNOWN = new WeakMap<LlmAgent, StaticRequest>();
 
 function createStaticRequest(agent: LlmAgent, rootAgent: BaseAgent, model: BaseLlm): StaticRequest {
+  const ownInstruction: unknown = agent.instruction;
+  if (typeof ownInstruction !== 'string' && typeof ownInstruction !== 'function')
+    throw wrongOption(
+      `agent "${agent.name}"`,
+      'instruction',
+      'a string or a function',
+      ownInstruction,
+      "'Answer briefly.'",
+    );
   const globalInstruction = isLlmAgent(rootAgent) ? rootAgent.globalInstruction : '';
   const instruction = plainInstruction(agent, globalInstruction);
   const transfer = createTransfer(agent, rootAgent);
@@ -112,6 +125,7 @@ function createStaticRequest(agent: LlmAgent, rootAgent: BaseAgent, model: BaseL
   return {
     rootAgent,
     model,
+    ownInstruction: agent.instruction,
     globalInstruction,
     instruction,
     transfer,

@@ -195,3 +195,18 @@ test.each([
     message: `agent "lead" yielded ${kind}, not an event; write yield context.createEvent({ content })`,
   });
 });
+
+test('context.state of a custom agent throws an error that says how to read and write the state', async () => {
+  const { run, state } = await scenario({
+    state: { city: 'Ghent' },
+    agent: new CustomAgent('lead', async function* (context) {
+      expect(() => context.state).toThrow(
+        'context.state: an agent reads context.session.state.city, and writes with yield context.createEvent({ actions: { stateDelta: { city } } })',
+      );
+      const { city } = context.session.state;
+      yield context.createEvent({ actions: { stateDelta: { visited: city } } });
+    }),
+  });
+  await run();
+  expect(await state()).toMatchObject({ visited: 'Ghent' });
+});

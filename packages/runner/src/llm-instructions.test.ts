@@ -1,7 +1,7 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { MissingStateKeyError } from '@eventloom/core';
-import { injectSessionState, type LlmAgentConfig } from '@eventloom/llm-agent';
-import { type ScriptedStep } from '@eventloom/testing';
+import { injectSessionState, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { KEY, scenario } from './fixtures/scenario.ts';
@@ -196,4 +196,30 @@ test("a tool context has its call, the user's message, ids and names", async () 
       text: 'hi',
     },
   ]);
+});
+
+test('an instruction that a program assigns is used from the next turn on', async () => {
+  const agent = new LlmAgent({ name: 'bot', model: new ScriptedModel(['one', 'two']), instruction: 'Old.' });
+  const { run } = await scenario({ agent });
+  await run();
+  Reflect.set(agent, 'instruction', 'New.');
+  await run();
+  const texts = (agent.model as ScriptedModel).requests.map(({ request }) => String(request.config.systemInstruction));
+  expect(texts.map((text) => text.slice(0, 4))).toEqual(['Old.', 'New.']);
+});
+
+test('an assigned instruction of another kind is refused', async () => {
+  const agent = new LlmAgent({ name: 'bot', model: new ScriptedModel([]) });
+  Reflect.set(agent, 'instruction', ['Answer.']);
+  const { run } = await scenario({ agent });
+  await expect(run()).rejects.toThrow('agent "bot": instruction: expected a string or a function, got a list');
+});
+
+test.each(['tools', 'subAgents'])('%s that a program assigns are refused when the agent runs', async (option) => {
+  const agent = new LlmAgent({ name: 'bot', model: new ScriptedModel(['Hello']) });
+  Reflect.set(agent, option, []);
+  const { run } = await scenario({ agent });
+  await expect(run()).rejects.toThrow(
+    `agent "bot": ${option} was assigned; the lists of an agent cannot be changed after its construction; write all entries in its options`,
+  );
 });

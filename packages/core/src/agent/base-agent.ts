@@ -5,6 +5,7 @@ import type { Event } from '../event/event.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import {
   type AfterAgentCallback,
+  assignedListError,
   type BeforeAgentCallback,
   type OnAgentErrorCallback,
   runWithCallbacks,
@@ -248,6 +249,8 @@ export abstract class BaseAgent {
   }
 
   #work(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    // Lists of the constructor are frozen.
+    if (!Object.isFrozen(this.subAgents)) throw assignedListError(this, 'subAgents');
     const { live, rootAgent } = context.invocation;
     live?.checkAgent(this, rootAgent);
     // A class in JavaScript may lack the method, or override `runAsync` in its place.

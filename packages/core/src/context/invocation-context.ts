@@ -293,6 +293,13 @@ export class InvocationContext {
     return this.invocation.live?.queue;
   }
 
+  /** Throws: the context of an agent has no `state`, unlike those of tools and callbacks. @internal */
+  get state(): never {
+    throw new ConfigurationError(
+      'context.state: an agent reads context.session.state.city, and writes with yield context.createEvent({ actions: { stateDelta: { city } } })',
+    );
+  }
+
   /** The context that this one was started from; undefined for the first one of a run. @internal */
   get parent(): InvocationContext | undefined {
     return this.#parent;
