@@ -14,13 +14,13 @@ function createProgram() {
   const env = { PATH, NODE_COMPILE_CACHE };
   const start = (args: readonly string[]) =>
     promisify(execFile)(process.execPath, [join(import.meta.dirname, 'main.ts'), ...args], { cwd: folder, env });
-  /** Returns what the program prints. */
+  /** Returns the output of the program. */
   const run = async (...args: readonly string[]): Promise<string> => {
     const { stdout, stderr } = await start(args);
     expect(stderr).toBe('');
     return stdout;
   };
-  /** Returns the error that the program prints when it does nothing. */
+  /** Returns the error that the program prints when it refuses its arguments. */
   const refuse = async (...args: readonly string[]): Promise<unknown> => {
     const refused: unknown = await start(args).catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: 2, stdout: expect.not.stringMatching(/^you /m) });

@@ -15,7 +15,7 @@ import { UsageError } from './stage/usage-error.ts';
 
 const NO_KEY = 'Neither GEMINI_API_KEY nor GOOGLE_API_KEY is set: what the models say is scripted, all else is real.';
 const folder = import.meta.dirname;
-/** The story of an example that is its own workspace is among its sources. */
+/** The story of an example with its own workspace is among its sources. */
 const storyOf = (name: string): string | undefined =>
   ['story.ts', 'src/story.ts'].map((file) => `./${name}/${file}`).find((file) => existsSync(join(folder, file)));
 const names = readdirSync(folder).filter((name) => name !== 'stage' && storyOf(name) !== undefined);
@@ -30,7 +30,7 @@ if (name === undefined) {
 }
 
 function refuse(error: unknown): void {
-  // What an agent's own code threw is shown with where.
+  // An error that an agent's own code threw is shown with its stack.
   if (AgentError.isInstance(error)) throw error;
   if (error instanceof UsageError) {
     console.error(error.message);

@@ -1,7 +1,8 @@
 /**
- * Builds apps/node-server into a folder that starts without this repository: `pnpm build:server [folder] [tarballs]`. Our packages in it are unpacked
- * tarballs, as npm would have them, and all others are the versions of the lockfile, production dependencies only. The packages are
- * not bundled: the agents that the server loads import them, and must get the copies that the server itself uses.
+ * Builds apps/node-server into a folder that starts without this repository: `pnpm build:server [folder] [tarballs]`.
+ * Our packages in it are unpacked tarballs, as npm would have them, and all others are the versions of the lockfile,
+ * production dependencies only. The packages are not bundled, because the agents that the server loads import them and
+ * must get the server's copies.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 
-/** Flags of node for a server: see "An image" in docs/guide/serving-on-node.md. */
+/** Node flags for a server: see "An image" in docs/guide/serving-on-node.md. */
 const FLAGS = '--max-semi-space-size=8 --heap-growing-percent=20 --expose-gc';
 const root = join(import.meta.dirname, '..');
 const app = join(root, 'apps/node-server');
@@ -22,7 +23,7 @@ if (existsSync(folder) && readdirSync(folder).length > 0 && readManifest(folder)
   process.exit(1);
 }
 rmSync(folder, { recursive: true, force: true });
-// A folder of tarballs saves building and packing.
+// A given folder of tarballs saves building and packing.
 const tarballs = packed ?? mkdtempSync(join(tmpdir(), 'eventloom-tarballs-'));
 try {
   if (packed === undefined) {
@@ -45,7 +46,7 @@ await build({
 });
 for (const file of ['Dockerfile', 'LICENSE']) cpSync(join(file === 'LICENSE' ? root : app, file), join(folder, file));
 writeManifest();
-// The image has another user than the one who builds it, whatever that one's umask is.
+// The image runs as another user than the one who builds it, whose umask may be restrictive.
 execFileSync('chmod', ['-R', 'go+rX', folder]);
 console.log(
   `built ${folder}; start it with: node ${FLAGS} ${join(folder, 'main.js')}, or make an image: docker build ${folder}`,
@@ -55,13 +56,13 @@ console.log(
 function deployDependencies(): void {
   const settings = ['inject-workspace-packages=true', 'node-linker=hoisted', 'package-import-method=copy'];
   pnpm('--filter', name, 'deploy', '--prod', ...settings.map((setting) => `--config.${setting}`), folder);
-  // The rest are files of pnpm, with paths of this machine, and the sources of the app.
+  // The other files are pnpm's, with paths of this machine, and the sources of the app.
   for (const file of readdirSync(folder)) if (file !== 'node_modules') rmSync(join(folder, file), { recursive: true });
   const modules = join(folder, 'node_modules');
   for (const file of readdirSync(modules)) if (file.startsWith('.')) rmSync(join(modules, file), { recursive: true });
 }
 
-/** Puts the package as it is published where pnpm put it as it is in the workspace. */
+/** Replaces the workspace copy of a package, which pnpm installed, by the published one. */
 function replaceByTarball(tarball: string): void {
   const manifest = execFileSync('tar', ['-xzOf', tarball, 'package/package.json'], { encoding: 'utf8' });
   const target = join(folder, 'node_modules', ...(JSON.parse(manifest) as { name: string }).name.split('/'));
@@ -71,7 +72,7 @@ function replaceByTarball(tarball: string): void {
   execFileSync('tar', ['-xzf', tarball, '-C', target, '--strip-components=1']);
 }
 
-/** Says what the folder is, and which versions it was built with. */
+/** Writes the manifest: the purpose of the folder, and the versions that it was built with. */
 function writeManifest(): void {
   const installed = Object.keys(dependencies).map((dependency) => {
     return [dependency, readManifest(join(folder, 'node_modules', dependency)).version];

@@ -21,12 +21,13 @@ function isBuilt(): boolean {
 }
 
 if (!isBuilt()) {
-  // Tests in several processes run this at the same time: each builds beside the page, and the first to end puts its own in the place.
+  // Tests in several processes run this at the same time: each builds beside the page, and the first one to finish
+  // installs its build.
   const own = `${page}-${process.pid}`;
   const vite = join(root, 'apps/studio-page/node_modules/.bin/vite');
   execFileSync(vite, ['build', '--logLevel', 'error', '--outDir', own, '--emptyOutDir'], {
     cwd: join(root, 'apps/studio-page'),
-    // Tests run this, too, and the page has React's checks only for development.
+    // Tests run this too, and React has its checks only in development builds.
     env: { ...process.env, NODE_ENV: 'production' },
     stdio: 'inherit',
   });
@@ -35,7 +36,7 @@ if (!isBuilt()) {
       rmSync(page, { recursive: true, force: true });
       renameSync(own, page);
     } catch (error) {
-      // Another process may have put its own in the place between the two calls.
+      // Another process may have installed its build between the two calls.
       if (!isBuilt()) throw error;
     }
   }

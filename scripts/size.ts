@@ -1,4 +1,4 @@
-/** Reports what a Worker loads, which is one file, and fails when that is over its budget. */
+/** Reports the size of the one file that a Worker loads, and fails if it is over its budget. */
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { build, type BuildOptions } from 'esbuild';
@@ -6,7 +6,7 @@ import { readPackages } from '../tests/structure/repository.ts';
 
 const root = join(import.meta.dirname, '..');
 
-/** Bundled as wrangler does for a Worker with `minify: true` and `keep_names: false`. */
+/** Bundled as wrangler bundles a Worker with `minify: true` and `keep_names: false`. */
 const worker: BuildOptions = {
   platform: 'browser',
   conditions: ['workerd', 'worker', 'browser'],
@@ -99,7 +99,7 @@ async function measure(entry: string, options: BuildOptions): Promise<Size> {
     target: 'es2024',
     write: false,
     logLevel: 'error',
-    // An engine is no code of the project.
+    // The engine is not code of this project.
     loader: { '.wasm': 'empty' },
   });
   const contents = outputFiles?.[0]?.contents ?? new Uint8Array();

@@ -26,9 +26,9 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules
 
 const reports = mkdtempSync(join(tmpdir(), 'eventloom-test-'));
 
-// First, and with all processors: samples and packages are checked against the declarations that it writes.
+// First, and with all processors: samples and packages are checked against the declarations that this step writes.
 const types = await runCheck('types');
-// Side by side, because tests that start processes and browsers wait for them half of their time.
+// Concurrently, because tests that start processes and browsers spend half of their time waiting.
 const others = await Promise.all([runTests('test:node'), runTests('test:others'), runCheck('lint'), runCheck('size')]);
 const outcomes = [types, ...others];
 rmSync(reports, { recursive: true });
@@ -43,13 +43,16 @@ for (const { name, failed: failures, skipped } of outcomes) {
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
-/** A script that is right or wrong as a whole counts as one test. */
+/** Runs a script that passes or fails as a whole, and counts it as one test. */
 async function runCheck(script: string): Promise<Outcome> {
   const ok = await run(script);
   return { name: script, passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 };
 }
 
-/** A script that runs vitest counts as its tests. A file that does not load and a run that breaks count as one failure. */
+/**
+ * Runs a script that runs vitest, and counts its tests. A file that does not load and a run that crashes count as one
+ * failure.
+ */
 async function runTests(script: string): Promise<Outcome> {
   const report = join(reports, `${script.replace(':', '-')}.json`);
   const ok = await run(

@@ -15,7 +15,7 @@ test('the editor calls the checker twice concurrently, streams its events, and a
     { result: 'FALSE: it is 157 m high.' },
   ]);
   expect(own.at(-1)).toBe(stage.events.at(-1));
-  // What the checker did on the way is not the editor's to read.
+  // The editor does not see the intermediate steps of the checker.
   const seen = model.requestsOf('editor').map(({ contents }) => contents);
   expect(JSON.stringify(seen)).not.toContain('look_up_height');
   expect((await stage.session())?.state).toEqual({ lastChecked: 'Cologne Cathedral' });

@@ -4,7 +4,7 @@ import { rootAgent } from './agent.ts';
 
 const check = (request: string) => ({ name: 'fact_checker', args: { request } });
 
-/** The two calls of the agent run concurrently, so their order is not fixed. */
+/** Replies to the two concurrent calls of the agent, whose order is not fixed. */
 function lookUpOrJudge({ contents }: LlmRequest) {
   const building = /Eiffel/.test(contentText(contents[0])) ? 'Eiffel Tower' : 'Cologne Cathedral';
   if (contents.length === 1) return { calls: [{ name: 'look_up_height', args: { building } }] };

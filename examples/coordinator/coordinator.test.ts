@@ -11,7 +11,7 @@ test('a specialist keeps the conversation until the subject changes', async () =
   expect(transfers).toEqual(['reception → billing', 'billing → support', 'support → reception']);
   const answers = stage.events.filter((event) => isFinalResponse(event) && contentText(event.content) !== '');
   expect(answers.map(({ author }) => author)).toEqual(['billing', 'billing', 'support', 'reception']);
-  // The second message went to billing at once.
+  // The second message went directly to billing.
   expect(model.requestsOf('reception')).toHaveLength(2);
   const [, asked] = model.requestsOf('support');
   expect(JSON.stringify(asked?.contents)).toContain('Invoice 2071');

@@ -25,7 +25,7 @@ export const rootAgent = new StateGraph({
   name: 'newsroom',
   description: 'Writes announcements that an editor approved.',
   channels: {
-    // With a key they are state of the session, which instructions can name.
+    // With a key they are state of the session, which instructions can use.
     draft: channel(z.string(), { stateKey: 'draft', default: '' }),
     advice: channel(z.string(), { stateKey: 'advice', default: '', reducer: replace }),
     rounds: channel(z.number(), { default: 0, reducer: (rounds = 0, more: number) => rounds + more }),
@@ -46,7 +46,7 @@ export const rootAgent = new StateGraph({
     'judge',
     (judgement: { good: boolean; advice: string }, context) => {
       context.update({ advice: judgement.advice });
-      // A critic who is never content is heard three times.
+      // A critic who is never satisfied is asked three times.
       return judgement.good || context.state.rounds % 3 === 0;
     },
     { writes: ['advice'] },

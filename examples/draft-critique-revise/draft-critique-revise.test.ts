@@ -9,7 +9,7 @@ import { UsageError } from '../stage/usage-error.ts';
 import { rootAgent } from './agent.ts';
 import { story } from './story.ts';
 
-/** Plays parts of the story one after the other, and opens the file again for each, like later processes. */
+/** Plays parts of the story one by one, and opens the file again for each, as later processes would. */
 async function playParts(...parts: readonly (readonly string[])[]) {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -9,7 +9,7 @@ import { UsageError } from '../stage/usage-error.ts';
 import { openQuestions } from './open-questions.ts';
 import { story } from './story.ts';
 
-/** Plays parts of the story one after the other, and opens the file again for each, like later processes. Returns the last session. */
+/** Plays parts of the story one by one, and opens the file again for each, as later processes would. Returns the last session. */
 async function playParts(replies: typeof story.replies, ...parts: readonly string[][]) {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

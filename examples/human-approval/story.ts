@@ -4,7 +4,7 @@ import type { Story } from '../stage/story.ts';
 import { rootAgent } from './agent.ts';
 import { openQuestions } from './open-questions.ts';
 
-/** Another process than the one that requested the answer processes it, and has only the stored session. */
+/** Replies in another process than the one that made the request: it has only the stored session. */
 function refundOrReport({ contents }: LlmRequest) {
   const response = contents.at(-1)?.parts?.[0]?.functionResponse?.response;
   if (!response) return { calls: [{ name: 'refund', args: { customer: 'Ann', euros: 120 } }] };

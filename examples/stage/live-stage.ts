@@ -14,7 +14,7 @@ export interface LiveStageOptions {
   readonly folder?: string;
 }
 
-/** Plays a call: has a runner for the example's agent, and one user who talks to it. */
+/** Plays a call, with a runner for the example's agent and one user. */
 export class LiveStage {
   readonly runner: InMemoryRunner;
   readonly #print: NonNullable<LiveStageOptions['print']>;
@@ -27,13 +27,14 @@ export class LiveStage {
     this.#folder = folder;
   }
 
-  /** All events so far that were shown. */
+  /** All shown events so far. */
   get events(): readonly Event[] {
     return this.#events;
   }
 
   /**
-   * A call in which the user writes. The next text is sent when the agent's turn has ended; at `undefined` the user waits for another turn.
+   * Runs a call in which the user writes. The next text is sent when the agent's turn has ended; `undefined` waits for
+   * another turn.
    */
   async talk(texts: readonly (string | undefined)[], runConfig: RunConfig): Promise<void> {
     const liveRequestQueue = new LiveRequestQueue();
@@ -50,7 +51,7 @@ export class LiveStage {
     }
   }
 
-  /** Takes an event into the transcript. */
+  /** Adds an event to the transcript. */
   show(event: Event): void {
     this.#events.push(event);
     this.note(...describeEvent(event));
@@ -61,7 +62,7 @@ export class LiveStage {
     for (const line of lines) this.#print(line);
   }
 
-  /** The path of a file that may be written. */
+  /** Returns the path of a file to write. */
   file(name: string): string {
     mkdirSync(this.#folder, { recursive: true });
     return join(this.#folder, name);

@@ -2,7 +2,7 @@ import type { FakeLiveScript } from '@eventloom/testing/fake-gemini';
 import type { BaseAgent } from 'eventloom';
 import type { LiveStage } from './live-stage.ts';
 
-/** One example of a call: an agent that listens and speaks, and the script of Gemini's side for runs without a key. */
+/** An example of a call: an agent that listens and speaks, and the script of Gemini's side for runs without a key. */
 export interface LiveStory {
   readonly agent: BaseAgent;
   /** A script for each connection, in order. */

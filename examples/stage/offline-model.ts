@@ -1,18 +1,18 @@
 import { BaseLlm, type LlmRequest, type LlmResponse } from 'eventloom';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 
-/** Replaces Gemini in runs without a key: each agent has scripted replies, one per call. Their tools are really called. */
+/** Replaces Gemini in runs without a key: each agent has scripted replies, one per call. The tools are really called. */
 export class OfflineModel extends BaseLlm {
   readonly #lines: ReadonlyMap<string, ScriptedModel>;
 
   /** @param replies the replies of each agent, by its name */
   constructor(replies: Readonly<Record<string, readonly ScriptedStep[]>>) {
-    // Tools of Google's service are refused for models that are not Gemini.
+    // Google's service tools refuse models that are not Gemini.
     super({ model: 'gemini-offline' });
     this.#lines = new Map(Object.entries(replies).map(([name, lines]) => [name, new ScriptedModel(lines)]));
   }
 
-  /** @throws UnexpectedModelCallError when the agent has no scripted reply left */
+  /** @throws UnexpectedModelCallError if the agent has no scripted reply left */
   override async *generateContentAsync(
     request: LlmRequest,
     stream?: boolean,
@@ -29,7 +29,7 @@ export class OfflineModel extends BaseLlm {
   }
 }
 
-/** An agent's name is in the instruction of each of its requests. */
+/** Returns the agent's name, which is in the instruction of each of its requests. */
 function speakerOf({ config }: LlmRequest): string {
   return /Your internal name is "([^"]+)"/.exec(String(config.systemInstruction))?.[1] ?? '';
 }

@@ -3,7 +3,7 @@ import { LiveStage, type LiveStageOptions } from './live-stage.ts';
 import type { LiveStory } from './live-story.ts';
 import { playStory } from './play-story.ts';
 
-/** The result of a call that was played. */
+/** The result of a played call. */
 export interface PlayedLive {
   readonly stage: LiveStage;
   /** The messages that Gemini's side received in each connection. */

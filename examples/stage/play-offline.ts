@@ -3,11 +3,11 @@ import { Stage, type StageOptions } from './stage.ts';
 import type { Story } from './story.ts';
 import { playStory } from './play-story.ts';
 
-/** The result of a story that was played. */
+/** The result of a played story. */
 export interface Played {
-  /** Its sessions, and the events that were yielded. */
+  /** The stage, with its sessions and the yielded events. */
   readonly stage: Stage;
-  /** The models of the story, and their requests. */
+  /** The model of the story, with its requests. */
   readonly model: OfflineModel;
 }
 

@@ -7,7 +7,8 @@ interface Telling<OnStage> {
 }
 
 /**
- * Plays a story, spoken or written.
+ * Plays a story of either kind.
+ *
  * @param args the arguments after the name of the example on the command line
  * @throws UsageError for unknown arguments, before anything is played
  */
@@ -22,7 +23,7 @@ export async function playStory<OnStage>(
   await story.tell(stage, args);
 }
 
-/** A word in angle brackets stands for any value. */
+/** True if the arguments match the words; a word in angle brackets matches any value. */
 function isLike(args: readonly string[], words: readonly string[]): boolean {
   return args.length === words.length && words.every((word, at) => word.startsWith('<') || word === args[at]);
 }

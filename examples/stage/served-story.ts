@@ -5,13 +5,13 @@ export interface ServedStage {
   readonly print: (line: string) => void;
 }
 
-/** One example that serves until it is stopped, in a workspace of its own. */
+/** An example that serves until it is stopped, in its own workspace. */
 export interface ServedStory {
   readonly isServed: true;
   /**
    * Arguments that the command line accepts after the name of the example; a word in angle brackets stands for any value. Default: none.
    */
   readonly takes?: readonly (readonly string[])[];
-  /** Settles when it was ended. */
+  /** Resolves when the example has ended. */
   tell(stage: ServedStage, args: readonly string[]): Promise<void>;
 }

@@ -3,7 +3,7 @@ import type { LiveWireMessage } from '@eventloom/testing/fake-gemini';
 const SAMPLE_RATE = 24_000;
 const SECONDS_A_WORD = 0.1;
 
-/** Returns a turn like those of Gemini: a piece of speech for each word, here a tone, the words as text, and the end. */
+/** Returns a turn like those of Gemini: for each word a piece of speech (here a tone) and its text, and then the end. */
 export function spokenTurn(text: string): LiveWireMessage[] {
   const words = text.split(/(?<= )/);
   return [
@@ -25,12 +25,12 @@ export function toolCall(id: string, name: string, args: Readonly<Record<string,
   return { toolCall: { functionCalls: [{ id, name, args }] } };
 }
 
-/** Half of the loudest, as base64 PCM. */
+/** Returns a tone at half of the maximum volume, as base64 PCM. */
 function tone(hertz: number): string {
   return Buffer.from(toneSamples(hertz, SECONDS_A_WORD, SAMPLE_RATE).buffer).toString('base64');
 }
 
-/** Samples of a tone. */
+/** Returns the samples of a tone. */
 export function toneSamples(hertz: number, seconds: number, sampleRate: number): Int16Array<ArrayBuffer> {
   return Int16Array.from({ length: Math.round(seconds * sampleRate) }, (_, index) =>
     Math.round(16_384 * Math.sin((2 * Math.PI * hertz * index) / sampleRate)),

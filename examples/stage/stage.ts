@@ -15,15 +15,15 @@ import { describeEvent, describeMessage } from './transcript.ts';
 
 /** Options of a stage. */
 export interface StageOptions {
-  /** Finds the models that agents name. */
+  /** Resolves the models that agents name. */
   readonly models: ModelResolver;
   /** Receives the transcript line by line as it is produced. */
   readonly print?: (line: string) => void;
-  /** Default: in memory. */
+  /** Default: sessions in memory. */
   readonly sessionService?: BaseSessionService;
 }
 
-/** Plays a story: has a runner for the example's agent, and one user who talks to it. */
+/** Plays a story, with a runner for the example's agent and one user. */
 export class Stage {
   readonly #runner: Runner;
   readonly #print: NonNullable<StageOptions['print']>;
@@ -35,7 +35,7 @@ export class Stage {
     const traced = tracing?.(this.#print);
     this.#flush = traced?.flush ?? (() => Promise.resolve());
     this.#runner = new Runner({
-      // A session of its own for each example: they are kept in one file.
+      // Each example has its own session: all are kept in one file.
       appName: agent.name,
       agent,
       models,
@@ -60,7 +60,7 @@ export class Stage {
     await this.send({ text }, sessionId);
   }
 
-  /** Sends parts as they are: a text, the answer to a question, or a text with files. */
+  /** Sends parts unchanged: a text, the answer to a question, or a text with files. */
   async send(part: Part | readonly Part[], sessionId = 'first'): Promise<void> {
     const run = this.#runner.runAsync({
       userId: 'you',
@@ -79,7 +79,7 @@ export class Stage {
     for (const line of lines) this.#print(line);
   }
 
-  /** Prints the spans that wait. */
+  /** Prints the pending spans. */
   async flushSpans(): Promise<void> {
     this.note('', 'spans');
     await this.#flush();
@@ -91,13 +91,13 @@ export class Stage {
     return sessionService.getSession({ appName, userId: 'you', sessionId });
   }
 
-  /** Forgets the session. */
+  /** Deletes the session. */
   forget(sessionId = 'first'): Promise<void> {
     const { appName, sessionService } = this.#runner;
     return sessionService.deleteSession({ appName, userId: 'you', sessionId });
   }
 
-  /** Closes what the agents hold open. */
+  /** Closes the agents. */
   close(): Promise<void> {
     return this.#runner.close();
   }

@@ -2,18 +2,18 @@ import type { BaseAgent, BasePlugin, Instrumentation } from 'eventloom';
 import type { ScriptedStep } from '@eventloom/testing';
 import type { Stage } from './stage.ts';
 
-/** One example: an agent, the user's messages, and the models' replies for runs without a key. */
+/** An example: an agent, the user's messages, and the models' replies for runs without a key. */
 export interface Story {
   readonly agent: BaseAgent;
-  /** Replies by the agent's name, one for each call of its model. */
+  /** Replies by the agent's name, one per call of its model. */
   readonly replies: Readonly<Record<string, readonly ScriptedStep[]>>;
-  /** Sessions are kept in a file, for a later process. Default false. */
+  /** True keeps sessions in a file for a later process. Default false. */
   readonly keepsSessions?: boolean;
   /** True makes runs resumable: a run that requests input waits, and continues with the answer. Default false. */
   readonly resumable?: boolean;
-  /** Makes the plugins of the runner. What they log is added to the transcript. Default: none. */
+  /** Creates the plugins of the runner. Their log is added to the transcript. Default: none. */
   readonly plugins?: (log: (line: string) => void) => readonly BasePlugin[];
-  /** Makes the instrumentation of the runner, which prints spans. `stage.flushSpans()` prints those that wait. Default: none. */
+  /** Creates the instrumentation of the runner, which prints spans. `stage.flushSpans()` prints pending ones. Default: none. */
   readonly tracing?: (print: (line: string) => void) => {
     readonly instrumentation: Instrumentation;
     readonly flush: () => Promise<void>;

@@ -3,20 +3,20 @@ import { type Event, getFunctionCalls, getFunctionResponses, type NodeEvent, Obj
 const SPEAKER_WIDTH = 14;
 const MAX_CHARACTERS = 100;
 
-/** Formats a message of the user as lines to read. */
+/** Formats a message of the user as lines of the transcript. */
 export function describeMessage(text: string): string[] {
   return under('you', text);
 }
 
 /**
- * Formats the texts, calls, responses and changes of an event as lines to read. Of chunks it shows only those that no
- * whole event repeats.
+ * Formats the texts, calls, responses and changes of an event as lines of the transcript. Chunks are shown only if no
+ * whole event repeats them.
  */
 export function describeEvent(event: Event): string[] {
-  // The hand-over that it announces is an event of its own.
+  // The announced transfer is an event of its own.
   if (event.object === ObjectType.agentTransfer) return [];
   if (event.nodeEvent) return under(event.author, `· ${describeNode(event.nodeEvent)}`);
-  // On a branch with an @ is what an agent does that was called as a tool, or is a node of a graph.
+  // A branch with an @ belongs to an agent that was called as a tool, or that is a node of a graph.
   const isInner = event.branch?.includes('@') === true;
   const name = event.author === 'user' ? 'you' : event.author;
   const speaker = isInner ? `  ${name}` : name;

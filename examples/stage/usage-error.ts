@@ -1,2 +1,2 @@
-/** Thrown for arguments on the command line that an example cannot use. The message gives the reason or the allowed arguments. */
+/** Thrown for invalid arguments of an example on the command line. The message gives the reason or the allowed arguments. */
 export class UsageError extends Error {}

@@ -3,13 +3,13 @@ import { UsageError } from './usage-error.ts';
 
 const HEADER_BYTES = 44;
 
-/** Speech of a file: one channel of 16 bits a sample. */
+/** The speech in a file: one channel of 16-bit samples. */
 export interface Wav {
   readonly sampleRate: number;
   readonly samples: Buffer;
 }
 
-/** Reads a WAV file. @throws UsageError for another kind of file, or other samples */
+/** Reads a WAV file. @throws UsageError for another kind of file, or for other samples */
 export function readWav(path: string): Wav {
   const file = readFile(path);
   if (file.toString('latin1', 0, 4) !== 'RIFF' || file.toString('latin1', 8, 12) !== 'WAVE')

@@ -12,7 +12,7 @@ test('the file of the user is saved, read, and used once', async () => {
   expect(stage.events.map(({ actions }) => actions.artifactDelta)).toContainEqual({ 'plan.txt': 0 });
 });
 
-test('Google Search is asked in a request of its own', async () => {
+test('Google Search runs in a separate request', async () => {
   const { model } = await playOffline(story);
   expect(model.requestsOf('google_search_agent').map(({ config }) => config.tools)).toEqual([[{ googleSearch: {} }]]);
   expect(JSON.stringify(model.requestsOf('trip_desk').map(({ config }) => config.tools))).not.toContain('googleSearch');

@@ -17,7 +17,7 @@ export const story: LiveStory = {
     ],
   ],
   takes: [['<file.wav>']],
-  /** The question; without a file a tone, which only a scripted Gemini understands. */
+  /** The question is a file, or by default a tone, which only a scripted Gemini understands. */
   async tell(stage, [path = createQuestion(stage)]) {
     const { sampleRate, samples } = readWav(path);
     const answer: Buffer[] = [];

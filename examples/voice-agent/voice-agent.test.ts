@@ -31,7 +31,7 @@ test('the audio file of the question is sent, and the answer is saved as a WAV o
   const audio = heard.flatMap((input) => (input?.['audio'] ? [input['audio'] as Record<string, string>] : []));
   expect(audio.every(({ mimeType }) => mimeType === 'audio/pcm;rate=16000')).toBe(true);
   expect(Buffer.concat(audio.map(({ data = '' }) => Buffer.from(data, 'base64')))).toEqual(QUESTION.samples);
-  // A tenth of a second a word.
+  // Each word takes a tenth of a second.
   const answer = readWav(join(folder, 'answer.wav'));
   expect([answer.sampleRate, answer.samples.length]).toEqual([24_000, 10 * 4800]);
   expect(stage.events.flatMap(getFunctionResponses)).toMatchObject([{ response: { open: '10:00 to 18:00' } }]);

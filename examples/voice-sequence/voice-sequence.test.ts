@@ -25,7 +25,7 @@ test('the second agent continues on the queue of the first, and reads its notes'
 test('the audio of each agent is saved as a WAV of its length', async () => {
   const folder = createFolder();
   await playLiveOffline(story, { folder });
-  // A tenth of a second a word.
+  // Each word takes a tenth of a second.
   expect(readWav(join(folder, 'intake.wav'))).toMatchObject({ sampleRate: 24_000, samples: { length: 9 * 4800 } });
   expect(readWav(join(folder, 'planner.wav'))).toMatchObject({ sampleRate: 24_000, samples: { length: 11 * 4800 } });
 });

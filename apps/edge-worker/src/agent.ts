@@ -2,10 +2,10 @@ import type { BaseLlm } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { FunctionTool } from '@eventloom/tools';
 
-/** Messages that show what the agents can do, also without a key: a tool, a hand-over with an approval, a saved file. */
+/** Messages that show what the agents can do, even without a key: a tool, a transfer with an approval, a saved file. */
 export const PROMPTS = ['Roll the die.', 'Pay out what I won.', 'Save my rolls as a file.'] as const;
 
-/** The numbers that the die has shown, newest last. */
+/** The state key of the die's past numbers, newest last. */
 const ROLLS = 'rolls';
 
 const rollDie = new FunctionTool({
@@ -30,7 +30,7 @@ const saveRolls = new FunctionTool({
   },
 });
 
-/** A person has to approve each call. */
+/** Pays out the points. A person has to approve each call. */
 const payOut = new FunctionTool({
   name: 'pay_out',
   description: 'Pays out one euro for each point that was rolled, and begins again at none.',
@@ -46,7 +46,7 @@ function rollsIn(value: unknown): number[] {
   return Array.isArray(value) ? value.map(Number) : [];
 }
 
-/** @param model a model that answers */
+/** @param model a model that can call tools */
 export function createAgent(model: BaseLlm): LlmAgent {
   return new LlmAgent({
     name: 'dice',

@@ -19,7 +19,7 @@ const callsIn = (events: readonly Event[]) =>
   events.flatMap(({ content }) => content?.parts?.flatMap(({ functionCall }) => functionCall ?? []) ?? []);
 const lastText = (events: readonly Event[]) => events.at(-1)?.content?.parts?.at(-1)?.text;
 
-test('the model without a key rolls the die for every message that names nothing else', async () => {
+test('the model without a key rolls the die for every message that requests no other tool', async () => {
   for (const text of ['roll', 'hello']) {
     const events = await say({ text });
     expect(callsIn(events)).toMatchObject([{ name: 'roll_die' }]);
@@ -27,7 +27,7 @@ test('the model without a key rolls the die for every message that names nothing
   }
 });
 
-test('the prompts show a tool, a hand-over with an approval, and a file', async () => {
+test('the prompts show a tool, a transfer with an approval, and a file', async () => {
   const [roll, pay, save] = PROMPTS;
   expect(callsIn(await say({ text: roll }))).toMatchObject([{ name: 'roll_die' }]);
   const asked = callsIn(await say({ text: pay }));

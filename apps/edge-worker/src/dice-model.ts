@@ -1,12 +1,12 @@
 import { BaseLlm, contentText, type FunctionCall, type LlmRequest, type LlmResponse, type Part } from '@eventloom/core';
 
-/** Words of a message, and the tool that they ask for. The die is rolled for every other message. */
+/** Words in a message, and the tool that each requests. Any other message rolls the die. */
 const TOOLS: readonly (readonly [words: RegExp, tool: string])[] = [
   [/\b(?:save|file)\b/i, 'save_rolls'],
   [/\b(?:pay|won|money)\b/i, 'pay_out'],
 ];
 
-/** Takes the place of a language model where there is no key: looks for words in the message, calls one tool, and says what it returned. */
+/** Replaces a language model if there is no key: finds words in the message, calls one tool, and reports its result. */
 export class DiceModel extends BaseLlm {
   constructor() {
     super({ model: 'dice' });
@@ -17,7 +17,7 @@ export class DiceModel extends BaseLlm {
     stream = false,
   ): AsyncGenerator<LlmResponse, void> {
     const last = contents.at(-1)?.parts?.findLast(({ functionResponse }) => functionResponse)?.functionResponse;
-    // The agent that control moved to does the work.
+    // The agent that got control does the work.
     if (!last || last.name === 'transfer_to_agent') {
       const message = contents.findLast(({ role, parts }) => role === 'user' && isWritten(parts));
       yield { content: { role: 'model', parts: [{ functionCall: callFor(contentText(message), toolsDict) }] } };
@@ -31,7 +31,7 @@ export class DiceModel extends BaseLlm {
   }
 }
 
-/** True for what the user wrote: not for responses of tools, and not for the work of another agent, which is a message, too. */
+/** True for a text that the user wrote, and not for responses of tools or reports about another agent, which are messages too. */
 function isWritten(parts: readonly Part[] = []): boolean {
   const text = parts[0]?.text;
   return text !== undefined && !text.startsWith('For context:');

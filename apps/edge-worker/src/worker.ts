@@ -11,13 +11,16 @@ import { DiceModel } from './dice-model.ts';
 
 interface Env extends CloudflareBindings {
   readonly ASSETS: AssetBinding;
-  /** Key of Gemini. Absent: a model that needs no key answers. */
+  /** API key of Gemini. Absent: a model without a key answers. */
   readonly GEMINI_API_KEY?: string;
   /** Secret of the tokens. Absent: only requests to localhost are answered. */
   readonly JWT_SECRET?: string;
 }
 
-/** The spans of each user's latest runs, for Studio. They hold content: they are kept only while just this machine is answered. */
+/**
+ * The spans of each user's latest runs, for Studio. They contain content, so they are kept only while just this machine
+ * can connect.
+ */
 const spans = new SpanStore({ maxBytes: 4 * 1024 * 1024 });
 
 const server = createCloudflareServer<Env>({

@@ -14,18 +14,18 @@ import {
 } from './services/open-services.ts';
 import type { Settings } from './settings.ts';
 
-/** The apps with their services, ready to run. */
+/** The apps with their services. */
 interface Application {
   readonly runners: readonly Runner[];
-  /** The relay to other processes with the same sessions; undefined if there cannot be any. */
+  /** The relay to other processes with the same sessions; undefined if there cannot be other processes. */
   readonly relay: RunRelay | undefined;
-  /** Closes the agents, the files and the connections. No run may be in flight. */
+  /** Closes the agents, the files and the connections. No run may be active. */
   close(): Promise<void>;
 }
 
 /**
  * @param warn called with one line for each agent that is skipped and each failure outside runs
- * @param instrumentation observes the runs. Default: nothing does
+ * @param instrumentation observes the runs. Default: none
  */
 export async function openApplication(
   settings: Settings,

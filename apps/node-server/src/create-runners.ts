@@ -23,7 +23,7 @@ interface Services {
   readonly artifactService: BaseArtifactService;
   readonly memoryService: BaseMemoryService;
   readonly credentialService: BaseCredentialService;
-  /** Observes the runs. */
+  /** Observes the runs of all apps. */
   readonly instrumentation: Instrumentation | undefined;
 }
 
@@ -54,22 +54,23 @@ export async function createRunners(
 const requireHere = createRequire(import.meta.url);
 
 const OURS = /^(eventloom|@eventloom\/[^/]+)(\/.*)?$/;
-/** Modules that an agent gets from this program if its own folder does not have them. */
+/** Modules that this program provides to an agent whose own folder lacks them. */
 const LENT = /^zod(\/.*)?$/;
 
 /**
- * Lets any file of this process import `eventloom`, `@eventloom/*` and `zod` without having them installed: an agent's file can lie
- * anywhere. Eventloom's own packages are always these, so that an agent and the server share one copy.
+ * Lets any file of this process import `eventloom`, `@eventloom/*` and `zod` without installing them: an agent's file
+ * can be in any folder. Eventloom's packages always come from this program, so that agents and the server share one
+ * copy.
  */
 function lendEventloom(): void {
   registerHooks({
     resolve(specifier, context, nextResolve) {
       if (context.parentURL === import.meta.url) return nextResolve(specifier, context);
-      // Copied, because Node keeps the parent that the other way names.
+      // The context is copied, because Node keeps the parent otherwise.
       const given = { ...context };
       const own = (): ResolveFnOutput => nextResolve(specifier, given);
       const lent = (): ResolveFnOutput => nextResolve(...found(specifier, context));
-      // A package that this program does not depend on itself is one that another package of ours imports.
+      // A package that this program does not depend on directly is imported by another package of ours.
       if (OURS.test(specifier)) return firstFound(lent, own);
       return LENT.test(specifier) ? firstFound(own, lent) : own();
     },
@@ -82,7 +83,7 @@ function found<C extends { readonly conditions?: readonly string[] }>(specifier:
   return [specifier, { ...context, parentURL: import.meta.url }];
 }
 
-/** Returns what the first of two ways finds, and tries the second only if the first finds nothing. */
+/** Returns the result of the first function, or of the second if the first finds no module. */
 function firstFound(first: () => ResolveFnOutput, second: () => ResolveFnOutput): ResolveFnOutput {
   try {
     return first();

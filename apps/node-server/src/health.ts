@@ -1,4 +1,4 @@
-// Asks the server of this machine whether it lives: the health check of the image. Ends with 0 or 1.
+// The health check of the image: asks the server on this machine whether it is alive. Exits with 0 or 1.
 
 const { PORT = '8000' } = process.env;
 try {

@@ -1,12 +1,13 @@
-/** Milliseconds between two checks whether the server has runs in flight. */
+/** Milliseconds between two checks whether the server has active runs. */
 const EVERY_MS = 15_000;
-/** Growth of the resident memory since the last collection that makes the next one worthwhile. */
+/** Growth of the resident memory since the last collection, in bytes, from which on the next one is worthwhile. */
 const WORTH_BYTES = 32 * 1024 * 1024;
 
 /**
- * Gives memory back after load. V8 keeps the pages that a burst of requests filled, and an idle server never collects: after 2,000 runs it
- * holds more than twice the memory that it started with. The collection that V8 makes before it runs out of memory returns
- * these pages. It takes a tenth of a second, so it runs only after two checks in a row found no run. Does nothing without `--expose-gc`.
+ * Returns memory to the system after load. V8 keeps the pages that a burst of requests filled, and an idle server never
+ * collects: after 2,000 runs it holds more than twice the memory that it started with. The collection that V8 makes
+ * before it runs out of memory returns these pages. It takes a tenth of a second, so it runs only after two checks in a
+ * row found no run. Does nothing without `--expose-gc`.
  */
 export function returnMemory(server: { readonly runsInFlight: number }, everyMs = EVERY_MS): void {
   const { gc } = globalThis;

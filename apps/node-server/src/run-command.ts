@@ -7,7 +7,7 @@ import { readSettings } from './settings.ts';
 import { start } from './start.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Exit code of a program that was called wrongly, as shells define it. */
+/** Exit code of wrong usage, as shells define it. */
 const MISUSED = 2;
 
 /** The arguments, environment and terminal of the program. */
@@ -39,7 +39,7 @@ export async function runCommand(
   }
 }
 
-/** The text of `--help`. */
+/** Returns the text of `--help`. */
 function helpText(program: string): string {
   return [
     'Eventloom serves agents over HTTP, or asks one of them in the terminal.',

@@ -10,7 +10,7 @@ import { UsageError } from './errors.ts';
 /** The storage of sessions. */
 export type SessionsPlace =
   | { readonly kind: 'sqlite'; readonly file: string }
-  /** The URL may hold a password. */
+  /** The URL of a database, which may contain a password. */
   | { readonly kind: 'postgres'; readonly url: string }
   | { readonly kind: 'memory' };
 /** The storage of artifacts. */
@@ -38,29 +38,29 @@ export interface Settings {
   readonly host: string;
   /** The tokens that users must present; absent without authentication. */
   readonly tokens: JwtAuthenticateOptions | undefined;
-  /** Time that runs in flight get to finish after a SIGTERM, in milliseconds. */
+  /** Time that active runs have to finish after a SIGTERM, in milliseconds. */
   readonly drainMs: number;
-  /** Time in which new connections get "not ready" after a SIGTERM, before the server stops listening, in milliseconds. */
+  /** Time in which `/readyz` answers 503 after a SIGTERM, before the server stops listening, in milliseconds. */
   readonly unreadyMs: number | undefined;
-  /** Web origins that may call. */
+  /** Web origins that may send requests. */
   readonly origins: readonly string[];
   readonly sessions: SessionsPlace;
   readonly artifacts: ArtifactsPlace;
   readonly memory: MemoryPlace;
   readonly credentials: CredentialsPlace;
-  /** The folder of the places above that have no own address. */
+  /** The folder of all places above without their own address. */
   readonly dataFolder: string;
-  /** The folder of the agents; the demo agent when absent. */
+  /** The folder of the agents; undefined for the demo agent. */
   readonly agentsFolder: string | undefined;
-  /** True when runs store how far they come, so that they can be resumed. */
+  /** True if runs store their progress, so that they can be resumed. */
   readonly resumable: boolean;
-  /** The treatment of runs that a former server left unfinished. */
+  /** The treatment of runs that an earlier server left unfinished. */
   readonly unfinishedRuns: OnUnfinishedRuns;
   /** Time in which a tool's question to a person can be answered, in milliseconds; no limit if absent. */
   readonly requestTtlMs: number | undefined;
   /** The folder with a copy of adk-web; undefined to serve none. */
   readonly uiFolder: string | undefined;
-  /** Absent without a key. */
+  /** Undefined without a key. */
   readonly gemini: GeminiSettings | undefined;
   /** The Gemini model of the demo agent. */
   readonly demoModel: string;
@@ -68,13 +68,13 @@ export interface Settings {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Holds what credentials are encrypted with. */
+/** Environment variable with the keys that encrypt credentials. */
 const KEY_VARIABLE = 'EVENTLOOM_CREDENTIALS_KEY';
 
-/** Holds the secret that tokens of users are signed with. */
+/** Environment variable with the secret that signs the tokens of users. */
 const SECRET_VARIABLE = 'EVENTLOOM_JWT_SECRET';
 
-/** Together with the remaining shutdown this takes less than the ten seconds of `docker stop`. */
+/** Default drain time. With the rest of the shutdown it is shorter than the ten seconds of `docker stop`. */
 const DRAIN_MS = 7_000;
 
 /** Environment variables of the Gemini key; the last one is that of the ADK for JavaScript. */
@@ -83,7 +83,7 @@ const KEY_NAMES = ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENAI_API_KEY'];
 /** An alias that Google keeps pointing at its newest model of this kind. */
 const DEMO_MODEL = 'gemini-flash-latest';
 
-/** @throws UsageError for a value that makes no sense */
+/** @throws UsageError for an invalid value */
 export function readSettings(line: CommandLine, environment: Environment, workingFolder: string): Settings {
   const gemini = readGemini(environment);
   const dataFolder = resolve(workingFolder, line.data ?? '.eventloom');
@@ -109,7 +109,7 @@ export function readSettings(line: CommandLine, environment: Environment, workin
   };
 }
 
-/** A variable that is set to nothing is not set. */
+/** Returns the value of a variable; undefined for an empty one. */
 function set(value: string | undefined): string | undefined {
   return value === '' ? undefined : value;
 }
@@ -217,7 +217,7 @@ function readEncryptionKeys(text: string | undefined): readonly Uint8Array[] | u
   }
 }
 
-/** Returns the model of the demo. If a model is named, the demo never uses another one in its place. */
+/** Returns the model of the demo. If a model is named, the demo never uses another one instead. */
 function readDemoModel({ model, agents }: CommandLine, gemini: GeminiSettings | undefined): string {
   if (model === undefined) return DEMO_MODEL;
   if (agents !== undefined)

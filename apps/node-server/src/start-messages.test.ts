@@ -8,7 +8,7 @@ import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { failureText, missingKeyWarning, readyText, TRY_IT } from './start-messages.ts';
 
-/** Lets a shell split the printed curl commands into their arguments. */
+/** Returns the arguments into which a shell splits the printed curl commands. */
 function argumentsOf(text: string): string[] {
   const commands = (text.split(TRY_IT)[1] ?? '').replaceAll(/^curl /gm, "printf '%s\\0' ");
   return execFileSync('sh', ['-c', commands], { encoding: 'utf8' }).split('\0').slice(0, -1);
@@ -26,7 +26,7 @@ test.each(['plain', "it's", 'a (copy)', 'a b', '$(id)', 'a;b', '`id`', 'a*[b]!',
   },
 );
 
-test('the address is in the first line, and the lines fit into a terminal of 80 columns', () => {
+test('the address is in the first line, and no line is longer than 80 columns', () => {
   const lines = readyText('http://127.0.0.1:8000', ['demo']).split('\n');
   expect(lines[0]).toBe('Eventloom serves demo at http://127.0.0.1:8000');
   expect(lines.filter((line) => line.length > 80)).toEqual([]);

@@ -6,8 +6,8 @@ import type { Runner } from '@eventloom/runner';
 const DEMO_QUESTION = 'What is the weather in Rome, and what is 17% of 340?';
 
 /**
- * Returns the text that is printed once the server listens: its address in the first line, and curl commands that create a session and send a
- * message, where no token is needed.
+ * Returns the text that is printed once the server listens: its address in the first line, and curl commands that
+ * create a session and send a message, unless a token is needed.
  */
 export function readyText(url: string, appNames: readonly string[], needsToken = false): string {
   const ready = `Eventloom serves ${appNames.join(', ')} at ${url}`;
@@ -37,7 +37,7 @@ export function readyText(url: string, appNames: readonly string[], needsToken =
 /** The line before the commands. */
 export const TRY_IT = 'Or try it in another terminal:';
 
-/** A placeholder for paths, without characters that are special in a shell or in curl. */
+/** Encodes a text for a path, without characters that are special in a shell or in curl. */
 function encoded(text: string): string {
   return encodeURIComponent(text).replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
@@ -57,19 +57,19 @@ export function missingKeyWarning(runners: readonly Runner[]): string | undefine
   return `no key is set, so these agents cannot ask their models: ${named.join(', ')}; set GEMINI_API_KEY and start again`;
 }
 
-/** The models that an agent and those below it name. */
+/** Returns the models that an agent and those below it name. */
 function modelNames(agent: BaseAgent): string[] {
   const own = agent instanceof LlmAgent && typeof agent.model === 'string' ? [agent.model] : [];
   return [...own, ...agent.subAgents.flatMap(modelNames)];
 }
 
-/** Returns the line that is printed at a signal while runs are in flight: what the program waits for, and how to end it at once. */
+/** Returns the line that is printed at a signal while runs are active: what the program waits for, and how to end it at once. */
 export function endingLine(running: number, drainMs: number, signal: NodeJS.Signals): string {
   const again = signal === 'SIGINT' ? 'Ctrl-C again' : 'another signal';
   return `finishing ${running === 1 ? '1 run' : `${running} runs`}, for ${drainMs / 1000} s at most; ${again} ends at once`;
 }
 
-/** Codes of errors whose cause was thrown by an agent or a node: its stack is printed as well. */
+/** Codes of errors that an agent or a node caused: the stack of their cause is printed too. */
 const CODES_OF_OWN_CODE: readonly string[] = ['AGENT', 'NODE'];
 
 /** Returns the text of a failure: code and message of an EventloomError, message and stack of any other error. */
@@ -80,7 +80,7 @@ export function failureText(error: unknown): string {
   if (cause === undefined) return line;
   if (CODES_OF_OWN_CODE.includes(code)) return `${line}\n  because of ${failureText(cause)}`;
   const reason = toError(cause).message;
-  // The message of a model's service is in the text already, and its cause is the same in JSON.
+  // The text already has the message of the model API, and the cause is the same in JSON.
   const hasReason = ModelError.isInstance(error) && error.status !== undefined;
   return hasReason || message.includes(reason) ? line : `${line}: ${reason}`;
 }

@@ -6,7 +6,7 @@ import { fixedPlatform, Gate, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { leftRuns } from './start.ts';
 
-/** A runner whose runs were left by a server that ended, or are held by one that is lost. */
+/** A runner with unfinished runs: of a server that ended, or held by the lease of a lost one. */
 async function createRunner(...runs: readonly ('left' | 'held')[]): Promise<Runner> {
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });

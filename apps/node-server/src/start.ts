@@ -18,15 +18,15 @@ import type { Settings } from './settings.ts';
 import { missingKeyWarning, endingLine, readyText, failureText } from './start-messages.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The first process of a container ignores signals without a handler, so they have one while the server starts, too. */
+/** The first process of a container ignores signals without a handler, so they have one during the start too. */
 const END_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-/** Time in which load balancers notice that the server is not ready. Shorter than the drain of runs. */
+/** Time in which load balancers notice that the server is not ready, in milliseconds. Shorter than the drain time. */
 const UNREADY_MS = 3_000;
 
 /**
- * Serves until a signal, or an error that nothing caught, ends it: either way the runs in flight are drained first. Settles with the
- * exit code: 0 after a signal, 1 after an error.
+ * Serves until a signal or an uncaught error; either way the active runs are drained first. Resolves with the exit
+ * code: 0 after a signal, 1 after an error.
  */
 export async function start(line: CommandLine, settings: Settings, terminal: Terminal): Promise<number> {
   const { host, port, tokens, drainMs, unreadyMs = isLoopbackHost(settings.host) ? 0 : UNREADY_MS } = settings;
@@ -40,7 +40,8 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
   const authenticate = tokens && jwtAuthenticate(tokens);
   const { uiFolder } = settings;
   const ui = uiFolder === undefined ? undefined : await uiFiles(uiFolder);
-  // Traces hold content, and are kept for developers: on this machine, or where adk-web is asked for.
+  // Traces contain content and are meant for developers: they are kept if only this machine can connect, or if adk-web
+  // is requested.
   const spans = ui || isLoopbackHost(host) ? new SpanStore() : undefined;
   const application = await openApplication(settings, terminal.warn, spans);
   let server: EventloomServer;
@@ -57,7 +58,7 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
       runners: application.runners,
       relay: application.relay,
       onUnfinishedRuns: settings.unfinishedRuns,
-      // On loopback every client is on this machine, except a web page whose host name was made to point here (DNS rebinding):
+      // On loopback every client is on this machine, except a web page whose host name resolves to it (DNS rebinding):
       // the server still checks the Host header.
       authenticate,
       allowUnauthenticated: line.allowUnauthenticated && !isLoopbackHost(host),
@@ -71,8 +72,8 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
   }
   const done = Promise.withResolvers<void>();
   let exitCode = 0;
-  // Unhandled rejections arrive here too. The process continues only for the drain: the state that the error left
-  // behind is unknown, and runs that do not finish are resumed at the next start.
+  // Unhandled rejections arrive here too. The process continues only for the drain, because its state after the error
+  // is unknown; runs that do not finish are resumed at the next start.
   process.on('uncaughtException', (error: unknown) => {
     exitCode = 1;
     terminal.warn(`shutting down after an uncaught error: ${failureText(error)}`);
@@ -112,8 +113,8 @@ function withOption(error: unknown): unknown {
 const BECOMES = { resume: ['is resumed', 'are resumed'], close: ['is closed', 'are closed'] } as const;
 
 /**
- * Returns lines about the runs that are unfinished when the program starts: those that a server left, and those whose
- * sessions are held by a living server or by the lease of one that died. Must be called before the runs are resumed.
+ * Returns lines about the runs that are unfinished when the program starts: those of ended servers, and those whose
+ * sessions are held by an active server or by the lease of a dead one. Must be called before the runs are resumed.
  */
 export async function leftRuns(runners: readonly Runner[], action: OnUnfinishedRuns): Promise<string[]> {
   if (action === 'leave') return [];

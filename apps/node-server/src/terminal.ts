@@ -1,8 +1,8 @@
 /** The output of the program, and whether it is a terminal. */
 export interface Terminal {
-  /** True when the output is a terminal that shows colours. */
+  /** True if the output is a terminal that shows colours. */
   readonly hasColours: boolean;
-  /** Writes to the standard output as it is. */
+  /** Writes a text unchanged to the standard output. */
   readonly write: (text: string) => void;
   /** Writes a line to the standard output. */
   readonly print: (line: string) => void;

@@ -7,17 +7,20 @@ import { type AgentNode, type GraphDescription, type GraphRun, readGraphRuns, re
 
 interface AgentsTabProps {
   readonly place: Place;
-  /** The root agent; undefined while it is read. */
+  /** The root agent; undefined until it is read. */
   readonly root: AgentNode | undefined;
   readonly error: string | undefined;
   readonly events: readonly Event[];
   readonly activeAgent: string | undefined;
   readonly isRunning: boolean;
-  /** True: an earlier moment is shown. */
+  /** True if an earlier moment is shown. */
   readonly isPast: boolean;
 }
 
-/** The agents of the app as a tree, and its graphs. Marks those that spoke in the newest run, and the one that speaks now. */
+/**
+ * Shows the agents of the app as a tree, and its graphs. Marks those that spoke in the newest run, and the one that
+ * speaks now.
+ */
 export function AgentsTab({ place, root, error, events, activeAgent, isRunning, isPast }: AgentsTabProps) {
   const { appName, userId } = place;
   const [graphs, setGraphs] = useState<readonly GraphDescription[]>([]);
@@ -34,7 +37,8 @@ export function AgentsTab({ place, root, error, events, activeAgent, isRunning, 
     const run = events.filter((event) => event.invocationId === invocationId);
     return new Set(run.map(({ author }) => author));
   }, [events, invocationId]);
-  // The server reads the path out of the events. Not all of a run in flight are sent to the page, so it is also read now and then.
+  // The server derives the path from the events. The page does not get all events of an active run, so the path is also
+  // read at intervals.
   const [tick, setTick] = useState(0);
   const hasGraphs = graphs.length > 0;
   useEffect(() => {
@@ -51,7 +55,7 @@ export function AgentsTab({ place, root, error, events, activeAgent, isRunning, 
         if (isCurrent) setRan(found);
       })
       .catch((thrown: unknown) => {
-        // The newest event may be of no run: a client that imported the session wrote it.
+        // The newest event may belong to no run: a client that imported the session wrote it.
         if (isCurrent && !(ServerError.isInstance(thrown) && thrown.status === 404)) setGraphError(String(thrown));
       });
     return () => {
@@ -118,7 +122,7 @@ function AgentView({ agent, activeAgent, seen }: AgentViewProps) {
 }
 
 const NODE = { width: 150, height: 40 };
-/** The names of the places where graphs begin and end. */
+/** The names of the start and the end of a graph. */
 const START = '__start__';
 const END = '__end__';
 
@@ -127,7 +131,7 @@ interface Point {
   readonly y: number;
 }
 
-/** The path of a run through a graph: its completed nodes, the nodes that are at work, and the edges that were taken. */
+/** The path of a run through a graph: its completed nodes, its active nodes, and the edges that were taken. */
 interface Path {
   readonly done: ReadonlySet<string>;
   readonly open: ReadonlySet<string>;
@@ -136,7 +140,10 @@ interface Path {
 
 const edgeKey = (from: string, to: string): string => JSON.stringify([from, to]);
 
-/** Returns the path of the newest moment, or of an earlier one, of which the events are given: nodes that were complete later are open. */
+/**
+ * Returns the path at the newest moment, or at an earlier one whose events are given: nodes that completed later are
+ * active there.
+ */
 function pathOf(runs: readonly GraphRun[], shown: ReadonlySet<string> | undefined): Path {
   const done = new Set<string>();
   const open = new Set<string>();

@@ -15,7 +15,7 @@ import { TimeSlider } from './time-slider.tsx';
 import { TraceTab } from './trace-tab.tsx';
 import { useVoiceCall } from './voice.tsx';
 
-/** The place that the page shows, in its address: `?app=…&user=…&session=…`. */
+/** The app, user and session in the page's address: `?app=…&user=…&session=…`. */
 export interface Place {
   readonly appName: string;
   readonly userId: string;
@@ -36,7 +36,7 @@ function writeAddress({ appName, userId, sessionId }: Place): void {
   history.replaceState(null, '', `?${query.toString()}`);
 }
 
-/** A new id for a session, short enough to read aloud. */
+/** Returns a new session id, short enough to read aloud. */
 function newSessionId(): string {
   return crypto.randomUUID().slice(0, 8);
 }
@@ -45,7 +45,7 @@ export function App() {
   const [apps, setApps] = useState<readonly string[]>();
   const [error, setError] = useState<unknown>();
   const [place, setPlace] = useState<Place>();
-  /** Counts the tokens that were tried. */
+  /** Number of tokens that were tried. */
   const [attempt, setAttempt] = useState(0);
 
   const goTo = useCallback((next: Place) => {
@@ -101,7 +101,7 @@ function Notice({ title, text }: { readonly title: string; readonly text: string
   );
 }
 
-/** Asks for a token, where the server lets in only those who have one. */
+/** Asks for a token if the server requires one. */
 function TokenForm({ isWrong, onToken }: { readonly isWrong: boolean; readonly onToken: (token: string) => void }) {
   const [token, setText] = useState('');
   return (
@@ -144,14 +144,15 @@ const NO_PRICES = {};
 function Workbench({ apps, place, goTo }: WorkbenchProps) {
   const agent = useAgent({ client, ...place, createSession: true });
   const { chat, status } = agent;
-  // Not all events of a run are sent to a client: those that only record its progress are read when it has ended.
+  // The server does not send all events of a run to a client: those that only record its progress are read after its
+  // end.
   const lastStatus = useRef(status);
   useEffect(() => {
     const hasEnded = (lastStatus.current === 'running' || lastStatus.current === 'reconnecting') && status === 'idle';
     lastStatus.current = status;
     if (hasEnded && !agent.error) void chat.load();
   }, [status, agent.error, chat]);
-  /** Events of a voice call, until the session is read after it. */
+  /** Events of a voice call, until the session is read after the call. */
   const [spoken, setSpoken] = useState<readonly Event[]>([]);
   const call = useVoiceCall(
     place,
@@ -172,7 +173,7 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
           spoken.filter(({ id }) => !known.has(id)),
         );
   }, [agent.events, agent.conversation, spoken]);
-  /** Number of events that are shown; undefined shows all, and those that come. */
+  /** Number of events that are shown; undefined shows all events, including new ones. */
   const [position, setPosition] = useState<number>();
   const [selectedId, setSelectedId] = useState<string>();
   const [view, setView] = useState<View>('chat');
@@ -184,7 +185,7 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
       .then(setRoot)
       .catch((thrown: unknown) => setRootError(String(thrown)));
   }, [appName, userId]);
-  // The slider moves at once; what it shows follows when there is time.
+  // The slider moves at once; the view follows when there is time.
   const shownPosition = useDeferredValue(position);
   const isPast = shownPosition !== undefined && shownPosition < events.length;
   const shownEvents = useMemo(

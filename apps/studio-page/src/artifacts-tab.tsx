@@ -11,7 +11,7 @@ interface ArtifactsTabProps {
   readonly events: readonly Event[];
 }
 
-/** The artifacts of the session with their versions, and a preview. */
+/** Shows the artifacts of the session with their versions, and a preview. */
 export function ArtifactsTab({ place, events }: ArtifactsTabProps) {
   const { appName, userId, sessionId } = place;
   const session = useMemo(() => client.session({ appName, userId, sessionId }), [appName, userId, sessionId]);
@@ -20,7 +20,7 @@ export function ArtifactsTab({ place, events }: ArtifactsTabProps) {
   const [versions, setVersions] = useState<readonly number[]>([]);
   const [version, setVersion] = useState<number>();
   const [part, setPart] = useState<Part>();
-  /** The version that the shown one is compared with. */
+  /** The version that the shown version is compared with. */
   const [base, setBase] = useState<number>();
   const [basePart, setBasePart] = useState<Part>();
   const [error, setError] = useState<string>();
@@ -37,7 +37,7 @@ export function ArtifactsTab({ place, events }: ArtifactsTabProps) {
         setName((before) => before ?? found[0]);
       })
       .catch((thrown: unknown) => {
-        // A session is stored with its first message.
+        // The server stores a session with its first message.
         if (!(ServerError.isInstance(thrown) && thrown.serverCode === 'SESSION_NOT_FOUND')) setError(String(thrown));
       });
   }, [session, saved]);
@@ -128,15 +128,18 @@ export function ArtifactsTab({ place, events }: ArtifactsTabProps) {
   );
 }
 
-/** Texts that are compared, together: longer ones are shown one beside the other, as a comparison would take too long. */
+/**
+ * Maximum length of two compared texts together, in characters: longer ones are shown side by side, because a
+ * comparison would take too long.
+ */
 const MAX_COMPARED_CHARS = 400_000;
 
-/** The lines that two versions of a text do not share; other files one above the other. */
+/** Shows the lines in which two versions of a text differ; other files are shown one above the other. */
 function Comparison({ before, after }: { readonly before: Part; readonly after: Part }) {
   const changes = useMemo(() => {
     const [old, now] = [textIn(before), textIn(after)];
     if (old === undefined || now === undefined || old.length + now.length > MAX_COMPARED_CHARS) return undefined;
-    // Undefined for texts so unlike that the comparison was given up.
+    // Undefined for texts that differ so much that the comparison was abandoned.
     return diffLines(old, now, { maxEditLength: 2000 });
   }, [before, after]);
   if (!changes)

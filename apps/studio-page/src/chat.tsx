@@ -14,15 +14,15 @@ import { VoiceBar, type VoiceCall } from './voice.tsx';
 interface ChatProps {
   readonly agent: UseAgentResult;
   readonly conversation: Conversation;
-  /** True: an earlier moment is shown, and nothing can be sent. */
+  /** True if an earlier moment is shown, at which nothing can be sent. */
   readonly isPast: boolean;
-  /** Messages to begin with. */
+  /** Suggested first messages. */
   readonly prompts: readonly string[];
   readonly call: VoiceCall;
   readonly onSelectEvent: (id: string) => void;
 }
 
-/** Messages that are drawn; earlier ones are drawn when the reader asks for them. */
+/** Number of messages that are drawn; earlier ones are drawn on request. */
 const SHOWN = 100;
 
 export function Chat({ agent, conversation, isPast, prompts, call, onSelectEvent }: ChatProps) {
@@ -45,7 +45,7 @@ export function Chat({ agent, conversation, isPast, prompts, call, onSelectEvent
 
   const sendInstead = useCallback(
     async ({ invocationId }: Message, parts: readonly Part[]): Promise<void> => {
-      // A message that the server refused is in no run.
+      // A message that the server refused belongs to no run.
       if (!invocationId.startsWith('local-')) await rewind(invocationId);
       await send(parts);
     },
@@ -155,14 +155,14 @@ function textOf({ parts }: Message): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** The number of colors that tell agents apart. */
+/** The number of colours that distinguish agents. */
 const HUES = 6;
 
 function hueOf(author: string): number {
   return Array.from(author).reduce((sum, char) => sum + (char.codePointAt(0) ?? 0), 0) % HUES;
 }
 
-/** Returns a message of the user as it was sent. */
+/** Returns a message of the user in the form in which it was sent. */
 function contentOf({ parts }: Message): readonly Part[] {
   return parts.flatMap((part): Part[] => {
     if (part.type === 'text') return [{ text: part.text }];
@@ -173,14 +173,14 @@ function contentOf({ parts }: Message): readonly Part[] {
 
 interface MessageViewProps {
   readonly message: Message;
-  /** True for the first of several messages of one author. */
+  /** True for the first of several consecutive messages of one author. */
   readonly isNamed: boolean;
   readonly canEdit: boolean;
   readonly onEdit: (message: Message, parts: readonly Part[]) => Promise<void>;
   readonly onSelect: (id: string) => void;
 }
 
-/** A message of 10,000 is drawn again only when it changes. */
+/** Shows one message. Among 10,000 messages, only those that changed are drawn again. */
 const MessageView = memo(function MessageView({ message, isNamed, canEdit, onEdit, onSelect }: MessageViewProps) {
   const { author, parts, status, branch, timestamp } = message;
   const isUser = author === 'user';
@@ -246,7 +246,7 @@ interface MessageEditorProps {
   readonly onCancel: () => void;
 }
 
-/** Changes a message that was sent. What came after it is undone. */
+/** Edits a sent message. Everything after it is undone. */
 function MessageEditor({ text, onSend, onCancel }: MessageEditorProps) {
   const [edited, setEdited] = useState(text);
   return (
@@ -313,7 +313,7 @@ function PartView({ part, isUser }: { readonly part: MessagePart; readonly isUse
   }
 }
 
-/** Text of a model. HTML in it is shown as text, links open elsewhere, and pictures of other servers are not loaded. */
+/** Shows text of a model. HTML in it is shown as text, links open in a new tab, and pictures of other servers are not loaded. */
 function MarkdownText({ text }: { readonly text: string }) {
   return (
     <div className="markdown">
@@ -376,7 +376,7 @@ interface ComposerProps {
   readonly onStop: () => void;
 }
 
-/** The largest files of a message, together: the server's default limit of a body is larger. */
+/** Maximum size of all files of a message together, in bytes: the server's default limit of a body is larger. */
 const MAX_FILE_BYTES = 10 * 1024 * 1024;
 
 function Composer({ isDisabled, isRunning, call, onSend, onStop }: ComposerProps) {

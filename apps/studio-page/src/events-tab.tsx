@@ -14,7 +14,7 @@ interface EventsTabProps {
 const KINDS = ['all', 'text', 'calls', 'state', 'control', 'errors'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** The events, with filters; the selected one as JSON. */
+/** Shows the events with filters, and the selected one as JSON. */
 export function EventsTab({ events, selectedId, onSelect, onShowAt }: EventsTabProps) {
   const [kind, setKind] = useState<Kind>('all');
   const [search, setSearch] = useState('');
@@ -104,7 +104,7 @@ interface Description {
   readonly text: string;
 }
 
-/** Descriptions of the events: the same events are listed again and again while the slider moves and a run adds others. */
+/** Cached descriptions of events: the same events are listed repeatedly while the slider moves and a run adds others. */
 const descriptions = new WeakMap<Event, Description>();
 
 function described(event: Event): Description {
@@ -129,7 +129,7 @@ function kindsOf(event: Event): ReadonlySet<Kind> {
   return kinds;
 }
 
-/** One line about an event. */
+/** Returns one line about an event. */
 function summaryOf(event: Event): string {
   const { actions, content, errorCode, errorMessage, object } = event;
   if (errorCode !== undefined) return `${errorCode}: ${errorMessage ?? ''}`;

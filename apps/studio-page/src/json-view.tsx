@@ -3,7 +3,7 @@ import { Button } from 'react-aria-components';
 
 const MAX_CHARS = 20_000;
 
-/** JSON, indented. A long one is shortened until the reader asks for all of it. */
+/** Shows a value as indented JSON. Long JSON is shortened until the reader expands it. */
 export function JsonView({ value }: { readonly value: unknown }) {
   const [isWhole, setWhole] = useState(false);
   const text = JSON.stringify(value, undefined, 2) ?? '';

@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import type { Part } from '@eventloom/core';
 
-/** A picture, a sound, a film, or a link to save the file. Nothing is loaded from other servers. */
+/** Shows a picture, a sound or a video, or a link to save the file. Nothing is loaded from other servers. */
 export function Media({ part }: { readonly part: Pick<Part, 'inlineData' | 'fileData' | 'text'> }) {
   const { inlineData, fileData, text } = part;
   const url = useMemo(
@@ -21,7 +21,7 @@ export function Media({ part }: { readonly part: Pick<Part, 'inlineData' | 'file
   if (!inlineData || url === undefined) return null;
   const { mimeType = '', displayName } = inlineData;
   const name = displayName ?? mimeType;
-  // An SVG is shown as a picture, in which the browser runs no script.
+  // An SVG is shown as a picture, in which browsers run no scripts.
   if (mimeType.startsWith('image/')) return <img className="media" src={url} alt={name} />;
   if (mimeType.startsWith('audio/')) return <audio className="media" controls src={url} aria-label={name} />;
   if (mimeType.startsWith('video/')) return <video className="media" controls src={url} aria-label={name} />;
@@ -39,14 +39,14 @@ export function Media({ part }: { readonly part: Pick<Part, 'inlineData' | 'file
   );
 }
 
-/** Returns the text of a part; undefined for a file that is no text. */
+/** Returns the text of a part; undefined for a file that is not text. */
 export function textIn({ text, inlineData }: Pick<Part, 'inlineData' | 'text'>): string | undefined {
   const { mimeType = '', data = '' } = inlineData ?? {};
   if (text !== undefined) return text;
   return mimeType.startsWith('text/') || mimeType === 'application/json' ? decodeText(data) : undefined;
 }
 
-/** Base64 of the ADK may be the one for addresses. */
+/** Converts base64 of the ADK, which may use the URL alphabet. */
 function toBase64(data: string): string {
   return data.replaceAll('-', '+').replaceAll('_', '/');
 }

@@ -16,7 +16,7 @@ const TITLES: Readonly<Record<PersonRequest['kind'], string>> = {
   call: 'This call waits for its result',
 };
 
-/** A request to the person, with a form for the answer. */
+/** Shows a request to the person, with a form for the answer. */
 export function RequestForm({ request, onAnswer }: RequestFormProps) {
   const { kind, message, args, payload, author } = request;
   return (
@@ -62,7 +62,10 @@ interface Field {
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** A form made from a JSON Schema: a field for each property of an object; JSON text for what has no simple field. */
+/**
+ * Shows a form made from a JSON Schema, with a field for each property of an object, and a field for JSON text if there
+ * is no simple field.
+ */
 function InputForm({
   schema,
   onSubmit,
@@ -183,7 +186,7 @@ function fieldsOf(schema: Schema): readonly Field[] | undefined {
   });
 }
 
-/** @throws Error for text that is not a value of the field's type */
+/** @throws Error if the text is not a value of the field's type */
 function readField({ name, type, choices }: Field, text: string): unknown {
   if (choices) return choices.find((choice) => String(choice) === text);
   switch (type) {
@@ -251,7 +254,7 @@ function credentialOf(isApiKey: boolean, isLogin: boolean, secret: string): Auth
   return { authType: 'http', http: { scheme: 'bearer', credentials: { token: secret } } };
 }
 
-/** Only addresses of the web: a server could send one that runs a script. */
+/** Returns an address only if it is a web address: a server could send one that runs a script. */
 function findAuthUri(authConfig: Schema): string | undefined {
   for (const key of ['exchangedAuthCredential', 'rawAuthCredential']) {
     const credential = authConfig[key];

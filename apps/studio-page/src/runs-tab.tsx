@@ -6,11 +6,11 @@ import { client, type OpenRun, readOpenRuns } from './studio-client.ts';
 interface RunsTabProps {
   readonly place: Place;
   readonly goTo: (place: Place) => void;
-  /** The list is read again when a run of this page begins or ends. */
+  /** The status of the page's run: the list is read again when it changes. */
   readonly status: string;
 }
 
-/** The runs of all sessions of the user that have not ended: those in flight, and those whose process was lost. */
+/** Lists the unfinished runs of all sessions of the user: active ones, and those whose process was lost. */
 export function RunsTab({ place, goTo, status }: RunsTabProps) {
   const { appName, userId } = place;
   const [runs, setRuns] = useState<readonly OpenRun[]>();
@@ -30,7 +30,7 @@ export function RunsTab({ place, goTo, status }: RunsTabProps) {
   );
   useEffect(() => void act(), [act, status]);
 
-  /** The page that shows the session follows the run. */
+  /** Resumes a run. The page that shows the session follows it. */
   const takeUp = async ({ sessionId, invocationId }: OpenRun): Promise<void> => {
     for await (const _event of client.session({ appName, userId, sessionId }).resume(invocationId)) break;
     goTo({ ...place, sessionId });

@@ -10,12 +10,12 @@ interface SessionListProps {
   readonly goTo: (place: Place) => void;
   /** The events of the session that is shown. */
   readonly events: readonly Event[];
-  /** The list is read again when a run ends. */
+  /** True while a run is active: the list is read again when it ends. */
   readonly isRunning: boolean;
   readonly newId: () => string;
 }
 
-/** The app, the user, and the sessions of both, with search. */
+/** Shows the app, the user and their sessions, with a search. */
 export function SessionList({ apps, place, goTo, events, isRunning, newId }: SessionListProps) {
   const { appName, userId, sessionId } = place;
   const [sessions, setSessions] = useState<readonly ListedSession[]>([]);
@@ -45,7 +45,7 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
     return () => reading.abort();
   }, [read, isRunning]);
 
-  // A search is over all sessions, so the further pages are read while there is one.
+  // A search covers all sessions, so further pages are read during a search.
   useEffect(() => {
     const reading = new AbortController();
     if (word !== '' && cursor !== undefined) void read(reading.signal, cursor);
@@ -158,10 +158,10 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
   );
 }
 
-/** Time after the last key before a search is sent, in milliseconds. */
+/** Time after the last key press before a search is sent, in milliseconds. */
 const SETTLED_MS = 200;
 
-/** Returns a text once it no longer changes. */
+/** Returns a text once it has stopped changing. */
 function useSettled(text: string): string {
   const [settled, setSettled] = useState(text);
   useEffect(() => {
@@ -171,7 +171,7 @@ function useSettled(text: string): string {
   return settled;
 }
 
-/** The largest file that is imported: the server's limit of a body may be lower. */
+/** Maximum size of a file to import, in bytes: the server's limit of a body may be lower. */
 const MAX_IMPORT_BYTES = 20 * 1024 * 1024;
 
 /** Saves the session as a file that `importSession` reads. */
@@ -186,7 +186,7 @@ function exportSession({ appName, userId, sessionId }: Place, events: readonly E
   URL.revokeObjectURL(url);
 }
 
-/** @throws TypeError for a text that is no session */
+/** @throws TypeError for a text that is not a session */
 function readExport(text: string): { readonly state: Record<string, unknown>; readonly events: readonly Event[] } {
   let value: unknown;
   try {
@@ -197,7 +197,7 @@ function readExport(text: string): { readonly state: Record<string, unknown>; re
   const { state = {}, events } = isRecord(value) ? value : {};
   if (!isRecord(state) || !Array.isArray(events))
     throw new TypeError('expected an object with a list "events": a session that was exported');
-  // The server checks every event, and takes no summaries of events that another server made.
+  // The server checks every event, and accepts no summaries of events that another server wrote.
   const kept = (events as Partial<Event>[]).filter((event) => event?.actions?.compaction === undefined);
   return { state: { ...state }, events: kept as Event[] };
 }

@@ -13,7 +13,7 @@ const SCOPES = [
   ['app', 'App', 'app:'],
 ] as const;
 
-/** The state by scope at the moment that is shown, and the changes that led to it, newest first. */
+/** Shows the state by scope at the shown moment, and the changes that led to it, newest first. */
 export function StateTab({ events, selectedId, state }: StateTabProps) {
   const changes = useMemo(() => changesOf(events), [events]);
   return (

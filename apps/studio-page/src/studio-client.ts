@@ -1,9 +1,9 @@
 import { EventloomClient, ServerError } from '@eventloom/client';
 
-/** The server's address: the page is at `<server>/studio/`. */
+/** The server's URL: the page is at `<server>/studio/`. */
 export const serverUrl = new URL('..', location.href).href.replace(/\/$/, '');
 
-/** The token of the person, where the server wants one. The tab forgets it when it is closed. */
+/** The storage key of the person's token, if the server requires one. The browser deletes it with the tab. */
 const TOKEN = 'eventloom-token';
 
 function headers(): Record<string, string> {
@@ -21,13 +21,13 @@ export function setToken(token: string): string | undefined {
       ? claims.sub
       : undefined;
   } catch (error) {
-    // Not every token is a JWT: the person then writes the user.
+    // Some tokens are not JWTs: then the person enters the user.
     if (error instanceof SyntaxError || error instanceof DOMException) return undefined;
     throw error;
   }
 }
 
-/** The subprotocols that carry the token over a WebSocket, which has no headers in a browser. */
+/** Returns the subprotocols that carry the token over a WebSocket, which cannot have headers in a browser. */
 export function bearerProtocols(): readonly string[] {
   const token = sessionStorage.getItem(TOKEN);
   return token === null ? [] : ['eventloom', `bearer.${token}`];
@@ -35,11 +35,11 @@ export function bearerProtocols(): readonly string[] {
 
 export const client = new EventloomClient({ baseUrl: serverUrl, headers });
 
-/** The root agent of an app, with what the server's options say of it. */
+/** The root agent of an app, with the server's options for it. */
 export interface AppAgent extends AgentNode {
-  /** Messages to begin with. */
+  /** Suggested first messages. */
   readonly prompts: readonly string[];
-  /** Prices of each model, under its name. */
+  /** Prices by the name of the model. */
   readonly prices: Readonly<Record<string, ModelPrice>>;
 }
 
@@ -84,7 +84,7 @@ export interface GraphRun {
 export interface OpenRun {
   readonly sessionId: string;
   readonly invocationId: string;
-  /** True: a process works on it now. False: its process was lost. */
+  /** True if a process works on the run now; false if its process was lost. */
   readonly isHeld: boolean;
   readonly resumable: boolean;
   readonly attempts: number;
@@ -98,7 +98,7 @@ export interface KeptSpan {
   readonly kind: 'run' | 'agent' | 'model' | 'tool';
   /** Milliseconds since the epoch. */
   readonly startMs: number;
-  /** Absent while it runs. */
+  /** Absent while the operation runs. */
   readonly endMs?: number;
   readonly status: 'running' | 'ok' | 'left' | 'error';
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
@@ -119,17 +119,17 @@ export function readAgent(appName: string, userId: string): Promise<AppAgent> {
   return readJson(`/studio-api${userPath(appName, userId)}/agent`);
 }
 
-/** A session of the list. */
+/** A session in the list. */
 export interface ListedSession {
   readonly id: string;
   readonly lastUpdateTime: number;
   /** The first message of the user. */
   readonly title?: string;
-  /** Text around the word that was looked for. */
+  /** Text around the searched word. */
   readonly found?: string;
 }
 
-/** Reads a page of the sessions of a user, those with a word alone if there is one. */
+/** Reads a page of the sessions of a user, or of those that contain a word. */
 export function readSessions(
   { appName, userId }: { appName: string; userId: string },
   search: string,
@@ -140,7 +140,7 @@ export function readSessions(
   return readJson(`/studio-api${userPath(appName, userId)}/sessions?${query}`, signal);
 }
 
-/** Reads the runs of a user that have not ended, of all sessions. */
+/** Reads the unfinished runs of all sessions of a user. */
 export function readOpenRuns(appName: string, userId: string): Promise<OpenRun[]> {
   return readJson(`/studio-api${userPath(appName, userId)}/runs`);
 }

@@ -9,7 +9,7 @@ interface TimeSliderProps {
   readonly onFork: () => Promise<void>;
 }
 
-/** Shows the session as it was after an event: the conversation, the state, the agents. */
+/** Selects an event: the page then shows the conversation, the state and the agents as of that event. */
 export function TimeSlider({ count, position, events, onChange, onFork }: TimeSliderProps) {
   if (count === 0) return null;
   const value = Math.min(position ?? count, count);

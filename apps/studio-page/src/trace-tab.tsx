@@ -7,18 +7,18 @@ import { barsOf, formatCost, formatDuration, type Span, spansOf } from './trace.
 interface TraceTabProps {
   readonly place: Place;
   readonly events: readonly Event[];
-  /** The moment that is shown, in seconds since the epoch; undefined shows all. */
+  /** The shown moment, in seconds since the epoch; undefined shows everything. */
   readonly until: number | undefined;
-  /** Prices by the name of a model. */
+  /** Prices by the name of the model. */
   readonly prices: Readonly<Record<string, ModelPrice>>;
-  /** Number of all events of the session. The spans are read again when it changes, and every second while a run works. */
+  /** Number of all events of the session. The spans are read again when it changes, and every second during a run. */
   readonly count: number;
   readonly isRunning: boolean;
 }
 
 const LONGEST_LABEL = 60;
 
-/** Returns the start of the first message of each run. A run that was resumed without one has none. */
+/** Returns the beginning of the first message of each run. A run that was resumed without a message has none. */
 function messagesOf(events: readonly Event[]): ReadonlyMap<string, string> {
   const messages = new Map<string, string>();
   for (const { author, invocationId, content } of events) {
@@ -34,13 +34,13 @@ function messagesOf(events: readonly Event[]): ReadonlyMap<string, string> {
 }
 
 /**
- * The runs of the session, newest first, each as a waterfall of agents, model calls and tool calls, with tokens: from the spans of the
- * server, and from the events of a run of which the server keeps none.
+ * Shows the runs of the session, newest first, each as a waterfall of agents, model calls and tool calls, with tokens.
+ * They are drawn from the server's spans, and from the events of a run without spans.
  */
 export function TraceTab({ place, events, until, prices, count, isRunning }: TraceTabProps) {
   const { kept, error } = useKeptSpans(place, count, isRunning);
   const runs = useMemo(() => {
-    // A run that has just begun has no event yet.
+    // A run that has just begun has no events yet.
     const working = until === undefined ? (kept ?? []).filter(isWorking) : [];
     const ids = [
       ...events.map(({ invocationId }) => invocationId),
@@ -127,7 +127,7 @@ function isWorking({ kind, status }: KeptSpan): boolean {
   return kind === 'run' && status === 'running';
 }
 
-/** Calls that work have no event yet. */
+/** Active calls have no event yet, so the spans are read at this interval, in milliseconds. */
 const READ_AGAIN_MS = 1000;
 
 /** Reads the spans of a session. Both are undefined until the server has answered; the spans are an empty list if it keeps none. */
@@ -160,7 +160,7 @@ function useKeptSpans({ appName, userId, sessionId }: Place, count: number, isRu
   return { kept, error };
 }
 
-/** Returns the time until the first token as percent of the bar; undefined if it is not known. */
+/** Returns the time to the first token in percent of the bar; undefined if it is unknown. */
 function firstTokenOf({ start, end, use }: Span): number | undefined {
   const seconds = use?.firstTokenMs === undefined ? undefined : use.firstTokenMs / 1000;
   return seconds === undefined || end <= start ? undefined : Math.min((seconds / (end - start)) * 100, 100);

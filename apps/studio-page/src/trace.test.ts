@@ -20,7 +20,7 @@ const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const scripted = (name: string, steps: readonly ScriptedStep[]): ScriptedModel =>
   new ScriptedModel(steps, { model: `${name}-model` });
 
-/** A desk that asks a scout as a tool and hands over to a clerk, whose payment a person approves in a second run. */
+/** An agent `desk` that calls a scout as a tool and transfers to a clerk, whose payment a person approves in a second run. */
 async function play() {
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });
@@ -66,11 +66,11 @@ async function play() {
 
 const idOf = (events: readonly Event[]): string => events[0]?.invocationId ?? '';
 
-/** The bars, each indented by its depth, with a mark for those that are open. */
+/** The bars, indented by depth, with a mark for open ones. */
 const drawn = (bars: readonly Span[]): string[] =>
   bars.map(({ depth, label, isOpen }) => `${'  '.repeat(depth)}${label}${isOpen ? ' …' : ''}`);
 
-/** Checks that every bar lies inside the one that it is below. */
+/** Checks that every bar lies inside its parent. */
 function checkNested(bars: readonly Span[]): void {
   const around: Span[] = [];
   for (const bar of bars) {
@@ -80,7 +80,7 @@ function checkNested(bars: readonly Span[]): void {
   }
 }
 
-test('spans of an agent as a tool, a hand-over and an answer are drawn below what called them', async () => {
+test('spans of an agent as a tool, a transfer and an answer are drawn below their callers', async () => {
   const { kept, runs } = await play();
   const [first = '', second = ''] = runs;
   const bars = barsOf(kept, first);
@@ -125,7 +125,7 @@ test('the events of the same runs are drawn in the same tree, with the payment o
   expect(drawn(spansOf(events, second))).toEqual(['run', '  clerk', '    model']);
 });
 
-test('a run that was resumed has a bar for each time that it ran', () => {
+test('a resumed run has a bar for each attempt', () => {
   const span = (spanId: string, startMs: number, more: object) =>
     ({
       spanId,
@@ -143,7 +143,7 @@ test('a run that was resumed has a bar for each time that it ran', () => {
   });
   const bars = barsOf([lost, span('3', 1100, { kind: 'agent', parentSpanId: '1' }), resumed], 'e');
   expect(drawn(bars)).toEqual(['run …', '   …', 'resumed run']);
-  // What was lost is drawn to the end of the trace.
+  // A lost span is drawn to the end of the trace.
   expect(bars.map(({ start, end }) => [start, end])).toEqual([
     [1, 9.5],
     [1.1, 9.5],

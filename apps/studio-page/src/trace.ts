@@ -12,7 +12,7 @@ export interface Span {
   /** Seconds since the epoch. */
   readonly start: number;
   readonly end: number;
-  /** True if it has no end yet. */
+  /** True if the bar has no end yet. */
   readonly isOpen: boolean;
   readonly isFailed: boolean;
   /** Tokens and cost. Absent for all but model calls. */
@@ -22,7 +22,7 @@ export interface Span {
 
 type Details = Readonly<Record<string, string | number>>;
 
-/** Tokens and the cost of a model call, as far as they are known. */
+/** Tokens and cost of a model call, if they are known. */
 export interface ModelUse {
   readonly input?: number | undefined;
   readonly output?: number | undefined;
@@ -31,7 +31,7 @@ export interface ModelUse {
   readonly cost?: number | undefined;
 }
 
-/** The `object` of an event that holds the input of an agent which a tool runs. */
+/** The `object` of an event with the input of an agent that a tool runs. */
 const AGENT_INPUT = 'agent.input';
 
 interface AgentRun {
@@ -41,7 +41,7 @@ interface AgentRun {
   readonly events: Event[];
 }
 
-/** Returns the bars of one run, made from its events, in the order in which they are drawn: each agent, with its calls below it. */
+/** Returns the bars of one run, made from its events, in drawing order: each agent, with its calls below it. */
 export function spansOf(events: readonly Event[], invocationId: string, prices: Prices = {}): readonly Span[] {
   const run = events.filter((event) => event.invocationId === invocationId);
   const first = run[0];
@@ -54,7 +54,7 @@ export function spansOf(events: readonly Event[], invocationId: string, prices: 
     const known = executions.get(executionId);
     if (known) known.events.push(event);
     else executions.set(executionId, { id: executionId, parentId: parentExecutionId, agent: author, events: [event] });
-    // The input of an agent that a tool runs has the caller as its author.
+    // The event with the input of an agent that a tool runs has the caller as its author.
     if (known && known.events[0]?.object === AGENT_INPUT) known.agent = author;
   }
   const failed = run.some(({ errorCode }) => errorCode !== undefined);
@@ -143,14 +143,14 @@ function detailsOf({ input, output, cached, firstTokenMs, cost }: ModelUse): Det
   };
 }
 
-/** The calls that ask a person, and what they wait for. (ADK) */
+/** The names of calls that ask a person, and what each waits for. (ADK) */
 const REQUESTS: Readonly<Record<string, string>> = {
   adk_request_confirmation: 'approval',
   adk_request_credential: 'credential',
   adk_request_input: 'input',
 };
 
-/** True for an event that asks a person something before a call can run. */
+/** True for an event with a question to a person that must be answered before the call can run. */
 function asksFor({ content }: Event, callId: string | undefined): boolean {
   return (content?.parts ?? []).some(({ functionCall }) => {
     const { name = '', args = {} } = functionCall ?? {};
@@ -182,7 +182,7 @@ function toolSpans(event: Event, { run, answers }: RunCalls, depth: number): Spa
     const answered = answers.get(call.id);
     const response = answered?.content?.parts?.find((part) => part.functionResponse?.id === call.id)?.functionResponse;
     const hasError = response?.response !== undefined && 'error' in response.response;
-    // A tool that asks the person returns an error at first, and is run again after the answer.
+    // A tool that asks the person first returns an error, and runs again after the answer.
     const isAsking = hasError && run.some((each) => asksFor(each, call.id));
     return [
       {
@@ -201,8 +201,9 @@ function toolSpans(event: Event, { run, answers }: RunCalls, depth: number): Spa
 }
 
 /**
- * Returns the bars of one run, made from the spans that the server kept, each below the one it is part of. A resumed run has a bar for each
- * time that it ran.
+ * Returns the bars of one run, made from the server's spans, each below its parent. A resumed run has a bar for each
+ * attempt.
+ *
  * @param until seconds since the epoch: the bars are as they were just before this moment
  */
 export function barsOf(
@@ -220,7 +221,7 @@ export function barsOf(
     const isInside = parentSpanId !== undefined && known.has(parentSpanId);
     if (startMs >= untilMs || !(isInside || attributes['eventloom.invocation_id'] === invocationId)) continue;
     known.add(spanId);
-    // The span around it may have been dropped, because it is older.
+    // The parent may have been dropped, because it is older.
     const parent = isInside ? parentSpanId : undefined;
     const siblings = below.get(parent);
     if (siblings) siblings.push(span);
@@ -274,7 +275,7 @@ function labelOf({ kind, name, attributes }: KeptSpan): string {
   return found === undefined ? name : String(found);
 }
 
-/** The model that answered; without its name the one that was asked. */
+/** The attributes with the model's name: the model that answered, or else the requested one. */
 const MODEL_NAMES = ['gen_ai.response.model', 'gen_ai.request.model'];
 
 function useIn(attributes: KeptSpan['attributes'], prices: Prices): ModelUse {
@@ -304,7 +305,7 @@ interface Tokens {
   readonly thoughtsTokenCount?: number | undefined;
 }
 
-/** Returns the cost of a model call, in the currency of the prices, by the first name that has a price; undefined if none has one. */
+/** Returns the cost of a model call, in the currency of the prices, by the first name with a price; undefined if there is none. */
 function costOf(names: readonly unknown[], usage: Tokens, prices: Prices): number | undefined {
   const name = names.find((each) => typeof each === 'string' && Object.hasOwn(prices, each));
   const price = typeof name === 'string' ? prices[name] : undefined;
@@ -315,7 +316,7 @@ function costOf(names: readonly unknown[], usage: Tokens, prices: Prices): numbe
   return ((promptTokenCount - cached) * input + cached * cachedInput + output * price.output) / 1_000_000;
 }
 
-/** Formats a cost, which has no name of a currency: that of the prices. */
+/** Formats a cost without a currency, which is that of the prices. */
 export function formatCost(cost: number): string {
   return cost.toLocaleString(undefined, { maximumSignificantDigits: 3 });
 }

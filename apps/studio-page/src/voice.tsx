@@ -6,16 +6,16 @@ import { Button } from 'react-aria-components';
 import type { Place } from './app.tsx';
 import { bearerProtocols, client, serverUrl } from './studio-client.ts';
 
-/** A voice call with the agent, and what a person can do with it. */
+/** A voice call with the agent, and the actions of the person. */
 export interface VoiceCall {
   readonly status: 'idle' | 'connecting' | 'open';
-  /** The reason for which the last call ended early. */
+  /** The reason why the last call ended early. */
   readonly error: string | undefined;
   readonly isMuted: boolean;
   readonly start: () => Promise<void>;
   readonly stop: () => void;
   readonly setMuted: (isMuted: boolean) => void;
-  /** Returns the loudness of the microphone and of the speech that is played, from 0 to 1. */
+  /** Returns the loudness of the microphone and of the played speech, from 0 to 1. */
   readonly levels: () => readonly [input: number, output: number];
 }
 
@@ -28,22 +28,23 @@ interface Line {
 
 /**
  * A voice call in the session of the page. The agent's speech stops when the person speaks.
+ *
  * @param onEvent called with every event of the call
- * @param onEnd called after the call, when the session holds its events
+ * @param onEnd called after the call, when the session has its events
  */
 export function useVoiceCall(place: Place, onEvent: (event: Event) => void, onEnd: () => void): VoiceCall {
   const [status, setStatus] = useState<VoiceCall['status']>('idle');
   const [error, setError] = useState<string>();
   const [isMuted, setIsMuted] = useState(false);
   const line = useRef<Line>(undefined);
-  // The page may show another session before the call has ended.
+  // The page may show another session before the call ends.
   useEffect(() => () => line.current?.call.close(), []);
 
   async function start(): Promise<void> {
     setStatus('connecting');
     setError(undefined);
     setIsMuted(false);
-    // Created in the handler of the click: browsers allow sound only after one.
+    // Created in the click handler, because browsers allow sound only after a click.
     const player = new AudioPlayer();
     let own: Line | undefined;
     try {
@@ -93,7 +94,7 @@ export function useVoiceCall(place: Place, onEvent: (event: Event) => void, onEn
   };
 }
 
-/** A session is stored with its first message; a call needs one before. */
+/** Creates the session. The server creates one with the first message, but a call needs it earlier. */
 async function createSession(place: Place): Promise<void> {
   try {
     await client.session(place).create();
@@ -102,7 +103,7 @@ async function createSession(place: Place): Promise<void> {
   }
 }
 
-/** Takes the place of the composer during a call: meters, and what a person can do. */
+/** Replaces the message field during a call: shows meters and the actions of the person. */
 export function VoiceBar({ call }: { readonly call: VoiceCall }) {
   const { status, isMuted, setMuted, stop } = call;
   return (

@@ -37,7 +37,7 @@ test('without a key the model repeats as much audio as it gets', async () => {
   await new Promise((resolve) => socket.addEventListener('open', resolve));
   for (let piece = 0; piece < 50; piece++) socket.send(new Int16Array(640));
   expect(await received).toMatchObject({ author: 'operator' });
-  // Three samples for two, of which there are 16,000 a second.
+  // Two samples become three; there are 16,000 samples a second.
   expect(spoken.reduce((sum, bytes) => sum + bytes, 0)).toBe(2 * 24_000 * 2);
   socket.close();
 });

@@ -1,7 +1,7 @@
 import type { Blob, LiveLlmResponse } from '@eventloom/core';
 import { type LiveSent, ScriptedLiveModel, type ScriptedLiveStep } from '@eventloom/testing';
 
-/** A page sends 25 pieces a second. */
+/** Number of audio pieces in a turn; a page sends 25 pieces a second. */
 const PIECES_A_TURN = 50;
 const TURNS = 150;
 
@@ -23,7 +23,7 @@ function turn(): ScriptedLiveStep[] {
   ];
 }
 
-/** Pages speak with 16,000 samples a second, models with 24,000: two samples become three. */
+/** Converts speech: pages send 16,000 samples a second and models 24,000, so two samples become three. */
 function say({ data = '' }: Blob): LiveLlmResponse {
   const bytes = Buffer.from(data, 'base64');
   const samples = Int16Array.from({ length: Math.floor(bytes.length / 4) * 3 }, (_, at) =>

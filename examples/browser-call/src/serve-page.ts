@@ -13,13 +13,13 @@ import { createParrot } from './parrot.ts';
 
 /** Options of the server. */
 export interface ServePageOptions {
-  /** Gemini answers the calls, or, when it is empty, a parrot. */
+  /** The key of Gemini, which answers the calls; if empty, a parrot answers. */
   readonly apiKey: string;
   /** 0 chooses a free port. */
   readonly port: number;
 }
 
-/** Serves the page, and the agent that it calls, on one port. Settles when both can be reached. */
+/** Serves the page and its agent on one port. Resolves when both can be reached. */
 export function servePage({ apiKey, port }: ServePageOptions): Promise<NodeServer> {
   const agent = new LlmAgent({
     name: 'operator',

@@ -8,7 +8,8 @@ interface Program {
   readonly print: (line: string) => void;
 }
 
-// Node says of what strips types from the page's script that it may still change, which helps nobody here.
+// Node warns that type stripping, which makes the page's script, is experimental. The warning does not help users of
+// the example.
 process.removeAllListeners('warning');
 process.on('warning', (warning) => {
   if (warning.name !== 'ExperimentalWarning') console.error(`${warning.name}: ${warning.message}`);

@@ -13,7 +13,7 @@ afterEach(async () => {
   await server.shutDown();
 });
 
-/** Lets the page's script reach the server as a page of the same origin does. */
+/** Lets the page's script reach the server like a page of the same origin. */
 function browse(fetched: typeof fetch = realFetch): void {
   vi.stubGlobal('fetch', (path: string, init?: RequestInit) => fetched(`${server.url}${path}`, init));
 }
@@ -45,7 +45,7 @@ test('the reply arrives in chunks and then whole', async () => {
   });
 });
 
-test('a connection lost during a reply is opened again, and the model is called once', async () => {
+test('a connection that is lost during a reply is opened again, and the model is called once', async () => {
   const model = new ScriptedModel([{ chunks: ['One ', 'two ', 'three.'] }]);
   server = await serveChat({ model, port: 0 });
   let cut = false;

@@ -9,7 +9,7 @@ import { type BaseLlm, contentText, geminiModels, InMemorySessionService, LlmAge
 export interface ServeChatOptions {
   /** A key of Gemini. */
   readonly apiKey?: string;
-  /** A model that replies in the place of Gemini. */
+  /** A model that replies instead of Gemini. */
   readonly model?: BaseLlm;
   /** 0 takes a free port. */
   readonly port: number;

@@ -8,7 +8,8 @@ interface Stage {
   readonly print: (line: string) => void;
 }
 
-// Node warns that stripping types, which makes the page's script, may still change. That is no use to people who run the example.
+// Node warns that type stripping, which makes the page's script, is experimental. The warning does not help users of
+// the example.
 process.removeAllListeners('warning');
 process.on('warning', (warning) => {
   if (warning.name !== 'ExperimentalWarning') console.error(`${warning.name}: ${warning.message}`);

@@ -8,9 +8,9 @@ import type {
   WebhookHold,
 } from '@eventloom/sessions';
 
-/** All of an app, as JSON. Its parts are lists and not objects, because names like `__proto__` are data. */
+/** An app as JSON. Its parts are lists instead of objects, because names like `__proto__` are data. */
 export interface AppDocument {
-  /** Counter for sessions and leases. It never goes back, so that a session that is created again has a new number. */
+  /** Counter for sessions and leases. It never decreases, so a session that is created again gets a new number. */
   count: number;
   /** `owner` is empty for app keys; otherwise it is a user's id or a session's incarnation. */
   state: (StateEntry & { readonly owner: string })[];
@@ -28,12 +28,12 @@ export interface SessionDocument extends SessionKey, SessionHold, WebhookHold {
 
 type StoredDocument = StoredSession & SessionBackground;
 
-/** A session as drivers give it, with some of its events. */
+/** Returns a session in the form of drivers, with some of its events. */
 export function toStored(app: AppDocument, session: SessionDocument, events: Event[] = []): StoredDocument {
   return { ...session, lastSeq: session.events.length, state: stateOf(app, session), events };
 }
 
-/** Returns the state that a session sees. */
+/** Returns the merged state of a session. */
 export function stateOf(app: AppDocument, session: SessionDocument): StateEntry[] {
   return app.state.filter(({ scope, owner }) => owner === ownerOf(session, scope));
 }

@@ -12,10 +12,10 @@ import type { DocumentStore } from './document-store.ts';
 
 const EMPTY = JSON.stringify({ count: 0, state: [], sessions: [] } satisfies AppDocument);
 
-/** The name of a document that no app has: names of apps are not empty. */
+/** The name of a document that belongs to no app: names of apps are not empty. */
 const PROBE = '';
 
-/** Sessions in one document for each app. Every call costs the whole document: right for apps with little in them. */
+/** Sessions in one document per app. Every call reads or writes the whole document, so this suits apps with little data. */
 export class DocumentSessionDriver implements SessionDriver {
   readonly shared = true;
   readonly #store: DocumentStore;
@@ -31,7 +31,7 @@ export class DocumentSessionDriver implements SessionDriver {
   }
 
   importSession({ state, sharedState, ...session }: SessionImport) {
-    // What the app and the user have is written last, and stays.
+    // Existing state of the app and the user is written last, so that it is kept.
     return this.#add(session, (app, added) =>
       writeState(app, added, [...state, ...sharedState, ...stateOf(app, added)]),
     );
@@ -73,7 +73,7 @@ export class DocumentSessionDriver implements SessionDriver {
       const before = toStored(app, session, selectEvents(session.events, window));
       const outcome = takeRun(session, new RunList(session.runs), begin, before.lastSeq, ++app.count);
       if (outcome.status !== 'taken') return outcome;
-      // It may throw: then nothing is written, because the document is written last.
+      // The callback may throw; then nothing is written, because the document is written last.
       const message = begin.message?.(coveredUntil(session.events));
       const duplicate = message && session.events.find(({ id }) => id === message.event.id);
       if (message && !duplicate) addEvent(app, session, message, nowMs);
@@ -173,7 +173,7 @@ export class DocumentSessionDriver implements SessionDriver {
     return session?.toolCalls.filter((call) => call.invocationId === invocationId) ?? [];
   }
 
-  /** A new session; undefined when its key is taken. */
+  /** Adds a session; undefined if its key is taken. */
   #add(
     { events, toolCalls, runs, ...rest }: Omit<SessionImport, 'state' | 'sharedState'>,
     write: (app: AppDocument, session: SessionDocument) => void,

@@ -1,8 +1,11 @@
 /** A storage that writes a text only if no other writer wrote it since it was read. */
 export interface DocumentStore {
-  /** Returns the text of this name and its version; both undefined if it does not exist. */
+  /** Returns the text with this name and its version; both are undefined if it does not exist. */
   read(name: string): Promise<{ readonly text?: string | undefined; readonly version?: string | undefined }>;
 
-  /** False, with nothing changed, when the stored version is another one; without a version, when there is a text already. */
+  /**
+   * Writes a text. Returns false and changes nothing if the stored version is another one, or, without a version, if a
+   * text exists.
+   */
   write(name: string, text: string, version: string | undefined): Promise<boolean>;
 }

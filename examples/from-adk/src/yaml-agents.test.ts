@@ -3,7 +3,7 @@ import { InMemoryRunner } from 'eventloom';
 import { expect, test } from 'vitest';
 import { createTutors } from './yaml-agents.ts';
 
-test('the agents of the files hand over, call the tool of the program, and run its callback', async () => {
+test('the agents of the files transfer, call the tool of the program, and run its callback', async () => {
   let calls = 0;
   const agent = createTutors(() => void (calls += 1));
   const model = new ScriptedModel([

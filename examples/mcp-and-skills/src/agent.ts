@@ -7,14 +7,14 @@ import { type BaseLlm, LlmAgent } from 'eventloom';
 
 const SKILLS = fileURLToPath(new URL('../skills', import.meta.url));
 
-/** Creates an agent with the tools of the MCP server that answers these requests, and the skills of the folder beside this one. */
+/** Creates an agent with the tools of the MCP server behind `fetch`, and the skills of the folder next to this file. */
 export async function createClerk(fetch: (request: Request) => Promise<Response>, model: string | BaseLlm) {
   const shop = new MCPToolset({
     name: 'shop',
     toolNamePrefix: 'shop',
     connectionParams: new StreamableHTTPConnectionParams({
       url: 'http://shop.example/mcp',
-      // The server runs in this process. Leave this out for one that has an address.
+      // The server runs in this process. Omit this option for a server with an address.
       fetch: (url, init) => fetch(new Request(url, init)),
     }),
   });

@@ -36,7 +36,7 @@ const REPLIES = [
   'You get 40 euros back.',
 ];
 
-/** Returns one line for each thing that an event says. */
+/** Returns one line for each part of an event. */
 function linesOf(event: Event): string[] {
   return [
     ...getFunctionCalls(event).map(({ name, args }) => `${event.author} → ${name} ${JSON.stringify(args)}`),
@@ -61,7 +61,7 @@ export const story = {
     const text = 'I bring back my lamp, order 17.';
     print(`you ${text}`);
     let events = await say({ role: 'user', parts: [{ text }] });
-    // The server asks the customer in the middle of its call.
+    // The server asks the customer during its call.
     for (;;) {
       const questions = events.flatMap(getFunctionCalls).filter(({ name }) => name === 'adk_request_input');
       if (questions.length === 0) break;

@@ -20,7 +20,7 @@ export class CostPlugin extends BasePlugin {
   }
 
   override afterModelCallback({ callbackContext, llmResponse }: AfterModel): undefined {
-    // The chunks of a streamed reply have counts too; those of the whole reply include them.
+    // Chunks of a streamed reply have token counts too; those of the whole reply include them.
     if (llmResponse.partial) return undefined;
     const { invocationId } = callbackContext;
     const tokens = llmResponse.usageMetadata?.totalTokenCount ?? 0;

@@ -4,7 +4,7 @@ import { type BaseLlm, LlmEventSummarizer, Runner } from 'eventloom';
 import { createAgent } from './agent.ts';
 import { CostPlugin } from './cost-plugin.ts';
 
-/** A runner whose sessions and artifacts are in a folder, and whose conversations may be long. */
+/** Creates a runner with sessions and artifacts in a folder, for long conversations. */
 export function createRunner(model: BaseLlm, folder: string, log: (line: string) => void): Runner {
   return new Runner({
     appName: 'restaurant',

@@ -86,7 +86,7 @@ test('a long conversation continues with a summary of its beginning', async () =
       ? 'Ann counted.'
       : { text: 'Yes.', response: { usageMetadata: { promptTokenCount: 40_000, totalTokenCount: 40_001 } } };
   const { runner, model } = makeRunner(Array.from({ length: 20 }, () => answer));
-  // A summary ends between two events of different times, and these turns take less than a millisecond.
+  // A summary ends between two events with different times, and these turns take less than a millisecond.
   let nowMs = Date.now();
   const clock = vi.spyOn(Date, 'now').mockImplementation(() => nowMs++);
   onTestFinished(() => clock.mockRestore());
@@ -146,7 +146,7 @@ test('a client that reconnects sees every event once', async () => {
   const server = createServer({ runners: [runner], limits: { heartbeatMs: 60_000 } });
   const listening = await serve(server, { port: 0 });
   onTestFinished(() => listening.shutDown());
-  // Stands between the two, and ends the first answer after its first event.
+  // This `fetch` ends the first response after its first event.
   const { fetch } = globalThis;
   onTestFinished(() => void (globalThis.fetch = fetch));
   let connections = 0;
@@ -179,7 +179,7 @@ test('a message whose answer was lost is sent again and runs once', async () => 
     throw new TypeError('the connection was lost');
   };
   expect(saidIn(await eventsOf(followRun(listening.url, {}, body('Hi'))))).toEqual(['Hello.']);
-  // The last response says that there is no more.
+  // The last response has status 204: there are no further events.
   expect([asked, model.requests.length]).toEqual([['POST', 'POST', undefined], 1]);
 });
 

@@ -8,7 +8,7 @@ export async function createClerk(url: string, model: string | BaseLlm): Promise
     specDict,
     baseUrl: url,
     authCredential: { authType: 'apiKey', apiKey: 'warehouse-key' },
-    // The API is on this machine, which toolsets do not reach by default.
+    // The API is on this machine, which toolsets may not reach by default.
     allowPrivateNetworkAccess: true,
     requireConfirmation: ({ operation }) => operation.method !== 'GET',
   });

@@ -27,7 +27,7 @@ const REPLIES = [
   'There are 4 lamps. The chairs were gone, so I ordered 6.',
 ];
 
-/** Returns one line for each thing that an event says. */
+/** Returns one line for each part of an event. */
 function linesOf(event: Event): string[] {
   return [
     ...getFunctionCalls(event).map(({ name, args }) => `${event.author} → ${name} ${JSON.stringify(args)}`),
@@ -53,7 +53,7 @@ export const story = {
       const text = 'How many lamps and chairs are there? Order 6 of what is gone.';
       print(`you ${text}`);
       let events = await say({ role: 'user', parts: [{ text }] });
-      // An order waits until a person agrees.
+      // An order waits until a person approves it.
       for (;;) {
         const questions = events.flatMap(getFunctionCalls).filter(({ name }) => name === 'adk_request_confirmation');
         if (questions.length === 0) break;

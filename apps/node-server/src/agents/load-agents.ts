@@ -6,7 +6,7 @@ import { type BaseAgent, toError } from '@eventloom/core';
 import { AgentLoadError, UsageError } from '../errors.ts';
 import { adkHint } from './adk-names.ts';
 
-/** An agent that was found in a folder, under the folder's name. */
+/** An agent with the name of its folder. */
 interface LoadedAgent {
   readonly appName: string;
   readonly agent: BaseAgent;
@@ -23,9 +23,10 @@ const ENTRIES = ['agent.ts', 'agent.mts', 'agent.js', 'agent.mjs', YAML_ENTRY];
 const LOAD_TIMEOUT_MS = 30_000;
 
 /**
- * Loads the agent of every sub-folder that has an `agent.ts` (or `.mts`, `.js`, `.mjs`), which exports it as `rootAgent` or as its default, or
- * else a `root_agent.yaml` of the ADK, whose names are those of built-in tools.
- * One that cannot be loaded does not keep the others.
+ * Loads the agent of every sub-folder that has an `agent.ts` (or `.mts`, `.js`, `.mjs`), which exports it as
+ * `rootAgent` or as its default, or else a `root_agent.yaml` of the ADK, whose names are those of built-in tools. An
+ * agent that cannot be loaded does not affect the others.
+ *
  * @throws UsageError when the folder cannot be read, or has no such sub-folder
  */
 export async function loadAgents(folder: string): Promise<LoadedAgents> {
@@ -77,7 +78,7 @@ async function loadAgent(file: string): Promise<BaseAgent> {
   );
 }
 
-/** Loads an agent in YAML. Only such agents need the names of the ADK. */
+/** Loads an agent in YAML. Only such agents need the exports of the ADK package. */
 async function loadYaml(file: string): Promise<BaseAgent> {
   const { loadAgentFromConfig, AgentConfigError } = await import('@eventloom/adk');
   try {
@@ -100,7 +101,7 @@ function isAgent(value: unknown): value is BaseAgent {
   return typeof value === 'object' && value !== null && 'runAsync' in value && typeof value.runAsync === 'function';
 }
 
-/** A file whose top level waits for ever would keep the others from being served. */
+/** Limits the time of loading: a file whose top level waits for ever would block the others. */
 async function withinTime<T>(loading: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
@@ -127,7 +128,7 @@ function describe(cause: unknown, file: string): string {
   return place === undefined ? text : `${text} (${place.trim().replace(/^at /, '')})`;
 }
 
-/** Returns a hint for an error of TypeScript that Node cannot run as it is, or an empty text for any other error. */
+/** Returns a hint for an error of TypeScript syntax that Node cannot run, or an empty text for any other error. */
 function typescriptHint(error: Error): string {
   const { code, url } = error as { code?: unknown; url?: unknown };
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
@@ -142,13 +143,14 @@ function typescriptHint(error: Error): string {
 }
 
 /**
- * Runs work during which `process.exit` throws instead of ending the process. Fails after such a call, even if the work catches the error.
- * Only one at a time.
+ * Runs work during which `process.exit` throws instead of ending the process. Fails after such a call, even if the work
+ * catches the error. Must not run concurrently.
+ *
  * @throws AgentLoadError when `process.exit` was called
  */
 async function withoutExit<T>(act: () => Promise<T>): Promise<T> {
   const called = Promise.withResolvers<never>();
-  // Nobody waits for it when what is done never ends.
+  // Otherwise the rejection would be unhandled if the work never ends.
   called.promise.catch(() => undefined);
   const before = Object.getOwnPropertyDescriptor(process, 'exit') ?? {};
   const exit = (code?: number | string | null): never => {
@@ -158,7 +160,7 @@ async function withoutExit<T>(act: () => Promise<T>): Promise<T> {
   };
   replaceExit({ ...before, value: exit });
   try {
-    // The promise that settles first wins; if both are settled, the first of the list.
+    // If both promises are settled, the first one in the list wins.
     return await Promise.race([called.promise, act()]);
   } finally {
     replaceExit(before);
@@ -167,6 +169,6 @@ async function withoutExit<T>(act: () => Promise<T>): Promise<T> {
 
 function replaceExit(property: PropertyDescriptor): void {
   Object.defineProperty(process, 'exit', property);
-  // For those who import it by name.
+  // For modules that import `exit` by name.
   syncBuiltinESMExports();
 }

@@ -11,7 +11,7 @@ import { EventPrinter } from './event-printer.ts';
 /** Exit code of an interrupted program, as shells define it. */
 const INTERRUPTED = 130;
 
-/** Runs one turn and prints its events as they come. Settles with the exit code. */
+/** Runs one turn and prints its events as they arrive. Resolves with the exit code. */
 export async function ask(line: CommandLine, settings: Settings, terminal: Terminal): Promise<number> {
   if (line.question.trim() === '')
     throw new UsageError('ask: the question is missing; write it after the command, in quotes');
@@ -43,7 +43,7 @@ export async function ask(line: CommandLine, settings: Settings, terminal: Termi
     if (!line.json && line.session === undefined && isKept) terminal.print(`continue with --session ${sessionId}`);
     return 0;
   } catch (error) {
-    // The error event has the same text, also as JSON.
+    // The error event has the same text, in JSON output too.
     if (printedError !== undefined && toError(error).message === printedError) return 1;
     if (!RunAbortedError.isInstance(error) || !aborting.signal.aborted) throw error;
     terminal.warn('interrupted; committed events are in the session');
@@ -55,7 +55,9 @@ export async function ask(line: CommandLine, settings: Settings, terminal: Termi
 }
 
 /**
- * Refuses ids that the server would not accept, because such a session could not be read over HTTP. @throws UsageError
+ * Refuses ids that the server would not accept: such a session could not be read over HTTP.
+ *
+ * @throws UsageError
  */
 function checkIds({ user, session }: CommandLine): void {
   try {

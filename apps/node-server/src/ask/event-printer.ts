@@ -11,10 +11,10 @@ const RESET = '\u001B[0m';
  */
 const CONTROLS = /(?![\n\t])\p{Cc}/gu;
 
-/** Prints the events of a run: chunks as they come, and from the whole event only text that was not printed. */
+/** Prints the events of a run: chunks as they arrive, and of the whole event only text that was not printed. */
 export class EventPrinter {
   readonly #terminal: Terminal;
-  /** The reply whose chunks are being shown; the line is not ended yet. */
+  /** The id of the reply whose chunks are being printed; its line has not ended. */
   #openReply: string | undefined;
 
   constructor(terminal: Terminal) {

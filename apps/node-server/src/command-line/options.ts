@@ -7,7 +7,7 @@ interface OptionSpec {
   /** Name of the value in the help text. */
   readonly value?: string;
   readonly help: string;
-  /** The command that alone has it. */
+  /** The only command that has this option. */
   readonly only?: CommandName;
 }
 
@@ -118,12 +118,12 @@ const OPTIONS = {
   help: { type: 'boolean', help: 'print this help' },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
-/** The options as `parseArgs` takes them. */
+/** The options in the form of `parseArgs`. */
 export const PARSE_OPTIONS: NonNullable<ParseArgsConfig['options']> = Object.fromEntries(
   Object.entries<OptionSpec>(OPTIONS).map(([name, { type, multiple = false }]) => [name, { type, multiple }]),
 );
 
-/** All options, in the order `--help` shows them. */
+/** All options, in the order in which `--help` lists them. */
 export const OPTION_LIST: readonly (OptionSpec & { readonly name: string })[] = Object.entries<OptionSpec>(OPTIONS).map(
   ([name, spec]) => ({ ...spec, name }),
 );

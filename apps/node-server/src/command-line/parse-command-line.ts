@@ -35,7 +35,7 @@ export interface CommandLine {
   readonly help: boolean;
 }
 
-/** Marks an argument that looks like an option but is not one, in arguments that may contain options. */
+/** Marks an argument that looks like an option but is text, among arguments that may contain options. */
 const TEXT_MARK = '\0';
 
 /**
@@ -43,7 +43,7 @@ const TEXT_MARK = '\0';
  * @throws UsageError for an unknown command, option or value, with a similar name, and for a repeated option that has one value
  */
 export function parseCommandLine(args: readonly string[]): CommandLine {
-  // pnpm hands a separating `--` on, and nothing here needs one.
+  // pnpm passes a separating `--` on, which no command needs.
   const given = args
     .filter((arg, index) => arg !== '--' || index > 1)
     .map((arg) => (isText(arg) ? `${TEXT_MARK}${arg}` : arg));
@@ -87,7 +87,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
   };
 }
 
-/** No option is a number, and no name of one holds a blank. */
+/** True for text: no option is a number, and no option's name contains a blank. */
 function isText(arg: string): boolean {
   return /^-(\d|[^=\s]*\s)/.test(arg);
 }

@@ -19,7 +19,7 @@ export function createDemoAgent(model: BaseLlm | string): LlmAgent {
   });
 }
 
-/** Messages that show what the demo agent can do, also without a key: tools, a hand-over with an approval, a saved file. */
+/** Messages that show what the demo agent can do, even without a key: tools, a transfer with an approval, a saved file. */
 export const DEMO_PROMPTS = [
   'What is the weather in Rome, and what is 17% of 340?',
   'I want my money back for order 42.',
@@ -50,7 +50,7 @@ const refundTool = new FunctionTool({
   },
 });
 
-/** Does arithmetic. */
+/** Evaluates an arithmetic expression. */
 const calculateTool = new FunctionTool({
   name: 'calculate',
   description:
@@ -59,7 +59,7 @@ const calculateTool = new FunctionTool({
   execute: ({ expression }) => ({ expression, value: calculate(expression) }),
 });
 
-/** Notes belong to the user: every session of theirs sees them. */
+/** The state key of the notes, which belong to the user: all sessions of the user share them. */
 const NOTES = 'user:notes';
 
 function readNotes({ state }: ToolContext): string[] {
@@ -79,7 +79,7 @@ const saveNoteTool = new FunctionTool({
   },
 });
 
-/** Reads the notes back. */
+/** Lists the saved notes. */
 const listNotesTool = new FunctionTool({
   name: 'list_notes',
   description: 'Lists the notes that were saved for the user.',
@@ -100,7 +100,7 @@ const saveFileTool = new FunctionTool({
 
 const CITIES = Object.keys(WEATHER);
 
-/** Looks a city up in the table. */
+/** Looks a city up in the weather table. */
 export const weatherTool = new FunctionTool({
   name: 'get_weather',
   description: 'Says what the weather in a city is.',

@@ -4,7 +4,7 @@ import type { Event } from '@eventloom/core';
 import { describe, expect, test } from 'vitest';
 import { runProgram, startServer, temporaryFolder } from './program.ts';
 
-/** An agent that needs no model of Google's, as a user would write it: nothing beside it is installed. */
+/** An agent with its own model, as a user would write it: nothing else is installed in its folder. */
 const ECHO = `
   import { BaseLlm, FunctionTool, LlmAgent, type LlmRequest } from 'eventloom';
   import { contentText } from '@eventloom/core';
@@ -113,7 +113,7 @@ describe('a folder of agents', () => {
     ['leaves a rejected promise', `void Promise.reject(new Error('nobody caught this'));`],
   ])('exits with 1 when an agent %s, after a log line about it and the run in flight', async (_what, fault) => {
     using folder = temporaryFolder();
-    // The model replies in a turn of the event loop behind the error.
+    // The model replies in the turn of the event loop after the error.
     const reply = `await new Promise((resolve) => setTimeout(() => { setImmediate(() => setImmediate(resolve)); ${fault} })); yield`;
     writeAgents(folder.path, { 'agents/faulty/agent.ts': ECHO.replace('yield', reply) });
     await using server = await startServer(['--agents', 'agents'], { folder: folder.path });

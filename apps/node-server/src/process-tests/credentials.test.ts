@@ -8,7 +8,7 @@ import { type ProgramOptions, startServer, temporaryFolder } from './program.ts'
 
 const SECRET = 'hunter2';
 
-/** An agent that reads data with the user's key, and reports it. Reading waits until a file exists that releases it. */
+/** An agent that reads data with the user's key, and reports the result. Reading waits until a file exists. */
 const READER = `
   import { existsSync, writeFileSync } from 'node:fs';
   import { BaseLlm, FunctionTool, LlmAgent } from 'eventloom';
@@ -67,7 +67,7 @@ const answer = (id: string | undefined) => ({
 const results = (events: readonly Event[]): unknown[] =>
   events.flatMap(getFunctionResponses).map(({ response }) => response);
 
-/** All that is in the folder, as text. */
+/** Returns all files of the folder as text. */
 function textsBelow(folder: string): Map<string, string> {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   const files = names.filter((name) => !name.startsWith('agents') && statSync(join(folder, name)).isFile());
@@ -102,7 +102,7 @@ test('a credential outlives the killed processes that requested and saved it, an
   }
   writeFileSync(join(folder.path, 'readable'), '');
   await using third = await startReader({ folder: folder.path });
-  // Another session: that of the killed run waits for the end of its lease.
+  // Uses another session, because that of the killed run waits for the end of its lease.
   const events = await third.run('t', [{ text: 'read' }]);
   expect([asked(events), results(events)]).toEqual([[], [{ length: SECRET.length }]]);
   const { stdout, stderr } = await third.end('SIGTERM');
@@ -138,7 +138,7 @@ test('a key from the environment is not written to disk, and without it credenti
   expect(asked(await server.run('v', [{ text: 'read' }]))).toHaveLength(1);
 });
 
-/** A copy of a session in the program's file that is an hour and a second older. */
+/** Copies a session in the program's file; the copy is an hour and a second older. */
 async function makeOlder(folder: string, sessionId: string, copy: string): Promise<void> {
   const service = new SqliteSessionService({ path: join(folder, '.eventloom/sessions.sqlite') });
   async function* older(): AsyncGenerator<SessionRecord> {

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 
 const MAIN = join(import.meta.dirname, '../main.ts');
-/** Holds the bundle. Each worker of vitest has its own, because they write at the same time. */
+/** The folder of the bundle. Each worker of vitest has its own, because they write at the same time. */
 const BUILT = join(import.meta.dirname, `../../node_modules/.cache/process-tests/${process.env['VITEST_POOL_ID']}`);
 
 let bundled: Promise<unknown> | undefined;
 
 /**
- * Returns the path of the program: its sources where it loads a folder of agents, which import the same packages, and otherwise a bundle
- * of them, which starts in a third of the time.
+ * Returns the path of the program: its sources if it loads a folder of agents, which import the same packages;
+ * otherwise a bundle, which starts in a third of the time.
  */
 async function programFor(args: readonly string[]): Promise<string> {
   if (args.includes('--agents')) return MAIN;
@@ -21,11 +21,11 @@ async function programFor(args: readonly string[]): Promise<string> {
     outdir: BUILT,
     outExtension: { '.js': '.mjs' },
     bundle: true,
-    splitting: true, // keeps the order in which modules are loaded
+    splitting: true, // Keeps the order in which modules are loaded.
     platform: 'node',
     format: 'esm',
     external: ['pg-native'],
-    // `pg` is CommonJS.
+    // `pg` is a CommonJS module.
     banner: { js: 'import { createRequire as from } from "node:module"; const require = from(import.meta.url);' },
     logLevel: 'silent',
   });
@@ -35,13 +35,13 @@ async function programFor(args: readonly string[]): Promise<string> {
 
 /** Options of a program that a test starts. */
 export interface ProgramOptions {
-  /** Added to an environment that names no key. */
+  /** Variables that are added to an environment without a key. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** The working directory, which also holds all data of the program. */
+  /** The working directory, which also contains all data of the program. */
   readonly folder: string;
 }
 
-/** The exit code and the output of a program that ended. */
+/** The exit code and the output of a program that has ended. */
 export interface ProgramResult {
   readonly code: number | null;
   readonly stdout: string;
@@ -55,7 +55,7 @@ export interface StartedServer extends AsyncDisposable {
   readonly readyText: string;
   /** The warnings that the program printed so far. */
   readonly warnings: string;
-  /** Settles when the program has ended for any reason. */
+  /** Resolves when the program has ended for any reason. */
   readonly ended: Promise<ProgramResult>;
   /** Sends a signal. */
   signal(signal: NodeJS.Signals): void;
@@ -93,7 +93,7 @@ export async function runProgram(args: readonly string[], options: ProgramOption
   return ended;
 }
 
-/** Runs the program until it printed a text, then interrupts it as Ctrl-C does. */
+/** Runs the program until it has printed a text, then interrupts it as Ctrl-C does. */
 export async function interruptProgram(
   args: readonly string[],
   options: ProgramOptions,
@@ -102,7 +102,7 @@ export async function interruptProgram(
   const { child, output, ended } = await launch(args, options);
   let interrupted = false;
   child.stdout?.on('data', () => {
-    // A second one would end the program at once.
+    // A second signal would end the program at once.
     if (interrupted || !output.stdout.includes(text)) return;
     interrupted = true;
     child.kill('SIGINT');

@@ -37,7 +37,7 @@ test('a run of one process is followed and cancelled through another one', async
   let here = there;
   const follow = async () => (here = await fetch(`${b.url}${run}`)).status;
   await expect.poll(follow).toBe(200);
-  // 202 on a machine on which the end takes longer than a second.
+  // The answer is 202 if ending the run takes longer than a second.
   expect((await fetch(`${b.url}${run}`, { method: 'DELETE' })).ok).toBe(true);
   const text = await here.text();
   expect(text).toBe(await there.text());

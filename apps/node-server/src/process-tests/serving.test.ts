@@ -66,7 +66,7 @@ describe('a server started without options', () => {
     expect(await server.end('SIGTERM')).toEqual({ code: 0, stdout: `${server.readyText}\n`, stderr: '' });
   });
 
-  test.skipIf(!hasCurl())('prints curl commands that work when they are pasted, more than once', async () => {
+  test.skipIf(!hasCurl())('prints curl commands that work when pasted, repeatedly too', async () => {
     using folder = temporaryFolder();
     await using server = await startServer([], { folder: folder.path });
     const curl = server.readyText.split('terminal:')[1] ?? '';
@@ -141,7 +141,7 @@ test('answers new connections with 503 on /readyz after SIGTERM until it stops l
   });
   const response = await beginSlowRun(server.url);
   const ended = server.end('SIGTERM');
-  // A probe that is answered with 200 was sent before the signal arrived.
+  // A probe that got 200 was sent before the signal arrived.
   const probe = async () => {
     const answer = await fetch(`${server.url}/readyz`, { headers: { connection: 'close' } });
     return [answer.status, await answer.json()];

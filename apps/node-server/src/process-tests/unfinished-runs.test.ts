@@ -6,7 +6,7 @@ import { type StartedServer, startServer, temporaryFolder } from './program.ts';
 
 const SESSION = '/apps/steps/users/ann/sessions/s';
 
-/** An agent that takes steps until a file exists that ends it. */
+/** An agent that takes steps until a file exists. */
 const STEPS = `
   import { existsSync } from 'node:fs';
   import { setTimeout } from 'node:timers/promises';
@@ -35,7 +35,7 @@ async function eventsOf(url: string): Promise<readonly Event[]> {
   return ((await (await fetch(`${url}${SESSION}`)).json()) as SessionJson).events;
 }
 
-/** Begins a run that takes its time. */
+/** Begins a long run. */
 async function beginRun({ url }: StartedServer): Promise<Response> {
   await fetch(`${url}${SESSION}`, { method: 'POST' });
   const newMessage = { parts: [{ text: 'go' }] };

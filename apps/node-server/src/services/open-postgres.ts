@@ -1,13 +1,14 @@
 import { ConfigurationError, StorageError, toError } from '@eventloom/core';
 import type { OpenSessions } from './open-services.ts';
 
-/** Time that PostgreSQL has to answer when the program starts, and whenever a connection is made, in milliseconds. */
+/** Time that PostgreSQL has to answer at the start of the program and for each new connection, in milliseconds. */
 const CONNECT_MS = 5000;
 
 /**
- * Sessions in the database of this URL, and a relay for the runs of all processes that use it. Tables are made where they are
- * missing.
- * @param warn called with a line for each idle connection that was lost; the next call opens another one
+ * Sessions in the database of this URL, and a relay for the runs of all processes that use it. Missing tables are
+ * created.
+ *
+ * @param warn called with a line for each lost idle connection; the next call opens a new one
  * @throws ConfigurationError if the database cannot be used; the message contains no password
  */
 export async function openPostgres(url: string, warn: (line: string) => void): Promise<OpenSessions> {
@@ -27,7 +28,7 @@ export async function openPostgres(url: string, warn: (line: string) => void): P
     await service.migrate();
   } catch (cause) {
     await pool.end();
-    // An error of the client holds its settings, so it is not passed on.
+    // An error of the client contains its settings, so it is not passed on.
     const isOfClient = !ConfigurationError.isInstance(cause);
     const reason = toError(StorageError.isInstance(cause) ? cause.cause : cause);
     throw new ConfigurationError(`cannot keep sessions in ${place}: ${reasonOf(reason)}`, isOfClient ? {} : { cause });

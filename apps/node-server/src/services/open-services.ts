@@ -19,10 +19,10 @@ import { UsageError } from '../errors.ts';
 import type { SessionsPlace, ArtifactsPlace, MemoryPlace, CredentialsPlace } from '../settings.ts';
 import { openPostgres } from './open-postgres.ts';
 
-/** A service that is open, and how to close it. */
+/** An open session service, and the function that closes it. */
 export interface OpenSessions {
   readonly service: BaseSessionService;
-  /** The way to the other processes that use the same sessions, where there can be any. */
+  /** The relay to other processes with the same sessions, if there can be any. */
   readonly relay?: RunRelay;
   close(): void | Promise<void>;
 }
@@ -39,7 +39,11 @@ export async function openSessions(place: SessionsPlace, warn: (line: string) =>
   return { service, close: () => service.close() };
 }
 
-/** The artifacts of a place. @throws UsageError for a folder that is a file */
+/**
+ * Opens the artifact service of a place.
+ *
+ * @throws UsageError if the folder is a file
+ */
 export function openArtifacts(place: ArtifactsPlace): BaseArtifactService {
   if (place.kind === 'memory') return new InMemoryArtifactService();
   const { folder } = place;
@@ -51,13 +55,13 @@ export function openArtifacts(place: ArtifactsPlace): BaseArtifactService {
   return new FileArtifactService({ rootDir: folder });
 }
 
-/** A service that is open, and how to close it. */
+/** An open memory service, and the function that closes it. */
 export interface OpenMemory {
   readonly service: BaseMemoryService;
   close(): void;
 }
 
-/** @throws ConfigurationError when the file cannot be used */
+/** @throws ConfigurationError if the file cannot be used */
 export async function openMemory(place: MemoryPlace): Promise<OpenMemory> {
   if (place.kind === 'memory') return { service: new InMemoryMemoryService(), close: () => undefined };
   const { SqliteMemoryService } = await import('@eventloom/memory/sqlite');
@@ -65,13 +69,13 @@ export async function openMemory(place: MemoryPlace): Promise<OpenMemory> {
   return { service, close: () => service.close() };
 }
 
-/** A service that is open, and how to close it. */
+/** An open credential service, and the function that closes it. */
 export interface OpenCredentials {
   readonly service: BaseCredentialService;
   close(): void;
 }
 
-/** @throws ConfigurationError when the file, or that of its key, cannot be used */
+/** @throws ConfigurationError if the file or its key file cannot be used */
 export async function openCredentials(place: CredentialsPlace): Promise<OpenCredentials> {
   if (place.kind === 'memory') return { service: new InMemoryCredentialService(), close: () => undefined };
   const { file, keys = [readKeyFile(`${file}.key`)] } = place;
@@ -88,7 +92,7 @@ export async function openCredentials(place: CredentialsPlace): Promise<OpenCred
 export function readKeyFile(file: string): Uint8Array {
   try {
     if (!statSync(file, { throwIfNoEntry: false })) makeKeyFile(file);
-    // Windows has no such bits.
+    // Windows has no such permission bits.
     if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
       throw new ConfigurationError(
         `other users can read it; run \`chmod 600\` on it, and create a new key if somebody may have read this one`,
@@ -107,14 +111,18 @@ function makeKeyFile(file: string): void {
   try {
     linkSync(draft, file);
   } catch (error) {
-    // Another process was first, and its key is the one.
+    // Another process was faster: its key is used.
     if (!statSync(file, { throwIfNoEntry: false })) throw error;
   } finally {
     rmSync(draft);
   }
 }
 
-/** Makes the folder of all that is kept, and keeps it out of version control. @throws UsageError when it cannot be made */
+/**
+ * Creates the data folder, and excludes it from version control.
+ *
+ * @throws UsageError if it cannot be created
+ */
 export function makeDataFolder(folder: string): void {
   try {
     makeFolder(resolve(folder));
@@ -124,14 +132,17 @@ export function makeDataFolder(folder: string): void {
   }
 }
 
-/** Creates a folder and its missing parents. Not with `recursive`, which never returns where a file system creates no folder, as below `/proc`. */
+/**
+ * Creates a folder and its missing parents. `recursive` is not used, because it never returns on a file system that
+ * cannot create folders, such as `/proc`.
+ */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   if (dirname(folder) !== folder) makeFolder(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process may have created it since.
+    // Another process may have created the folder in the meantime.
     if (!existsSync(folder)) throw error;
   }
 }

@@ -24,8 +24,9 @@ const MAX_LENGTH = 500;
 const TOKEN = /\s*(\d+(?:\.\d+)?(?:e[+-]?\d+)?|\.\d+|[a-z]+|[-+*/^%(),])/y;
 
 /**
- * The numbers, names and signs of an expression, in lower case.
- * @throws ExpressionError for a character that belongs to none, and for text that is too long
+ * Returns the numbers, names and signs of an expression, in lower case.
+ *
+ * @throws ExpressionError for an unknown character, and for text that is too long
  */
 export function arithmeticTokens(text: string): string[] {
   if (text.length > MAX_LENGTH) throw new ExpressionError(`the expression is longer than ${MAX_LENGTH} characters`);

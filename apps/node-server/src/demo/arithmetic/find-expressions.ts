@@ -51,7 +51,10 @@ function isArithmetic(piece: string): boolean {
   return /^[\d\-+*/^%(),×÷−]/.test(piece) || NAMES.has(piece);
 }
 
-/** Words around an expression can look like parts of it (`of`, a dash), so tokens that do not fit are removed at both ends. */
+/**
+ * Returns the longest expression. Words around an expression can look like parts of it (`of`, a dash), so tokens that
+ * do not fit are removed at both ends.
+ */
 function longestExpression(pieces: readonly string[]): string | undefined {
   const isLoose = (piece: string | undefined): boolean => piece !== undefined && /^([+*/^%,)×÷]|of|mod)$/.test(piece);
   let start = 0;
@@ -84,7 +87,7 @@ function isLonelyPercentage(pieces: readonly string[]): boolean {
   return pieces.length === 2 && pieces[1] === '%';
 }
 
-/** "The top 10 of 2024" multiplies nothing. */
+/** True for counting words: "The top 10 of 2024" is not a multiplication. */
 function isCounting(pieces: readonly string[]): boolean {
   return pieces.some((piece, index) => piece === 'of' && pieces[index - 1] !== '%');
 }

@@ -14,7 +14,7 @@ import { planCalls, REFUND } from './plan-calls.ts';
 
 /** Options of the offline model. */
 interface OfflineDemoModelOptions {
-  /** Between two chunks of a streamed answer. Default 15 ms. */
+  /** Pause between two chunks of a streamed answer, in milliseconds. Default 15. */
   readonly chunkDelayMs?: number;
 }
 
@@ -24,7 +24,7 @@ const HELP =
   'something, to list your notes, to save a file or to refund an order, several of them at once if you like: ' +
   '"What is the weather in Rome, and what is 17% of 340?"';
 
-/** Up to three words at a time. */
+/** A chunk has up to three words. */
 const CHUNK = /(?:\S+\s*){1,3}/g;
 
 /**
@@ -89,7 +89,7 @@ function isContext(text: string | undefined): boolean {
   return text?.startsWith('For context:') === true;
 }
 
-/** Returns the calls that this agent can make. What only another agent can do is handed over to it. */
+/** Returns the calls that this agent can make. If only another agent can make them, returns a transfer to it. */
 function callsFor(planned: readonly FunctionCall[], tools: LlmRequest['toolsDict']): FunctionCall[] {
   const isOffered = ({ name = '' }: FunctionCall): boolean => Object.hasOwn(tools, name);
   const calls = planned.filter(isOffered);
@@ -122,7 +122,7 @@ const SENTENCES: Readonly<Record<string, (fields: Fields) => string>> = {
   save_file: ({ filename, version }) => `I saved ${say(filename)} as an artifact, version ${say(version)}.`,
 };
 
-/** One tool's answer as a sentence. */
+/** Returns the response of one tool as a sentence. */
 function describeResponse({ name = 'a tool', response = {} }: FunctionResponse): string {
   if (response['error'] !== undefined) return `${name} says: ${say(response['error'])}.`;
   const sentence = Object.hasOwn(SENTENCES, name) ? SENTENCES[name] : undefined;

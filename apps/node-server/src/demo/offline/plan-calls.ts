@@ -2,7 +2,10 @@ import type { FunctionCall } from '@eventloom/core';
 import { findExpressions } from '../arithmetic/find-expressions.ts';
 import { WEATHER } from '../weather-table.ts';
 
-/** Characters of a message that are read. The patterns here take up to quadratic time, so the text has to be short. */
+/**
+ * Maximum number of characters of a message that are read. The patterns here take up to quadratic time, so the text
+ * must be short.
+ */
 const MAX_TEXT = 1000;
 const MAX_CALLS = 8;
 const WEATHER_WORDS = /\b(weather|forecast|temperature|rain(ing|y)?|sunny|snow(ing)?|hot|cold|warm|degrees)\b/i;
