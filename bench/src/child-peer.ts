@@ -7,7 +7,7 @@ export class ChildPeer<Order extends object, Report> {
   #isEnded = false;
   #wake: (() => void) | undefined;
 
-  /** @param nodeOptions flags of its node, beside those of this process */
+  /** @param nodeOptions flags of its Node process, in addition to those of this process */
   constructor(file: string, nodeOptions: readonly string[] = []) {
     this.#process = fork(file, { execArgv: [...process.execArgv, ...nodeOptions] });
     this.#process.on('message', (report) => {
@@ -24,7 +24,7 @@ export class ChildPeer<Order extends object, Report> {
     this.#process.send(order);
   }
 
-  /** The oldest report that was not read yet, as soon as there is one. For one reader at a time. */
+  /** Resolves with the oldest unread report. Only one reader at a time. */
   async report(): Promise<Report> {
     for (;;) {
       const report = this.#reports.shift();

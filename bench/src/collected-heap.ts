@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** Bytes of the heap that are in use when all else is collected. */
+/** Returns the bytes of the heap that are in use after a collection. */
 export async function collectedHeap(): Promise<number> {
   for (let pass = 0; pass < 3; pass++) {
     await untilNextTurn();

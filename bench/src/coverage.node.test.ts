@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 const COUNTS =
   /^(.+): (\d+) files \(at most (\d+)\), (\d+) functions \(at most (\d+)\), (\d+) with the fields of classes$/gm;
 
-/** Counts in a process that does nothing else: V8 counts the functions of all scripts. */
+/** Counts in a separate process: V8 counts the functions of all scripts. */
 async function countEntered(): Promise<
   { readonly turn: string; readonly isWithin: boolean; readonly counts: string }[]
 > {
@@ -15,7 +15,7 @@ async function countEntered(): Promise<
   return Array.from(stdout.matchAll(COUNTS), ([counts, turn = '', ...numbers]) => {
     const [files = 0, maxFiles = 0, functions = 0, maxFunctions = 0, withFields = 0] = numbers.map(Number);
     const isWithin = files <= maxFiles && functions <= maxFunctions;
-    // The fields of a class are reported apart from the functions, and are not counted as such.
+    // The fields of a class are reported separately, and are not counted as functions.
     return { turn, isWithin: isWithin && files > 0 && functions > 0 && withFields > functions, counts };
   });
 }

@@ -1,9 +1,10 @@
 /**
- * Counts the files and functions of our packages that one warm turn over `POST /run_sse` enters: what a reader of a turn has before them.
- * Exits with code 1 when a turn enters more than its limit. V8 also reports an entry for the fields of each class that is constructed. It is
- * no function in the source, so the limits leave it out, and the second figure has it. The server runs in this process, with in-memory sessions
- * and a model that answers at once. `--list` also prints each function, `--stack` the call stack of the last model request, as a debugger shows
- * it: the calls of our packages, innermost first.
+ * Counts the files and functions of our packages that one warm turn over `POST /run_sse` enters: the code that a reader
+ * of a turn has to read. Exits with code 1 if a turn enters more than its limit. V8 also reports an entry for the
+ * fields of each constructed class. It is not a function in the source, so the limits exclude it; the second figure
+ * includes it. The server runs in this process, with in-memory sessions and a model that answers at once. `--list` also
+ * prints each function, `--stack` the call stack of the last model request, as a debugger shows it: the calls of our
+ * packages, innermost first.
  */
 import { type Profiler, Session } from 'node:inspector/promises';
 import { Runner } from '@eventloom/runner';
@@ -26,7 +27,7 @@ interface Limit {
   readonly functions: number;
 }
 
-/** A source file of a package of ours, as `packages/runner/src/run.ts`. */
+/** Matches a source file of one of our packages, such as `packages/runner/src/run.ts`. */
 const OWN_SOURCE = /\/(packages\/[^/]+\/src\/.+\.ts)$/;
 const WARM_TURNS = 5;
 
@@ -38,7 +39,7 @@ const TURNS: readonly { readonly name: string; readonly model: BaseLlm; readonly
 /** The name of V8's entry for the fields of a class. */
 const FIELDS = /^<(instance_members|static)_initializer>$/;
 
-/** A call of our packages in a stack: the function, and the place in the source. */
+/** Matches a call of our packages in a stack: the function, and its position in the source. */
 const OWN_CALL = /^\s*at (.+) \(.*\/(packages\/[^/]+\/src\/.+\.ts:\d+):\d+\)$/;
 
 const isListed = process.argv.includes('--list');
@@ -63,7 +64,7 @@ for (const { name, model, limit } of TURNS) {
   }
 }
 
-/** Notes the stack of each request to a model. */
+/** Records the stack of each request to a model. */
 function noteStacks(model: BaseLlm): string[] {
   const stacks: string[] = [];
   const generate = model.generateContentAsync.bind(model);
@@ -78,7 +79,7 @@ function noteStacks(model: BaseLlm): string[] {
   return stacks;
 }
 
-/** Returns the files and functions that one turn enters, after some turns that warm the server. */
+/** Returns the files and functions that one turn enters, after some turns that warm up the server. */
 async function coverageOf(model: BaseLlm): Promise<Entered> {
   const sessionService = new InMemorySessionService();
   await sessionService.createSession({ ...APP, sessionId: 's' });

@@ -1,6 +1,6 @@
 import { type BaseLlm, type Content, type Event, type LlmRequest, type Part, systemPlatform } from '@eventloom/core';
 
-/** A session as one would write it by hand for one process. */
+/** A session as handwritten code for one process would keep it. */
 export interface FloorSession {
   readonly id: string;
   readonly state: Record<string, unknown>;
@@ -9,7 +9,7 @@ export interface FloorSession {
   lastUpdateTime: number;
 }
 
-/** The tools of a floor, by name. */
+/** The tools of the floor, by name. */
 export type FloorTools = Readonly<Record<string, (args: Record<string, unknown>) => Promise<Record<string, unknown>>>>;
 
 /** Called for every event to store. */
@@ -20,9 +20,9 @@ export function createFloorSession(id: string): FloorSession {
 }
 
 /**
- * The floor: a hand-written loop that does the same visible work as a turn (the same events with the same ids and times, a
- * history, state, tool calls, chunks passed on), and nothing that makes it general: no callbacks, no plugins, no leases, no
- * other agents, no errors, no aborting.
+ * The floor: a handwritten loop that does the same visible work as a turn (the same events with the same ids and times,
+ * a history, state, tool calls, chunks), without generality: no callbacks, plugins, leases, other agents, errors or
+ * aborts.
  */
 export async function* floorTurn(
   session: FloorSession,

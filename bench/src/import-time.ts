@@ -1,6 +1,7 @@
 /**
- * Measures what `import 'eventloom'` adds to the start of node, in a project that installed the packages from their tarballs. Bare starts and
- * imports take turns. The processor time of the main thread matters on a busy machine, the time by the clock on an idle one.
+ * Measures the time that `import 'eventloom'` adds to the start of Node, in a project that installed the packages from
+ * their tarballs. Bare starts and imports take turns. The processor time of the main thread matters on a busy machine,
+ * the time by the clock on an idle one.
  *
  * node src/import-time.ts PROJECT [--rounds=15] [--entry=eventloom]
  */
@@ -17,7 +18,7 @@ if (project === undefined) throw new TypeError('write the folder of a project th
 const report = 'const { user, system } = process.threadCpuUsage(); console.log(user + system);';
 const programs = { bare: report, imported: `await import('${values.entry}'); ${report}` };
 
-/** Starts a program. Returns its time by the clock and the processor time of its main thread, in microseconds. */
+/** Starts a program. Returns its wall time and the processor time of its main thread, in microseconds. */
 function start(program: string): { readonly wallUs: number; readonly cpuUs: number } {
   const begin = performance.now();
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', program], { cwd: project });

@@ -1,8 +1,9 @@
 /**
- * Measures what instrumentation adds to W1 and W2: one that does nothing, a `SpanStore`, an `OtlpExporter`, the spans of the SDK alone, and
- * `openTelemetry()` with a batch exporter. The exporters make their batches and drop them. "SDK alone" is a turn without instrumentation, and
- * as many spans with as many attributes, started and ended one after the other. Rounds are interleaved; prints the median and the tenth percentile in
- * microseconds of processor time a turn, and their ratios to those of a turn without instrumentation.
+ * Measures the time that instrumentation adds to W1 and W2: one that does nothing, a `SpanStore`, an `OtlpExporter`,
+ * the spans of the SDK alone, and `openTelemetry()` with a batch exporter. The exporters make their batches and drop
+ * them. "SDK alone" is a turn without instrumentation, and as many spans with as many attributes, started and ended one
+ * after the other. Rounds are interleaved; prints the median and the tenth percentile in microseconds of processor time
+ * a turn, and their ratios to those of a turn without instrumentation.
  *
  * node --expose-gc src/instrumentation.ts
  */
@@ -39,7 +40,7 @@ const kinds: Readonly<Record<string, Instrumentation | undefined>> = {
 
 for (const [name, createModel, spansBelowAgent] of [
   ['W1', () => new InstantModel(), 1],
-  // 11 calls of the model, 10 of the tool.
+  // 11 calls of the model and 10 of the tool.
   ['W2', () => new ToolCallingModel(10), 21],
 ] as const) {
   const times: Record<string, number[]> = {};
@@ -77,7 +78,7 @@ console.log(otlp.spans);
 await otlp.close();
 await tracerProvider.shutdown();
 
-/** Starts and ends the spans of a turn: a run, an agent, and the calls below it. */
+/** Starts and ends the spans of a turn: a run, an agent, and their calls. */
 function writeSpans(below: number): void {
   const attributes = () => ({
     'gen_ai.operation.name': 'chat',

@@ -1,8 +1,8 @@
 /**
- * Measures what an MCP toolset adds to a turn with one tool call: the first turn of a user, which connects and lists the tools, and a later one.
- * The same tool is offered by the agent itself, for comparison. The server works in this process behind a `fetch` function, so that the figures
- * have no network; they have the server's own time. Rounds are interleaved; prints medians in milliseconds of processor time a turn, and the requests
- * of a turn.
+ * Measures the time that an MCP toolset adds to a turn with one tool call: the first turn of a user, which connects and
+ * lists the tools, and a later one. The same tool is offered by the agent itself, for comparison. The server works in
+ * this process behind a `fetch` function, so that the figures have no network; they have the server's own time. Rounds
+ * are interleaved; prints medians in milliseconds of processor time a turn, and the requests of a turn.
  *
  * node --expose-gc src/mcp-turns.ts
  */
@@ -16,7 +16,7 @@ import { ToolCallingModel } from './models.ts';
 import { APP, createAgent, turn } from './setup.ts';
 
 const ROUNDS = 15;
-/** Users of a round, each with one first turn and one later turn. */
+/** Number of users in a round, each with one first turn and one later turn. */
 const USERS = 20;
 
 let requests = 0;

@@ -1,4 +1,4 @@
-/** Times of one thing, in microseconds per operation. */
+/** Times of one operation, in microseconds. */
 export interface Measurement {
   readonly medianUs: number;
   readonly minUs: number;
@@ -8,15 +8,15 @@ export interface Measurement {
 /** A measured contestant: its name and one round of its work, which returns the number of operations. */
 export interface Contestant {
   readonly name: string;
-  /** Goes before every round and takes no time of it. */
+  /** Called before every round; its time is not measured. */
   readonly prepare?: () => Promise<void>;
-  /** Runs some operations and gives their number. Its time is all of the round's. */
+  /** Runs some operations and returns their number. The time of the round is that of the operations. */
   readonly round: () => Promise<number> | number;
 }
 
 /**
- * Times contestants against each other in one process: after a warm-up their rounds take turns, so that whatever else the
- * machine does meets all of them, and the median round counts.
+ * Times contestants against each other in one process: after a warm-up their rounds take turns, so that other load of
+ * the machine affects all of them; the median round counts.
  */
 export async function compare(
   contestants: readonly Contestant[],

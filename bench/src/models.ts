@@ -5,7 +5,7 @@ const ANSWER: LlmResponse = {
   finishReason: 'STOP',
 };
 
-/** Answers at once with the same text. */
+/** A model that answers at once with the same text. */
 export class InstantModel extends BaseLlm {
   constructor() {
     super({ model: 'instant' });
@@ -16,7 +16,7 @@ export class InstantModel extends BaseLlm {
   }
 }
 
-/** Calls a tool a number of times, one call after the other, and then answers. */
+/** A model that makes a number of consecutive tool calls, and then answers. */
 export class ToolCallingModel extends BaseLlm {
   readonly #rounds: number;
   readonly #callsPerRound: number;
@@ -49,7 +49,7 @@ export class ToolCallingModel extends BaseLlm {
   }
 }
 
-/** Streams a reply of equal chunks and then the whole. */
+/** A model that streams a reply of equal chunks and then the whole reply. */
 export class ChunkModel extends BaseLlm {
   readonly #chunks: number;
 

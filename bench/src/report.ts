@@ -1,4 +1,4 @@
-/** One line of the report: what was measured, its value, and its target. */
+/** One line of the report: the measured figure, its value, and its target. */
 export interface Row {
   readonly workload: string;
   readonly figure: string;
@@ -11,7 +11,7 @@ export interface Row {
   readonly ok?: boolean;
 }
 
-/** A row whose target is a ratio to the floor. */
+/** Returns a row whose target is a ratio to the floor. */
 export function ratioRow(
   workload: string,
   figure: string,
@@ -23,7 +23,7 @@ export function ratioRow(
   return { workload, figure, unit, ours, floor, target: `≤ ${maxRatio}×`, ok: ours / floor <= maxRatio };
 }
 
-/** A row of a value that should be high, whose target is a ratio to the baseline. */
+/** Returns a row with a value that should be high, whose target is a ratio to the baseline. */
 export function rateRow(
   workload: string,
   figure: string,
@@ -35,7 +35,7 @@ export function rateRow(
   return { workload, figure, unit, ours, floor, target: `≥ ${minRatio}×`, ok: ours / floor >= minRatio };
 }
 
-/** A row of a value that grows, whose target is a ratio to its value at a small size. */
+/** Returns a row with a value that grows, whose target is a ratio to its value at a small size. */
 export function limitedGrowth(
   workload: string,
   figure: string,
@@ -47,12 +47,12 @@ export function limitedGrowth(
   return { ...ratioRow(workload, figure, unit, ours, small, maxRatio), target: `≤ ${maxRatio}× at 10` };
 }
 
-/** A row whose target is a number. */
+/** Returns a row whose target is a number. */
 export function limitRow(workload: string, figure: string, unit: string, ours: number, limit: number): Row {
   return { workload, figure, unit, ours, target: `≤ ${limit} ${unit}`.trimEnd(), ok: ours <= limit };
 }
 
-/** The rows as a table for the terminal. */
+/** Formats the rows as a table for the terminal. */
 export function formatRows(rows: readonly Row[]): string {
   const cells = rows.map((row) => [
     row.workload,

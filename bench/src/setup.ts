@@ -10,7 +10,7 @@ export const APP = { appName: 'bench', userId: 'u' } as const;
 
 const ADD_ARGUMENTS = z.object({ a: z.number(), b: z.number() });
 
-/** An agent with one tool that adds. */
+/** Creates an agent with one tool that adds numbers. */
 export function createAgent(model: BaseLlm): LlmAgent {
   return new LlmAgent({
     name: 'agent',
@@ -35,7 +35,7 @@ export function createRunner(model: BaseLlm, sessionService: BaseSessionService)
   return new Runner({ appName: APP.appName, agent: createAgent(model), sessionService });
 }
 
-/** One turn, read to its end. Gives the number of events. */
+/** Runs one turn to its end. Returns the number of events. */
 export async function turn(
   runner: Runner,
   sessionId: string,

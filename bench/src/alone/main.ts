@@ -1,6 +1,6 @@
 /**
- * Times turns with one process per measurement, also those of other checkouts of this repository, and of the floor. The processes of all
- * sides take turns, so that whatever else the machine does meets all of them.
+ * Times turns with one process per measurement, also those of other checkouts of this repository, and of the floor. The
+ * processes of all sides take turns, so that other load of the machine affects all of them.
  *
  * node src/alone/main.ts [--rounds=5] [--sessions=keep] [--workloads=W1,W2,W3,W5] [checkout...]
  */

@@ -10,7 +10,7 @@ import { summarize } from '../measure.ts';
 const [workload = 'W1', side = 'ours', checkout = '', sessions = 'delete', rounds = '15'] = process.argv.slice(2);
 const root = checkout === '' ? resolve(import.meta.dirname, '../../..') : resolve(checkout);
 
-// Of the checkout that is measured: another commit has its own packages.
+// The packages of the measured checkout: another commit has its own.
 type Setup = typeof import('../setup.ts');
 type Models = typeof import('../models.ts');
 type Floor = typeof import('../floor.ts');
@@ -56,7 +56,7 @@ const round = async (): Promise<number> => {
   for (let index = 0; index < turns; index++) await once();
   return turns * perTurn;
 };
-// Processor time, not wall time: other processes may have the processor meanwhile.
+// Processor time instead of wall time, because other processes may use the processor in between.
 const us: number[] = [];
 for (let index = -5; index < Number(rounds); index++) {
   const start = process.cpuUsage();

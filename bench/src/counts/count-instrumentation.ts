@@ -16,9 +16,9 @@ const TURNS = 10;
 const OBSERVERS = /packages\/(?:core\/src\/instrumentation|otel\/src|dev\/src)\/|opentelemetry/;
 
 export interface InstrumentationCounts {
-  /** Promises of a turn. */
+  /** Number of promises of a turn. */
   readonly promises: number;
-  /** Calls of functions of instrumentation, of all turns. */
+  /** Number of calls of instrumentation functions in all turns. */
   readonly calls: number;
 }
 

@@ -14,7 +14,7 @@ import { ChunkModel, InstantModel, ToolCallingModel } from '../models.ts';
 import { APP, createAgent, createRunner, drain, floorTools, MESSAGE, turn } from '../setup.ts';
 import type { CountedTurn, TurnCounts } from './turn-counts.ts';
 
-/** Turns after which everything that a turn runs is compiled. */
+/** Number of turns after which all code of a turn is compiled. */
 const WARM_UP = 1500;
 const TURNS = 100;
 const ROUNDS = 7;
@@ -55,7 +55,7 @@ if (side !== 'floor') {
 }
 console.log(JSON.stringify(counts));
 
-/** A turn in a session that is created before it and deleted after it. */
+/** Runs a turn in a session that is created before it and deleted after it. */
 function inFreshSessions(model: BaseLlm, stream: boolean): () => Promise<void> {
   const sessions = new InMemorySessionService();
   const runner = createRunner(model, sessions);
@@ -69,7 +69,7 @@ function inFreshSessions(model: BaseLlm, stream: boolean): () => Promise<void> {
   };
 }
 
-/** One more turn in a session on SQLite, of a runner that knows the session. */
+/** Runs one more turn in a SQLite session that the runner has cached. */
 async function inOneSqliteSession(model: BaseLlm): Promise<() => Promise<void>> {
   const sessions: BaseSessionService = new SqliteSessionService({ path: ':memory:' });
   const runner = createRunner(model, sessions);
@@ -83,7 +83,7 @@ function floor(model: BaseLlm, stream: boolean): () => Promise<void> {
     void (await drain(floorTurn(createFloorSession(`f${id++}`), model, MESSAGE, { tools: floorTools, stream })));
 }
 
-/** Bytes that a run and its session hold while the model works: some runs wait for it at the same time. */
+/** Counts the bytes of a run and its session while the model works; several runs wait for it at the same time. */
 async function countWaitingBytes(): Promise<number> {
   const asked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
@@ -121,7 +121,10 @@ async function count(work: () => Promise<void>): Promise<TurnCounts> {
   };
 }
 
-/** Bytes that a turn allocates. The new space is so large that nothing is collected meanwhile; what else the process allocates only adds. */
+/**
+ * Counts the bytes that a turn allocates. The new space is so large that nothing is collected; other work of the
+ * process can only add to the count.
+ */
 async function countBytes(work: () => Promise<void>): Promise<number> {
   let least = Infinity;
   for (let round = 0; round < ROUNDS; round++) {
@@ -134,8 +137,9 @@ async function countBytes(work: () => Promise<void>): Promise<number> {
 }
 
 /**
- * Bytes of a turn that survive collections of the young generation although they are garbage, as a full collection shows. V8 moves such
- * objects to the old generation because a dead object refers to them, and each young collection then becomes as slow as a full one.
+ * Counts the bytes of a turn that survive collections of the young generation although they are garbage, as a full
+ * collection shows. V8 moves such objects to the old generation because a dead object refers to them; each young
+ * collection then becomes as slow as a full one.
  */
 async function countKeptBytes(work: () => Promise<void>): Promise<number> {
   collect?.();
@@ -156,11 +160,11 @@ async function countPromises(work: () => Promise<void>): Promise<number> {
   return perTurn(promises);
 }
 
-/** Calls of functions that a turn should rarely make. */
+/** Counts calls of functions that a turn should rarely make. */
 async function countCalls(work: () => Promise<void>): Promise<Omit<TurnCounts, 'bytes' | 'keptBytes' | 'promises'>> {
   const calls = { freezes: 0, clockReads: 0, storeCalls: 0, statements: 0, transactions: 0 };
   const watched = [watch(Object, 'freeze', () => calls.freezes++), watch(Date, 'now', () => calls.clockReads++)];
-  // The service that all back ends share.
+  // The service class of all back ends.
   const service: object = Object.getPrototypeOf(InMemorySessionService.prototype);
   for (const method of Object.getOwnPropertyNames(service))
     if (method !== 'constructor') watched.push(watch(service, method, () => calls.storeCalls++));
@@ -170,7 +174,7 @@ async function countCalls(work: () => Promise<void>): Promise<Omit<TurnCounts, '
     const sql = statement.sourceSQL;
     const isBoundary = /^(BEGIN|COMMIT|ROLLBACK)/.test(sql);
     if (!isBoundary) calls.statements++;
-    // A statement outside of a transaction is one by itself.
+    // A statement outside of a transaction is its own transaction.
     if (sql.startsWith('BEGIN') || (!isBoundary && !isInTransaction)) calls.transactions++;
     if (isBoundary) isInTransaction = sql.startsWith('BEGIN');
   };
@@ -187,7 +191,7 @@ async function countCalls(work: () => Promise<void>): Promise<Omit<TurnCounts, '
   };
 }
 
-/** Calls `onCall` for each call of a method, until the returned function is called. */
+/** Calls `onCall` for each call of a method until the returned function is called. */
 function watch(owner: object, name: string, onCall: (self: unknown) => void): () => void {
   const original: unknown = Reflect.get(owner, name);
   if (typeof original !== 'function') return () => undefined;

@@ -6,12 +6,12 @@ import type { InstrumentationCounts } from './count-instrumentation.ts';
 
 test('a run without instrumentation calls none of its functions and makes no promise for it, also where its packages are loaded', async () => {
   const program = fileURLToPath(new URL('count-instrumentation.ts', import.meta.url));
-  // A process that does nothing else: what else runs would be counted as well.
+  // A separate process: other work would be counted too.
   const { stdout } = await promisify(execFile)(process.execPath, [program]);
   const counts = JSON.parse(stdout) as Record<'absent' | 'unused' | 'used', InstrumentationCounts>;
   expect(counts.absent.calls).toBe(0);
   expect(counts.unused).toEqual(counts.absent);
-  // The counts see it where it is: 5 spans in each of 10 turns.
+  // The counts include active instrumentation: 5 spans in each of 10 turns.
   expect(counts.used.calls).toBeGreaterThan(600);
   expect(counts.used.promises).toBeGreaterThan(counts.absent.promises);
 });

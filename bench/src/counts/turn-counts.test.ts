@@ -6,7 +6,7 @@ import { type CountedTurn, overBudget, TURN_BUDGETS, type TurnCounts } from './t
 
 const NODE_OPTIONS = ['--expose-gc', '--min-semi-space-size=256', '--max-semi-space-size=256'];
 
-/** Counts in a process that does nothing else: what else runs would be counted as well. */
+/** Counts in a separate process: other work would be counted too. */
 async function countTurns(): Promise<Record<CountedTurn, TurnCounts>> {
   const program = fileURLToPath(new URL('count-turns.ts', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [...NODE_OPTIONS, program]);
@@ -16,7 +16,7 @@ async function countTurns(): Promise<Record<CountedTurn, TurnCounts>> {
 test('no turn, agent or waiting run costs more promises, memory, freezes, clock reads, store calls and statements than its budget', async () => {
   const counts = await countTurns();
   expect(overBudget(counts, TURN_BUDGETS)).toEqual([]);
-  // The figures are counted and not absent: a budget that is below each of them is exceeded by each.
+  // Proves that the figures are counted: each exceeds a budget that is below it.
   const { text, chunks, sqlite, agent, waiting } = counts;
   const below = {
     ...counts,
@@ -47,7 +47,7 @@ test('no turn, agent or waiting run costs more promises, memory, freezes, clock 
   ]);
 });
 
-/** A budget that is one short of each figure that is not 0. */
+/** Returns a budget that is one below each figure that is not 0. */
 function lessThan(counts: TurnCounts): TurnCounts {
   const { bytes, keptBytes, promises, freezes, clockReads, storeCalls, statements, transactions } = counts;
   return {

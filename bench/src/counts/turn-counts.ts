@@ -1,6 +1,7 @@
 /**
- * The counted work. Turns: a text, 10 tool calls in a row, 8 at once, and a reply of 20 chunks, each in a fresh session in memory; a text in a
- * SQLite session. Besides, the creation of an agent with one tool, and what a run holds while it waits for its model (only its bytes).
+ * The counted work. Turns: a text, 10 consecutive tool calls, 8 concurrent ones, and a reply of 20 chunks, each in a
+ * fresh in-memory session; a text in a SQLite session. Also the creation of an agent with one tool, and the memory of a
+ * run that waits for its model (only its bytes).
  */
 export type CountedTurn = 'text' | 'tenCalls' | 'parallelCalls' | 'chunks' | 'sqlite' | 'agent' | 'waiting';
 
@@ -8,7 +9,7 @@ export type CountedTurn = 'text' | 'tenCalls' | 'parallelCalls' | 'chunks' | 'sq
 export interface TurnCounts {
   /** Bytes allocated. */
   readonly bytes: number;
-  /** Bytes of garbage that outlive collections of the young generation, those of the lately sealed values included. */
+  /** Bytes of garbage that survive collections of the young generation, including recently sealed values. */
   readonly keptBytes: number;
   readonly promises: number;
   /** Calls of `Object.freeze`. */
@@ -17,15 +18,13 @@ export interface TurnCounts {
   readonly clockReads: number;
   /** Calls of the session service. */
   readonly storeCalls: number;
-  /** SQL statements, those that begin and end a transaction excepted. */
+  /** SQL statements, except those that begin and end a transaction. */
   readonly statements: number;
-  /** Transactions, those of single statements included. */
+  /** Transactions, including those of single statements. */
   readonly transactions: number;
 }
 
-/**
- * The most that each turn may cost. Text turn by hand, for comparison (`src/floor.ts`): 5,800 bytes and 16 promises.
- */
+/** Maximum cost of each turn. A handwritten text turn, for comparison (`src/floor.ts`): 5,800 bytes and 16 promises. */
 export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
   text: {
     bytes: 26_500,
@@ -38,7 +37,7 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
     transactions: 0,
   },
   tenCalls: {
-    bytes: 182_000, // measured: 176,700 to 177,600
+    bytes: 182_000, // Measured: 176,700 to 177,600.
     keptBytes: 3000,
     promises: 314,
     freezes: 150,
@@ -67,8 +66,8 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
     statements: 0,
     transactions: 0,
   },
-  // Begin: read the session with what is recorded of the run, hold it, read its state, insert the message.
-  // End: insert the answer, remove the hold, record the run.
+  // Begin: read the session with the records of the run, lock it, read its state, insert the message. End: insert the
+  // answer, unlock the session, record the run.
   sqlite: {
     bytes: 26_500,
     keptBytes: 2000,

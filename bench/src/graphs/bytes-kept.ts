@@ -6,10 +6,10 @@ import { collectedHeap } from '../collected-heap.ts';
 import { APP, drain } from '../setup.ts';
 import { NUMBER_MESSAGE } from './number-message.ts';
 
-/** The number of runs that are measured together, so many that compiled code does not matter. */
+/** Number of runs that are measured together, so large that compiled code does not matter. */
 const NODES = 20_000;
 
-/** Bytes for each node. */
+/** Number of bytes for each node. */
 export interface BytesKept {
   readonly ours: number;
   readonly floor: number;
@@ -17,8 +17,8 @@ export interface BytesKept {
 
 /**
  * Measures the bytes that a run leaves in memory for each node while its session is kept; and the bytes of a plain loop
- * that makes the same events by hand: a list of them, each with an id and a time, in which equal texts and equal parts
- * are shared.
+ * that makes the same events: a list of them, each with an id and a time, in which equal texts and equal parts are
+ * shared.
  */
 export async function bytesKept(graph: GraphAgent, nodes: number): Promise<BytesKept> {
   const runs = Math.ceil(NODES / nodes);
@@ -37,7 +37,7 @@ export async function bytesKept(graph: GraphAgent, nodes: number): Promise<Bytes
   const events = (await service.getSession({ ...APP, sessionId: 'warm' }))?.events ?? [];
   const held: Event[][] = [];
   const kept = async (once: (run: number) => unknown): Promise<number> => {
-    // The first runs compile code, and release what was measured before.
+    // The first runs compile code, and free what was measured before.
     for (let run = -runs; run < 0; run++) await once(run);
     const before = await collectedHeap();
     for (let run = 0; run < runs; run++) await once(run);
@@ -45,19 +45,19 @@ export async function bytesKept(graph: GraphAgent, nodes: number): Promise<Bytes
   };
   const ours = await kept((run) => play(`s${run}`));
   const floor = await kept(() => held.push(heldByHand(events)));
-  // Not before here are they garbage.
+  // The runs are garbage only from here on.
   held.length = 0;
   return { ours, floor };
 }
 
-/** The events of another such run, in as little room as plain objects take. */
+/** Returns the events of another such run in as little memory as plain objects need. */
 function heldByHand(events: readonly Event[]): Event[] {
   const texts = new Map<string, string>();
   const parts = new Map<string, unknown>();
   const text = (value: string): string => {
     const known = texts.get(value);
     if (known !== undefined) return known;
-    // Another run has texts of its own.
+    // Another run has its own texts.
     const own = JSON.parse(JSON.stringify(value)) as string;
     texts.set(value, own);
     return own;
@@ -78,6 +78,6 @@ function heldByHand(events: readonly Event[]): Event[] {
     for (const [key, inner] of Object.entries(copy)) copy[key] = part(inner);
     return copy;
   };
-  // A copy of an event is one.
+  // A copy of an event is an event.
   return events.map((event) => ({ ...(withOwnParts(event) as unknown as Event), id: systemPlatform.newEventId() }));
 }

@@ -1,6 +1,6 @@
 import { type BaseSessionService, createEvent, type Event, type Session, systemPlatform } from '@eventloom/core';
 
-/** Commits the same events under a lease, as others, and does nothing else. */
+/** Commits the same events under a lease, without other work. */
 export async function commitAll(
   service: BaseSessionService,
   session: Session,

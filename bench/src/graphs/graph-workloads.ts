@@ -14,7 +14,7 @@ import { createFloorSession, floorTurn } from '../floor.ts';
 import { InstantModel } from '../models.ts';
 import { drain, MESSAGE } from '../setup.ts';
 
-/** A graph, how many node runs it makes, and what these come to as bare calls. */
+/** A graph, the number of its node runs, and the same work as bare calls. */
 export interface GraphWorkload {
   readonly name: string;
   readonly graph: GraphAgent;
@@ -74,7 +74,7 @@ function loop(): GraphWorkload {
   return { name: '1,000 rounds of a loop', graph, nodes: rounds, calls };
 }
 
-/** A step of LLM agents side by side, each with a model that answers at once, and their join. */
+/** Concurrent LLM agents, each with a model that answers at once, and their join. */
 function agents(): GraphWorkload {
   const width = 8;
   const model = new InstantModel();
@@ -92,10 +92,10 @@ function agents(): GraphWorkload {
   return { name: 'step of 8 LLM agents', graph: graph.compile(), nodes: width + 1, calls };
 }
 
-/** A list that grows by a line in each round. */
+/** A list that grows by one line in each round. */
 const appendTexts = (): GraphWorkload => append('texts', z.string(), () => LINE);
 
-/** The same of objects. */
+/** A list that grows by one object in each round. */
 const appendObjects = (): GraphWorkload =>
   append('objects', z.object({ line: z.string(), round: z.number() }), (round) => ({ line: LINE, round }));
 
@@ -127,7 +127,7 @@ function append<Item>(items: string, schema: z.ZodType<Item>, itemOf: (round: nu
   return { name: `1,000 rounds that append to a list of ${items}`, graph, nodes: rounds, calls };
 }
 
-/** Every workload that is a run from its begin to its end. */
+/** All workloads that run a graph from begin to end. */
 export const GRAPH_WORKLOADS: readonly (() => GraphWorkload)[] = [
   chain,
   fanOut,

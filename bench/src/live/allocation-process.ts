@@ -4,8 +4,9 @@ import { collectedHeap } from '../collected-heap.ts';
 import { Callers } from './callers.ts';
 import { GeminiPeer } from './gemini-peer.ts';
 
-// What is allocated for each piece of speech, as a program of its own: its young generation is so large that nothing is collected
-// while it counts. Prints bytes a piece. What is outside of the heap, the socket's own buffers, is not counted.
+// Measures the bytes allocated for each piece of speech, in its own process, whose young generation is so large that
+// nothing is collected during the count. Prints bytes per piece. Memory outside of the heap, such as the socket's
+// buffers, is not counted.
 
 const PIECES = 1000;
 const ROUNDS = 9;
@@ -20,7 +21,7 @@ const bytes: number[] = [];
 for (let round = 0; round < ROUNDS; round++) {
   callers.forget();
   const before = await collectedHeap();
-  // The collections so far are reported.
+  // Earlier collections have been reported.
   await pass(10);
   collections = 0;
   await callers.hear(PIECES);

@@ -4,7 +4,7 @@ import { systemPlatform } from '@eventloom/core';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { notingClient } from './noting-client.ts';
 
-/** The part of the service's messages that is passed on. */
+/** The part of the service's messages that is relayed. */
 interface Part {
   readonly inlineData?: { readonly data?: string; readonly mimeType?: string };
 }

@@ -3,7 +3,7 @@ import type { GeminiPeer } from './gemini-peer.ts';
 import { Latencies } from './latencies.ts';
 import { PieceCounter } from './piece-counter.ts';
 
-/** Callers of one kind that are all in a call at once, on one fake Gemini. */
+/** Callers of one kind in concurrent calls, on one fake Gemini. */
 export class Callers {
   readonly #gemini: GeminiPeer;
   readonly #model: string;
@@ -18,7 +18,7 @@ export class Callers {
     this.#open = open;
   }
 
-  /** Callers that have nothing but the client of `@google/genai`. */
+  /** Callers that use only the client of `@google/genai`. */
   static bare(gemini: GeminiPeer): Callers {
     return new Callers(gemini, BARE, openBareCall);
   }
@@ -51,7 +51,7 @@ export class Callers {
     return total;
   }
 
-  /** Forgets how long pieces took so far. */
+  /** Discards the latencies so far. */
   forget(): void {
     for (const latencies of this.#latencies) latencies.begin();
   }

@@ -9,21 +9,21 @@ import { notingClient } from './noting-client.ts';
 
 /** Receives the frames of a call. */
 export interface CallListener {
-  /** A frame is on the socket. */
+  /** Called when a frame is on the socket. */
   readonly onFrame?: (atMs: number) => void;
-  /** A piece of speech is where the caller has it. */
+  /** Called when the caller has a piece of speech. */
   readonly onPiece: () => void;
-  /** An event is at the caller; runs only. */
+  /** Called when the caller has an event; only in runs. */
   readonly onEvent?: (event: Event) => void;
-  /** Another connection is open; runs only. */
+  /** Called when another connection is open; only in runs. */
   readonly onConnected?: () => void;
 }
 
-/** One call that is connected. */
+/** A connected call. */
 export interface Call {
-  /** Receives what the client sends; only for runs. */
+  /** The queue of the client's input; only in runs. */
   readonly queue?: LiveRequestQueue;
-  /** Returns the stored events of the call; runs only. */
+  /** Returns the stored events of the call; only in runs. */
   readonly stored?: () => Promise<readonly Event[]>;
   end(): Promise<void>;
 }
@@ -32,7 +32,7 @@ export interface Call {
 export const BARE = 'bare';
 export const OURS = 'ours';
 
-/** The floor: the client of `@google/genai` alone, whose callback is the caller. */
+/** Opens a call of the floor: the client of `@google/genai` alone, whose callback is the caller. */
 export async function openBareCall(url: string, { onFrame, onPiece }: CallListener): Promise<Call> {
   const closed = Promise.withResolvers<void>();
   const session = await notingClient(url, onFrame ?? ignore).live.connect({
@@ -62,7 +62,7 @@ export interface RunCallOptions {
 
 let sessions = 0;
 
-/** A live run over the same client: agent, runner and a session in memory. */
+/** Opens a live run over the same client: agent, runner and an in-memory session. */
 export async function openRunCall(
   url: string,
   { onFrame, onPiece, onEvent, onConnected }: CallListener,
@@ -120,5 +120,5 @@ export class ConnectedModel extends Gemini {
 }
 
 function ignore(): void {
-  // Nobody asked.
+  // The caller gave no callback.
 }

@@ -1,10 +1,13 @@
 /** A command to the process of the fake Gemini. Each concerns the open connections of one model. */
 export type GeminiOrder =
-  /** Says pieces of speech on each connection: as fast as they are taken, or on one connection after the other every so often. */
+  /**
+   * Sends pieces of speech on each connection: as fast as they are accepted, or at an interval on one connection after
+   * the other.
+   */
   | { readonly does: 'speak'; readonly model: string; readonly pieces: number; readonly everyMs?: number }
-  /** Says the same message on each connection. */
+  /** Sends the same message on each connection. */
   | { readonly does: 'say'; readonly model: string; readonly message: Readonly<Record<string, unknown>> }
-  /** Closes the network of each connection. */
+  /** Cuts the network of each connection. */
   | { readonly does: 'cut'; readonly model: string };
 
 /** A report of that process: its address, or that a command is done. */

@@ -19,7 +19,7 @@ export class GeminiPeer {
     return new GeminiPeer(peer, report.url);
   }
 
-  /** Has something done. One order at a time. */
+  /** Sends a command, and resolves when it is done. One command at a time. */
   async order(order: GeminiOrder): Promise<void> {
     this.#peer.send(order);
     await this.#peer.report();

@@ -2,7 +2,8 @@ import { setImmediate as untilNextTurn } from 'node:timers/promises';
 import { type FakeLiveConnection, FakeGeminiServer } from '@eventloom/testing/fake-gemini';
 import { type GeminiOrder, type GeminiReport, PIECE_BYTES } from './gemini-order.ts';
 
-// The fake Gemini as a program of its own, so that what it costs is not counted. It does what its parent tells it, in order.
+// The fake Gemini in its own process, so that its cost is not measured. It executes the commands of its parent in
+// order.
 
 const MAX_CONNECTIONS = 10_000;
 const PIECE = JSON.stringify({

@@ -20,13 +20,13 @@ export class Latencies {
     this.#us.length = 0;
   }
 
-  /** Microseconds, one a piece. */
+  /** The latencies in microseconds, one per piece. */
   get us(): readonly number[] {
     return this.#us;
   }
 }
 
-/** The value below which this share of the values lies. */
+/** Returns the value below which this share of the values lies. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

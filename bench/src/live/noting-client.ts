@@ -1,7 +1,7 @@
 import { GoogleGenAI } from '@google/genai';
 import { sharedMs } from './clock.ts';
 
-/** The side of the client's sockets that is watched here. */
+/** The callback of the client's sockets that is observed here. */
 interface SocketCallbacks {
   readonly onmessage: (event: { readonly data: unknown }) => void;
 }

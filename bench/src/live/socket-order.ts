@@ -9,9 +9,9 @@ export type SocketOrder =
 export interface SocketReport {
   /** Arrival time of each piece, by the clock that all processes share. */
   readonly atMs: readonly number[];
-  /** Bytes of all frames meanwhile. */
+  /** Bytes of all frames in that time. */
   readonly bytes: number;
 }
 
-/** A piece of speech is in a frame longer than this; all else is in shorter ones. */
+/** A frame longer than this has a piece of speech; all other frames are shorter. */
 export const LEAST_PIECE_BYTES = 5000;

@@ -2,7 +2,7 @@ import { type RawData, WebSocket } from 'ws';
 import { sharedMs } from './clock.ts';
 import { LEAST_PIECE_BYTES, type SocketOrder, type SocketReport } from './socket-order.ts';
 
-// The clients of calls over WebSockets, as a program of its own. They look at nothing that they are sent.
+// The WebSocket clients of calls, in their own process. They do not parse the messages that they receive.
 
 interface Line {
   atMs: number[];

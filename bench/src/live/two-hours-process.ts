@@ -6,9 +6,10 @@ import { PIECE_MS } from './gemini-order.ts';
 import { GeminiPeer } from './gemini-peer.ts';
 import { PieceCounter } from './piece-counter.ts';
 
-// Calls of two hours, by a clock that is moved on, with another connection every ten minutes: half of them because the service asks
-// for it, half because the network dies. A program of its own, so that nothing else is in its heap. Prints, for the second call (the
-// first one compiles), the heap after each ten minutes, and the JSON of the events that are stored then.
+// Runs calls of two hours with a clock that is advanced, and a new connection every ten minutes: half of them because
+// the service asks for it, half because the network fails. The process does nothing else, so that nothing else is in
+// its heap. Prints, for the second call (the first one compiles code), the heap after each ten minutes, and the JSON
+// size of the stored events.
 
 const CONNECTIONS = 12;
 const MINUTES = 10;
@@ -73,7 +74,7 @@ async function talk(): Promise<TenMinutes[]> {
   return measured;
 }
 
-/** The clock alone: a fixed platform keeps the work that it is handed, for its `drain`. */
+/** Returns a platform with only the clock: a fixed platform keeps background work for its `drain`. */
 function withoutWork(clock: FixedPlatform): Platform {
   return { ...clock, background: (work) => void work.catch(() => undefined) };
 }

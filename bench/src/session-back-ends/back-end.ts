@@ -1,14 +1,14 @@
 import type { SessionTask } from './session-task.ts';
 
-/** A place for sessions, as the session workloads use it. */
+/** A storage of sessions that the session workloads use. */
 export interface BackEnd {
   readonly name: string;
-  /** Operations that make a round in which one session grows. */
+  /** Number of operations in a round in which one session grows. */
   readonly batch: number;
-  /** Appends that make a round in which many sessions grow. */
+  /** Number of appends in a round in which many sessions grow. */
   readonly burst: number;
   perform(task: SessionTask): Promise<void>;
-  /** Bytes that were ever written; absent where nothing is. */
+  /** Returns the bytes written so far; absent if nothing is written. */
   readonly bytesWritten?: () => Promise<number>;
   close(): Promise<void>;
 }

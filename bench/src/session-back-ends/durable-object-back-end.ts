@@ -5,11 +5,11 @@ import { bytesWrittenBy } from '../bytes-written.ts';
 import type { BackEnd } from './back-end.ts';
 
 /**
- * Sessions in one Durable Object in workerd, whose clock stands still while code runs: a request runs a task of many operations, and is
- * timed from here. The written bytes are those of workerd's processes.
+ * Sessions in one Durable Object in workerd, whose clock stands still while code runs. A request therefore runs a task
+ * of many operations, and is timed in this process. The written bytes are those of workerd's processes.
  */
 export async function openDurableObject(): Promise<BackEnd> {
-  // It would ask the network where this machine is.
+  // The runtime would ask the network for the location of this machine.
   process.env['CLOUDFLARE_CF_FETCH_ENABLED'] = 'false';
   const server = createTestHarness({
     root: import.meta.dirname,
@@ -42,7 +42,7 @@ export async function openDurableObject(): Promise<BackEnd> {
   };
 }
 
-/** The processes of workerd that this process started. */
+/** Returns the workerd processes that this process started. */
 function workerdProcesses(): number[] {
   return readdirSync('/proc/self/task')
     .flatMap((thread) => readFileSync(`/proc/self/task/${thread}/children`, 'utf8').split(' '))

@@ -10,7 +10,7 @@ interface Environment {
   readonly SESSIONS: { getByName(name: string): { fetch(request: Request): Promise<Response> } };
 }
 
-/** An object that does the task of each request with sessions in its storage. The floor has a table in the same storage. */
+/** An object that executes the task of each request with sessions in its storage. The floor has a table in the same storage. */
 export class SessionObject {
   readonly #tasks: TaskRunner;
 
@@ -22,7 +22,7 @@ export class SessionObject {
       insert: (event) => {
         storage.sql.exec('INSERT INTO bench_floor (event) VALUES (?)', JSON.stringify(event)).toArray();
       },
-      // Work in one request is one commit otherwise: nothing comes between two appends, as a model's answer would.
+      // Without this, work in one request would be one commit: there is no model's answer between two appends.
       settle: () => storage.sync(),
     });
   }

@@ -3,7 +3,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import type { BackEnd } from './back-end.ts';
 import { TaskRunner } from './task-runner.ts';
 
-/** Sessions in this process's memory. The floor puts events into a list. */
+/** Opens sessions in this process's memory. The floor adds events to a list. */
 export async function openInMemory(): Promise<BackEnd> {
   const stored: Event[] = [];
   const tasks = new TaskRunner({

@@ -6,7 +6,7 @@ import { TaskRunner } from './task-runner.ts';
 
 const CONNECTIONS = 10;
 
-/** The default settings of a server: committed data survives a crash of the machine. */
+/** Settings of a default server: committed data survives a crash of the machine. */
 const DURABLE = ['fsync=on', 'full_page_writes=on'];
 
 const INSERT = { name: 'bench_insert', text: 'INSERT INTO bench_floor (event) VALUES ($1)' };

@@ -2,7 +2,7 @@ import { createEvent, type Event, type SessionRecord, systemPlatform } from '@ev
 import { SESSION_RECORD_VERSION } from '@eventloom/core/internal';
 import { APP } from '../setup.ts';
 
-/** An event of a short answer, now. */
+/** Returns an event with a short answer and the current time. */
 export function answerEvent(): Event {
   return sampleEvent('agent', systemPlatform.now() / 1000);
 }
@@ -23,7 +23,10 @@ export function compactionEvent(seq: number): Event {
   });
 }
 
-/** A session to import: alternating questions and answers, a millisecond apart, the last one a second ago. */
+/**
+ * Returns the records of a session to import: alternating questions and answers, a millisecond apart, the last one a
+ * second ago.
+ */
 export function* sessionRecords(id: string, events: number): Generator<SessionRecord, void, undefined> {
   const lastUpdateTime = systemPlatform.now() / 1000 - 1;
   const version = SESSION_RECORD_VERSION;

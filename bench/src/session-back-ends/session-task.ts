@@ -7,7 +7,7 @@ export type TurnStart =
   /** A turn in a process without a cached session, which reads the events since the last compaction. */
   | 'cold with a compaction';
 
-/** Something to do with sessions, as JSON: some back ends do it in another process. */
+/** A task with sessions, as JSON, because some back ends execute it in another process. */
 export type SessionTask =
   | { readonly does: 'nothing' }
   /** Creates a session with this number of events unless this task created it before. Its lease is acquired, or released. */
@@ -18,9 +18,9 @@ export type SessionTask =
   | { readonly does: 'insert'; readonly writers: number; readonly count: number }
   /** Appends a compaction that covers all of the session. */
   | { readonly does: 'compact'; readonly sessionId: string }
-  /** `getSession` with `numRecentEvents: 10`. */
+  /** Calls `getSession` with `numRecentEvents: 10`. */
   | { readonly does: 'read'; readonly sessionId: string; readonly count: number }
-  /** A page of four events in the middle of the session, as it was when this task first read one. */
+  /** Reads a page of four events in the middle of the session, at the position that this task's first read found. */
   | { readonly does: 'page'; readonly sessionId: string; readonly count: number }
-  /** Whole turns with a model that answers at once. */
+  /** Runs whole turns with a model that answers at once. */
   | { readonly does: 'turn'; readonly sessionId: string; readonly count: number; readonly start: TurnStart };

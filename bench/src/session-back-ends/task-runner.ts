@@ -5,10 +5,10 @@ import { APP, createRunner, turn } from '../setup.ts';
 import { answerEvent, compactionEvent, sessionRecords } from './sample-session.ts';
 import type { SessionTask, TurnStart } from './session-task.ts';
 
-/** A session after an opened one. */
+/** Number of events of the session that follows an opened one. */
 const NEIGHBOUR_EVENTS = 10;
 
-/** A session that is appended to. */
+/** A session that events are appended to. */
 interface OpenSession {
   readonly session: Session;
   readonly lease: SessionLease | undefined;
@@ -17,16 +17,16 @@ interface OpenSession {
 /** The services that tasks use. */
 export interface TaskRunnerOptions {
   readonly sessions: BaseSessionService;
-  /** Stores an event as little as can be: a row with its JSON, of one prepared statement. */
+  /** Stores an event with minimal work: a row with its JSON, with one prepared statement. */
   readonly insert: (event: Event) => void | Promise<unknown>;
-  /** Waits until all that was written is durable, where a call is answered earlier. Called after every operation that writes. */
+  /** Waits until all writes are durable, if calls return earlier. Called after every operation that writes. */
   readonly settle?: () => Promise<unknown>;
 }
 
 const MODEL = new InstantModel();
 const WINDOW: RunConfig = { getSessionConfig: { numRecentEvents: 10 } };
 
-/** Does tasks. Uses web standards only: for Durable Objects it is in workerd. */
+/** Executes tasks. Uses only web standards, because it runs in workerd for Durable Objects. */
 export class TaskRunner {
   readonly #sessions: BaseSessionService;
   readonly #insert: TaskRunnerOptions['insert'];
@@ -76,7 +76,7 @@ export class TaskRunner {
     if (earlier?.lease) await this.#sessions.releaseLease(earlier.lease);
     if (!earlier) {
       await this.#sessions.importSession({ records: sessionRecords(sessionId, events) });
-      // A tree is cheapest to extend at its end, where only the newest session is.
+      // A tree is cheapest to extend at its end, which only the newest session has.
       await this.#sessions.importSession({ records: sessionRecords(`${sessionId}, next`, NEIGHBOUR_EVENTS) });
     }
     const session = await this.#sessions.getSession({ ...key, config: { numRecentEvents: 0 } });
@@ -116,7 +116,7 @@ export class TaskRunner {
     });
   }
 
-  /** A cursor after the first half of a session. */
+  /** Returns a cursor after the first half of a session. */
   async #findMiddle(sessionId: string): Promise<string | undefined> {
     const key = { ...APP, sessionId };
     const session = await this.#sessions.getSession({ ...key, config: { numRecentEvents: 0 } });

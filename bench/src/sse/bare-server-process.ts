@@ -3,7 +3,8 @@ import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { reportOfThisProcess, type SseOrder, type SseReport } from './sse-order.ts';
 
-// The floor of a server: reads the request, and writes the events that it was given, one after the other or in one piece. It runs nothing and makes no event.
+// The floor of a server: reads the request, and writes the given events one by one or in one piece. It runs no agent
+// and creates no event.
 
 const eventsOf = new Map<string, readonly string[]>();
 const batchOf = new Map<string, string>();

@@ -7,7 +7,7 @@ import { ChunkModel, InstantModel } from '../models.ts';
 import { CHUNKED, CHUNKS, TURN } from './apps.ts';
 import { reportOfThisProcess, type SseReport } from './sse-order.ts';
 
-// The server as anybody would start it, over sessions in memory that are made as they are asked for.
+// A server with default settings and in-memory sessions that are created on demand.
 
 const sessionService = new InMemorySessionService();
 const runners = [

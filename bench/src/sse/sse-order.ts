@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 /** A command to a server in a separate process. */
 export type SseOrder =
-  /** The bare handler answers requests for this app with these events: each in a write of its own, or all in one. */
+  /** The bare handler answers requests for this app with these events: each in its own write, or all in one. */
   | {
       readonly does: 'write';
       readonly appName: string;
@@ -17,7 +17,7 @@ export type SseReport =
   | {
       /** Processor time of all threads, in microseconds. */
       readonly cpuUs: number;
-      /** The most memory that the process ever had (resident set). */
+      /** Maximum resident memory of the process so far, in bytes. */
       readonly peakBytes: number;
     };
 

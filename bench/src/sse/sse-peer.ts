@@ -30,9 +30,11 @@ export class SsePeer {
   }
 
   /**
-   * Starts a program of this folder as it would be deployed: bundled, because node keeps a compiler in memory for sources in TypeScript.
-   * @param folder where the bundle goes
-   * @param nodeOptions flags of its node
+   * Starts a program of this folder as it would be deployed: bundled, because Node keeps a compiler in memory for
+   * TypeScript sources.
+   *
+   * @param folder folder of the bundle
+   * @param nodeOptions flags of its Node process
    */
   static async start(name: string, folder: string, nodeOptions: readonly string[] = []): Promise<SsePeer> {
     const outfile = join(folder, `${name}.mjs`);
@@ -42,7 +44,7 @@ export class SsePeer {
       bundle: true,
       platform: 'node',
       format: 'esm',
-      // What is CommonJS among the dependencies asks for modules of node.
+      // CommonJS dependencies require modules of Node.
       banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     });
     const peer = new ChildPeer<SseOrder, SseReport>(outfile, nodeOptions);
@@ -51,7 +53,7 @@ export class SsePeer {
     return new SsePeer(peer, report.url);
   }
 
-  /** A turn in a new session, read to its end. */
+  /** Runs a turn in a new session, and reads it to its end. */
   run(appName: string, onBytes?: (bytes: Buffer) => void): Promise<SseAnswer> {
     const { promise, resolve, reject } = Promise.withResolvers<SseAnswer>();
     const sessionId = `s${this.#sessions++}`;
@@ -88,7 +90,7 @@ export class SsePeer {
     }
   }
 
-  /** Has something done. One order at a time. */
+  /** Sends a command, and resolves when it is done. One command at a time. */
   async order(order: SseOrder): Promise<{ readonly cpuUs: number; readonly peakBytes: number }> {
     this.#peer.send(order);
     const report = await this.#peer.report();
@@ -102,7 +104,7 @@ export class SsePeer {
   }
 }
 
-/** Counts the empty lines of a stream: each ends an event. */
+/** Counts the empty lines of a stream, each of which ends an event. */
 class EventCount {
   events = 0;
   #endsLine = false;

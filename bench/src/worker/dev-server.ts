@@ -9,10 +9,10 @@ export interface DevServer {
   readonly stop: () => Promise<void>;
 }
 
-/** Maximum heap of an isolate in MB: a deployed Worker ends above it, and this one too. */
+/** Maximum heap of an isolate in MB: a deployed Worker that exceeds it ends, and so does this one. */
 const HEAP_MB = 128;
 
-/** @param state the folder of what it stores */
+/** @param state the folder of its storage */
 export async function startDevServer(state: string): Promise<DevServer> {
   const inspectorPort = await freePort();
   const ports = ['--ip', '127.0.0.1', '--port', '0', '--inspector-port', String(inspectorPort)];
@@ -25,7 +25,7 @@ export async function startDevServer(state: string): Promise<DevServer> {
       CLOUDFLARE_CF_FETCH_ENABLED: 'false',
       CI: 'true',
     },
-    // A group of its own: the runtime is a child of a child.
+    // Its own process group, because the runtime is a child of a child.
     detached: true,
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));

@@ -1,7 +1,7 @@
 /** Interval at which the heap is measured while a request is answered, in milliseconds. */
 const EVERY_MS = 10;
 
-/** Asks an isolate of workerd, through its inspector, how large its heap is. */
+/** Reads the heap size of an isolate of workerd through its inspector. */
 export class HeapWatch {
   readonly #socket: WebSocket;
   readonly #waiting = new Map<number, (result: { usedSize?: number }) => void>();
@@ -9,7 +9,7 @@ export class HeapWatch {
 
   private constructor(socket: WebSocket) {
     this.#socket = socket;
-    // The isolate ended: what is asked for is not known any more.
+    // The isolate ended, so pending requests have no result.
     socket.addEventListener('close', () => {
       for (const resolve of this.#waiting.values()) resolve({});
       this.#waiting.clear();
@@ -22,14 +22,14 @@ export class HeapWatch {
     });
   }
 
-  /** @param origin of the inspector */
+  /** @param origin origin of the inspector */
   static async open(origin: string): Promise<HeapWatch> {
     const [target] = (await (await fetch(`${origin}/json`)).json()) as {
       webSocketDebuggerUrl: string;
       devtoolsFrontendUrl: string;
     }[];
     if (!target) throw new TypeError('there is nothing to inspect');
-    // Only the developer tools are let in. Node's own sockets take headers, which the type of the web's do not know.
+    // Only developer tools are admitted. Node's own sockets accept headers, which the web's type lacks.
     const options: object = { headers: { origin: new URL(target.devtoolsFrontendUrl).origin } };
     const socket: WebSocket = Reflect.construct(WebSocket, [target.webSocketDebuggerUrl, options]);
     await new Promise((resolve, reject) => {
@@ -39,12 +39,15 @@ export class HeapWatch {
     return new HeapWatch(socket);
   }
 
-  /** Bytes in use, garbage included. */
+  /** Returns the bytes in use, including garbage. */
   async used(): Promise<number> {
     return (await this.#ask('Runtime.getHeapUsage')).usedSize ?? Number.NaN;
   }
 
-  /** The most bytes that were seen in use while work was done, garbage included. What is there within one turn of the event loop only is not seen. */
+  /**
+   * Returns the maximum number of bytes in use during the work, including garbage. Memory that is freed within one turn
+   * of the event loop is not seen.
+   */
   async highest(work: () => Promise<void>): Promise<number> {
     let highest = 0;
     let isEnded = false;

@@ -21,7 +21,7 @@ class Talker extends BaseAgent {
   }
 }
 
-/** Apps over one kind of agent, which read the whole of a session; but one reads its newest 200 events. */
+/** Apps with the same kind of agent, which read the whole session; one of them reads only its newest 200 events. */
 const server = createCloudflareServer({
   appNames: ['whole', 'large', 'window', 'state', 'wide'],
   runners: (_env, services) => [

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { startDevServer } from './dev-server.ts';
 
 /*
- * What sessions take of the memory of a Durable Object, in workerd under `wrangler dev`: one of 100,000 events, one of 8 events of 10 MB, and two
- * whose state is as large as it may be. The isolate, which has the objects and the Worker, has a heap of 128 MB and ends when that is not
- * enough: then this fails. The figure is the highest heap, garbage included, while a request was answered that an object
- * answers first. Words are a part of the names of requests: only these are done, over the sessions that they need.
+ * Measures the memory that sessions need in a Durable Object, in workerd under `wrangler dev`: one of 100,000 events,
+ * one of 8 events of 10 MB, and two with maximum state. The isolate, which runs the objects and the Worker, has a heap
+ * of 128 MB, and ends if that is not enough; then this program fails. The figure is the maximum heap, including
+ * garbage, during the first request that an object answers. Words select requests by parts of their names: only these
+ * are run, on the sessions that they need.
  */
 const EVENTS = 100_000;
 const BATCH = 2000;
@@ -16,14 +17,14 @@ const MAX_MS = 60_000;
 const LARGE_EVENTS = 8;
 const LARGE_CHARS = 10_000_000;
 
-/** State up to the limits: a session's own in one value, or in several; a user's and an app's in two. */
+/** State at the limits: a session's own state in one value, or in several; a user's and an app's in two. */
 const STATES: Readonly<Record<string, readonly object[]>> = {
   state: [
     { own: 'x'.repeat(16_700_000) },
     { 'user:a': 'x'.repeat(1_900_000), 'user:b': 'x'.repeat(1_900_000) },
     { 'app:a': 'x'.repeat(1_900_000), 'app:b': 'x'.repeat(1_900_000) },
   ],
-  // Texts with a character that makes every character take two bytes in memory.
+  // Texts with a character that makes each character take two bytes in memory.
   wide: [
     ...Array.from({ length: 8 }, (_, index) => ({ [`own${index}`]: `名${'x'.repeat(1_900_000)}` })),
     { 'user:a': `名${'x'.repeat(1_900_000)}`, 'user:b': `名${'x'.repeat(1_900_000)}` },
@@ -68,7 +69,7 @@ async function fill(ask: Ask, app: string): Promise<void> {
   await ask(session(app), 'POST', {});
   for (const stateDelta of STATES[app] ?? []) await ask(session(app), 'PATCH', { stateDelta });
   if (app === 'large') for (let count = 0; count < LARGE_EVENTS; count++) await say(ask, app, `1 ${LARGE_CHARS}`);
-  // A user message and a last answer with each.
+  // Each message of the user has a reply.
   if (app === 'window' || app === 'whole')
     for (let count = 0; count < EVENTS; count += BATCH) await say(ask, app, String(BATCH - 2));
 }
@@ -95,7 +96,11 @@ try {
   rmSync(state, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** Does work on a server that has just started. @returns the highest that its heap was */
+/**
+ * Works on a freshly started server.
+ *
+ * @returns the maximum of its heap
+ */
 async function onServer(work: (ask: Ask) => Promise<void>): Promise<number> {
   const { origin, heap, stop } = await startDevServer(state);
   const ask: Ask = async (path, method = 'GET', body) => {

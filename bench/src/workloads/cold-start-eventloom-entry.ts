@@ -2,7 +2,7 @@ import { FunctionTool, InMemorySessionService, LlmAgent, Runner } from 'eventloo
 import * as z from 'zod';
 import { InstantModel } from '../models.ts';
 
-/** The same application as `cold-start-entry.ts` over the package with everything, and a tool whose arguments zod checks. */
+/** The same application as `cold-start-entry.ts` with the package `eventloom`, and a tool whose arguments zod checks. */
 const parameters = z.object({ zone: z.string() });
 const tool = new FunctionTool({
   name: 'now',

@@ -7,7 +7,10 @@ import { build } from 'esbuild';
 import { summarize } from '../measure.ts';
 import { limitRow, type Row } from '../report.ts';
 
-/** W7: the bundle of an agent with its runner and in-memory sessions, and its cold start over bare node's; then the same of `eventloom` with zod. */
+/**
+ * W7: the bundle of an agent with its runner and in-memory sessions, and its cold start compared with bare Node's; then
+ * the same for `eventloom` with zod.
+ */
 export async function coldStart(): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-bench-'));
   try {
@@ -47,7 +50,7 @@ async function bundle(entry: string): Promise<Uint8Array> {
     format: 'esm',
     platform: 'neutral',
     mainFields: ['module', 'main'],
-    // The client of @google/genai for node is loaded with the first request.
+    // The client of @google/genai for Node is loaded with the first request.
     external: ['node:*', 'ws'],
     write: false,
   });

@@ -18,7 +18,10 @@ import { APP, drain } from '../setup.ts';
 
 type BackEnd = 'in memory' | 'SQLite';
 
-/** W11: graphs, for each node run, against bare calls of the same functions and against commits of as many events of the same size; and answers to questions. */
+/**
+ * W11: graphs, per node run, compared with bare calls of the same functions and with commits of equally many events of
+ * the same size; and answers to questions.
+ */
 export async function graphs(backEnd: BackEnd): Promise<Row[]> {
   const rows: Row[] = [];
   for (const [index, make] of GRAPH_WORKLOADS.entries()) {
@@ -49,7 +52,7 @@ async function measureRuns(
 ): Promise<Row[]> {
   const runner = new Runner({ appName: APP.appName, agent: graph, sessionService: service });
   let sessions = 0;
-  /** Rounds are of about as many nodes. */
+  /** All rounds have about the same number of nodes. */
   const repeats = Math.ceil(1000 / nodes);
   const play = async (): Promise<string> => {
     const sessionId = `s${sessions++}`;

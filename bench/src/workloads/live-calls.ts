@@ -7,27 +7,27 @@ import { summarize } from '../measure.ts';
 import type { Row } from '../report.ts';
 
 const CALLS = 100;
-/** Pieces of a call in a round, as fast as they are taken. */
+/** Pieces per call in a round, sent as fast as they are accepted. */
 const PIECES = 20;
 const ROUNDS = 9;
-/** Pieces of a call in a round at the pace of speech. */
+/** Pieces per call in a round at the pace of speech. */
 const SPOKEN_PIECES = 15;
 const SPOKEN_ROUNDS = 3;
 
-/** The cost of some rounds. */
+/** The cost of a number of rounds. */
 interface Cost {
-  /** Of one frame, by the clock and on the processor. */
+  /** Wall time of one frame, in microseconds, and its processor time. */
   readonly wallUs: number;
   readonly cpuUs: number;
-  /** Time of each frame from the socket to the caller. */
+  /** Time of each frame from the socket to the caller, in microseconds. */
   readonly us: readonly number[];
 }
 
-/** L2: a hundred calls at once in one process, beside as many of the bare client. */
+/** L2: a hundred concurrent calls in one process, compared with equally many of the bare client. */
 export async function liveCalls(): Promise<Row[]> {
   const gemini = await GeminiPeer.start();
   try {
-    // What is made once, at the first call, is not of a call.
+    // One-time work at the first call does not count for a call.
     for (const first of [Callers.bare(gemini), Callers.ours(gemini)]) {
       await first.open(1);
       await first.hear(PIECES);
@@ -61,7 +61,7 @@ export async function liveCalls(): Promise<Row[]> {
   }
 }
 
-/** Rounds of both, which take turns. The median round counts. */
+/** Runs rounds of both, which take turns. The median round counts. */
 async function rounds(
   [bare, ours]: readonly [Callers, Callers],
   count: number,

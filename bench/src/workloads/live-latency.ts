@@ -8,7 +8,7 @@ const PIECES = 200;
 const WARM_UP_PIECES = 500;
 const EVERY_MS = 5;
 
-/** L1: the time between a frame on the socket to Gemini and its event at the caller, in one call that is alone in the process. */
+/** L1: the time between a frame on the socket to Gemini and its event at the caller, in the only call of the process. */
 export async function liveLatency(): Promise<Row[]> {
   const gemini = await GeminiPeer.start();
   const ours = Callers.ours(gemini);

@@ -4,7 +4,10 @@ import { promisify } from 'node:util';
 import type { TenMinutes } from '../live/two-hours-process.ts';
 import { type Row, ratioRow } from '../report.ts';
 
-/** L5: the heap in a call of two hours with twelve connections. What is stored of a call is kept in memory here, and all else is not to grow. */
+/**
+ * L5: the heap in a call of two hours with twelve connections. The stored events are in memory here; all other memory
+ * must not grow.
+ */
 export async function liveMemory(): Promise<Row[]> {
   const file = join(import.meta.dirname, '..', 'live', 'two-hours-process.ts');
   const { stdout } = await promisify(execFile)(process.execPath, ['--no-flush-bytecode', file]);

@@ -17,7 +17,7 @@ const EVERY_MS = 5;
 const SPOKEN_PIECES = 15;
 const SPOKEN_ROUNDS = 3;
 
-/** Calls of one kind; the name is their model's. */
+/** Calls of one kind, with the name of their model. */
 interface Line {
   readonly name: string;
   readonly address: (call: number) => string;

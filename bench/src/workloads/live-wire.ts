@@ -30,7 +30,7 @@ export async function liveWire(): Promise<Row[]> {
   return rows;
 }
 
-/** Of the whole connection, as the client's socket counts them. */
+/** Measures the bytes of the whole connection, as the client's socket counts them. */
 async function bytesOnTheWire(pieceMs: number, audio: 'base64' | 'binary'): Promise<number> {
   const data = Buffer.alloc((BYTES_A_SECOND * pieceMs) / 1000, 1).toString('base64');
   const piece: LiveLlmResponse = {

@@ -4,7 +4,7 @@ import type { BackEnd } from '../session-back-ends/back-end.ts';
 import type { SessionTask } from '../session-back-ends/session-task.ts';
 
 const SIZES = [10, 1000, 100_000] as const;
-/** A session of the largest size is made once, and shared by all figures. */
+/** Size of the largest session, which is created once and shared by all figures. */
 const LARGEST = 100_000;
 const ROUNDS = 21;
 const WARMUPS = 4;
@@ -13,12 +13,12 @@ const EARLIER_ROUNDS = 30;
 /** Number of appends over which the bytes of one are averaged. */
 const COUNTED_APPENDS = 1000;
 
-/** Something that is to cost the same whatever the length of the session. */
+/** An operation that must cost the same for every length of the session. */
 interface Figure {
   readonly name: string;
   /** True for values that are compared with a bare insert. */
   readonly hasFloor: boolean;
-  /** Number of sessions of a size: one for each round if they grow, so that every round begins with the size. */
+  /** Number of sessions of a size: one per round if they grow, so that every round begins with the size. */
   readonly sessions: 'one' | 'one a round';
   /** Work before each round that is not measured. */
   readonly prepare: (sessionId: string, events: number) => readonly SessionTask[];
@@ -80,7 +80,7 @@ const FIGURES: readonly Figure[] = [
     prepare: (sessionId, events) => [{ does: 'open', sessionId, events, hasLease: false }],
     measure: (sessionId, batch) => ({ does: 'turn', sessionId, count: batch / 5, start: 'cold with a window' }),
   },
-  // The last one: the session has compactions from here on. Rounds of every size find as many of them.
+  // The last figure, because the session has compactions from here on. Rounds of every size have equally many of them.
   {
     name: 'cold turn, since a compaction',
     hasFloor: false,
@@ -93,7 +93,7 @@ const FIGURES: readonly Figure[] = [
   },
 ];
 
-/** Measures the cost of a session at 10, 1,000 and 100,000 events, and of an append beside a bare insert. */
+/** Measures the cost of a session at 10, 1,000 and 100,000 events, and of an append compared with a bare insert. */
 export async function sessionGrowth(open: () => Promise<BackEnd>): Promise<Row[]> {
   const backEnd = await open();
   try {
@@ -139,7 +139,7 @@ async function measureFigure(backEnd: BackEnd, figure: Figure): Promise<Row[]> {
   const measured = await compare([...sized, ...others], ROUNDS, WARMUPS);
   const medianUs = (name: string): number => measured.get(name)?.medianUs ?? Number.NaN;
   const { count } = figure.measure('', batch);
-  // What it costs to hand a task over is not the operations'.
+  // The cost of handing a task over does not count for its operations.
   const costs = SIZES.map((events) => medianUs(String(events)) - medianUs('nothing') / count);
   const rows = growthRows(backEnd, figure.name, 'µs', costs);
   if (!figure.hasFloor) return rows;
@@ -192,7 +192,7 @@ function growthRows({ name }: BackEnd, figure: string, unit: string, costs: read
   });
 }
 
-/** The largest session beside bare inserts. */
+/** Returns the row that compares the largest session with bare inserts. */
 function floorRow({ name }: BackEnd, figure: string, unit: string, costs: readonly number[], floor: number): Row {
   return { workload: name, figure: `${figure}, against a bare insert`, unit, ours: costs.at(-1) ?? Number.NaN, floor };
 }

@@ -7,14 +7,14 @@ import { compare, summarize } from '../measure.ts';
 import { InstantModel } from '../models.ts';
 import { APP, createRunner, drain, MESSAGE, turn } from '../setup.ts';
 
-// New sessions with a turn each, all at once, while the model takes 50 ms. A program of its own, so that nothing else is in its heap. Prints
-// what came out for each side.
+// Runs new sessions with a turn each, all concurrently, while the model takes 50 ms. The process does nothing else, so
+// that nothing else is in its heap. Prints the result of each side.
 
 const SESSIONS = 1000;
 const MODEL_MS = 50;
 const MEMORY_ROUNDS = 5;
 
-/** Answers when it has waited. */
+/** A model that answers after a wait. */
 class WaitingModel extends BaseLlm {
   readonly #wait: () => Promise<unknown>;
   readonly #instant = new InstantModel();
@@ -30,7 +30,7 @@ class WaitingModel extends BaseLlm {
   }
 }
 
-/** Creates sessions and runs a turn in each, all at once. Returns their number. */
+/** Creates sessions and runs a turn in each, all concurrently. Returns their number. */
 type Place = (model: BaseLlm) => () => Promise<number>;
 
 const ours: Place = (model) => {
@@ -58,7 +58,7 @@ async function allAtOnce(once: (sessionId: string) => Promise<void>): Promise<nu
   return SESSIONS;
 }
 
-/** The result of one side: the time until all turns ended, and the memory in use while all waited. */
+/** The result of one side: the time until all turns ended, and the memory in use while all of them waited. */
 export interface InFlight {
   readonly wallMs: number;
   readonly addedBytes: number;
@@ -85,7 +85,7 @@ const inFlight = sides.map(([name]): [string, InFlight] => [
 ]);
 console.log(JSON.stringify(Object.fromEntries(inFlight)));
 
-/** Rounds in new sessions; sessions of earlier rounds are garbage by then. */
+/** Measures rounds in new sessions; sessions of earlier rounds are garbage by then. */
 function timed(place: Place): { prepare: () => Promise<void>; round: () => Promise<number> } {
   let run = async (): Promise<number> => 0;
   return {
@@ -96,7 +96,7 @@ function timed(place: Place): { prepare: () => Promise<void>; round: () => Promi
   };
 }
 
-/** Bytes of the heap, garbage not included, that there are more when every session waits for the model. */
+/** Measures the additional bytes of the heap, without garbage, while every session waits for the model. */
 async function bytesInFlight(place: Place): Promise<number> {
   const everyoneWaits = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { ratioRow, type Row } from '../report.ts';
 import type { InFlight } from './sessions-in-flight-process.ts';
 
-/** W6: 1,000 sessions in flight. */
+/** W6: 1,000 concurrent sessions. */
 export async function sessionsInFlight(): Promise<Row[]> {
   const file = join(import.meta.dirname, 'sessions-in-flight-process.ts');
   const { stdout } = await promisify(execFile)(process.execPath, ['--no-flush-bytecode', file]);

@@ -20,7 +20,10 @@ interface Cost {
   readonly bytesStored: number;
 }
 
-/** W8: 1,000 turns in one session on a SQLite file, against a prepared insert of the same events in the same kind of file. */
+/**
+ * W8: 1,000 turns in one session on a SQLite file, compared with a prepared insert of the same events in the same kind
+ * of file.
+ */
 export async function sqliteSession(): Promise<Row[]> {
   const ours: Cost[] = [];
   const floor: Cost[] = [];

@@ -9,24 +9,24 @@ import { type SseAnswer, SsePeer } from '../sse/sse-peer.ts';
 const CONNECTIONS = 16;
 const TURNS = 1000;
 const CHUNKED_RUNS = 10;
-/** The chunks and the whole answer. */
+/** Number of events: the chunks and the whole answer. */
 const EVENTS = CHUNKS + 1;
-/** Runs of both kinds that the servers with other flags answer: 250 of 2,000 chunks and 25,000 turns. */
+/** Number of rounds on the servers with other flags: 250 runs of 2,000 chunks and 25,000 turns in total. */
 const ROUNDS = 25;
 const MAX_PEAK_MB = 170;
 
-/** Flags of a node process with little memory, and their name in the report. */
+/** Flags of a Node process with little memory, and their name in the report. */
 const SMALL_HEAP = ['--max-old-space-size=64', '--max-semi-space-size=4'];
 const SMALL_HEAP_MB = 64;
 
-/** Returns the flags of node that `start` is run with. */
+/** Returns the Node flags of the script `start`. */
 function startFlags(): string[] {
   const manifest = readFileSync(join(import.meta.dirname, '../../../apps/node-server/package.json'), 'utf8');
   const { scripts } = JSON.parse(manifest) as { readonly scripts: Readonly<Record<string, string>> };
   return scripts['start']?.match(/(?<= )--\S+/g) ?? [];
 }
 
-/** One of the servers. */
+/** A measured server. */
 interface Contestant {
   readonly name: string;
   readonly peer: SsePeer;
@@ -112,7 +112,7 @@ async function measure(ours: Contestant, bare: Contestant, batched: Contestant):
   ];
 }
 
-/** Some of everything. */
+/** Sends requests of every kind. */
 async function work(contestant: Contestant, rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     await readChunked(contestant);
@@ -126,7 +126,7 @@ async function peakMegabytes(peer: SsePeer): Promise<number> {
   return peakBytes / 1e6;
 }
 
-/** Gives the bare handler what ours writes. */
+/** Gives the bare handler the events that our server writes. */
 async function teach(ours: SsePeer, bare: SsePeer, isBatched = false): Promise<void> {
   for (const appName of [TURN, CHUNKED]) {
     await bare.order({ does: 'write', appName, events: await eventsOf(ours, appName), isBatched });
@@ -134,7 +134,7 @@ async function teach(ours: SsePeer, bare: SsePeer, isBatched = false): Promise<v
   }
 }
 
-/** The JSON of each event of a run. */
+/** Returns the JSON of each event of a run. */
 async function eventsOf(peer: SsePeer, appName: string): Promise<string[]> {
   const pieces: Buffer[] = [];
   await peer.run(appName, (bytes) => pieces.push(bytes));
@@ -147,12 +147,12 @@ async function eventsOf(peer: SsePeer, appName: string): Promise<string[]> {
 
 async function checkSameBytes(ours: SsePeer, bare: SsePeer, appName: string): Promise<void> {
   const [a, b] = [await ours.run(appName), await bare.run(appName)];
-  // The numbers in ids, times and the like have not always the same count of digits.
+  // Numbers in ids and times do not always have the same number of digits.
   const differs = Math.abs(a.bytes - b.bytes) > a.bytes / 100;
   if (a.events !== b.events || differs) throw new Error(`the two servers do not write the same for ${appName}`);
 }
 
-/** Runs of 2,000 chunks, one after the other on one connection. Returns the number of events. */
+/** Reads runs of 2,000 chunks one by one on one connection. Returns the number of events. */
 async function readChunked({ peer, firstMs }: Contestant): Promise<number> {
   for (let run = 0; run < CHUNKED_RUNS; run++) {
     const answer = await peer.run(CHUNKED);
@@ -162,7 +162,10 @@ async function readChunked({ peer, firstMs }: Contestant): Promise<number> {
   return CHUNKED_RUNS * EVENTS;
 }
 
-/** Turns of one event on many connections, each with the next one as soon as it has its answer. Gives their number. */
+/**
+ * Runs turns of one event on many connections, each with the next turn as soon as the previous one is answered. Returns
+ * their number.
+ */
 async function takeTurns({ peer }: Contestant): Promise<number> {
   let left = TURNS;
   const connection = async (): Promise<void> => {
@@ -176,7 +179,7 @@ function expectEvents({ events }: SseAnswer, expected: number): void {
   if (events !== expected) throw new Error(`a run had ${events} events instead of ${expected}`);
 }
 
-/** The processor time of a server per operation, in microseconds. */
+/** Returns the processor time of a server per operation, in microseconds. */
 async function cpuUsOf(contestant: Contestant, round: (contestant: Contestant) => Promise<number>): Promise<number> {
   const us: number[] = [];
   for (let repetition = 0; repetition < 5; repetition++) {

@@ -10,7 +10,10 @@ function median(measurements: Map<string, Measurement>, name: string): number {
   return measurements.get(name)?.medianUs ?? Number.NaN;
 }
 
-/** Turns in sessions that are created before and deleted after them, of the runtime and of the baseline; microseconds per turn. */
+/**
+ * Times turns in sessions that are created before and deleted after them, of the runtime and of the baseline, in
+ * microseconds per turn.
+ */
 async function freshTurns(model: BaseLlm, count: number): Promise<{ readonly ours: number; readonly floor: number }> {
   const sessions = new InMemorySessionService();
   const runner = createRunner(model, sessions);

@@ -6,7 +6,7 @@ import { ratioRow, type Row } from '../report.ts';
 
 const CALLS = 50;
 
-/** A model whose service streams a text in this many chunks, without a network. */
+/** Returns a model whose service streams a text in this many chunks, without a network. */
 function modelOf(chunks: number) {
   const chunk = (delta: object, finish_reason: string | null = null) =>
     `data: ${JSON.stringify({ object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
@@ -16,7 +16,7 @@ function modelOf(chunks: number) {
   return createOpenAICompatible({ name: 'local', baseURL: 'http://service.test/v1', fetch })('model');
 }
 
-/** W12: a call of an `AiSdkLlm` beside the same call of the provider alone. */
+/** W12: a call of an `AiSdkLlm` compared with the same call of the provider alone. */
 export async function vendorCalls(): Promise<Row[]> {
   const rows: Row[] = [];
   for (const chunks of [1, 200]) {
