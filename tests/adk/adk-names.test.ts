@@ -24,7 +24,7 @@ function adviceOf({ name }: PublicName): string | undefined {
   }
 }
 
-/** The advice of types that are not offered, by name. Types have no value that could give it. */
+/** The advice for types that are not offered, by name. Types have no value that could throw it. */
 const advisedTypes = new Map(
   Array.from(
     readFileSync(join(root, 'packages/adk/src/not-offered-types.ts'), 'utf8').matchAll(
@@ -37,7 +37,7 @@ const advisedTypes = new Map(
 const isHere = (each: PublicName): boolean => ours.has(each.name) && adviceOf(each) === undefined;
 const listed = (names: readonly PublicName[]): string => names.map(({ name }) => `\`${name}\``).join(', ');
 
-/** The section of the guide, between its two marks, as it should be. */
+/** Returns the section of the guide between its two marks. */
 function namesSection(): string {
   const here = Array.from(groups, ([group, names]) => {
     const shared = new Set(names.map(({ name }) => name));

@@ -10,13 +10,19 @@ export interface PublicName {
   readonly name: string;
 }
 
-/** The exports of the installed `@google/adk`, read off its declarations, sorted. A class or an enumeration that is exported as a type counts as a type. */
+/**
+ * Returns the exports of the installed `@google/adk`, read from its declarations, sorted. A class or an enumeration
+ * that is exported as a type counts as a type.
+ */
 export function installedAdkNames(): PublicName[] {
   const manifest = createRequire(import.meta.url).resolve('@google/adk/package.json');
   return sorted(namesOf(join(dirname(manifest), 'dist/types/index.d.ts')));
 }
 
-/** The exports of an entry file and of the modules that it exports with a star. Declarations without a value are types. */
+/**
+ * Returns the exports of an entry file and of the modules that it exports with a star. Declarations without a value are
+ * types.
+ */
 function namesOf(path: string): PublicName[] {
   const file = { path, text: readFileSync(path, 'utf8') };
   const { module, program } = parseModule(file);
@@ -35,7 +41,7 @@ function namesOf(path: string): PublicName[] {
   return [...named, ...stars.flatMap(namesOf)];
 }
 
-/** The name of an exported declaration. */
+/** Returns the name of an exported declaration. */
 function declaredName(statement: Statement): string[] {
   const declaration = statement.type === 'ExportNamedDeclaration' ? statement.declaration : null;
   if (!declaration) return [];
@@ -44,7 +50,7 @@ function declaredName(statement: Statement): string[] {
   return id && 'name' in id && typeof id.name === 'string' ? [id.name] : [];
 }
 
-/** The name of an exported interface or type alias. */
+/** Returns the name of an exported interface or type alias. */
 function declaredType(statement: Statement): string[] {
   const kind = statement.type === 'ExportNamedDeclaration' ? statement.declaration?.type : undefined;
   return kind === 'TSInterfaceDeclaration' || kind === 'TSTypeAliasDeclaration' ? declaredName(statement) : [];
@@ -60,7 +66,7 @@ function sorted(names: readonly PublicName[]): PublicName[] {
   return [...byName.values()].toSorted((one, other) => (one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1));
 }
 
-/** The names that an entry file of ours exports, by the comment above their export. */
+/** Returns the names that one of our entry files exports, by the comment above their export. */
 export function groupedNames(path: string): ReadonlyMap<string, readonly PublicName[]> {
   const file = { path, text: readFileSync(path, 'utf8') };
   const { comments, module, program } = parseModule(file);

@@ -2,10 +2,13 @@ import { type BaseAgent, getUserInputRequests, InMemoryRunner, type Workflow } f
 import type { Content } from '@google/genai';
 import type { Tell } from './stage.ts';
 
-/** A message of the user: a text, or the answer to the request of an agent that came last. */
+/** A message of the user: a text, or the answer to the agent's last request. */
 export type Message = string | { readonly answer: Record<string, unknown> };
 
-/** Runs an agent or a workflow in one session, message by message, and tells its events, and the state of the session at the end. */
+/**
+ * Runs an agent or a workflow in one session, message by message, and reports its events, and the state of the session
+ * at the end.
+ */
 export async function converse(tell: Tell, agent: BaseAgent | Workflow, messages: readonly Message[]): Promise<void> {
   const runner = new InMemoryRunner({ agent, appName: 'talk' });
   const { id: sessionId } = await runner.sessionService.createSession({ appName: 'talk', userId: 'ann' });

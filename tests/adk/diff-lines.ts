@@ -1,6 +1,6 @@
 /** Returns the lines that two lists do not share, in order: `- ` for those of the first, `+ ` for those of the second. */
 export function diffLines(before: readonly string[], after: readonly string[]): string[] {
-  // Length of the longest common part of what begins at each pair of places.
+  // Length of the longest common part that begins at each pair of positions.
   const common = Array.from({ length: before.length + 1 }, () => Array.from({ length: after.length + 1 }, () => 0));
   const at = (i: number, j: number): number => common[i]?.[j] ?? 0;
   for (let i = before.length - 1; i >= 0; i--)

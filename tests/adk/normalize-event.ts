@@ -19,11 +19,14 @@ const ACTIONS = [
   'requestedToolConfirmations',
 ];
 
-/** Makes the events of two libraries comparable: leaves out times, ids and empty values, and names calls in the order of their appearance. */
+/**
+ * Makes the events of two libraries comparable: omits times, ids and empty values, and names calls in the order of
+ * their appearance.
+ */
 export class EventNormalizer {
   readonly #ids = new Map<string, string>();
 
-  /** Returns an event with the compared fields only, and any other value as JSON. */
+  /** Returns an event with only the compared fields, and any other value as JSON. */
   normalize(said: unknown): unknown {
     if (!isRecord(said) || !isRecord(said['actions'])) return this.#plain(said ?? null);
     const { actions } = said;

@@ -1,5 +1,5 @@
-// Plays programs with @google/adk, or with our package in its place: node play-programs.ts <package> <file>…
-// Prints one line of JSON for each program.
+// Runs programs with @google/adk, or with our package instead: node play-programs.ts <package> <file>… Prints one line
+// of JSON for each program.
 
 import { registerHooks } from 'node:module';
 import process from 'node:process';
@@ -14,7 +14,7 @@ registerHooks({
   resolve: (specifier, context, next) => next(specifier === '@google/adk' ? library : specifier, context),
 });
 process.env['GEMINI_API_KEY'] = 'test';
-// What programs and libraries print must not mix with the result.
+// Output of programs and libraries must not mix with the result.
 console.log = console.info = console.warn = console.debug = console.error;
 
 for (const file of files) {

@@ -8,7 +8,7 @@ import { diffLines } from './diff-lines.ts';
 const folder = import.meta.dirname;
 const files = globSync('programs/*.ts', { cwd: folder }).toSorted();
 
-/** The outcome of a program: the events and values that it told, and the requests that its model got, in lines of JSON. */
+/** The result of a program: its reported events and values, and the requests to its model, as lines of JSON. */
 interface Played {
   readonly file: string;
   readonly output: readonly unknown[];
@@ -22,7 +22,7 @@ async function play(library: string): Promise<Map<string, Played>> {
   return new Map(lines.map((line) => JSON.parse(line) as Played).map((played) => [played.file, played]));
 }
 
-// Two processes that load a library of hundreds of files.
+// Two processes, each of which loads a library of hundreds of files.
 describe('programs written for @google/adk', () => {
   let theirs = new Map<string, Played>();
   let ours = new Map<string, Played>();

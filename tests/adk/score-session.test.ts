@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { scoreSession } from './score-session.ts';
 
-// Sessions in the format of adk-python 2, as its recorder writes them: with nodeInfo, isolationScope, output and empty values, without times.
+// Sessions in the format of adk-python 2, as its recorder writes them: with nodeInfo, isolationScope, output and empty
+// values, without timestamps.
 const user = (text: string, invocationId: string) => ({
   author: 'user',
   content: { parts: [{ text }], role: 'user' },

@@ -49,7 +49,7 @@ export async function scoreSession(recorded: readonly Json[]): Promise<Score> {
   return { passed, faults };
 }
 
-/** Recorders may leave out ids and times, which are filled in. */
+/** Adds missing ids and timestamps, which recorders may omit. */
 function withPlaces(recorded: readonly Json[]): Json[] {
   let invocationId = 'i-0';
   return recorded.map((event, at) => {
@@ -62,7 +62,7 @@ function strictOf(event: Event | undefined): unknown {
   return event && JSON.parse(JSON.stringify(toStrictAdk(event)));
 }
 
-/** The paths of recorded values that the export does not have. Empty values may be absent. */
+/** Returns the paths of recorded values that the export lacks. Empty values may be absent. */
 function lostFields(recorded: unknown, exported: unknown, path: string): string[] {
   if (isEmpty(recorded)) return [];
   if (Array.isArray(recorded) && Array.isArray(exported))

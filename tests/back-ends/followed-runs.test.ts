@@ -24,7 +24,7 @@ function agentOf(name: string, steps: readonly ScriptedStep[], tools: (AgentTool
   return new LlmAgent({ name, model: new ScriptedModel(steps), tools });
 }
 
-/** An agent that calls other agents as tools, all of them at once, and then says that it is done. */
+/** An agent that calls other agents as tools, all of them concurrently, and then says that it is done. */
 function callerOf(agents: readonly BaseAgent[], options: Partial<AgentToolConfig> = { streamInner: true }): LlmAgent {
   const calls = agents.map(({ name }, index) => ({ id: `c${index}`, name, args: { request: 'do it' } }));
   const tools = agents.map((agent) => new AgentTool({ agent, ...options }));

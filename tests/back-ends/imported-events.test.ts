@@ -17,14 +17,14 @@ const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
 /** Values that may replace any value. */
 const VALUES: readonly unknown[] = [undefined, null, 5, 1e300, 'text', '', true, [], [null], {}, { a: null }];
 
-/** Events with and without what hides them from the model; of the agent, of another agent and of the user. */
+/** Returns events with and without the fields that hide them from the model; of the agent, of another agent and of the user. */
 function bases(): Json[] {
   const { compaction: _, rewindBeforeInvocationId: __, history: ___, ...shown } = WHOLE_EVENT.actions;
   const message = { ...WHOLE_EVENT, longRunningToolIds: [], actions: shown };
   return [WHOLE_EVENT, message, { ...message, author: 'other' }, { ...message, author: 'user', branch: '' }];
 }
 
-/** Events, and each again with each of its values at any depth in turn replaced by each of those. */
+/** Yields events, and copies in which one value at any depth is replaced by each of those values. */
 function* changedEvents(): Generator<Json> {
   for (const base of bases()) {
     yield base;
@@ -65,7 +65,7 @@ async function exportOf(service: BaseSessionService, sessionId: string): Promise
   return records;
 }
 
-/** Two runs with a tool call and a compaction; whatever is wrong with the session makes one of them reject. */
+/** Runs the agent twice, with a tool call and a compaction; any fault of the session makes one of the runs reject. */
 async function runTwice(sessionService: BaseSessionService, sessionId: string): Promise<void> {
   const call = { calls: [{ name: 'look', args: {} }] };
   const model = new ScriptedModel([call, 'one', 'a summary', 'two', 'a summary']);
@@ -78,7 +78,7 @@ async function runTwice(sessionService: BaseSessionService, sessionId: string): 
   }
 }
 
-/** Imports each of the events as a session, runs on it and exports it; gives those that were taken. */
+/** Imports each of the events as a session, continues it and exports it; returns the accepted ones. */
 async function tryEach(service: BaseSessionService, copies: BaseSessionService): Promise<Json[]> {
   const taken: Json[] = [];
   for (const event of changedEvents()) {

@@ -27,7 +27,7 @@ const TOOLS = ['one', 'two', 'three'];
 const TTL_MS = 15_000;
 const DAY_MS = 86_400_000;
 
-/** Ignores failures of background work, such as the renewal of a lease that expires. */
+/** A run of three tool calls; the storage is disturbed before the second one. */
 const platform: Platform = { ...systemPlatform, background: (work) => void work.catch(() => undefined) };
 
 /** A run of three tool calls, before the second of which something happens to the storage. */

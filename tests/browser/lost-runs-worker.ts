@@ -1,6 +1,6 @@
 /**
- * Serves Studio on `wrangler dev`, with the configuration of the edge app, for an agent whose model stops in mid-answer while `HANGS` is set. Runs
- * of a Worker that was lost are left to the person.
+ * Serves Studio on `wrangler dev`, with the configuration of the edge app, for an agent whose model stops during its
+ * answer while `HANGS` is set. The server does not resume runs of a lost Worker: the person decides.
  */
 import { type CloudflareBindings, createCloudflareServer } from '@eventloom/cloudflare';
 import { BaseLlm, type LlmRequest, type LlmResponse } from '@eventloom/core';
@@ -37,7 +37,7 @@ const server = createCloudflareServer<Env>({
   protocols: ({ ASSETS }) => [studio({ files: assetFiles(ASSETS) })],
   runners: ({ HANGS }, services) => {
     const agent = new LlmAgent({ name: 'helper', model: new SkyModel(HANGS !== undefined) });
-    // The lease of an object that was lost ends soon.
+    // The lease of a lost object expires soon.
     return [new Runner({ appName: 'app', agent, resumable: true, leaseTtlMs: 2000, ...services })];
   },
 });

@@ -7,7 +7,7 @@ import { brotliDecompressSync } from 'node:zlib';
 import sparticuz from '@sparticuz/chromium';
 import { type Browser, chromium } from 'playwright-core';
 
-/** Libraries that the browser needs and a small machine may lack: the package has them, too. */
+/** Returns the folder of libraries that the browser needs and a small machine may lack: the package contains them. */
 function librariesOf(): string | undefined {
   if (existsSync('/usr/lib/x86_64-linux-gnu/libnss3.so')) return undefined;
   const folder = join(tmpdir(), 'eventloom-browser-libraries');
@@ -21,7 +21,7 @@ function librariesOf(): string | undefined {
   return join(folder, 'lib');
 }
 
-/** Opens the browser of the npm package, which needs no browser of the system. A microphone in it hears a tone. */
+/** Opens the browser of the npm package, which needs no system browser. Its microphone records a tone. */
 export async function openBrowser(): Promise<Browser> {
   const libraries = librariesOf();
   return chromium.launch({

@@ -34,7 +34,7 @@ async function start(
   return { child, port: Number(line.toString()) };
 }
 
-test('a server that is killed in mid-answer is waited for, and the restarted one continues the run on the same page', async () => {
+test('the page waits for a server that is killed during an answer, and the restarted one continues the run', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-studio-'));
   folders.push(folder);
   const file = join(folder, 'sessions.db');
@@ -50,7 +50,7 @@ test('a server that is killed in mid-answer is waited for, and the restarted one
   await log.getByText('The sky is blue.').waitFor();
   await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
   expect(await log.getByText('The sky').count()).toBe(1);
-  // The tool ran once: its result was stored before the kill.
+  // The tool ran once, because its result was stored before the kill.
   expect(await log.getByText('look', { exact: true }).count()).toBe(1);
   expect(await log.getByText('What color?').count()).toBe(1);
 });

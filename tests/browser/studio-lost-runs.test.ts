@@ -10,7 +10,7 @@ import { keepPicture, root, send, useStudio } from './studio-page.ts';
 
 const { visit } = useStudio();
 const EDGE = join(root, 'apps/edge-worker');
-/** Stops the servers and deletes the folders of a test, the last one first. */
+/** Functions that stop the servers and delete the folders of a test, called in reverse order. */
 const leftovers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const remove of leftovers.splice(0).reverse()) await remove();
@@ -22,7 +22,7 @@ interface KillableServer {
   kill(): Promise<void>;
 }
 
-/** Starts a server over the storage. `hangs`: the model stops in mid-answer. */
+/** Starts a server on the storage. `hangs`: the model stops during its answer. */
 type Start = (storage: string, hangs: boolean) => Promise<KillableServer>;
 
 const onNode: Start = async (storage, hangs) => {
@@ -51,7 +51,7 @@ const onWrangler: Start = async (persistTo, hangs) => {
 
 async function readUntilLost(page: Page, count: number): Promise<void> {
   const lost = page.getByText('unfinished, can be resumed');
-  // Their leases end.
+  // Their leases expire.
   await expect
     .poll(async () => {
       await page.getByRole('button', { name: 'Read again' }).click();
@@ -64,7 +64,7 @@ test.each([
   ['Node', 'node', onNode],
   ['wrangler dev', 'worker', onWrangler],
 ] as const)(
-  'of two runs that a killed server left, one is taken up to its end and one is closed, on %s',
+  'of two runs that a killed server left unfinished, one is resumed to its end and one is closed, on %s',
   async (_, name, start) => {
     const storage = mkdtempSync(join(tmpdir(), 'eventloom-lost-runs-'));
     leftovers.push(() => rmSync(storage, { recursive: true }));

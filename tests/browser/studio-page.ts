@@ -22,12 +22,12 @@ import { afterAll, afterEach, beforeAll } from 'vitest';
 import { openBrowser } from './open-browser.ts';
 
 export const root = join(import.meta.dirname, '../..');
-/** The session that the page shows. */
+/** The key of the session that the page shows. */
 export const KEY = { appName: 'app', userId: 'ann', sessionId: 'first' };
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** A page of Studio and what stands behind it. */
+/** An open page of Studio with its server. */
 export interface Opened {
   readonly page: Page;
   readonly url: string;
@@ -41,12 +41,12 @@ export interface OpenOptions extends BrowserContextOptions {
   /** Default: an LlmAgent `helper` with the tools, whose model plays the steps. */
   readonly agent?: BaseAgent;
   readonly tools?: readonly BaseTool[];
-  /** Keeps spans, and serves them. Default false. */
+  /** True keeps spans and serves them. Default false. */
   readonly hasSpans?: boolean;
   readonly fill?: (service: InMemorySessionService) => Promise<unknown>;
 }
 
-/** Opens one browser for the tests of a file, and closes after each test what the test opened. */
+/** Opens one browser for the tests of a file, and after each test closes everything that the test opened. */
 export function useStudio() {
   let browser: Browser;
   const servers: NodeServer[] = [];
@@ -65,11 +65,11 @@ export function useStudio() {
   async function visit(url: string, options: BrowserContextOptions = {}) {
     const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, ...options });
     pages.push(page);
-    // Shorter than the time of a test, so that the place that waits is named.
+    // Shorter than the time limit of a test, so that the error names the place that waits.
     page.setDefaultTimeout(120_000);
     const errors: string[] = [];
     page.on('console', (message) => {
-      // The page asks for a session that does not exist yet.
+      // The page requests a session that does not exist yet.
       if (message.type() === 'error' && !message.text().includes('404')) errors.push(message.text());
     });
     page.on('pageerror', (error) => errors.push(error.message));
@@ -77,7 +77,7 @@ export function useStudio() {
     return { page, errors };
   }
 
-  /** Opens Studio on a server of one agent, whose model plays the steps. */
+  /** Opens Studio on a server with one agent, whose model plays the steps. */
   async function open(steps: readonly ScriptedStep[], options: OpenOptions = {}): Promise<Opened> {
     const { agent, tools = [], fill, hasSpans = false, ...context } = options;
     const spans = hasSpans ? new SpanStore() : undefined;
@@ -127,7 +127,7 @@ export async function violations(page: Page): Promise<string[]> {
   return found as string[];
 }
 
-/** Keeps a picture of the page in the folder `artifacts/studio` of the repository, which git ignores. */
+/** Saves a picture of the page in the folder `artifacts/studio` of the repository, which git ignores. */
 export async function keepPicture(page: Page, name: string): Promise<void> {
   const folder = join(root, 'artifacts/studio');
   mkdirSync(folder, { recursive: true });

@@ -44,7 +44,7 @@ describe('forms', () => {
 });
 
 describe('a session', () => {
-  test('shows in both of two tabs what the last one did', async () => {
+  test('shows the same in two tabs', async () => {
     const gate = new Gate();
     const { page, url } = await open([{ chunks: ['The sky ', gate, 'is blue.'] }]);
     await send(page, 'What color?');
@@ -81,7 +81,7 @@ describe('a session', () => {
     expect(errors).toEqual([]);
   });
 
-  test('is found by what was said in it', async () => {
+  test('is found by the text of its messages', async () => {
     const { page, errors } = await open([{ text: 'The sky is blue.' }, { text: 'It is green.' }]);
     await send(page, 'What color is the sky?');
     await page.getByRole('log').getByText('The sky is blue.').waitFor();
@@ -102,7 +102,7 @@ describe('a session', () => {
     expect(errors).toEqual([]);
   });
 
-  test('runs again what failed, after a rewind', async () => {
+  test('repeats a failed run after a rewind', async () => {
     const { page } = await open([{ error: new Error('broken') }, { text: 'Blue.' }]);
     await send(page, 'What color?');
     await page.getByRole('button', { name: 'Try again' }).click();
@@ -111,7 +111,7 @@ describe('a session', () => {
     await page.getByRole('button', { name: 'Try again' }).waitFor({ state: 'detached' });
   });
 
-  test('takes and shows files of both sides', async () => {
+  test('accepts files of the user, and shows those of both sides', async () => {
     const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
     const wave = Buffer.from('RIFF$\0\0\0WAVEfmt ').toString('base64');
     const { page, sessionService, errors } = await open([
@@ -162,7 +162,7 @@ describe('artifacts', () => {
 });
 
 describe('a graph', () => {
-  test('lights the node at work, and marks the path that was taken, also at an earlier moment', async () => {
+  test('highlights the active node and the path that was taken, at an earlier moment too', async () => {
     const { agent, gate } = graph();
     const { page, errors } = await open([], { agent });
     await page.getByRole('tab', { name: 'Agents' }).click();
@@ -185,7 +185,7 @@ describe('a trace', () => {
   const response = { usageMetadata: { promptTokenCount: 800, candidatesTokenCount: 100 }, modelVersion: 'scripted' };
   const source = 'Made from the events: the server keeps no spans of this run.';
 
-  test('is drawn from the spans that the server keeps, while the run works and at an earlier moment', async () => {
+  test('is drawn from the spans that the server keeps, during the run and at an earlier moment', async () => {
     const [first, second] = [new Gate(), new Gate()];
     const { page, errors } = await open(
       [
@@ -218,7 +218,7 @@ describe('a trace', () => {
     const reply = page.getByRole('article').filter({ hasText: 'The sky is blue.' });
     await reply.getByRole('button', { name: 'Copy' }).click();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe('The sky is blue.');
-    // The first event is the question: the model works on it.
+    // The first event is the question; then the model works.
     await page.getByRole('slider').press('Home');
     await expect.poll(() => labels()).toEqual(['run', 'helper', 'scripted']);
     expect(await labels('[data-open=true]')).toHaveLength(3);
@@ -262,7 +262,7 @@ describe('runs', () => {
 });
 
 describe('voice', () => {
-  test('sends the microphone, plays and writes down both sides, and stops speech that is interrupted', async () => {
+  test("sends the microphone's audio, plays and transcribes both sides, and stops interrupted speech", async () => {
     const samples = Buffer.from(new Int16Array(48_000).fill(9000).buffer).toString('base64');
     const speech = { inlineData: { mimeType: 'audio/pcm;rate=24000', data: samples } };
     const spoken = new Gate();
@@ -286,7 +286,7 @@ describe('voice', () => {
     await log.getByText('The sky is blue.').waitFor();
     const levels = () =>
       page.evaluate<[number, number]>(`[...document.querySelectorAll('meter')].map(({ value }) => value)`);
-    // The fake microphone of the browser plays a tone, now and then.
+    // The fake microphone of the browser plays a tone at intervals.
     await expect.poll(async () => (await levels())[0]).toBeGreaterThan(0);
     await expect.poll(async () => (await levels())[1]).toBeGreaterThan(0);
     spoken.open();

@@ -1,6 +1,6 @@
 /**
- * Serves Studio until it is killed: `studio-server.ts <file of the sessions> <port> <never | at once> <resume | leave>`. The last one says what
- * happens to the runs of a process that was killed. Prints its port.
+ * Serves Studio until it is killed: `studio-server.ts <file of the sessions> <port> <never | at once> <resume |
+ * leave>`. The last argument is the treatment of runs of a killed process. Prints its port.
  */
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
@@ -22,13 +22,13 @@ const runner = new Runner({
   appName: 'app',
   agent: new LlmAgent({
     name: 'helper',
-    // A restarted run has the result of the tool, and continues with the reply.
+    // A resumed run has the result of the tool, and continues with the reply.
     model: new ScriptedModel(answers === 'never' ? [call, reply, call, reply] : [reply]),
     tools: [look],
   }),
   sessionService,
   resumable: true,
-  // The lease of a process that is killed ends soon.
+  // The lease of a killed process expires soon.
   leaseTtlMs: 2000,
 });
 const server = createServer({

@@ -2,7 +2,7 @@ import type { AuthConfig } from '@eventloom/core';
 import { FunctionTool } from '@eventloom/tools';
 import * as z from 'zod';
 
-/** Sets a value of the state. */
+/** A tool that sets a value of the state. */
 export const look = new FunctionTool({
   name: 'look',
   description: 'Looks.',
@@ -12,7 +12,7 @@ export const look = new FunctionTool({
   },
 });
 
-/** Waits for an approval. */
+/** A tool that waits for an approval. */
 export const pay = new FunctionTool({
   name: 'pay',
   description: 'Pays.',
@@ -20,7 +20,7 @@ export const pay = new FunctionTool({
   execute: () => ({ paid: true }),
 });
 
-/** Saves an artifact: `hello`, with the next version `hello again`. */
+/** A tool that saves an artifact: `hello`, with the next version `hello again`. */
 export const save = new FunctionTool({
   name: 'save',
   description: 'Saves.',
@@ -37,7 +37,7 @@ const AUTH: AuthConfig = {
   credentialKey: 'service-key',
 };
 
-/** Needs a credential, and returns the length of the key. */
+/** A tool that needs a credential, and returns the length of the key. */
 export const login = new FunctionTool({
   name: 'login',
   description: 'Logs in.',
@@ -47,7 +47,7 @@ export const login = new FunctionTool({
   },
 });
 
-/** Asks the person for a size and a number. */
+/** A tool that asks the person for a size and a number. */
 export const ask = new FunctionTool({
   name: 'ask',
   description: 'Asks.',

@@ -22,7 +22,7 @@ const sky = 'blue';
 \`\`\`
 `;
 
-/** Plays a conversation with tools, a file and an approval that is open. */
+/** Has a conversation with tools, a file and an open approval. */
 async function talk(page: Page): Promise<void> {
   await send(page, 'What color is it?');
   await page.getByRole('log').getByText('450 nm').waitFor();
@@ -42,7 +42,7 @@ const steps = [
   { thought: 'It costs money.', calls: [{ name: 'pay', args: { euros: 12 } }] },
 ];
 
-/** Checks the rules and keeps a picture. */
+/** Checks the accessibility rules and saves a picture. */
 async function check(page: Page, name: string): Promise<void> {
   await keepPicture(page, name);
   expect([name, ...(await violations(page))]).toEqual([name]);
@@ -118,7 +118,7 @@ test('every view fits on a screen of 360 pixels', async () => {
   expect(errors).toEqual([]);
 });
 
-test('everything is reached and done with the keyboard alone', async () => {
+test('all controls can be used with only the keyboard', async () => {
   const { page } = await open(steps, { tools });
   /** Presses Tab until the element with this name has the focus. */
   const tabTo = async (name: string): Promise<void> => {
@@ -159,7 +159,7 @@ test('everything is reached and done with the keyboard alone', async () => {
   await page.waitForURL((url) => url.searchParams.get('session') !== 'first');
 });
 
-test('10,000 events stay smooth: frames while they are scrolled, searched and played back', async () => {
+test('the page stays smooth with 10,000 events while they are scrolled, searched and played back', async () => {
   const words = Array.from({ length: 20 }, (_, index) => `word${index} `);
   const { page } = await open([{ chunks: words }], {
     fill: async (service) => {
@@ -174,7 +174,7 @@ test('10,000 events stay smooth: frames while they are scrolled, searched and pl
     },
   });
   await page.getByText('10000 of 10000').waitFor();
-  // Collects the time of each frame while the page works.
+  // Records the time of each frame during the work.
   await page.evaluate(`
     globalThis.frames = [];
     let last = performance.now();
@@ -210,7 +210,7 @@ test('10,000 events stay smooth: frames while they are scrolled, searched and pl
   console.log(
     `10,000 events: median frame ${at(scrolled, 0.5)?.toFixed(1)} ms, 95th percentile ${at(scrolled, 0.95)?.toFixed(1)} ms while scrolling; longest frame ${at(worked, 0.9999)?.toFixed(0)} ms while searching and going back`,
   );
-  // What is drawn is bounded, whatever the time of this machine: the time of frames follows from it.
+  // The number of drawn nodes is limited and does not depend on the machine; the frame time follows from it.
   const most = [addedByScrolling, addedByWork, addedByReply].map((added) => Math.max(...added));
   console.log(
     `10,000 events: at most ${most.join(', ')} nodes are added by a change: scrolling, searching and going back, a reply`,
@@ -218,7 +218,7 @@ test('10,000 events stay smooth: frames while they are scrolled, searched and pl
   expect(most[0]).toBeGreaterThan(0);
   expect(most[2]).toBeGreaterThan(0);
   expect(Math.max(...most)).toBeLessThan(500);
-  // A reply of 20 chunks draws its own message again, and not the conversation.
+  // A reply of 20 chunks draws its own message again, not the conversation.
   expect(addedByReply.reduce((sum, each) => sum + each, 0)).toBeLessThan(500);
   expect(await page.getByRole('group', { name: 'Events' }).locator('li').count()).toBeLessThan(60);
   expect(await page.evaluate<number>(`document.querySelectorAll('*').length`)).toBeLessThan(6000);

@@ -17,7 +17,7 @@ afterAll(async () => {
   rmSync(state, { recursive: true });
 });
 
-test('the Worker opens on Studio, with prompts that need no key: a tool, a hand-over with an approval, a file', async () => {
+test('the root of the Worker leads to Studio, with prompts that need no key: a tool, a transfer with an approval, a file', async () => {
   const { page, errors } = await visit(server.origin);
   const log = page.getByRole('log');
   expect(new URL(page.url()).pathname).toBe('/studio/');
@@ -35,7 +35,7 @@ test('the Worker opens on Studio, with prompts that need no key: a tool, a hand-
   await page.getByRole('tab', { name: 'Trace' }).click();
   await page.locator('.waterfall .span-label').getByText('save_rolls').waitFor();
   expect(await page.getByText('Made from the events').count()).toBe(0);
-  // The Worker lost its memory: everything is in the user's object.
+  // The Worker lost its memory: all data is in the user's object.
   await page.reload();
   await log.getByText('euros are paid out.').waitFor();
   expect(errors).toEqual([]);

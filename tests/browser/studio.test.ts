@@ -13,7 +13,7 @@ describe('Studio', () => {
     expect(pageBytes()).toBeLessThanOrEqual(300_000);
   });
 
-  test('streams a reply, folds tool calls, and follows the run after a reload in mid-answer', async () => {
+  test('streams a reply, folds tool calls, and follows the run after a reload during an answer', async () => {
     const gate = new Gate();
     const { page, errors } = await open([{ calls: [{ name: 'look' }] }, { chunks: ['The sky ', gate, 'is blue.'] }], {
       tools,

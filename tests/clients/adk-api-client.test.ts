@@ -34,7 +34,7 @@ describe.each(places)('AdkApiClient of @google/adk-devtools against %s', (_place
     expect(await client.listApps()).toEqual([...apps, 'voice']);
   });
 
-  test.each(apps)('%s: makes, reads, lists and deletes sessions', async (appName) => {
+  test.each(apps)('%s: creates, reads, lists and deletes sessions', async (appName) => {
     const { key } = await open(appName);
     expect(await client.getSession(key)).toMatchObject({ id: key.sessionId, state: { mood: 'good' }, events: [] });
     expect((await client.listSessions(key)).map(({ id }) => id)).toContain(key.sessionId);
@@ -118,7 +118,7 @@ describe.each(places)('AdkApiClient of @google/adk-devtools against %s', (_place
     expect((await send('hi', false)).map(textOf)).toEqual(['You said: hi']);
   });
 
-  test('throws what a server refuses', async () => {
+  test('throws an error if the server refuses a request', async () => {
     const missing = { appName: 'plain', userId: 'ann', sessionId: 'missing' };
     await expect(run({ ...missing, newMessage: 'hi' })).rejects.toThrow(/missing/);
   });

@@ -35,7 +35,7 @@ describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) =
       if (response.status() >= 400 && pathname !== '/dev-ui/prism-dark.css')
         faults.push(`${response.status()} ${response.request().method()} ${pathname}`);
     });
-    // Fonts and icons of Google.
+    // Fonts and icons from Google.
     await page.route(/^https:/, (route) => route.abort());
     await page.addInitScript(`localStorage.setItem('adk-use-sse', '${streaming}')`);
     await page.goto(`${server.url}/dev-ui?app=${appName}&userId=ann`);
@@ -70,7 +70,7 @@ describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) =
       await open(appName);
       await send('call look');
       await shown('The tool said {"color":"blue"}.');
-      // The call, and its response.
+      // The call and its response.
       await page.locator('app-chat-panel').getByText('look', { exact: true }).nth(1).waitFor();
       await page.getByRole('tab', { name: 'State' }).click();
       await page.getByText('seen').first().waitFor();
@@ -89,7 +89,7 @@ describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) =
     },
   );
 
-  test.each(apps)('%s: takes the late response of a long-running tool, also after a reload', async (appName) => {
+  test.each(apps)('%s: sends the late response of a long-running tool, also after a reload', async (appName) => {
     await open(appName);
     await send('call wait');
     await page.getByPlaceholder('Enter your response...').waitFor();
@@ -108,7 +108,7 @@ describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) =
     await shown('You said: hi');
   });
 
-  test('sends the microphone in a call, and shows the words of both sides', async () => {
+  test("sends the microphone's audio in a call, and shows the words of both sides", async () => {
     await open('voice');
     await page.locator('.audio-rec-btn').click();
     await shown('What color is the sky?');

@@ -3,7 +3,7 @@ import { LlmAgent } from '@eventloom/llm-agent';
 import { ScriptedLiveModel } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 
-/** A model that needs no key: the last message tells it what to do. */
+/** A model without a key: the last message determines its reply. */
 class Director extends BaseLlm {
   constructor() {
     super({ model: 'director' });
@@ -63,12 +63,12 @@ const tools = [
   new FunctionTool({ name: 'pay', description: 'Pays.', requireConfirmation: true, execute: () => ({ paid: true }) }),
 ];
 
-/** Creates an agent that follows its message: "call look" (or another tool), "cut", "fail", or anything else, which it repeats. */
+/** Creates an agent that follows its message: "call look" (or another tool), "cut", "fail", or any other text, which it repeats. */
 export function createAgent(): LlmAgent {
   return new LlmAgent({ name: 'helper', model: new Director(), tools });
 }
 
-/** Creates an agent for calls. It hears one piece of audio, and speaks once. */
+/** Creates an agent for calls, which receives one piece of audio and speaks once. */
 export function createSpeaker(): LlmAgent {
   const speech = { inlineData: { mimeType: 'audio/pcm;rate=24000', data: 'AAAA'.repeat(1000) } };
   const model = new ScriptedLiveModel([

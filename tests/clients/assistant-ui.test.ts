@@ -7,7 +7,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { apps, places, type Started } from './servers.ts';
 
-/** The texts of a message of the page. */
+/** Returns the texts of a message of the page. */
 function textOf({ content }: AdkMessage): string {
   if (typeof content === 'string') return content;
   return (content ?? []).flatMap((part) => ('text' in part ? [part.text] : [])).join('');

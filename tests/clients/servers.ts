@@ -13,13 +13,13 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { startDevServer } from '../runtimes/dev-server.ts';
 import { createAgent, createSpeaker } from './agent.ts';
 
-/** A server with the apps `plain` and `resumable`, of the same agent, and `voice` for calls. */
+/** A server with the apps `plain` and `resumable`, with the same agent, and `voice` for calls. */
 export interface Started {
   readonly url: string;
   stop(): Promise<void>;
 }
 
-/** The built page adk-web, inside of its package. */
+/** The built page of adk-web, in its package. */
 const PAGE = join(import.meta.dirname, 'node_modules/@google/adk-devtools/dist/browser');
 
 async function startOnNode(): Promise<Started> {

@@ -18,7 +18,7 @@ import type { WebhookMessage } from './webhook-receiver.ts';
 import { createSeededRandom, type SeededRandom } from './seeded-random.ts';
 
 /**
- * Behaviour of a client whose answer breaks off: `follow` reads on at the address of the run, `resend` sends the
+ * Behaviour of a client whose connection breaks: `follow` reads on at the address of the run, `resend` sends the
  * message again with the same `requestId`, `leave` never asks again.
  */
 export type Manner = 'follow' | 'resend' | 'leave';
@@ -26,30 +26,34 @@ export type Manner = 'follow' | 'resend' | 'leave';
 /** Options of a client. */
 export interface TalkOptions {
   readonly manner: Manner;
-  /** Hangs up when this many frames came, and continues as its kind of client does. */
+  /** Disconnects after this number of frames, and continues as its kind of client does. */
   readonly leaveAfter?: number | undefined;
   readonly onBusy?: OnBusy | undefined;
-  /** Cancels the run after this time, in milliseconds, and again until the server says that it has ended. */
+  /** Cancels the run after this time, in milliseconds, and repeats that until the server says that it has ended. */
   readonly cancelAfterMs?: number | undefined;
   /** The server of the first request. Default: any. */
   readonly server?: AttackedServer | undefined;
 }
 
 /**
- * Time for which a client tries again, in milliseconds: longer than 40 processes live one after the other, because a message may not get its
- * session before the last of them. `wrangler dev` takes seconds to start, and so does Node on a busy machine.
+ * Time for which a client tries again, in milliseconds: longer than 40 consecutive processes live, because a message
+ * may not get its session before the last of them. `wrangler dev` takes seconds to start, and so does Node on a busy
+ * machine.
  */
 const TIMEOUT_MS = 240_000;
-/** Time that runs have to end after the last attack, in milliseconds. A Durable Object wakes up 20 seconds after it was lost. */
+/** Time that runs have to end after the last attack, in milliseconds. A lost Durable Object wakes up after 20 seconds. */
 const SETTLE_MS: Readonly<Record<BackEndName, number>> = {
   sqlite: 10_000,
   postgres: 10_000,
   'durable-objects': 40_000,
 };
-/** Time before a client asks again, in milliseconds. The proxy of `wrangler dev` is slow: clients that ask sooner keep the processor from the runs. */
+/**
+ * Time before a client asks again, in milliseconds. The proxy of `wrangler dev` is slow: clients that ask sooner would
+ * take the processor from the runs.
+ */
 const ASK_AGAIN_MS: Readonly<Record<BackEndName, number>> = { sqlite: 40, postgres: 40, 'durable-objects': 500 };
 
-/** Servers on one store, their clients, and what both were seen to do. */
+/** Servers on one store, their clients, and the observed behaviour of both. */
 export class Arena implements AsyncDisposable {
   readonly backEnd: BackEnd;
   readonly random: SeededRandom;
@@ -71,7 +75,7 @@ export class Arena implements AsyncDisposable {
     this.random = createSeededRandom(seed);
   }
 
-  /** Servers that run, the oldest first. One that is stopped is among them. */
+  /** Running servers, the oldest first, including stopped ones. */
   get running(): AttackedServer[] {
     return this.#servers.filter(({ hasEnded }) => !hasEnded);
   }
@@ -82,27 +86,27 @@ export class Arena implements AsyncDisposable {
     return server;
   }
 
-  /** Keeps the answers to a client. */
+  /** Records the answers to a client. */
   async tell(answer: Promise<Answer>): Promise<Answer> {
     const answered = await answer;
     this.answers.push(answered);
     return answered;
   }
 
-  /** Keeps something that must not be. */
+  /** Records a fault. */
   addFault(fault: string): void {
     this.#faults.push(fault);
   }
 
-  /** The server of a request: any that runs. */
+  /** Returns the server of a request: any running one. */
   #pickServer(): AttackedServer | undefined {
     const { running } = this;
     return running.length > 0 ? this.random.pick(running) : undefined;
   }
 
   /**
-   * Says something in a session as a client does that wants an answer, and answers what it is asked. Resolves when the client knows how it
-   * ended, or asks no more.
+   * Sends a message in a session as a client that wants an answer, and answers the requests of agents. Resolves when
+   * the client knows the outcome, or stops asking.
    */
   async talk(session: ClientSession, kind: MessageKind, options: TalkOptions): Promise<void> {
     const message = { ...this.newMessage(kind), onBusy: options.onBusy };
@@ -117,7 +121,8 @@ export class Arena implements AsyncDisposable {
   }
 
   /**
-   * Begins a run with a webhook, as a client does that does not read it. Resolves when the client knows the run.
+   * Begins a run with a webhook without reading it. Resolves when the client knows the run.
+   *
    * @param leaves true for a client that never asks again
    */
   async begin(session: ClientSession, kind: MessageKind, webhookUrl: string, leaves: boolean): Promise<void> {
@@ -144,13 +149,13 @@ export class Arena implements AsyncDisposable {
     this.addFault(`the run of ${requestId} could not be cancelled`);
   }
 
-  /** A message that nobody sent before. */
+  /** Returns a message with a new token. */
   newMessage(kind: MessageKind): Message {
     const token = `m${++this.#tokens}`;
     return { text: `${kind} ${token}`, requestId: `r-${token}` };
   }
 
-  /** Sends a message at which an agent asks a person. Returns the answer that is to be sent. */
+  /** Sends a message for which an agent makes a request to a person. Returns the answer to send. */
   async ask(session: ClientSession, kind: 'pay' | 'wait'): Promise<Message | undefined> {
     const message = this.newMessage(kind);
     const answer = await this.#pursue(session, message, { manner: 'resend' });
@@ -158,7 +163,10 @@ export class Arena implements AsyncDisposable {
     return parts.length === 0 ? undefined : { parts, requestId: `${message.requestId}-answer` };
   }
 
-  /** Sends a message to each of these servers at once with one `requestId`, as clients do that get no answer; and again when it was answered. */
+  /**
+   * Sends a message to each of these servers at once with one `requestId`, as clients without an answer do, and again
+   * after it was answered.
+   */
   async repeat(session: ClientSession, message: Message, servers: readonly AttackedServer[]): Promise<void> {
     const sendTo = (server?: AttackedServer) => this.#pursue(session, message, { manner: 'resend', server });
     await Promise.all(servers.map(sendTo));
@@ -175,7 +183,7 @@ export class Arena implements AsyncDisposable {
       );
   }
 
-  /** Sends a message and asks until the client knows how it ended. Returns the last answer. */
+  /** Sends a message and asks until the client knows the outcome. Returns the last answer. */
   async #pursue(session: ClientSession, message: Message, options: TalkOptions): Promise<Answer | undefined> {
     const { manner, leaveAfter } = options;
     const timeoutMs = TIMEOUT_MS;
@@ -206,7 +214,7 @@ export class Arena implements AsyncDisposable {
     return answer;
   }
 
-  /** Gives the runs time to come to their end, ends all servers and returns what must not be. */
+  /** Waits for the runs to end, stops all servers and returns the faults. */
   async findFaults(): Promise<string[]> {
     const server = this.running[0] ?? (await this.start());
     const giveUp = performance.now() + SETTLE_MS[this.backEnd.name];
@@ -242,7 +250,7 @@ export class Arena implements AsyncDisposable {
   }
 }
 
-/** True if the client knows how its run ended. */
+/** True if the client knows the outcome of its run. */
 function isFinal({ end }: Answer): boolean {
   if (end.kind === 'completed' || end.kind === 'nothing') return true;
   if (end.kind !== 'error') return false;
@@ -259,7 +267,7 @@ function isFinal({ end }: Answer): boolean {
   ].includes(end.code);
 }
 
-/** Function responses to what the events ask of people: confirmations and late results. */
+/** Returns function responses to the requests in events: confirmations and late results. */
 function answersTo(events: readonly Event[]): Part[] {
   return events.flatMap((event) =>
     getFunctionCalls(event).flatMap(({ id = '', name = '' }): Part[] => {

@@ -1,4 +1,4 @@
-// The agents under attack. They run on Node and on Workers, say the same in every process, and report each step.
+// The attacked agents. They run on Node and on Workers, behave the same in every process, and report each step.
 
 import {
   type BaseAgent,
@@ -14,10 +14,10 @@ import { AgentTool, ParallelAgent } from '@eventloom/multi-agent';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { AttackedConnection } from './attacked-connection.ts';
 
-/** The kind of work that a message asks for: a message is a kind and a token, as in `tools m17`. */
+/** The kind of work that a message requests: a message is a kind and a token, such as `tools m17`. */
 export type MessageKind = 'chat' | 'tools' | 'steps' | 'crew' | 'pay' | 'wait' | 'long';
 
-/** A step that an agent takes, for the process that hosts it. */
+/** A step of an agent, as reported to the process that hosts it. */
 export interface Step {
   readonly kind: 'chunk' | 'tool';
   /** Name and call id of a tool. */
@@ -30,7 +30,7 @@ export interface Step {
 export interface Host {
   /** Called before each step. */
   step(step: Step): Promise<void> | undefined;
-  /** Lets this time pass. */
+  /** Waits this time. */
   pause(ms: number): Promise<void>;
   /** The time between two chunks of a reply. */
   readonly paceMs: number;
@@ -41,18 +41,18 @@ export interface Host {
 /** Signs the webhooks of a server under attack. */
 export const WEBHOOK_SECRET = `whsec_${btoa('s'.repeat(32))}`;
 
-/** The last text of a turn that was not interrupted. */
+/** Returns the last text of a completed turn. */
 export const finalText = (token: string): string =>
   `all that was asked for is done, ${token}, and nothing was done twice`;
 
 const MARKER = /^(\w+) ([\w-]+)$/;
-/** The token of the message, the agent, the number of its reply and the name of the tool. */
+/** Matches the token of the message, the agent, the number of its reply and the name of the tool. */
 const CALL_ID = /^([\w-]+)\.\w+\.(\d)\.\w+$/;
 const WORDS_PER_CHUNK = 3;
 
 type Call = readonly [name: string, args?: Record<string, unknown>];
 
-/** The calls that an agent makes for a message, reply by reply; then it speaks. */
+/** Returns the calls that an agent makes for a message, reply by reply; after them it answers. */
 function callsOf(agent: string, kind: string, token: string): readonly (readonly Call[])[] {
   if (agent === 'helper') return [[['book']]];
   if (agent === 'left' || agent === 'right') return [[['helper', { request: `help ${token}-${agent}` }], ['look']]];
@@ -72,7 +72,7 @@ function callsOf(agent: string, kind: string, token: string): readonly (readonly
   }
 }
 
-/** Answers by the newest message with a marker, and by how often it has answered it: the same in every process. */
+/** A model that replies to the newest message with a marker, depending on how many replies it has: the same in every process. */
 class AttackedModel extends BaseLlm {
   readonly #agent: string;
   readonly #host: Host;
@@ -128,14 +128,18 @@ function standing(contents: readonly Content[]): {
   const [response] = contents.at(-1)?.parts?.flatMap(({ functionResponse }) => functionResponse ?? []) ?? [];
   if (!response) return { ...newest, step: 0 };
   const [, token = newest.token, step = ''] = CALL_ID.exec(response.id ?? '') ?? [];
-  // The calls of a message that came twice have ids of the runtime, which models do not see: they are answered with a text.
+  // The calls of a message that was sent twice have ids of the runtime, which models do not see: they are answered with
+  // a text.
   return {
     ...(markers.findLast((marker) => marker.token === token) ?? newest),
     step: step === '' ? 9 : Number(step) + 1,
   };
 }
 
-/** Refuses what model services refuse: a call that is not followed by its response. Ids that the runtime made are not sent. */
+/**
+ * Refuses histories that model services refuse: a call that is not followed by its response. Ids made by the runtime
+ * are not sent.
+ */
 function checkHistory(contents: readonly Content[]): void {
   for (const [index, { parts = [] }] of contents.entries()) {
     const calls = parts.flatMap(({ functionCall }) => functionCall ?? []);
@@ -146,8 +150,9 @@ function checkHistory(contents: readonly Content[]): void {
 }
 
 /**
- * Creates the agents, by the names of their apps. `front` calls tools side by side, among them a slow one, one that a person confirms, one whose
- * answer comes later, and an agent. `crew` is a parallel agent whose agents call an agent each. Readers get the events of some of the called agents.
+ * Creates the agents, by the names of their apps. `front` makes concurrent calls of tools, among them a slow one, one
+ * that a person confirms, one whose response comes later, and an agent. `crew` is a parallel agent, each of whose
+ * agents calls an agent. Readers get the events of some of the called agents.
  */
 export function createAgents(host: Host): Readonly<Record<'front' | 'crew', BaseAgent>> {
   const tool = (name: string, isOnce: boolean, pauseMs = 0, requireConfirmation = false): FunctionTool =>

@@ -8,7 +8,7 @@ import {
   type LlmRequest,
 } from '@eventloom/core';
 
-/** A live connection that says what the model says in text runs, one turn after the other. */
+/** A live connection whose model replies as in text runs, one turn after the other. */
 export class AttackedConnection implements BaseLlmConnection {
   readonly #model: BaseLlm;
   readonly #request: LlmRequest;
@@ -17,7 +17,7 @@ export class AttackedConnection implements BaseLlmConnection {
   readonly #said: Content[] = [];
   /** The calls of the last reply, with their responses so far. */
   readonly #calls = new Map<string, FunctionResponse | undefined>();
-  /** True when the contents end with something to reply to. */
+  /** True if the contents end with a message or a response to reply to. */
   #isToReply = false;
   #isClosed = false;
   #arrival = Promise.withResolvers<void>();
@@ -70,7 +70,7 @@ export class AttackedConnection implements BaseLlmConnection {
         const { content = {}, partial } = response;
         const hasCalls = this.#expectResponses(content);
         if (partial !== true) this.#contents.push(content);
-        // The text comes in pieces only.
+        // The text arrives only in chunks.
         if (partial === true || hasCalls) yield { content };
         else yield { turnComplete: true };
       }
@@ -82,7 +82,7 @@ export class AttackedConnection implements BaseLlmConnection {
     this.#wake();
   }
 
-  /** Returns false when there is nothing to reply to. */
+  /** Returns false if there is nothing to reply to. */
   #takeTurn(): boolean {
     const said = this.#isToReply ? undefined : this.#said.shift();
     if (said) this.#contents.push(said);

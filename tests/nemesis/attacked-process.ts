@@ -1,6 +1,6 @@
-// The server under attack, as a user of the library writes it: `node attacked-process.js OPTIONS`, with `AttackOptions` as JSON. No error is
-// caught, so that one that the library lets out ends the process. It prints its address; then one line of JSON for each failure that the
-// server reports.
+// The server under attack, as a user of the library writes it: `node attacked-process.js OPTIONS`, with `AttackOptions`
+// as JSON. No error is caught, so that an uncaught error of the library ends the process. It prints its address; then
+// one line of JSON for each failure that the server reports.
 
 import {
   type AppendEventRequest,
@@ -33,9 +33,9 @@ import { createAgents, type Step, WEBHOOK_SECRET } from './attacked-agent.ts';
 
 /** Options of a server under attack. */
 export interface AttackOptions {
-  /** A file of SQLite, or the URL of a PostgreSQL. */
+  /** A SQLite file, or the URL of a PostgreSQL. */
   readonly store: string;
-  /** Gets a line for each tool that must not run twice, before it runs. */
+  /** The file that gets a line for each tool that must not run twice, before it runs. */
   readonly ranFile: string;
   readonly leaseMs: number;
   readonly paceMs: number;
@@ -50,7 +50,7 @@ export interface AttackOptions {
 const options = JSON.parse(process.argv[2] ?? '') as AttackOptions;
 let points = 0;
 
-/** A point at which the process may die: behind a commit, or before a step of an agent. */
+/** Passes a point at which the process may die: after a commit, or before a step of an agent. */
 function passPoint(): void {
   if (++points === options.dieAt) process.kill(process.pid, 'SIGKILL');
 }
@@ -60,7 +60,7 @@ function report(error: unknown): void {
   console.log(JSON.stringify({ name, message, code }));
 }
 
-/** Reports what fails in the background where other failures are reported: standard error is for what nobody handles. */
+/** Reports failures of background work with other failures: standard error is for unhandled ones. */
 const platform: Platform = { ...systemPlatform, background: (work) => void work.catch(report) };
 
 const agents = createAgents({
@@ -73,7 +73,7 @@ const agents = createAgents({
   },
 });
 
-/** Passes a point behind each commit. */
+/** Passes a point after each commit. */
 function counted(service: BaseSessionService): BaseSessionService {
   const begin = service.beginRun.bind(service);
   const append = service.appendEvent.bind(service);
@@ -117,7 +117,7 @@ function counted(service: BaseSessionService): BaseSessionService {
 interface OpenStore {
   readonly service: BaseSessionService;
   readonly relay?: RunRelay;
-  /** Leaves no room for another page, or room again. */
+  /** Takes away the room for another page, or returns it. */
   readonly setRoom?: (hasRoom: boolean) => void;
 }
 
@@ -166,6 +166,6 @@ const server = await serve(
 shutDownOnSignal(server, () => process.exit(0));
 createInterface(process.stdin)
   .on('line', (line) => setRoom?.(line === 'room'))
-  // The program that attacks is gone.
+  // The attacking program has ended.
   .on('close', () => process.exit(0));
 console.log(server.url);

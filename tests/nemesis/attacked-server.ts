@@ -4,25 +4,27 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { AttackOptions } from './attacked-process.ts';
 
-/** A server under attack, in a process of its own. */
+/** An attacked server in its own process. */
 export interface AttackedServer {
   readonly url: string;
   /** Failures that the server reported, as JSON. */
   readonly reports: readonly string[];
-  /** Sends a signal; for one that ends the process, resolves when it has ended. */
+  /** Sends a signal. For a signal that ends the process, resolves when it has ended. */
   signal(signal: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP' | 'SIGCONT'): Promise<void>;
   /** Resolves when the process has ended. */
   readonly ended: Promise<void>;
   readonly hasEnded: boolean;
-  /** Leaves no room in the store, or room again. */
+  /** Takes away the room in the store, or returns it. */
   setRoom(hasRoom: boolean): void;
   /** Returns faults: output on standard error, and an exit that no test caused. */
   faults(): string[];
 }
 
 /**
- * Starts a server under attack. Resolves when it answers; with `dieAt`, also when it died before, in a run that it took up at its start.
- * @throws Error when it ends before it answers
+ * Starts an attacked server. Resolves when it answers; with `dieAt`, also if it died before, in a run that it resumed
+ * at its start.
+ *
+ * @throws Error if it ends before it answers
  */
 export async function startAttackedServer(program: string, options: AttackOptions): Promise<AttackedServer> {
   const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(

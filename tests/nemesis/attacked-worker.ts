@@ -1,4 +1,5 @@
-// The server under attack as a Worker. It tells the program at WATCHER of each step, and takes it when that is answered.
+// The attacked server as a Worker. It reports each step to the program at WATCHER, and takes the step when that is
+// answered.
 
 import { type CloudflareBindings, createCloudflareServer } from '@eventloom/cloudflare';
 import { live } from '@eventloom/live';

@@ -9,7 +9,7 @@ import type { AttackOptions } from './attacked-process.ts';
 import { type AttackedServer, startAttackedServer } from './attacked-server.ts';
 import type { StoredSession } from './find-faults.ts';
 
-/** The apps of the servers under attack. The runs of those with `-once` cannot be resumed. */
+/** The apps of the attacked servers. The runs of those with `-once` cannot be resumed. */
 export const APP_NAMES = ['front', 'front-once', 'crew', 'crew-once'] as const;
 
 /** Options of a server's start. */
@@ -18,13 +18,13 @@ export type StartOptions = Partial<Omit<AttackOptions, 'store' | 'ranFile'>>;
 /** The storage of sessions. */
 export type BackEndName = 'sqlite' | 'postgres' | 'durable-objects';
 
-/** Attacks on a store. */
+/** Attacks on a store; those that it does not have are absent. */
 export interface StoreAttacks {
   /** Ends all connections to the store. */
   endConnections?(): Promise<void>;
-  /** Ends the store and starts it again. */
+  /** Stops the store and starts it again. */
   restart?(): Promise<void>;
-  /** Makes the store take nothing, until `unblock`. */
+  /** Makes the store refuse writes until `unblock`. */
   block?(servers: readonly AttackedServer[]): void;
   unblock?(servers: readonly AttackedServer[]): void;
 }
@@ -41,7 +41,7 @@ export interface BackEnd extends AsyncDisposable {
   ran(): string[];
 }
 
-/** Short, so that what a process held is free soon. */
+/** Short, so that sessions of a dead process are free soon. */
 export const LEASE_MS = 600;
 
 const DEFAULTS: Omit<AttackOptions, 'store' | 'ranFile'> = {
@@ -54,8 +54,10 @@ const DEFAULTS: Omit<AttackOptions, 'store' | 'ranFile'> = {
 };
 
 /**
- * A file of SQLite in a folder that is there, with servers on Node.
- * @param disk a folder for the file on a small file system of its own, which can be filled. Without one, SQLite gets a limit beyond which the file may not grow
+ * A SQLite file in an existing folder, with servers on Node.
+ *
+ * @param disk a folder for the file on a separate small file system, which can be filled. Without one, SQLite gets a
+ * size limit for the file
  */
 export function sqliteBackEnd(program: string, folder: string, disk?: string): BackEnd {
   const store = join(disk ?? folder, 'sessions.db');
@@ -83,12 +85,12 @@ export function sqliteBackEnd(program: string, folder: string, disk?: string): B
 
 const FILLING = 'filling';
 
-/** Attacks on a store on a small file system. */
+/** Returns the attacks on a store on a small file system. */
 export function fillingAttacks(disk: string): StoreAttacks {
   return { block: () => fillDisk(disk), unblock: () => rmSync(join(disk, FILLING)) };
 }
 
-/** Writes until there is no room. */
+/** Writes until no room is left. */
 function fillDisk(disk: string): void {
   for (const bytes of [65_536, 1024]) {
     try {
@@ -99,10 +101,10 @@ function fillDisk(disk: string): void {
   }
 }
 
-/** An empty database of a PostgreSQL that nobody else uses, with servers on Node. */
+/** Creates an empty database in a PostgreSQL that nobody else uses, with servers on Node. */
 export async function createPostgresBackEnd(program: string, folder: string, postgres: Postgres): Promise<BackEnd> {
   const admin = new Pool({ connectionString: postgres.url, max: 1 });
-  // Connections are lost when the server is restarted.
+  // Connections are lost when the server restarts.
   admin.on('error', () => undefined);
   const database = `nemesis_${crypto.randomUUID().replaceAll('-', '')}`;
   await admin.query(`CREATE DATABASE ${database}`);

@@ -1,6 +1,6 @@
 import type { Event, OnBusy, Part } from '@eventloom/core';
 
-/** The session that a client talks in. */
+/** The session in which a client sends messages. */
 export interface ClientSession {
   readonly appName: string;
   readonly userId: string;
@@ -22,7 +22,7 @@ export interface Frame {
   readonly event: Event;
 }
 
-/** One answer that a client got. */
+/** One answer that a client received. */
 export interface Answer {
   readonly session: ClientSession;
   /** The text of the message that was sent; undefined when a run was followed, and for function responses. */
@@ -30,12 +30,9 @@ export interface Answer {
   readonly requestId: string | undefined;
   /** The ids of the calls that the message answered. */
   readonly callIds: readonly string[];
-  /**
-   * The request: `send` a message, `follow` a run from its begin, `continue` to follow it behind a number, `call` over
-   * a WebSocket.
-   */
+  /** The request: `send` a message, `follow` a run from its begin, `continue` after a number, `call` over a WebSocket. */
   readonly asked: 'send' | 'follow' | 'continue' | 'call';
-  /** Undefined when there was no answer. */
+  /** Undefined if there was no answer. */
   readonly status: number | undefined;
   readonly invocationId: string | undefined;
   readonly frames: readonly Frame[];
@@ -44,23 +41,23 @@ export interface Answer {
 
 /** A message for a session. */
 export interface Message {
-  /** Its text; or else function responses. */
+  /** The text; absent if the message has function responses. */
   readonly text?: string;
   readonly parts?: readonly Part[];
   readonly requestId?: string;
-  /** Hangs up when this many frames came. */
+  /** Disconnects after this number of frames. */
   readonly leaveAfter?: number | undefined;
   /** The run to continue. */
   readonly invocationId?: string;
   readonly onBusy?: OnBusy | undefined;
-  /** Called with each frame as it comes, and with the id of the run. */
+  /** Called with each frame as it arrives, and with the id of the run. */
   readonly onFrame?: (frame: Frame, invocationId: string) => void;
 }
 
 /** Time that a client waits for the next event, in milliseconds: `wrangler dev` on a busy machine takes more than 30 seconds for a whole call. */
 export const TIMEOUT_MS = 30_000;
 
-/** Sends a message and reads the stream that answers it. Never rejects. */
+/** Sends a message and reads the streamed answer. Never rejects. */
 export function send(url: string, session: ClientSession, message: Message): Promise<Answer> {
   const { text, parts = [{ text }] as readonly Part[], requestId, leaveAfter, invocationId, onBusy, onFrame } = message;
   const newMessage = { role: 'user', parts };
@@ -79,13 +76,13 @@ export function send(url: string, session: ClientSession, message: Message): Pro
 export interface CancelledRun {
   readonly session: ClientSession;
   readonly requestId: string;
-  /** The ids of the events of the session right after the answer. */
+  /** The ids of the session's events directly after the answer. */
   readonly eventIds: readonly string[];
 }
 
 /**
- * Cancels a run. Returns what is stored when the server says that the run has ended; undefined while it does not say so, or does not answer.
- * Never rejects.
+ * Cancels a run. Returns the stored events when the server says that the run has ended; undefined while it does not, or
+ * if it does not answer. Never rejects.
  */
 export async function cancel(
   url: string,
@@ -107,8 +104,10 @@ export async function cancel(
 }
 
 /**
- * Begins a run whose end is sent to a webhook, without reading it. Returns the id of the run; undefined if the server did not answer, or asks
- * to send the request again. Never rejects for a lost connection. @throws Error for an answer that the server must not give
+ * Begins a run with a webhook, without reading the run. Returns the id of the run; undefined if the server did not
+ * answer, or asks to send the request again. Never rejects for a lost connection.
+ *
+ * @throws Error for an answer that the server must not give
  */
 export async function begin(
   url: string,
@@ -131,7 +130,7 @@ export async function begin(
   throw new Error(`a begin was answered with ${answer.status}: ${answer.text}`);
 }
 
-/** Follows a run, from behind a number. Never rejects. */
+/** Follows a run after a number. Never rejects. */
 export function follow(
   url: string,
   session: ClientSession,
@@ -200,7 +199,7 @@ async function read(
     if (leaving.signal.aborted) return answer({ kind: 'left' });
     if (signal.aborted)
       return answer({ kind: 'error', code: 'NO_ANSWER', message: `nothing came for ${TIMEOUT_MS} ms` });
-    // What is not an error of the connection is one of this program.
+    // Any other error is a mistake of this program.
     if (!(error instanceof TypeError)) throw error;
     return answer({ kind: 'cut' });
   } finally {
@@ -208,7 +207,7 @@ async function read(
   }
 }
 
-/** True for what `wrangler dev` itself says when the connection to its runtime is lost, and when it starts the runtime again. */
+/** True for messages of `wrangler dev` itself, when it loses the connection to its runtime or restarts it. */
 function isOfWrangler(text: string): boolean {
   return text.startsWith('Error: ') || text.startsWith('Your worker restarted');
 }

@@ -2,14 +2,17 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { SeededRandom } from './seeded-random.ts';
 
-/** A proxy in front of a server, which loses connections. */
+/** A proxy in front of a server that cuts connections. */
 export interface CuttingProxy extends AsyncDisposable {
   readonly url: string;
-  /** Connections that it cut. */
+  /** Number of connections that it cut. */
   readonly cuts: number;
 }
 
-/** Starts a proxy that passes on bytes, and cuts each connection behind any byte of the first `maxBytes` that the server sends over it. */
+/**
+ * Starts a proxy that forwards bytes, and cuts each connection after a random one of the first `maxBytes` bytes from
+ * the server.
+ */
 export async function startCuttingProxy(target: string, random: SeededRandom, maxBytes: number): Promise<CuttingProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();

@@ -72,7 +72,7 @@ function webhookFaultsOf(
   return findFaults({ sessions: [{ session: own, events: stored, openRuns: [] }], answers: [], ran: [], webhooks });
 }
 
-/** Returns the faults of a run that was reported as cancelled when so much of it was stored. */
+/** Returns the faults of a run that was reported as cancelled when these events were stored. */
 function cancelFaultsOf(stored: readonly Event[], seen: readonly Event[] = stored): Promise<string[]> {
   return faultsOf(stored, undefined, {
     cancelled: [{ session, requestId: 'r', eventIds: seen.map(({ id }) => id) }],

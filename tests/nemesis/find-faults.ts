@@ -5,20 +5,20 @@ import { finalText } from './attacked-agent.ts';
 import type { Answer, AnswerEnd, CancelledRun, ClientSession } from './client.ts';
 import type { WebhookMessage } from './webhook-receiver.ts';
 
-/** A session as it is stored when all attacks are over. */
+/** A session as stored after all attacks. */
 export interface StoredSession {
   readonly session: ClientSession;
   readonly events: readonly Event[];
-  /** The invocation ids of the runs that the store has as begun and not ended. */
+  /** The invocation ids of the runs that are open in the store. */
   readonly openRuns: readonly string[];
 }
 
-/** All that is known after an attack. */
+/** All observations after an attack. */
 export interface Evidence {
   readonly sessions: readonly StoredSession[];
   /** The answers that clients got. */
   readonly answers: readonly Answer[];
-  /** A line for each time that a tool ran that must not run twice. */
+  /** A line for each run of a tool that must not run twice. */
   readonly ran: readonly string[];
   /** The runs that were reported as cancelled. */
   readonly cancelled?: readonly CancelledRun[];
@@ -26,15 +26,15 @@ export interface Evidence {
   readonly webhooks?: readonly WebhookMessage[];
 }
 
-/** The sessions whose runs begin with a webhook have ids that begin so. */
+/** The ids of sessions whose runs begin with a webhook begin with this text. */
 export const WEBHOOK_SESSION = 'webhook-';
-/** The sessions that are called in have ids that begin so. */
+/** The ids of sessions with calls begin with this text. */
 export const LIVE_SESSION = 'live-';
-/** Codes that let a client send its message again, because no part of the message was stored. */
+/** Codes after which a client may send its message again, because no part of it was stored. */
 const REFUSALS = new Set(['SESSION_BUSY', 'SERVER_BUSY', 'USER_LIMIT', 'SHUTTING_DOWN', 'SESSION_NOT_FOUND']);
-/** Codes that say nothing about the run: the client asks again. */
+/** Codes without information about the run: the client asks again. */
 const NO_CLAIM = new Set(['STORAGE_UNAVAILABLE', 'USER_OBJECT', 'RUN_RELAY', 'SLOW_READER', 'TOO_MANY_READERS']);
-/** No agent here fails by itself, so that no client may get such an error. */
+/** Codes that no client may get, because no agent here fails by itself. */
 const FALSE_ALARMS = new Set([
   'INTERNAL',
   'AGENT',
@@ -48,8 +48,8 @@ const FALSE_ALARMS = new Set([
 ]);
 
 /**
- * Finds what must not be, after any attack: a run without an end, a call without a response, anything twice, and a client that got a wrong
- * answer. Returns one sentence for each fault.
+ * Finds faults after any attack: a run without an end, a call without a response, duplicates, and wrong answers to
+ * clients. Returns one sentence for each fault.
  */
 export async function findFaults({
   sessions,
@@ -76,7 +76,7 @@ const hasResponse = (event: Event, callId: string | undefined): boolean =>
 const textsOf = ({ content }: Event): string[] => content?.parts?.flatMap(({ text }) => text ?? []) ?? [];
 /** True for events of agents that run as tools. */
 const isEnclosed = ({ branch = '' }: Event): boolean => branch.includes('@');
-/** True for events that readers of their run get in any case once the run yielded them. */
+/** True for events that readers of their run always get once the run has yielded them. */
 export const isStreamed = (event: Event): boolean =>
   event.author !== 'user' &&
   event.partial !== true &&
@@ -84,7 +84,7 @@ export const isStreamed = (event: Event): boolean =>
   event.object !== ObjectType.runnerCompletion &&
   event.object !== ObjectType.agentTransfer;
 
-/** The ids of the stored events of a run that its readers get, in their order. */
+/** Returns the ids of the stored events of a run that its readers get, in order. */
 function streamedIds(run: readonly Event[]): string[] {
   const byId = new Map(run.map((event) => [event.id, event]));
   return run.flatMap((event) => {
@@ -99,7 +99,10 @@ function repeated(items: readonly string[]): string[] {
   return [...new Set(items.filter((item, index) => items.indexOf(item) !== index))];
 }
 
-/** Names a stored message; answers to calls on several branches are an event on each. Nothing for messages that look the same. */
+/**
+ * Returns the key of a stored message; answers to calls on several branches have one event each. Empty for messages
+ * that cannot be distinguished.
+ */
 function messageKey(event: Event): string[] {
   const { author, requestId, branch = '' } = event;
   return author !== 'user' || requestId === undefined || isEnclosed(event) ? [] : [`of ${requestId} on "${branch}"`];
@@ -143,7 +146,10 @@ function sayLooseEnd(end: LooseEnd): string {
   }
 }
 
-/** A run that was reported as cancelled stores no further event. A request that was cancelled while it waited for its session can be sent again. */
+/**
+ * Checks that a run reported as cancelled stores no further event. A request that was cancelled while it waited for its
+ * session can be sent again.
+ */
 function faultsOfCancelled(
   { session, requestId, eventIds }: CancelledRun,
   sessions: readonly StoredSession[],
@@ -156,7 +162,7 @@ function faultsOfCancelled(
   return [`${nameOf(session)}: the run of ${requestId} was reported as cancelled and has ${late.length} later events`];
 }
 
-/** Each run that was stored with a webhook has sent its outcome, under one id; and nothing was sent about other runs. */
+/** Checks that each run stored with a webhook has sent its outcome under one id, and that no webhook was sent for other runs. */
 function faultsOfWebhooks(sessions: readonly StoredSession[], webhooks: readonly WebhookMessage[]): string[] {
   const faults: string[] = [];
   const known = new Set<string>();
@@ -190,7 +196,7 @@ function isRunWaiting(run: readonly Event[]): boolean {
   );
 }
 
-/** A call over a WebSocket says nothing to a message at which its client is gone. */
+/** Returns the faults of a live run. A call does not answer a message during which its client disconnected. */
 function faultsOfLiveRun(id: string, run: readonly Event[], calls: readonly Answer[]): string[] {
   if (run.some(({ errorCode }) => errorCode !== undefined)) return [];
   const isWhole = calls.some(({ invocationId, end }) => invocationId === id && end.kind === 'completed');
@@ -216,7 +222,7 @@ function faultsOfRun(id: string, run: readonly Event[]): string[] {
   const speakers = finals.map(({ author, branch = '' }) => `${author} on "${branch}"`);
   if (messages.length === 1)
     faults.push(...repeated(speakers).map((speaker) => `the answer to "${token}" is stored twice, by ${speaker}`));
-  // An answer to what an earlier run asked may find the model at a later message.
+  // An answer to the request of an earlier run may reach the model at a later message.
   const isAnswered = messages.length > 1 || token === '' || finals.length > 0;
   if (!isAnswered && !isFailed && !isWaiting)
     faults.push(`the run ${id} has no end: "${token}" is not answered, there is no error, and it waits for nobody`);
@@ -247,9 +253,9 @@ function faultsOfAnswer(answer: Answer, answers: readonly Answer[], sessions: re
       : stored.find((event) => event.author === 'user' && event.requestId === requestId);
   if (end.kind === 'completed' || end.kind === 'nothing') {
     if (run.length === 0) faults.push('the answer says that the run completed, which is not stored');
-    // A run that waited was completed for its client, and may have failed when it was answered.
+    // A waiting run counts as completed for its client, and may have failed after it was answered.
     else if (end.kind === 'completed' && messages.length === 1) {
-      // The client of a run that failed gets the event that says so.
+      // The client of a failed run gets the error event.
       if (failures.length > 0 && !failures.some(({ id }) => received.includes(id)))
         faults.push(`the answer says that the run completed, which failed: ${failures[0]?.errorCode}`);
       else if (received.length > 0 && received.at(-1) !== streamed.at(-1))
@@ -261,18 +267,18 @@ function faultsOfAnswer(answer: Answer, answers: readonly Answer[], sessions: re
     else if (code === 'RUN_GOES_ON') {
       if (run.length === 0) faults.push('the answer says that the run continues, which is not stored');
     } else if (isRefusal(end) && asked === 'call') {
-      // The client of a call has to call again; what was said is stored.
+      // The client has to call again; the conversation so far is stored.
     } else if (isRefusal(end)) {
       // Another request with the message may have stored it.
       const isAlone = answers.every((other) => other.requestId !== requestId || isRefusal(other.end));
       const itsRun = isAlone && message ? stored.filter((event) => event.invocationId === message.invocationId) : run;
-      // A failure that is stored is one, and not to be sent again.
+      // A stored failure is final, and must not be sent again.
       if (isAlone && itsRun.length > 0 && itsRun.every(({ errorCode }) => errorCode === undefined))
         faults.push(`the answer asks to send again (${code}), and the message is stored`);
     } else if (code === 'INVALID_MESSAGE') {
       const unanswered = answer.callIds.filter((callId) => !stored.some((event) => hasResponse(event, callId)));
       if (message) faults.push(`its message was refused and is stored: ${end.message}`);
-      // A run that was closed has responses to its calls.
+      // A closed run has responses to its calls.
       else if (answer.callIds.length === 0 || unanswered.length > 0)
         faults.push(`its message was refused: ${end.message}`);
     } else if (code === 'RUN_NOT_FOUND') {

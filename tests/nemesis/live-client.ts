@@ -3,8 +3,8 @@ import { finalText } from './attacked-agent.ts';
 import { type Answer, type AnswerEnd, type ClientSession, type Frame, TIMEOUT_MS } from './client.ts';
 
 /**
- * Calls `/run_live` and says these messages, each when the model has answered the one before, and then hangs up. Never rejects. The answer is that of the
- * whole call.
+ * Calls `/run_live`, sends each message when the model has answered the one before, and then hangs up. Never rejects.
+ * The result covers the whole call.
  */
 export function call(url: string, session: ClientSession, texts: readonly string[]): Promise<Answer> {
   const { appName, userId, sessionId } = session;
@@ -37,10 +37,10 @@ export function call(url: string, session: ClientSession, texts: readonly string
     frames.push({ id: undefined, event });
     late.refresh();
     if (event.partial === true) heard += event.content?.parts?.[0]?.text ?? '';
-    // The model may first answer what was said before the call.
+    // The model may first answer a message from before the call.
     if (event.turnComplete === true && heard.includes(finalText(token))) sayNext();
   });
-  // A connection that cannot be made is one that is lost.
+  // A connection that cannot be opened counts as lost.
   socket.addEventListener('error', () => ended.resolve({ kind: 'cut' }));
   socket.addEventListener('close', ({ code }) => ended.resolve({ kind: code === 1000 ? 'completed' : 'cut' }));
   return ended.promise.then((end) => {

@@ -1,7 +1,7 @@
 /**
- * The longer run: `pnpm nemesis [--back-end sqlite,postgres,durable-objects] [--scenario killed-servers,…] [--rounds 20] [--kills 200] [--sessions 6]
- * [--seed 1]`. Without a back end or a scenario, all of them. `--kills` is the number of rounds of the scenario `killed-servers`. Prints what was done
- * and what must not be, and exits with 1 if there is any.
+ * The longer run: `pnpm nemesis [--back-end sqlite,postgres,durable-objects] [--scenario killed-servers,…] [--rounds
+ * 20] [--kills 200] [--sessions 6] [--seed 1]`. Without a back end or a scenario, all of them. `--kills` is the number
+ * of rounds of the scenario `killed-servers`. Prints the attacks and the faults, and exits with 1 if there are faults.
  */
 import { startPostgres } from '@eventloom/test-postgres';
 import { spawnSync } from 'node:child_process';
@@ -34,10 +34,10 @@ function mountSmallDisk(own: string): string | undefined {
   return status === 0 ? disk : undefined;
 }
 
-/** Time between two lines that say how far a scenario is, in milliseconds. */
+/** Time between two progress lines of a scenario, in milliseconds. */
 const PROGRESS_MS = 60_000;
 
-// Programs that are started over and over, `wrangler` above all, are compiled once.
+// Programs that are started repeatedly, above all `wrangler`, are compiled once.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../../node_modules/.cache/node');
 
 const folder = mkdtempSync(join(tmpdir(), 'eventloom-nemesis-'));
@@ -89,7 +89,7 @@ for (const name of values['back-end'].split(',') as BackEndName[]) {
     if (!(await play(scenarioName, scenario, backEnd))) isWhole = false;
     await backEnd[Symbol.asyncDispose]();
     await postgres?.stop();
-    // A process that was killed may still have it open.
+    // A killed process may still have the file open.
     if (disk !== undefined) spawnSync('umount', ['-l', disk]);
   }
 }

@@ -11,16 +11,16 @@ import { startWebhookReceiver } from './webhook-receiver.ts';
 
 /** The size of a scenario. */
 export interface ScenarioSize {
-  /** Attacks, one after the other, on the same store. */
+  /** Number of consecutive attacks on the same store. */
   readonly rounds: number;
-  /** Sessions that are talked in during each attack. */
+  /** Number of sessions with messages during each attack. */
   readonly sessions: number;
 }
 
-/** An attack, over and over, on servers that clients talk to. */
+/** A repeated attack on servers that clients use. */
 export interface Scenario {
   readonly backEnds: readonly BackEndName[];
-  /** The rounds that are played with the tests of the repository. Other back ends are attacked by command only. */
+  /** The rounds that the tests of the repository play. Other back ends are attacked only by command. */
   readonly testRounds: Partial<Readonly<Record<BackEndName, number>>>;
   play(arena: Arena, size: ScenarioSize): Promise<void>;
 }
@@ -29,19 +29,23 @@ const ALL: readonly BackEndName[] = ['sqlite', 'postgres', 'durable-objects'];
 const NODE: readonly BackEndName[] = ['sqlite', 'postgres'];
 const KINDS: readonly MessageKind[] = ['chat', 'tools', 'steps', 'crew', 'pay', 'wait'];
 
-/** Kinds of messages at which no agent asks a person: those of calls, and of runs that are cancelled. */
+/** Kinds of messages for which no agent asks a person: those of calls, and of runs that are cancelled. */
 const SPOKEN: readonly MessageKind[] = ['chat', 'tools', 'steps', 'crew'];
 
 /** The users of the sessions. */
 export const USERS = ['user-0', 'user-1', 'user-2'];
 
-/** A session of a round. The same ones come in each round, so that their histories grow. */
+/** Returns a session of a round. Each round has the same sessions, so that their histories grow. */
 function sessionOf(index: number): ClientSession {
   const appName = APP_NAMES[index % APP_NAMES.length] ?? 'front';
   return { appName, userId: USERS[index % USERS.length] ?? '', sessionId: `s${Math.floor(index / 2)}` };
 }
 
-/** Sends a message in each session. Resolves when each client knows how its run ended, or asks no more. @param hangsUp after any frame */
+/**
+ * Sends a message in each session. Resolves when each client knows the outcome, or stops asking.
+ *
+ * @param hangsUp true to disconnect after a random frame
+ */
 async function talkInAll(arena: Arena, sessions: number, hangsUp = false): Promise<void> {
   const { random, manners } = arena;
   const talks = Array.from({ length: sessions }, (_, index) => {
@@ -51,13 +55,16 @@ async function talkInAll(arena: Arena, sessions: number, hangsUp = false): Promi
   await Promise.all(talks);
 }
 
-/** Clients hang up after any number of frames. Nothing else happens. */
+/** Clients disconnect after any number of frames. There is no other attack. */
 async function dropClients(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
   await arena.start();
   for (let round = 0; round < rounds; round++) await talkInAll(arena, sessions, true);
 }
 
-/** `kill -9` at any point of a run, of one process after the other. The next process starts, and the next messages come, at once. */
+/**
+ * `kill -9` at any point of a run, of one process after the other. The next process starts, and the next messages
+ * arrive, at once.
+ */
 async function killServers(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
   const startNext = (isLast: boolean): Promise<AttackedServer> =>
     arena.start({ dieAt: isLast ? 0 : arena.random.between(1, 12 * sessions) });
@@ -75,7 +82,7 @@ async function killServers(arena: Arena, { rounds, sessions }: ScenarioSize): Pr
   await Promise.all(talks);
 }
 
-/** SIGTERM with runs in flight. The next process starts, and the next messages come, at once. */
+/** SIGTERM during runs. The next process starts, and the next messages arrive, at once. */
 async function terminateServers(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
   await arena.start();
   for (let round = 0; round < rounds; round++) {
@@ -88,7 +95,10 @@ async function terminateServers(arena: Arena, { rounds, sessions }: ScenarioSize
   }
 }
 
-/** A process is stopped until its leases have run out. Another one takes over, where there can be one, and then the first continues. */
+/**
+ * A process is stopped until its leases have expired. Another one takes over, if the back end allows several, and then
+ * the first one continues.
+ */
 async function stopServers(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
   const isAlone = arena.backEnd.name === 'durable-objects';
   await arena.start();
@@ -106,14 +116,14 @@ async function stopServers(arena: Arena, { rounds, sessions }: ScenarioSize): Pr
   }
 }
 
-/** Two processes serve the same sessions, and clients hang up. */
+/** Two processes serve the same sessions, and clients disconnect. */
 async function shareSessions(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
   await Promise.all([arena.start(), arena.start()]);
   for (let round = 0; round < rounds; round++)
     await Promise.all([talkInAll(arena, sessions), talkInAll(arena, sessions, true)]);
 }
 
-/** The connections of two processes to the store are ended, again and again. */
+/** The connections of two processes to the store are ended repeatedly. */
 async function loseConnections(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
   await Promise.all([arena.start(), arena.start()]);
   for (let round = 0; round < rounds; round++) {
@@ -126,7 +136,7 @@ async function loseConnections(arena: Arena, { rounds, sessions }: ScenarioSize)
   }
 }
 
-/** The store is ended and started again. */
+/** The store is stopped and started again. */
 async function restartStore(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
   await Promise.all([arena.start(), arena.start()]);
   for (let round = 0; round < rounds; round++) {
@@ -137,7 +147,7 @@ async function restartStore(arena: Arena, { rounds, sessions }: ScenarioSize): P
   }
 }
 
-/** The store takes nothing for a while, for less or for more than the time of a lease: a database that is frozen, a disk that is full. */
+/** The store refuses writes for a while, shorter or longer than a lease: a frozen database, a full disk. */
 async function blockStore(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
   const { attacks } = arena.backEnd;
   await arena.start();
@@ -153,8 +163,8 @@ async function blockStore(arena: Arena, { rounds, sessions }: ScenarioSize): Pro
 }
 
 /**
- * Clients cancel their runs, while the process is killed at any point, or the store takes nothing for a while. A run that is reported as
- * cancelled never continues.
+ * Clients cancel their runs, while the process is killed at any point, or the store refuses writes for a while. A run
+ * that is reported as cancelled never continues.
  */
 async function cancelRuns(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
   const { random, backEnd } = arena;
@@ -181,7 +191,7 @@ async function cancelRuns(arena: Arena, { rounds, sessions }: ScenarioSize): Pro
   }
 }
 
-/** Each message is sent to two processes at once, and again when both were killed. */
+/** Each message is sent to two processes at once, and again after both were killed. */
 async function repeatMessages(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
   const { random } = arena;
   for (let round = 0; round < rounds; round++) {
@@ -201,12 +211,12 @@ async function repeatMessages(arena: Arena, { rounds, sessions }: ScenarioSize):
   }
 }
 
-/** A session with an agent that asks people: those of `crew` ask nobody. */
+/** Returns a session with an agent that asks people; the agents of `crew` ask nobody. */
 function askingSession(index: number): ClientSession {
   return { ...sessionOf(index), appName: index % 2 === 0 ? 'front' : 'front-once' };
 }
 
-/** The same for answers to what agents ask of people. */
+/** Repeats answers to agents' requests in the same way. */
 async function repeatAnswers(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
   const { random } = arena;
   const isAlone = arena.backEnd.name === 'durable-objects';
@@ -229,12 +239,12 @@ async function repeatAnswers(arena: Arena, { rounds, sessions }: ScenarioSize): 
   }
 }
 
-/** The bytes of an answer behind which its connection is cut, at most. */
+/** Maximum number of bytes of an answer after which its connection is cut. */
 const CUT_WITHIN = 6000;
 
 /**
- * Clients follow a run from behind each of its events, through a proxy that cuts the connection behind any byte, and connect again with the number
- * of the last event they have. Each sees every event once, in order, whichever process it asks.
+ * Clients follow a run from each of its events, through a proxy that cuts the connection after any byte, and reconnect
+ * with the number of their last event. Each sees every event once, in order, from any process.
  */
 async function cutConnections(arena: Arena, { rounds }: ScenarioSize): Promise<void> {
   const isAlone = arena.backEnd.name === 'durable-objects';
@@ -253,7 +263,7 @@ async function cutConnections(arena: Arena, { rounds }: ScenarioSize): Promise<v
     };
     let index = 0;
     const onFrame = ({ id }: Frame, invocationId: string): void => {
-      // Durable Objects under `wrangler dev` lose connections by themselves when there are many.
+      // Durable Objects under `wrangler dev` lose connections by themselves if there are many.
       if (index++ % (isAlone ? 8 : 1) === 0) readers.push(startReader(index, id, invocationId));
     };
     const whole = await arena.tell(
@@ -264,7 +274,7 @@ async function cutConnections(arena: Arena, { rounds }: ScenarioSize): Promise<v
         onFrame,
       }),
     );
-    // Others begin when the run has ended.
+    // The other readers begin when the run has ended.
     for (const [at, { id }] of whole.frames.entries()) {
       const reader = startReader(at + 1, id, whole.invocationId ?? '');
       readers.push(reader);
@@ -279,7 +289,11 @@ async function cutConnections(arena: Arena, { rounds }: ScenarioSize): Promise<v
 
 const numbersOf = (frames: readonly Frame[]): string => frames.map(({ id }) => id).join();
 
-/** Adds a fault if a reader did not see all frames. @param hasChunks false where chunks may be gone: what is stored of them comes instead */
+/**
+ * Adds a fault if a reader did not see all frames.
+ *
+ * @param hasChunks false if chunks may be dropped: their stored events come instead
+ */
 function addFaultOfReader(
   arena: Arena,
   id: string | undefined,
@@ -311,12 +325,12 @@ async function followThrough(
   return seen;
 }
 
-/** The number of points between two kills from which `killAtEachPoint` plays only messages of one kind. */
+/** The number of points between two kills from which on `killAtEachPoint` plays only messages of one kind. */
 const SHORT_STRIDE = 5;
 
 /**
- * A process is killed at each point of a run, one after the other, for each kind of message; the next message of the same session comes at once.
- * Each point is tried in a session of its own. With more than one round, only every so many points.
+ * A process is killed at each point of a run, one after the other, for each kind of message; the next message of the
+ * same session arrives at once. Each point has its own session. With more than one round, some points are skipped.
  */
 async function killAtEachPoint(arena: Arena, { rounds: stride }: ScenarioSize): Promise<void> {
   const messages = [...KINDS.map((kind) => ({ kind, app: 'front' })), { kind: 'chat', app: 'crew' } as const];
@@ -339,12 +353,12 @@ async function killAtEachPoint(arena: Arena, { rounds: stride }: ScenarioSize): 
   }
 }
 
-/** Time for which a webhook whose attempt was killed is not sent again, and that of the attempt, in milliseconds. */
+/** Time before a webhook whose attempt was killed is sent again, plus the time of the attempt, in milliseconds. */
 const WEBHOOK_MS = 40_000;
 
 /**
- * A process is killed at each point from the begin of a run to the delivery of its webhook. Every second client does not ask again: the
- * webhook is stored with the run. With more than one round, only every so many points.
+ * A process is killed at each point from the begin of a run to the delivery of its webhook. Every second client does
+ * not ask again: the webhook is stored with the run. With more than one round, some points are skipped.
  */
 async function killBeforeWebhooks(arena: Arena, { rounds: stride }: ScenarioSize): Promise<void> {
   await using receiver = await startWebhookReceiver();
@@ -378,7 +392,7 @@ async function killBeforeWebhooks(arena: Arena, { rounds: stride }: ScenarioSize
   await Promise.race([Promise.all(all), pause(WEBHOOK_MS)]);
 }
 
-/** A run is followed from behind each of its events when its process is gone: the next process serves what is stored of it. */
+/** A run is followed from each of its events after its process died: the next process serves the stored events. */
 async function followAfterRestart(arena: Arena, { rounds }: ScenarioSize): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     const session = sessionOf(round);
@@ -397,12 +411,12 @@ async function followAfterRestart(arena: Arena, { rounds }: ScenarioSize): Promi
   }
 }
 
-/** The bytes of a call behind which its connection is cut, at most. */
+/** Maximum number of bytes of a call after which its connection is cut. */
 const CUT_CALL_WITHIN = 20_000;
 
 /**
- * Calls over `/run_live` whose clients lose their connection after any byte, one process after the other that is killed at any point, and messages that are
- * sent to the sessions of the calls at once.
+ * Calls over `/run_live` whose clients lose their connection after any byte, consecutive processes that are killed at
+ * any point, and concurrent messages to the sessions of the calls.
  */
 async function killCalls(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
   const { random } = arena;
@@ -419,7 +433,8 @@ async function killCalls(arena: Arena, { rounds, sessions }: ScenarioSize): Prom
           const texts = [0, 1, 2].map(() => `${random.pick(SPOKEN)} call-${++calls}`);
           await arena.tell(call(random.between(0, 2) === 0 ? server.url : proxy.url, session, texts));
         }
-        // Processes that die soon answer fewer messages than come: those of all rounds would exceed the number that may wait for a session.
+        // Processes that die soon answer fewer messages than arrive: those of all rounds would exceed the number that
+        // may wait for a session.
         if (waiting >= 2 * sessions) return;
         waiting++;
         await arena.talk(session, random.pick(SPOKEN), { manner: 'resend' });
@@ -433,7 +448,7 @@ async function killCalls(arena: Arena, { rounds, sessions }: ScenarioSize): Prom
   await Promise.all(talks);
 }
 
-/** Every scenario, by its name. */
+/** All scenarios by name. */
 export const SCENARIOS = {
   'dropped-clients': { backEnds: ALL, testRounds: { sqlite: 3, postgres: 3, 'durable-objects': 2 }, play: dropClients },
   'killed-servers': { backEnds: ALL, testRounds: { sqlite: 6, postgres: 2, 'durable-objects': 1 }, play: killServers },

@@ -1,14 +1,14 @@
-/** Numbers that are the same for the same seed, in every process. */
+/** Random numbers that are the same for the same seed, in every process. */
 export interface SeededRandom {
   /** Returns a number of at least 0 and below 1. */
   next(): number;
-  /** A whole number of at least `from` and at most `to`. */
+  /** Returns an integer of at least `from` and at most `to`. */
   between(from: number, to: number): number;
-  /** One of these, which must not be empty. */
+  /** Returns one of the items, which must not be empty. */
   pick<T>(items: readonly T[]): T;
 }
 
-/** Creates the numbers of a seed. (mulberry32) */
+/** Creates the random numbers of a seed. (mulberry32) */
 export function createSeededRandom(seed: number): SeededRandom {
   let state = seed >>> 0;
   const next = (): number => {

@@ -5,16 +5,16 @@ import type { ClientSession } from './client.ts';
 
 /** A webhook that was received. */
 export interface WebhookMessage {
-  /** The same for all attempts to send it. */
+  /** The id, which is the same for all attempts to send the webhook. */
   readonly id: string;
   readonly data: ClientSession & { readonly invocationId: string; readonly state: string };
 }
 
-/** A server that takes every webhook. */
+/** A server that accepts every webhook. */
 export interface WebhookReceiver extends AsyncDisposable {
   readonly origin: string;
   readonly messages: readonly WebhookMessage[];
-  /** Resolves when a webhook of a session has come; the sessions have one run each. */
+  /** Resolves when a webhook of a session has arrived; the sessions have one run each. */
   received(session: ClientSession): Promise<void>;
 }
 

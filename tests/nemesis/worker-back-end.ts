@@ -11,7 +11,10 @@ import type { StoredSession } from './find-faults.ts';
 
 const CONFIG = fileURLToPath(new URL('wrangler.jsonc', import.meta.url));
 const ENVIRONMENT = { WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false', CI: 'true' };
-/** Runs `$0` with its arguments, and kills the whole group when standard input ends: the program that attacks is gone. */
+/**
+ * Runs `$0` with its arguments, and kills the whole process group when standard input ends, because the attacking
+ * program has ended.
+ */
 const KEEPER = 'exec 3<&0; "$0" "$@" </dev/null & wrangler=$!; (read -r _ <&3; kill -9 0) & wait $wrangler';
 /** Matches the lines in which `wrangler dev` reports unhandled errors. */
 const UNCAUGHT = /uncaught|unhandled/i;
@@ -19,9 +22,11 @@ const UNCAUGHT = /uncaught|unhandled/i;
 const RESET = /SQLITE_FULL|internal error; reference = /;
 
 /**
- * Durable Objects that are stored in a folder, with `wrangler dev` on it: one server at a time.
- * @param users whose sessions are read at the end: Durable Objects cannot be listed
- * @param disk a folder for the Durable Objects on a small file system of its own, which can be filled. Without one, the store cannot be blocked
+ * Durable Objects that are stored in a folder, served by `wrangler dev`: one server at a time.
+ *
+ * @param users users whose sessions are read at the end, because Durable Objects cannot be listed
+ * @param disk a folder for the Durable Objects on a separate small file system, which can be filled. Without one, the
+ * store cannot be blocked
  */
 export async function startWorkerBackEnd(folder: string, users: readonly string[], disk?: string): Promise<BackEnd> {
   const ran: string[] = [];
@@ -88,7 +93,7 @@ async function startWrangler(
   const args = ['dev', '--config', CONFIG, '--local', '--persist-to', folder, '--ip', '127.0.0.1'];
   args.push('--port', '0', '--inspector-port', '0');
   for (const [name, value] of Object.entries(vars)) args.push('--var', `${name}:${value}`);
-  // A group of its own: the runtime is a child of a child, and is killed with it.
+  // Its own process group: the runtime is a child of a child, and must be killed with it.
   const env = { ...process.env, ...ENVIRONMENT };
   const child = spawn('/bin/sh', ['-c', KEEPER, 'wrangler', ...args], { env, detached: true });
   let output = '';

@@ -23,13 +23,13 @@ const USER = 1000;
 const isRoot = process.getuid?.() === 0;
 const SECRET = 'a secret of at least thirty-two bytes';
 
-/** The statements of a Dockerfile, each with its instruction; none is longer than a line. */
+/** Returns the statements of a Dockerfile with their instructions; each is one line. */
 function statementsOf(text: string): { instruction: string; rest: string }[] {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return lines.map((line) => ({ instruction: line.split(' ', 1)[0] ?? '', rest: line.slice(line.indexOf(' ') + 1) }));
 }
 
-/** A token of a user, signed with the secret. */
+/** Returns a token of a user, signed with the secret. */
 function tokenOf(name: string): string {
   const claims = { iss: 'login', aud: 'agents', sub: name, exp: Math.floor(Date.now() / 1000) + 60 };
   const parts = [{ alg: 'HS256' }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
@@ -61,7 +61,7 @@ describe('the folder that build:server writes', () => {
     rmSync(place, { recursive: true });
   });
 
-  /** Starts what the image starts, in a folder that is not the clone, as a user that is not root. */
+  /** Starts the program of the image outside of the clone, as a user that is not root. */
   async function start(
     options: readonly string[],
     environment: Readonly<Record<string, string>> = {},
@@ -211,7 +211,7 @@ describe('the folder that build:server writes', () => {
     expect(await server.ended).toBe(0);
   });
 
-  // As root only, and on Linux: another process namespace is what a container is for this.
+  // Only as root on Linux: a separate process namespace is what a container uses.
   test.skipIf(!isRoot || !existsSync('/usr/bin/unshare'))(
     'ends at SIGTERM as the first process of a container',
     async () => {

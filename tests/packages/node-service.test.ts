@@ -22,7 +22,7 @@ const modules = join(import.meta.dirname, '../node_modules');
 const bun = join(modules, '@oven/bun-linux-x64/bin/bun');
 const deno = join(modules, '@deno/linux-x64-glibc/deno');
 const packages = readPackages().map(({ manifest }) => manifest);
-/** The first line of a bundle that esbuild writes as ESM: with it, CommonJS libraries in the bundle can require modules of node. */
+/** The first line of a bundle that esbuild writes as ESM: it lets CommonJS libraries in the bundle require modules of Node. */
 const REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
 
 describe('an empty project on Node that installs every package from its tarball', () => {
@@ -35,7 +35,7 @@ describe('an empty project on Node that installs every package from its tarball'
 
   beforeAll(async () => {
     const tarballs = packages.map((manifest) => [manifest.name, `file:${tarballPath(manifest)}`]);
-    // Optional peers, and the declarations that declarations of @ai-sdk/provider name.
+    // Optional peers, and the packages that the declarations of @ai-sdk/provider import.
     const peers = {
       '@google/genai': '3.1.0',
       '@modelcontextprotocol/server': '2.4.0',
@@ -48,7 +48,7 @@ describe('an empty project on Node that installs every package from its tarball'
     writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies }));
     const service = readFileSync(join(consumer, 'node-service.ts'), 'utf8');
     writeFileSync(entry, service);
-    // What webpack reads, which knows no TypeScript.
+    // The program for webpack, which cannot read TypeScript.
     writeFileSync(join(project, 'service.js'), (await transform(service, { loader: 'ts' })).code);
     writeFileSync(join(project, 'loaded-files.mjs'), readFileSync(join(consumer, 'loaded-files.mjs'), 'utf8'));
     await npm('install');
@@ -66,8 +66,8 @@ describe('an empty project on Node that installs every package from its tarball'
     expect([...owners].filter((name) => !name?.includes('eventloom'))).toEqual(['@cfworker/json-schema']);
     // Each file takes about half a millisecond at every start, and 100 kB of code take about three.
     expect(files.length).toBeLessThanOrEqual(36);
-    // The conversion of zod schemas takes 9 kB of it, models that replace failed ones and their capabilities 14 kB,
-    // errors that say what to write 12 kB.
+    // Of this, the conversion of zod schemas takes 9 kB, fallback models and their capabilities 14 kB, and errors that
+    // say what to write 12 kB.
     expect(files.reduce((sum, file) => sum + statSync(file).size, 0)).toBeLessThanOrEqual(900_000);
   });
 
@@ -88,14 +88,17 @@ describe('an empty project on Node that installs every package from its tarball'
       const file = title.replaceAll(/\W/g, '-');
       const text = names.map((specifier, index) => `export * as entry${index} from '${specifier}';\n`).join('');
       writeFileSync(join(project, `${file}.ts`), text);
-      // The declarations that come with the compiler are its own concern.
+      // Faults in the compiler's own declarations are not checked.
       const checks = { strict: true, skipLibCheck: false, skipDefaultLibCheck: true };
       const compilerOptions = { target: 'es2022', noEmit: true, ...checks, ...options };
       writeFileSync(join(project, `${file}.json`), JSON.stringify({ compilerOptions, files: [`${file}.ts`] }));
       return `${file}.json`;
     }
 
-    /** Runs a program of node, and returns what it prints. With a larger young generation a compiler in JavaScript takes a quarter less time. */
+    /**
+     * Runs a Node program, and returns its output. With a larger young generation, a compiler in JavaScript takes a
+     * quarter less time.
+     */
     async function compile(...args: readonly string[]): Promise<string> {
       const { stdout } = await run('node', ['--max-semi-space-size=64', ...args], { cwd: project }).catch(
         (error: { readonly stdout: string }) => error,
@@ -146,7 +149,7 @@ describe('an empty project on Node that installs every package from its tarball'
     expect(stdout).toBe('function function\n');
   });
 
-  /** Runs the program, whose model is Gemini, and returns what it prints. */
+  /** Runs the program, whose model is Gemini, and returns its output. */
   async function ask(program: string, ...args: string[]): Promise<string> {
     const call = { name: 'weather', args: { city: 'Oslo' } };
     const replies = [wireResponse({ calls: [call] }), wireResponse('It is clear.')].map((reply) => jsonReply(reply));
@@ -280,7 +283,7 @@ describe('an empty project on Node that installs every package from its tarball'
     });
   });
 
-  // Last, because it changes what is installed.
+  // Last, because it changes the installed packages.
   test('accepts schemas of an installed zod 3', async () => {
     await npm('install', 'zod@3.25.76');
     const program = `

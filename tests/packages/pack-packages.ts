@@ -6,7 +6,7 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The folder with the tarballs of all packages, or why there is none. Tests of other projects run all the same. */
+    /** The folder with the tarballs of all packages, or the reason why there is none. Tests of other projects run in any case. */
     readonly tarballs: { readonly folder: string; readonly failure?: undefined } | { readonly failure: string };
   }
 }

@@ -50,7 +50,7 @@ describe.for(packages)('the tarball of $name', (manifest) => {
     const tarball = await readFile(tarballPath(manifest));
     const result = await checkPackage(createPackageFromTarballData(new Uint8Array(tarball)));
     if (!result.types) throw new Error(`${manifest.name} has no types`);
-    // These resolve no ES modules.
+    // These module resolutions find no ES modules.
     const others = ['node10', 'node16-cjs'];
     const problems = result.problems.filter(
       (found) => !('resolutionKind' in found) || !others.includes(found.resolutionKind),

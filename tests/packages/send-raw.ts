@@ -6,7 +6,7 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** Sends bytes as they are to a server of this machine, and reads until the connection ends: ask for that. */
+/** Sends raw bytes to a server on this machine, and reads until the connection ends, which the request must ask for. */
 export function sendRaw(origin: string, bytes: string): Promise<RawAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
   let answer = '';

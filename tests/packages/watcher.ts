@@ -1,14 +1,14 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A server to which programs report their steps: each waits for the answer. */
+/** A server to which programs report their steps. Each step waits for the response. */
 export interface Watcher {
   readonly origin: string;
-  /** The paths that were asked for, in order. */
+  /** The requested paths, in order. */
   readonly asked: readonly string[];
-  /** Paths that are not answered. */
+  /** Paths that get no response. */
   held: ReadonlySet<string>;
-  /** Settles when all of these were asked for since this call. */
+  /** Resolves when all of these were requested since this call. */
   seen(paths: readonly string[]): Promise<void>;
   stop(): void;
 }

@@ -45,7 +45,7 @@ export async function createWorkerProject(): Promise<string> {
   const example = join(import.meta.dirname, '../../examples/cloudflare-worker');
   copyWorker(example, project);
   copyWorker(join(import.meta.dirname, '../../apps/edge-worker'), join(project, 'edge-worker'));
-  // Its configuration names the page of Studio in the modules beside it.
+  // Its configuration names the page of Studio in the modules next to it.
   symlinkSync('../node_modules', join(project, 'edge-worker/node_modules'));
   copyFileSync(join(import.meta.dirname, 'consumer/worker.ts'), join(project, 'src/keyless-worker.ts'));
   cpSync(join(import.meta.dirname, '../size'), join(project, 'src'), { recursive: true });
@@ -61,7 +61,7 @@ export async function createWorkerProject(): Promise<string> {
   return project;
 }
 
-/** Its sources and its configuration. */
+/** Copies the sources and the configuration of a Worker. */
 function copyWorker(from: string, to: string): void {
   cpSync(join(from, 'src'), join(to, 'src'), { recursive: true, filter: (path) => !path.endsWith('.test.ts') });
   copyFileSync(join(from, 'wrangler.jsonc'), join(to, 'wrangler.jsonc'));

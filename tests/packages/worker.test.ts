@@ -109,7 +109,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
       expect(await ask(`POST ${sessions}/large`, 'localhost', large)).toEqual([413, 'BODY_TOO_LARGE']);
       expect(await ask('POST /run', 'localhost', large)).toEqual([413, 'BODY_TOO_LARGE']);
       expect(await ask('GET /apps/%ff/users/raw/sessions')).toEqual([400, 'INVALID_REQUEST']);
-      // The one difference: the runtime has resolved steps before the Worker is asked.
+      // The only difference: the runtime has resolved dot segments before the Worker gets the request.
       expect(await ask(`GET /x/%2e%2e${sessions}/s`)).toEqual([200, undefined]);
     });
   });
@@ -204,7 +204,7 @@ function post(origin: string, path: string, body: object): Promise<Response> {
   return fetch(`${origin}${path}`, { method: 'POST', body: JSON.stringify(body) });
 }
 
-/** The events of a session whose run has come to its end. */
+/** Returns the events of a session whose run has ended. */
 async function endedRun(url: string): Promise<readonly Event[]> {
   let events: readonly Event[] = [];
   const newest = async () => {

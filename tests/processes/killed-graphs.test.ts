@@ -18,7 +18,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const linesOf = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []);
 
-/** Runs, and answers, in a process that kills itself after a commit (0: never); then continues in this one. */
+/** Runs the graph in a process that kills itself after a commit (0: never), and continues in this one. */
 async function runKilledAt(program: string, commit: number) {
   const file = join(folder, `sessions-${commit}.db`);
   const ranFile = join(folder, `ran-${commit}`);
@@ -31,7 +31,7 @@ async function runKilledAt(program: string, commit: number) {
   const ranBefore = linesOf(ranFile).length;
   const { userId, sessionId } = KEY;
   const runner = createGraphRunner(service, ranFile);
-  // The lease of the process that is gone has not run out.
+  // The lease of the dead process has not expired.
   const run = (params: object) => runner.run({ userId, sessionId, ...params, runConfig: { onBusy: 'interrupt' } });
   if (commit > 0 && before[0]) {
     await run({ invocationId: before[0].invocationId }).catch((error: unknown) => {
@@ -54,7 +54,7 @@ async function runKilledAt(program: string, commit: number) {
 
 /** Summarizes events without ids and times, sorted. */
 function contentsOf(events: readonly Event[]): string[] {
-  // What a run streamed before a kill, and after it, is not what it streams without one.
+  // Events that a run streamed before and after a kill differ from those of an uninterrupted run.
   const own = events.filter(({ object }) => object !== ObjectType.runnerStreamed);
   const lines = own.map(({ author, branch = '', content, actions }) =>
     JSON.stringify({ author, branch, content, actions }).replaceAll(/adk-[\da-f-]+/g, 'adk'),
@@ -62,7 +62,7 @@ function contentsOf(events: readonly Event[]): string[] {
   return lines.toSorted();
 }
 
-/** Returns the functions that ran according to the log or the ledger, as the functions themselves report. */
+/** Returns the functions that ran according to the log or the ledger, in the form in which they report themselves. */
 function doneBy({
   before,
   calls,
@@ -101,7 +101,7 @@ test('another process completes a graph that was killed after any commit, with t
       expect(contentsOf(killed.events), `killed at ${commit}`).toEqual(contentsOf(whole.events));
     else expect(JSON.stringify(killed.events.at(-3)?.actions), `killed at ${commit}`).toContain('interrupted');
   };
-  // Two at a time: most of it is the start of processes.
+  // Two at a time, because most of the time is the start of processes.
   for (let commit = 1; commit <= whole.commits; commit += 2)
     await Promise.all([check(commit), ...(commit < whole.commits ? [check(commit + 1)] : [])]);
 }, 600_000);

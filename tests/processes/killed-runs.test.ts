@@ -40,7 +40,7 @@ async function runKilledAt(commit: number, idempotent: boolean) {
   let refused: unknown;
   if (first) {
     await createResumableRunner(service, ranFile, idempotent)
-      // The lease of the process that is gone has not run out.
+      // The lease of the dead process has not expired.
       .run({ userId, sessionId, invocationId: first.invocationId, runConfig: { onBusy: 'interrupt' } })
       .catch((error: unknown) => (refused = error));
   }
@@ -51,7 +51,7 @@ async function runKilledAt(commit: number, idempotent: boolean) {
   return { events, state, ran, refused, commits: Number(fixture.lines[0]) };
 }
 
-/** Replaces ids and times: an execution becomes the place of its first event. */
+/** Replaces ids and timestamps: an execution is named by the position of its first event. */
 function contentsOf(events: readonly Event[]): unknown[] {
   const executions = [...new Set(events.map(({ executionId }) => executionId))];
   return events.map(({ author, branch, content, actions, object, executionId, parentExecutionId }) => {
@@ -72,7 +72,7 @@ test('a run with idempotent tools that is killed after any commit and resumed ha
     );
     expect(contentsOf(events), `killed at ${commit}`).toEqual(contentsOf(whole.events));
     expect(state).toEqual(whole.state);
-    // What was begun and not ended runs again, once; of the calls that run together one may have been at it.
+    // Work that was begun and not ended runs again, once; of concurrent calls, one may have been in progress.
     for (const each of whole.ran) expect(ran.filter((other) => other === each).length, each).toBeLessThanOrEqual(2);
     expect(ran.length - whole.ran.length, `killed at ${commit}`).toBeLessThanOrEqual(1);
   }
@@ -87,7 +87,7 @@ test('a run with tools that are not idempotent runs none twice after a kill at a
     const responses = events.flatMap(getFunctionResponses);
     const interruptedCalls = responses.filter(({ response }) => response?.['error'] === 'interrupted');
     interrupted += interruptedCalls.length;
-    // Each call has one answer: it ran to its end, or it is said that it did not.
+    // Each call has one response: its result, or the report that it was interrupted.
     for (const each of all) {
       const [name = '', id] = each.split(' ');
       const answers = responses.filter((response) => response.id === id && response.name === name);
@@ -122,7 +122,10 @@ test('the next message is answered after a run that is not resumable was killed 
   expect(interruptedCalls).toBeGreaterThan(3);
 });
 
-/** Runs, and confirms, in a process that kills itself after a commit (0: never); then resumes the run in this one, and confirms it here. */
+/**
+ * Runs the agent and confirms its request in a process that kills itself after a commit (0: never), then resumes the
+ * run in this one, and confirms there.
+ */
 async function askKilledAt(commit: number) {
   const file = join(folder, `asking-${commit}.db`);
   const ranFile = join(folder, `asked-${commit}`);
@@ -154,7 +157,7 @@ async function askKilledAt(commit: number) {
 function contentsByBranch(events: readonly Event[]): Record<string, string[]> {
   const byBranch: Record<string, string[]> = {};
   for (const { author, branch = '', content, actions, object } of events) {
-    // The order in which a run streamed its events, and not what is in them.
+    // The record of the order in which a run streamed its events, not their content.
     if (object === ObjectType.runnerStreamed) continue;
     const text = JSON.stringify({ author, content, actions, object }).replaceAll(/adk-[\da-f-]+/g, 'adk');
     (byBranch[branch] ??= []).push(text);
@@ -174,7 +177,7 @@ test('a run with parallel agents, an AgentTool and a confirmation has the same r
       expect(contentsByBranch(events), `killed at ${commit}`).toEqual(contentsByBranch(whole.events));
       expect(state).toEqual(whole.state);
     } else {
-      // What a person confirmed is not done twice: it had begun, and is reported.
+      // A confirmed call is not repeated: it had begun, and is reported as interrupted.
       expect(paid, `killed at ${commit}`).toMatchObject({ error: 'interrupted' });
     }
     expect(ran.filter((each) => each === 'pay').length, `killed at ${commit}`).toBeLessThanOrEqual(1);

@@ -44,7 +44,7 @@ async function read(sessionId: string, userId = 'user'): Promise<Session> {
   return session;
 }
 
-/** The server may still be at the last statement of a process that was killed. */
+/** Waits, because the server may still run the last statement of a killed process. */
 async function untilDisconnected(): Promise<void> {
   const connected = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'appending'`;
   while ((await pool.query(connected)).rows.length > 0);
@@ -67,7 +67,7 @@ test('kill -9 in a stream of 10,000 appends leaves exactly the acknowledged even
     expect(acknowledged).toEqual(acknowledged.map((_, index) => stored + index));
     const session = await read('session');
     const known = stored + acknowledged.length;
-    // What was under way when the process was killed is stored as a whole or not at all.
+    // The append in progress when the process was killed is stored as a whole or not at all.
     expect(session.lastSeq - known).toBeGreaterThanOrEqual(0);
     expect(session.lastSeq - known).toBeLessThanOrEqual(isLast ? 0 : 1);
     stored = session.lastSeq;

@@ -3,23 +3,27 @@ import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { basename, join } from 'node:path';
 
-/** A program of the fixtures that runs. */
+/** A running program of the fixtures. */
 export interface RunningFixture {
   readonly process: ChildProcessByStdio<Writable, Readable, Readable>;
-  /** The lines that it wrote up to now. */
+  /** The lines that it has written so far. */
   readonly lines: readonly string[];
-  /** Resolves when it has written so many lines. @throws Error when it ends before */
+  /**
+   * Resolves when it has written this number of lines.
+   *
+   * @throws Error if it ends before
+   */
   untilLine(count: number): Promise<void>;
-  /** Resolves when it ended: with what it complained of, and its exit code, null when it was killed. */
+  /** Resolves when it has ended, with its standard error, and its exit code, which is null if it was killed. */
   readonly ended: Promise<{ readonly faults: string; readonly code: number | null }>;
 }
 
-/** The path of a program of the fixtures. */
+/** Returns the path of a program of the fixtures. */
 export function fixturePath(name: string): string {
   return join(import.meta.dirname, 'fixtures', `${name}.ts`);
 }
 
-/** Starts a program of the fixtures, or a bundle of one, in a process of its own. */
+/** Starts a program of the fixtures, or a bundle of one, in a separate process. */
 export function startFixture(program: string, args: readonly string[]): RunningFixture {
   const child = spawn(process.execPath, [program, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
   const lines: string[] = [];

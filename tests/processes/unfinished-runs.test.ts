@@ -10,7 +10,7 @@ import { fixturePath, type RunningFixture, startFixture } from './run-fixture.ts
 
 const SESSION = '/apps/app/users/ann/sessions/s';
 
-/** Holds a bundle, because the program is started several times for each test. */
+/** The folder of a bundle, because the program is started several times per test. */
 let programs: string;
 let program: string;
 beforeAll(async () => {
@@ -36,7 +36,7 @@ function launch(halt: string, sessions = join(folder, 'sessions.db'), action = '
   return fixture;
 }
 
-/** A server in a process of its own. */
+/** Starts a server in a separate process. */
 async function startServer(halt: string, { sessions, action }: { sessions?: string; action?: string } = {}) {
   const fixture = launch(halt, sessions, action);
   await fixture.untilLine(1);
@@ -46,7 +46,7 @@ async function startServer(halt: string, { sessions, action }: { sessions?: stri
     await fixture.ended;
     if (signal === 'SIGKILL') await endLeases(sessions ?? join(folder, 'sessions.db'));
   };
-  /** Begins a run, and says where it can be followed. */
+  /** Begins a run, and returns its address. */
   const begin = async (text: string): Promise<{ readonly path: string; readonly response: Response }> => {
     const newMessage = { parts: [{ text }] };
     const body = JSON.stringify({ appName: 'app', userId: 'ann', sessionId: 's', newMessage, streaming: true });
@@ -64,7 +64,7 @@ const ran = (): string[] =>
   existsSync(join(folder, 'ran')) ? readFileSync(join(folder, 'ran'), 'utf8').trimEnd().split('\n') : [];
 const untilRan = (what: string) => expect.poll(ran).toContain(what);
 
-/** Follows a run until the server has it in this process, and reads it to its end. */
+/** Follows a run until this server hosts it, and reads it to its end. */
 async function follow(url: string, path: string): Promise<Event[]> {
   let text = '';
   const read = async () => {
@@ -104,7 +104,7 @@ describe('a server that is killed during a run and started again', () => {
     const first = await startServer('die');
     await first.begin('go').catch(() => undefined);
     await first.ended;
-    // It may be gone before it says where it is.
+    // The process may have died before it reported the address.
     for (const _attempt of [2, 3]) {
       await endLeases(join(folder, 'sessions.db'));
       await launch('die').ended;

@@ -9,7 +9,7 @@ import { bundleProgram } from '../runtimes/bundle-program.ts';
 import { endLeases } from './end-leases.ts';
 import { fixturePath, type RunningFixture, startFixture } from './run-fixture.ts';
 
-/** Holds a bundle, because the program is started several times for each test. */
+/** The folder of a bundle, because the program is started several times per test. */
 let programs: string;
 let program: string;
 beforeAll(async () => {

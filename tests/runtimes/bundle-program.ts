@@ -1,7 +1,10 @@
 import { build } from 'esbuild';
 import { basename, join } from 'node:path';
 
-/** Makes one file of a TypeScript program, in `folder`, so that it starts in a tenth of a second. Returns the path of the file. */
+/**
+ * Bundles a TypeScript program into one file in `folder`, so that it starts in a tenth of a second. Returns the path of
+ * the file.
+ */
 export async function bundleProgram(program: string, folder: string): Promise<string> {
   const outfile = join(folder, `${basename(program, '.ts')}.mjs`);
   await build({
@@ -12,7 +15,7 @@ export async function bundleProgram(program: string, folder: string): Promise<st
     format: 'esm',
     target: 'node22',
     external: ['pg-native'],
-    // `pg` is CommonJS.
+    // `pg` is a CommonJS module.
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     logLevel: 'silent',
   });

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 
-/** wrangler tells nobody what it does, and asks no questions. */
+/** The environment of wrangler: it sends no metrics and asks no questions. */
 export const wranglerEnvironment = {
   ...process.env,
   WRANGLER_SEND_METRICS: 'false',
@@ -25,18 +25,18 @@ export interface DevServerOptions {
   readonly persistTo?: string;
 }
 
-/** Starts `wrangler dev` on a free port, and settles when it answers. */
+/** Starts `wrangler dev` on a free port, and resolves when it answers. */
 export async function startDevServer(
   project: string,
   { entry, vars = {}, persistTo }: DevServerOptions = {},
 ): Promise<DevServer> {
-  // Of another entry wrangler reads the configuration beside that entry: without this there are no bindings.
+  // For another entry, wrangler reads the configuration next to that entry; without this there are no bindings.
   const args = ['dev', ...(entry === undefined ? [] : [entry, '--config', join(project, 'wrangler.jsonc')])];
   args.push('--local', '--ip', '127.0.0.1', '--port', '0');
   args.push('--inspector-port', '0');
   if (persistTo !== undefined) args.push('--persist-to', persistTo);
   for (const [name, value] of Object.entries(vars)) args.push('--var', `${name}:${value}`);
-  // A group of its own: the runtime is a child of a child, and ends with it.
+  // Its own process group: the runtime is a child of a child, and ends with it.
   const child = spawn('wrangler', args, { cwd: project, env: wranglerEnvironment, detached: true });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const stop = async (): Promise<void> => {

@@ -4,7 +4,7 @@ import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { FunctionTool } from '@eventloom/tools';
 
-/** Measured by `pnpm size`: what an application ships for an agent with a tool and a model of its own. */
+/** Measured by `pnpm size`: an application with an agent, a tool and a custom model. */
 class ScriptedModel extends BaseLlm {
   constructor() {
     super({ model: 'scripted' });

@@ -21,10 +21,13 @@ const surroundings = importsOf(
 );
 const zod = ['z', "import * as z from 'zod';"] as const;
 
-/** Names that a block of a page needs no import for: the reader's own. What it uses of a package it imports, because readers paste it. */
+/**
+ * Names that a block of a page may use without an import: the reader's own. It imports names of packages, because
+ * readers paste it.
+ */
 const forPages: Imports = new Map(surroundings);
 
-/** Names that a docstring needs no import for: also those of `eventloom` and of its package. */
+/** Returns names that a docstring may use without an import, including those of `eventloom` and of its package. */
 function forSource({ manifest, folder, files }: Workspace): Imports {
   const own = Object.entries(manifest.exports ?? {}).flatMap(([key, source]) => {
     const entry = files.find(({ path }) => path === join(folder, source));
@@ -33,7 +36,7 @@ function forSource({ manifest, folder, files }: Workspace): Imports {
   return new Map([...surroundings, ...eventloom, zod, ...own.toReversed()]);
 }
 
-/** Type-checks samples, each as a module of its own, and returns the messages of the compiler with the places in the pages. */
+/** Type-checks samples, each as a separate module, and returns the compiler's messages with their positions in the pages. */
 async function compile(modules: readonly { readonly sample: CodeSample; readonly text: string }[]): Promise<string[]> {
   const parent = join(root, 'tests/.tsc');
   mkdirSync(parent, { recursive: true });
@@ -113,7 +116,7 @@ describe('samples', () => {
     ]);
   });
 
-  test('of a page leave quoted files out', () => {
+  test('of a page exclude quoted files', () => {
     expect(page('<!-- quote: a.ts -->\n```ts\na;\n```\n')).toEqual([]);
   });
 

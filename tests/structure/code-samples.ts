@@ -4,7 +4,7 @@ import type { SourceFile } from './repository.ts';
 
 /** A piece of TypeScript in a page or a docstring. */
 export interface CodeSample {
-  /** The file that shows it, relative to the repository. */
+  /** The file that contains the sample, relative to the repository. */
   readonly path: string;
   /** The line of its first line of code in that file, from 1. */
   readonly line: number;
@@ -18,14 +18,14 @@ const MARKDOWN_BLOCK = /^(<!-- quote: .*-->\n)?```ts\n([\s\S]*?)^```$/gm;
 const DOCSTRING = /\/\*\*[\s\S]*?\*\//g;
 const DOCSTRING_BLOCK = /^\s*\* (?:@example|```ts)\n([\s\S]*?)(?=^\s*\* (?:@\w|```$)|^\s*\*\/)/gm;
 
-/** The TypeScript blocks of a Markdown page that quote no file: quoted files are compiled where they are. */
+/** Returns the TypeScript blocks of a Markdown page that quote no file: quoted files are compiled themselves. */
 export function samplesOfPage({ path, text }: SourceFile): CodeSample[] {
   return Array.from(text.matchAll(MARKDOWN_BLOCK)).flatMap(({ index, 0: block, 1: quote, 2: code = '' }) =>
     quote === undefined ? [{ path, line: lineAt(text, index + block.indexOf('\n') + 1), code }] : [],
   );
 }
 
-/** The examples in the docstrings of a source file: below `@example`, up to the next tag, and in blocks of code. */
+/** Returns the examples in the docstrings of a source file: after `@example`, up to the next tag, and in code blocks. */
 export function samplesOfSource({ path, text }: SourceFile): CodeSample[] {
   return Array.from(text.matchAll(DOCSTRING)).flatMap(({ index: start, 0: docstring }) =>
     Array.from(docstring.matchAll(DOCSTRING_BLOCK), ({ index, 0: block, 1: lines = '' }) => ({
@@ -37,15 +37,18 @@ export function samplesOfSource({ path, text }: SourceFile): CodeSample[] {
 }
 
 /**
- * A sample as a module of its own. Its lines keep their numbers, so that a message of the compiler names the line of the page. Names
- * that the sample neither declares nor imports are imported below it.
+ * Converts a sample to a module. Its lines keep their numbers, so that a message of the compiler names the line of the
+ * page. Names that the sample neither declares nor imports are imported after it.
  */
 export function toModule({ line, code }: CodeSample, importable: Imports): string {
   const imports = Array.from(freeNames(code)).flatMap((name) => importable.get(name) ?? []);
   return `${'\n'.repeat(line - 1)}${code}\nexport {};\n${imports.join('\n')}\n`;
 }
 
-/** The imports of all names that a file exports. Names that it only declares, as `declare const`, are imported as values. */
+/**
+ * Returns the imports of all names that a file exports. Names that it only declares, with `declare const`, are imported
+ * as values.
+ */
 export function importsOf(specifier: string, file: SourceFile): [string, string][] {
   return exportedNames(file).flatMap(({ kind, name }) => {
     if (name === undefined) return [];
@@ -55,8 +58,8 @@ export function importsOf(specifier: string, file: SourceFile): [string, string]
 }
 
 /**
- * The names that code uses and neither imports nor declares at its top. Names of members and of properties are left out, and so is what
- * stands in comments and strings.
+ * Returns the names that code uses and neither imports nor declares at its top level. Names of members and properties
+ * are excluded, and so are comments and strings.
  */
 export function freeNames(code: string): Set<string> {
   const used = new Map<number, string>();
@@ -77,7 +80,7 @@ export function freeNames(code: string): Set<string> {
   return new Set(Array.from(used).flatMap(([start, name]) => (members.has(start) || own.has(name) ? [] : [name])));
 }
 
-/** The names that a sample imports or declares at its top. */
+/** Returns the names that a sample imports or declares at its top level. */
 function namesOf(code: string): Set<string> {
   const { program, module } = parseModule({ path: 'sample.ts', text: code });
   const names = new Set(module.staticImports.flatMap(({ entries }) => entries.map(({ localName }) => localName.value)));

@@ -18,7 +18,7 @@ describe('this repository', () => {
     expect(paths.length).toBe(new Set(paths).size);
   });
 
-  test('pins exact versions, and takes updates of what faces the network in published packages', () => {
+  test('pins exact versions, and published packages accept updates of dependencies that face the network', () => {
     expect(wrongVersions(readWorkspaces())).toEqual([]);
   });
 });

@@ -2,7 +2,10 @@ import { importedSpecifiers } from './module-syntax.ts';
 import { packageOf } from './package-graph.ts';
 import { isTestFile, type Workspace } from './repository.ts';
 
-/** Imports of packages that the manifest does not declare. Tests and private workspaces may use what the root installs. */
+/**
+ * Returns imports of packages that the manifest does not declare. Tests and private workspaces may use the root's
+ * dependencies.
+ */
 export function undeclaredImports(workspaces: readonly Workspace[]): string[] {
   const root = workspaces.find(({ folder }) => folder === '');
   return workspaces.flatMap(({ manifest, files }) => {
@@ -24,8 +27,9 @@ export function undeclaredImports(workspaces: readonly Workspace[]): string[] {
 const takesUpdates = new Set(['@hono/node-server', 'hono', 'jose', 'ws']);
 
 /**
- * Dependencies whose version is not the exact one, or not `^` of it where a published package depends on what faces the network.
- * An alias (`npm:name@version`) is exact too. Peers are exempt: a range is their point. What is installed here is in the lockfile either way.
+ * Returns dependencies whose version is not exact, or for packages that face the network, in published packages, not
+ * `^` of it. An alias (`npm:name@version`) is exact too. Peers are exempt, because they need a range. The lockfile has
+ * the installed versions in any case.
  */
 export function wrongVersions(workspaces: readonly Workspace[]): string[] {
   return workspaces.flatMap(({ manifest }) => {
@@ -42,7 +46,7 @@ export function wrongVersions(workspaces: readonly Workspace[]): string[] {
   });
 }
 
-/** Names of packages: not relative, and without a scheme as in `node:fs` and `cloudflare:test`. */
+/** True for the name of a package: not relative, and without a scheme as in `node:fs` and `cloudflare:test`. */
 function isPackageSpecifier(specifier: string): boolean {
   return !/^(\.|[a-z]+:)/.test(specifier);
 }

@@ -2,7 +2,7 @@ import { Visitor } from 'oxc-parser';
 import { parseModule } from './module-syntax.ts';
 import { isTestFile, type SourceFile } from './repository.ts';
 
-/** Every `import()` in these files, tests left out: where it is, and its specifier. */
+/** Returns every `import()` in these files, without tests: its position and its specifier. */
 export function dynamicImports(files: readonly SourceFile[]): string[] {
   return files
     .filter(({ path, text }) => !isTestFile(path) && /\bimport\b(?!\s*(?:[{*'"]|type\b))/.test(text))

@@ -2,19 +2,19 @@ import { Visitor, type Class } from 'oxc-parser';
 import { parseModule } from './module-syntax.ts';
 import { isTestFile, type SourceFile } from './repository.ts';
 
-/** An error class, as far as the rules need to know it. */
+/** The properties of an error class that the rules need. */
 export interface ErrorClass {
   readonly path: string;
   readonly name: string;
   readonly parent: string | undefined;
-  /** The literal of `static readonly code`, where the class has one of its own. */
+  /** The literal of `static readonly code`, if the class has one. */
   readonly code: string | undefined;
   readonly hasIsInstance: boolean;
 }
 
 const base = 'EventloomError';
 
-/** The classes in `errors.ts` files, and those elsewhere that extend an error. */
+/** Returns the classes in `errors.ts` files, and all others that extend an error. */
 export function errorClasses(files: readonly SourceFile[]): ErrorClass[] {
   return files
     .filter(({ path, text }) => !isTestFile(path) && /\bclass\b/.test(text))
@@ -29,7 +29,10 @@ export function errorClasses(files: readonly SourceFile[]): ErrorClass[] {
 
 const isErrorFile = (path: string): boolean => path.endsWith('/errors.ts');
 
-/** Breaches of: an error class is in an `errors.ts`, descends from the base, has a code of its own and `isInstance`. */
+/**
+ * Returns the violations of the rule that an error class is in an `errors.ts`, extends the base, and has its own code
+ * and `isInstance`.
+ */
 export function errorContractBreaches(classes: readonly ErrorClass[]): string[] {
   const byName = new Map(classes.map((one) => [one.name, one]));
   const ancestry = (one: ErrorClass): ErrorClass[] => {
@@ -56,7 +59,7 @@ export function sharedErrorCodes(classes: readonly ErrorClass[]): string[] {
     .map(([code, users]) => `${code}: ${users.map(({ name }) => name).join(', ')}`);
 }
 
-/** Places that throw a plain Error, which no caller can tell apart. */
+/** Returns the places that throw a plain Error, which callers cannot distinguish from others. */
 export function bareErrors(files: readonly SourceFile[]): string[] {
   return files
     .filter(({ path, text }) => !isTestFile(path) && /\bthrow\b/.test(text))

@@ -34,7 +34,7 @@ export const pinnedKeys: PinnedKeys = {
   eventloom: ['.', './adk', './plugins', './tools'],
 };
 
-/** Export keys that are not pinned, and pinned ones that are gone. */
+/** Returns export keys that are not pinned, and pinned keys that no longer exist. */
 export function exportKeyChanges(packages: readonly Workspace[], pinned: PinnedKeys): string[] {
   return packages.flatMap(({ manifest }) => {
     const actual = Object.keys(manifest.exports ?? {});
@@ -46,7 +46,10 @@ export function exportKeyChanges(packages: readonly Workspace[], pinned: PinnedK
   });
 }
 
-/** Export keys whose source is not where the key says: `.` is `src/index.ts`, `./x` is `src/x/index.ts`, `./x.wasm` is `src/x.wasm`. */
+/**
+ * Returns export keys whose source is at another path than the key says: `.` is `src/index.ts`, `./x` is
+ * `src/x/index.ts`, `./x.wasm` is `src/x.wasm`.
+ */
 export function misplacedEntries(packages: readonly Workspace[]): string[] {
   return packages.flatMap(({ folder, manifest, files }) =>
     Object.entries(manifest.exports ?? {}).flatMap(([key, source]) => {

@@ -43,7 +43,7 @@ describe('a file name', () => {
     'src/helpers.test.ts',
     'src/common.ts',
     'src/misc.ts',
-  ])('%s says nothing', (path) => {
+  ])('%s is generic', (path) => {
     expect(fileNamesThatSayNothing(files(path))).toEqual([path]);
   });
 

@@ -7,7 +7,7 @@ export function fileNamesNotInKebabCase(files: readonly SourceFile[]): string[] 
   return files.map(({ path }) => path).filter((path) => !kebabCase.test(path.slice(path.lastIndexOf('/') + 1)));
 }
 
-/** Files and folders named after no thing: `utils`, `helpers`, `common`, `misc`, alone or in a compound. */
+/** Returns files and folders with generic names: `utils`, `helpers`, `common`, `misc`, alone or in a compound. */
 export function fileNamesThatSayNothing(files: readonly SourceFile[]): string[] {
   return files.map(({ path }) => path).filter((path) => sayNothing.test(path));
 }

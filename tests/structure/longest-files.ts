@@ -1,6 +1,6 @@
 import { isTestFile, type SourceFile } from './repository.ts';
 
-/** The longest sources, `lines path`, longest first. Tests are left out: a long list of cases is no burden. */
+/** Returns the longest sources as `lines path`, longest first. Tests are excluded: a long list of cases is easy to read. */
 export function longestFiles(files: readonly SourceFile[], count: number): string[] {
   return files
     .filter(({ path }) => !isTestFile(path))

@@ -25,7 +25,7 @@ const ALLOWED: readonly AllowedStep[] = [
 
 const file = (text: string) => ({ path: 'packages/core/src/a.ts', text });
 
-// Every source is parsed.
+// The check parses every source.
 describe('the loops of this repository', () => {
   const sources = shippedSources(readWorkspaces().flatMap(({ files }) => files));
 
@@ -67,7 +67,7 @@ test.each([
   expect(slowLoops([file(text)])).toEqual([]);
 });
 
-test('an allowance is for its file and its step, and is reported when it allows nothing', () => {
+test('an allowance is for its file and its step, and is reported if it is unused', () => {
   const files = [file('for (;;) { a.shift(); b.shift(); }')];
   const allowed = [
     { path: 'packages/core/src/a.ts', text: 'a.shift()', reason: '' },

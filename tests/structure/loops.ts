@@ -4,20 +4,20 @@ import type { SourceFile } from './repository.ts';
 /** A step of a loop whose time grows with what the loop has read or made so far, so that the whole loop takes quadratic time. */
 export interface SlowStep {
   readonly path: string;
-  /** The statement or call as it is written, with single spaces. */
+  /** The source text of the statement or call, with single spaces. */
   readonly text: string;
   readonly reason: string;
 }
 
-/** A step that the check does not pass, and the reason why it is harmless: for example, the list is short. */
+/** A step that the check rejects, and the reason why it is harmless: for example, the list is short. */
 export interface AllowedStep {
   readonly path: string;
-  /** Beginning of the step as it is written. Default: all steps of the file. */
+  /** Beginning of the step in the source. Default: all steps of the file. */
   readonly text?: string;
   readonly reason: string;
 }
 
-/** A node of the syntax tree, as far as it is read here. */
+/** The used properties of a node of the syntax tree. */
 interface Node {
   readonly type: string;
   readonly start: number;
@@ -110,7 +110,7 @@ export function slowLoops(files: readonly SourceFile[], allowed: readonly Allowe
     .map(({ path, text, reason }) => `${path}: in a loop, ${text} ${reason}`);
 }
 
-/** Lists the entries of the allow-list that allow nothing any more. */
+/** Lists the unused entries of the allow-list. */
 export function unusedSteps(files: readonly SourceFile[], allowed: readonly AllowedStep[]): AllowedStep[] {
   const steps = files.flatMap(slowSteps);
   return allowed.filter((entry) => !steps.some((step) => isMeant(entry, step)));
@@ -133,7 +133,7 @@ interface Method {
   readonly owner: Node;
 }
 
-/** The method that a node calls, and its object; undefined for a node that is not such a call. */
+/** Returns the method that a node calls, and its object; undefined for any other node. */
 function methodOf(node: Node): Method | undefined {
   if (node.type !== 'CallExpression') return undefined;
   const callee = node['callee'] as Node;

@@ -13,7 +13,7 @@ export function parseModule(file: SourceFile): ParseResult {
 
 const specifiersOf = new WeakMap<SourceFile, string[]>();
 
-/** The specifiers a module imports or re-exports from, those of `import()` and of `import('x')` types included. */
+/** Returns the specifiers that a module imports or re-exports from, including those of `import()` and of `import('x')` types. */
 export function importedSpecifiers(file: SourceFile): string[] {
   const known = specifiersOf.get(file);
   if (known) return known;
@@ -29,7 +29,7 @@ function readSpecifiers(file: SourceFile): string[] {
   for (const { entries } of module.staticExports) {
     for (const { moduleRequest } of entries) if (moduleRequest) specifiers.push(moduleRequest.value);
   }
-  // Most of the time goes into making the tree, which few files need here.
+  // Making the tree takes most of the time, and few files need it here.
   if (!/\bimport\s*(?:\(|\/|\.(?!meta\b))/.test(file.text)) return [...new Set(specifiers)];
   new Visitor({
     ImportExpression({ source }) {

@@ -4,17 +4,17 @@ import { importedSpecifiers, parseModule } from './module-syntax.ts';
 import { isTestFile, type SourceFile } from './repository.ts';
 
 const nodeGlobals = new Set(['process', 'Buffer', 'require', '__dirname', '__filename', 'setImmediate']);
-/** Finds a text that may use one of them: names may be written with escapes. Only such files are read as code, which takes most of the time. */
+/** Matches a text that may use one of them: names may have escapes. Only such files are parsed, which takes most of the time. */
 const MAY_USE_THEM = new RegExp(`\\b(?:${[...nodeGlobals].join('|')})\\b|\\\\u`);
 
-/** The files that must run anywhere: no tests, nothing of the node-only folders. */
+/** Returns the files that must run anywhere: no tests, and no files of the node-only folders. */
 export function neutralSources(files: readonly SourceFile[], nodeOnlyFolders: readonly string[]): SourceFile[] {
   return files.filter(
     ({ path }) => !isTestFile(path) && !nodeOnlyFolders.some((folder) => path.startsWith(`${folder}/`)),
   );
 }
 
-/** Imports that only one runtime has: `node:` and other schemes, and relative paths into a node-only folder. */
+/** Returns imports that only one runtime has: `node:` and other schemes, and relative paths into a node-only folder. */
 export function runtimeImports(files: readonly SourceFile[], nodeOnlyFolders: readonly string[]): string[] {
   const intoNodeOnly = (file: SourceFile, specifier: string): boolean => {
     const target = new URL(specifier, `file:///${file.path}`).pathname.slice(1);
@@ -27,7 +27,7 @@ export function runtimeImports(files: readonly SourceFile[], nodeOnlyFolders: re
   );
 }
 
-/** Uses of node's globals. The type check cannot see them where a dependency's types bring node's own along. */
+/** Returns uses of Node's globals. The type check cannot find them if the types of a dependency include those of Node. */
 export function nodeGlobalUses(files: readonly SourceFile[]): string[] {
   return files.flatMap((file) =>
     (MAY_USE_THEM.test(file.text) ? globalNames(file) : [])
@@ -36,7 +36,7 @@ export function nodeGlobalUses(files: readonly SourceFile[]): string[] {
   );
 }
 
-/** Names that the file uses and does not declare, and what it reads from `globalThis`. */
+/** Returns the names that the file uses and does not declare, and the properties that it reads from `globalThis`. */
 function globalNames(file: SourceFile): string[] {
   const { program } = parseModule(file);
   const names: string[] = [];
@@ -46,7 +46,7 @@ function globalNames(file: SourceFile): string[] {
       if (isGlobal && !computed && property.type === 'Identifier') names.push(property.name);
     },
   }).visit(program);
-  // oxc-parser writes the same tree as typescript-eslint, in types of its own.
+  // oxc-parser returns the same tree as typescript-eslint, with its own types.
   const { globalScope } = analyze(program as unknown as Parameters<typeof analyze>[0], { sourceType: 'module' });
   for (const { identifier } of globalScope?.through ?? [])
     if ('name' in identifier) names.push(String(identifier.name));

@@ -1,4 +1,4 @@
-/** The folders under `packages` that may use node. All other package sources are neutral: web standards only. */
+/** The folders under `packages` that may use Node. All other package sources are neutral: only web standards. */
 export const nodeOnlyFolders: readonly string[] = [
   'packages/sessions/src/sqlite',
   'packages/artifacts/src/fs',

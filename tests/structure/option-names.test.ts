@@ -67,7 +67,7 @@ import { optionsTakers } from './option-names.ts';
 import { publicApi } from './public-api.ts';
 import { isTestFile, readPackages } from './repository.ts';
 
-// A misspelt option is refused, with the one that was meant, by every public constructor and function that takes options.
+// Every public constructor and function with options refuses a misspelt option, and names the correct one.
 
 class OwnTool extends BaseTool {
   runAsync(): Promise<unknown> {
@@ -82,7 +82,7 @@ const named = { name: 'helper' };
 const launching = { launch: () => Promise.reject(new TypeError('no browser')) };
 const runner = new Runner({ appName: 'app', agent, sessionService });
 
-/** Makes one with options, a misspelt one among them, and the option that is meant. */
+/** A misspelt option, the option that was meant, and a function that passes it. */
 type Case = readonly [misspelt: string, meant: string, make: (options: never) => unknown];
 
 const CASES: Readonly<Record<string, Case>> = {
@@ -285,7 +285,7 @@ function caching(sessionCache: object): Runner {
   return new Runner({ appName: 'a', agent, sessionService, sessionCache });
 }
 
-/** A Worker checks its options at the first request, and reports what is wrong. */
+/** Returns the error that a Worker reports at the first request, when it checks its options. */
 async function reportOfWorker(options: object): Promise<never> {
   let reported: unknown;
   const onError = (error: unknown): void => void (reported = error);
@@ -306,16 +306,17 @@ describe('a misspelt option is refused with the correct name', () => {
 });
 
 const VALUES = [':memory:', true, 5, () => 1, ['a'], { a: 1 }, null];
-/** The most kinds of values that an option takes; the others must be refused. */
+/** Maximum number of kinds of values that an option accepts; all others must be refused. */
 const MAX_KINDS = 3;
 /**
- * Parameters of single calls, which are data of requests and refused with InvalidRequestError, and the client of browsers, whose size is
- * limited.
+ * Options with another check: parameters of single calls, which are data of requests and refused with
+ * InvalidRequestError, and the client of browsers, whose size is limited.
  */
 const CHECKED_OTHERWISE = /^(Runner\.|AgentChat$|EventloomClient$|LiveCall$)/;
 /**
- * Options whose value is not looked at, or not reported to the caller: the default of a channel is what its schema takes, a long-running tool is
- * always one, a request id is no option of a runner, and an error about `onError` cannot be reported to it.
+ * Options without a check, or whose fault is not reported to the caller: the default of a channel is a value of its
+ * schema, a long-running tool is always one, a request id is not an option of a runner, and an error about `onError`
+ * cannot be reported to it.
  */
 const OTHERS = new Set([
   'channel.default',
@@ -350,8 +351,9 @@ describe('a value of another kind than an option takes is refused with what to w
 });
 
 /**
- * Names of classes and functions that take options and check none: bases of classes with more options, checks of options, the parameters of a
- * single call, what only this project constructs, nodes of the ADK whose options `node` and `Workflow` check, and the options of errors.
+ * Names of classes and functions with options that they do not check: bases of classes with more options, checks of
+ * options, the parameters of a single call, classes that only this project constructs, nodes of the ADK whose options
+ * `node` and `Workflow` check, and the options of errors.
  */
 const EXEMPT =
   /^(BaseAgent|BaseCodeExecutor|BaseLlm|ClientRun|ToolContext|EventsCompactor|check\w+|create\w*Event|createServerOn|RestApiTool|BaseNode|FunctionNode|ToolNode|WorkflowNode|createRestApiTool|loadAgentFromConfig|prepareRetryConfig|runInQuickJs|studio|serializeEvent|\w+Error)$/;

@@ -1,6 +1,6 @@
 import type { SourceFile } from './repository.ts';
 
-/** A public class or function that takes an object of options, and the type of these. */
+/** A public class or function with an options parameter, and the type of its options. */
 export interface OptionsTaker {
   readonly name: string;
   readonly type: string;
@@ -11,7 +11,7 @@ const CONSTRUCTOR = /^ {2}constructor\(([\s\S]*?)\) \{$/m;
 const FUNCTION = /^export (?:async )?function (\w+)(?:<[^(]*>)?\(([\s\S]*?)\)(?:: [\s\S]*?)? \{$/gm;
 const OPTIONS_PARAMETER = /\b(?:options|config|params)\??: (?:Omit<)?(\w+(?:Options|Config|Params))\b/;
 
-/** The classes and functions of a file that take options. */
+/** Returns the classes and functions of a file that take options. */
 export function optionsTakers({ text }: SourceFile): OptionsTaker[] {
   const takers: OptionsTaker[] = [];
   const add = (name: string, parameters: string): void => {

@@ -20,32 +20,32 @@ export const allowedEdges: AllowedEdges = {
   quickjs: [],
   otel: [],
   testing: [],
-  // Talks to a server by its protocol, and shares types with it.
+  // It uses the protocol of a server, and shares types with it.
   client: [],
   openapi: ['tools'],
   skills: [],
   'multi-agent': ['tools'],
   graph: ['tools'],
   'llm-agent': ['tools', 'multi-agent'],
-  // The instruction of all agents is filled as that of one.
+  // Its function for the instruction of all agents fills placeholders like that of one agent.
   plugins: ['llm-agent'],
-  // Servers sample with the model of the agent that calls them.
+  // Servers request samples from the model of the agent that calls them.
   mcp: ['tools', 'llm-agent'],
-  // The runner compacts sessions after runs, and llm-agent knows how events are summarized.
+  // The runner compacts sessions after runs, and llm-agent has the code that summarizes events.
   runner: ['tools', 'llm-agent'],
-  // `./server` plugs into a server, which knows live runs only as an option.
+  // `./server` extends a server, which has live runs only as an option.
   live: ['multi-agent', 'llm-agent', 'runner', 'server'],
   server: ['runner'],
   studio: ['server'],
   dev: ['server'],
   a2a: ['server'],
   cloudflare: ['server', 'runner', 'sessions', 'artifacts'],
-  // Names of another library over all that Eventloom has.
+  // It has the names of another library for all of Eventloom.
   adk: 'all',
   eventloom: 'all',
 };
 
-/** Edges of manifests and of import statements together. Test files and devDependencies make no edge. */
+/** Returns the edges of manifests and of import statements. Test files and devDependencies are ignored. */
 export function packageGraph(packages: readonly Workspace[]): PackageGraph {
   const shortNames = new Map(packages.map(({ folder, manifest }) => [manifest.name, shortName(folder)]));
   return new Map(
@@ -73,7 +73,7 @@ export function forbiddenEdges(graph: PackageGraph, allowed: AllowedEdges): stri
   });
 }
 
-/** Each package that can be reached from itself. */
+/** Returns the packages that can be reached from themselves. */
 export function packagesInCycles(graph: PackageGraph): string[] {
   return [...graph.keys()].filter((start) => {
     const reached = new Set<string>();
@@ -99,7 +99,7 @@ function shortName(folder: string): string {
   return folder.replace('packages/', '');
 }
 
-/** Imports of a `./internal`, which only packages may use: `file: specifier`. */
+/** Returns imports of a `./internal`, which only packages may use: `file: specifier`. */
 export function internalImports(workspaces: readonly Workspace[]): string[] {
   const outside = workspaces.filter(({ folder }) => /^(apps|examples)(\/|$)/.test(folder));
   return outside.flatMap(({ files }) =>

@@ -26,7 +26,7 @@ const ALLOWED: readonly AllowedPattern[] = [
 
 const file = (text: string) => ({ path: 'packages/core/src/a.ts', text });
 
-// Every source is parsed.
+// The check parses every source.
 describe('the patterns of this repository', () => {
   const sources = shippedSources(readWorkspaces().flatMap(({ files }) => files));
 
@@ -61,7 +61,7 @@ test.each([
   expect(superLinearPatterns([file(text)])).toHaveLength(1);
 });
 
-test('a pattern that the file does not hold is reported', () => {
+test('a pattern that is not a constant of the file is reported', () => {
   expect(superLinearPatterns([file('new RegExp(`^${text}`)'), file('let a = "b"; RegExp(a)')])).toHaveLength(2);
   expect(superLinearPatterns([file('new RegExp("a", flags)')])).toHaveLength(1);
 });
@@ -72,7 +72,7 @@ test.each([
   String.raw`/\W/`,
   String.raw`/^[a-z]+(?:\.[a-z]+)*$/`,
   String.raw`/(?<!\{)(\{+)([^{}]*)(\}+)/g`,
-  // Each run of white space is read once, because the word in front of it is not white space.
+  // Each run of white space is read once, because the word before it has no white space.
   '/```json\\s*\\n/',
   String.raw`/\s*x/y`,
   'const A = `a`; new RegExp(`^${A}+$`, "u")',
@@ -80,7 +80,7 @@ test.each([
   expect(superLinearPatterns([file(text)])).toEqual([]);
 });
 
-test('an allowance is for its file and its pattern, and is reported when it allows nothing', () => {
+test('an allowance is for its file and its pattern, and is reported if it is unused', () => {
   const files = [file('/a+$/; /b+$/; /c/')];
   const [a, c] = [
     { path: 'packages/core/src/a.ts', text: '/a+$/', reason: '' },

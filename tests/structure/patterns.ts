@@ -6,21 +6,21 @@ import { isTestFile, type SourceFile } from './repository.ts';
 /** A regular expression in a source file. */
 export interface Pattern {
   readonly path: string;
-  /** The source text: a literal, or the call that makes the expression. */
+  /** The source text: a literal, or the call that creates the expression. */
   readonly text: string;
-  /** Undefined where the file does not hold the whole pattern as constants. */
+  /** Undefined if the file does not have the whole pattern as constants. */
   readonly expression: RegExp | undefined;
 }
 
-/** A pattern that the check does not pass, and the reason why it is harmless: for example, its input is short. */
+/** A pattern that the check rejects, and the reason why it is harmless: for example, its input is short. */
 export interface AllowedPattern {
   readonly path: string;
-  /** One pattern of the file as it is written. Default: all of them. */
+  /** The source text of one pattern of the file. Default: all of them. */
   readonly text?: string;
   readonly reason: string;
 }
 
-/** The files whose patterns meet input from outside: what is shipped, without what only tests use. */
+/** Returns the files whose patterns may get input from outside: published sources, without those that only tests use. */
 export function shippedSources(files: readonly SourceFile[]): SourceFile[] {
   return files.filter(
     ({ path }) =>
@@ -30,7 +30,7 @@ export function shippedSources(files: readonly SourceFile[]): SourceFile[] {
   );
 }
 
-/** Returns the regular expression literals of a file, and what it makes with `new RegExp()` and `RegExp()`. */
+/** Returns the regular expression literals of a file, and those that it creates with `new RegExp()` and `RegExp()`. */
 export function patternsOf(file: SourceFile): Pattern[] {
   const { path } = file;
   const patterns: Pattern[] = [];
@@ -84,13 +84,14 @@ export function patternsOf(file: SourceFile): Pattern[] {
 }
 
 /**
- * Describes why the time of matching can grow faster than the input; undefined when it is linear. A search tries each position of
- * the input in turn, and that counts: it makes the unanchored `/\w+$/` quadratic. The analysis is static and knows runs of one kind
- * of character; what only a repeated word slows down (`/<a[^b]*b/` on `<a<a<a`) it does not see.
+ * Describes why the time of matching can grow faster than the input; undefined when it is linear. A search tries each
+ * position of the input in turn, and that counts: it makes the unanchored `/\w+$/` quadratic. The analysis is static
+ * and covers runs of one kind of character; it does not find a pattern that only a repeated word slows down
+ * (`/<a[^b]*b/` on `<a<a<a`).
  */
 export function superLinearPart({ expression }: Pattern): string | undefined {
   if (!expression) return 'not known: make it from constants of its file, or scan without a pattern';
-  // A sticky expression is tried at one position only.
+  // A sticky expression is tried only at one position.
   const [report] = analyse(expression, { reportTypes: { Move: !expression.sticky } }).reports;
   if (!report) return undefined;
   return `${report.exponential ? 'exponential' : 'polynomial'} for a long run of ${report.character.literal.source}`;
@@ -105,7 +106,7 @@ export function superLinearPatterns(files: readonly SourceFile[], allowed: reado
   });
 }
 
-/** Lists the entries of the allow-list that allow nothing any more. */
+/** Lists the unused entries of the allow-list. */
 export function unusedAllowances(files: readonly SourceFile[], allowed: readonly AllowedPattern[]): AllowedPattern[] {
   const rejected = files.flatMap(patternsOf).filter((pattern) => superLinearPart(pattern) !== undefined);
   return allowed.filter((entry) => !rejected.some((pattern) => isMeant(entry, pattern)));

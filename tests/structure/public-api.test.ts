@@ -11,7 +11,7 @@ const sample = (text: string): Workspace => ({
 describe('this repository', () => {
   const filesOf = (packages: readonly Workspace[]) => packages.flatMap((workspace) => workspace.files);
 
-  // First, because the pinned names are those of the file that this writes.
+  // First, because the pinned names come from the file that this test writes.
   test('exports all names of @eventloom/adk from eventloom/adk (after a change: pnpm api:update)', async () => {
     const entry = filesOf(readPackages()).find(({ path }) => path === 'packages/adk/src/index.ts');
     const intro =

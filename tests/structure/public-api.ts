@@ -3,7 +3,7 @@ import type { SourceFile, Workspace } from './repository.ts';
 
 const MAX_WIDTH = 120;
 
-/** Every name that the packages export, one a line, in a text made for reading the difference. */
+/** Returns every name that the packages export, one per line, as text that is easy to compare. */
 export function publicApi(packages: readonly Workspace[]): string {
   const sections = packages.flatMap((workspace) =>
     Object.entries(workspace.manifest.exports ?? {}).map(([key, source]) => {
@@ -16,7 +16,7 @@ export function publicApi(packages: readonly Workspace[]): string {
   return `${sections.join('\n\n')}\n`;
 }
 
-/** The module that exports all names of an entry file under the same names and tasks, from the package of that file. */
+/** Returns a module that exports all names of an entry file from its package, under the same names and groups. */
 export function passOn({ path, text }: SourceFile, packageName: string): string {
   const { program, comments, module } = parseModule({ path, text });
   const groups = new Map<string, string[]>();
@@ -36,7 +36,7 @@ export function passOn({ path, text }: SourceFile, packageName: string): string 
   return Array.from(groups, ([task, statements]) => `// ${task}\n${statements.join('\n')}\n`).join('\n');
 }
 
-/** Entry files that export with a star: what they publish cannot be read off them. */
+/** Returns entry files with a star export, whose published names cannot be read from the file. */
 export function starExports(files: readonly SourceFile[]): string[] {
   const entries = files.filter(({ path }) => path.endsWith('/index.ts'));
   return entries.filter((file) => exportedNames(file).some(isStar)).map(({ path }) => path);

@@ -11,14 +11,14 @@ interface Member {
 interface Declaration {
   readonly path: string;
   readonly members: readonly Member[];
-  /** Names of what it extends and implements. */
+  /** Names of the types that it extends and implements. */
   readonly bases: readonly string[];
 }
 
-/** Declarations by name. A class of `eventloom` counts more than one of the same name that it extends. */
+/** Declarations by name. A class of `eventloom` takes precedence over the class of the same name that it extends. */
 export type Declarations = ReadonlyMap<string, Declaration>;
 
-/** Reads the exported classes and interfaces of source files. The first of a name counts. */
+/** Reads the exported classes and interfaces of source files. The first declaration of a name is used. */
 export function readDeclarations(files: readonly SourceFile[]): Declarations {
   const declarations = new Map<string, Declaration>();
   for (const file of files) {
@@ -36,7 +36,10 @@ export function readDeclarations(files: readonly SourceFile[]): Declarations {
   return declarations;
 }
 
-/** Public members of the named types, and of what they extend, without a docstring of their own or of a base: `path: Type.member`. */
+/**
+ * Returns public members of the named types, and of their bases, without a docstring of their own or of a base: `path:
+ * Type.member`.
+ */
 export function withoutDocstring(names: readonly string[], declarations: Declarations): string[] {
   const missing = new Set<string>();
   const visited = new Set<string>();
@@ -53,7 +56,7 @@ export function withoutDocstring(names: readonly string[], declarations: Declara
   return [...missing].toSorted();
 }
 
-/** Editors show the docstring of a base for a member that overrides one. */
+/** True if the member or that of a base has a docstring: editors show the docstring of a base for a member that overrides one. */
 function isDescribed(type: string, member: string, declarations: Declarations): boolean {
   const declaration = declarations.get(type);
   if (!declaration) return false;
@@ -63,7 +66,10 @@ function isDescribed(type: string, member: string, declarations: Declarations): 
   );
 }
 
-/** Members without constructors, private ones, and those whose name is computed or a mark between copies of a package (`'~eventloom…'`). */
+/**
+ * Returns the members without constructors, private ones, and those whose name is computed or marks copies of a package
+ * (`'~eventloom…'`).
+ */
 function membersOf({ body }: Class | TSInterfaceDeclaration, text: string): Member[] {
   return body.body.flatMap((member) => {
     if (!('key' in member) || member.key.type !== 'Identifier' || ('computed' in member && member.computed)) return [];

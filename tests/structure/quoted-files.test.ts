@@ -11,7 +11,7 @@ test('there are guides', () => {
   expect(guides).not.toEqual([]);
 });
 
-test.each(guides)('%s quotes its files unchanged (after a change of one: pnpm docs:update)', async (guide) => {
+test.each(guides)('%s quotes its files unchanged (after a change: pnpm docs:update)', async (guide) => {
   await expect(withCurrentQuotes(readFile(guide), readFile)).toMatchFileSnapshot(join(root, guide));
 });
 
@@ -41,7 +41,7 @@ test('a quote of a part without a link to its file or folder is reported', () =>
 describe('a quote', () => {
   const guide = (code: string): string => `# Title\n\n<!-- quote: a.ts -->\n\`\`\`ts\n${code}\`\`\`\n\nText\n`;
 
-  test('that is as its file passes', () => {
+  test('that equals its file passes', () => {
     expect(withCurrentQuotes(guide('const a = 1;\n'), () => 'const a = 1;\n')).toBe(guide('const a = 1;\n'));
   });
 

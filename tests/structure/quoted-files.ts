@@ -11,8 +11,9 @@ const SPECIFIER = /^(?:import|\} from) .*?'([^']+)';$/gm;
 const MARK = /^<!-- quote: .*-->$/gm;
 
 /**
- * A guide with each of its quotes as the quoted file is now.
- * @throws TypeError for a mark that no block of code follows, and for a declaration that is not in its file
+ * Returns a guide with its quotes updated from the quoted files.
+ *
+ * @throws TypeError for a mark without a code block after it, and for a declaration that is not in its file
  */
 export function withCurrentQuotes(guide: string, read: (path: string) => string): string {
   const quotes = guide.match(QUOTE)?.length ?? 0;
@@ -26,8 +27,8 @@ export function withCurrentQuotes(guide: string, read: (path: string) => string)
 }
 
 /**
- * The files that a page quotes in part without a link to the file or to a folder above it. A reader who pastes a part needs the
- * imports and the declarations beside it.
+ * Returns the files that a page quotes in part without a link to the file or to a folder above it. A reader who pastes
+ * a part needs the imports and the other declarations of the file.
  */
 export function unlinkedQuotes({ path: page, text }: SourceFile): string[] {
   const links = Array.from(text.matchAll(/\]\(([^)\s#]+)/g), ([, link = '']) => join(dirname(page), link));
@@ -36,8 +37,8 @@ export function unlinkedQuotes({ path: page, text }: SourceFile): string[] {
 }
 
 /**
- * The packages that the blocks of a page import and none of its `npm install` lines has. A reader who follows the page in an empty
- * folder cannot run such a block.
+ * Returns the packages that the blocks of a page import and that none of its `npm install` lines has. A reader who
+ * follows the page in an empty folder could not run such a block.
  */
 export function uninstalledPackages(page: string): string[] {
   const lines = page.match(/npm install [^`\n]*/g) ?? [];
@@ -55,7 +56,10 @@ function packageOf(specifier: string): string {
     .join('/');
 }
 
-/** A declaration at the top of a file: up to the line before the next one that is neither indented nor closes a bracket. */
+/**
+ * Returns a top-level declaration of a file: up to the line before the next one that is neither indented nor closes a
+ * bracket.
+ */
 function declaration(path: string, name: string, text: string): string {
   const lines = text.split('\n');
   const start = lines.findIndex((line) =>

@@ -110,7 +110,7 @@ describe('a reference', () => {
     expect(names.map(({ group }) => group)).toEqual(['Letters', 'Letters', 'More']);
   });
 
-  test('leaves ./internal out', () => {
+  test('excludes ./internal', () => {
     const workspace = sample('export const a = 1;', 'export const b = 1;');
     expect(readEntries(workspace, [workspace]).map(({ specifier }) => specifier)).toEqual(['@eventloom/sample']);
   });

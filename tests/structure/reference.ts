@@ -3,18 +3,18 @@ import { dirname, join } from 'node:path/posix';
 import { exportedNames, importedSpecifiers, parseModule } from './module-syntax.ts';
 import type { SourceFile, Workspace } from './repository.ts';
 
-/** A public name with what its declaration says of it. */
+/** A public name with data of its declaration. */
 export interface ReferenceName {
   readonly name: string;
-  /** The task that the entry file puts it under: the text of the comment above its export; empty if there is none. */
+  /** The group in the entry file: the text of the comment above the export; empty if there is none. */
   readonly group: string;
   /** The declaration without its body, in one line. */
   readonly signature: string;
   /** The first sentence of the docstring; empty if there is none. */
   readonly summary: string;
-  /** The name in its declaration: another one if the export renames it. */
+  /** The name in its declaration, which differs if the export renames it. */
   readonly declaredAs: string;
-  /** The file that declares the name, to tell two declarations of one name apart. */
+  /** The file that declares the name, to distinguish two declarations of one name. */
   readonly declaredIn: string;
 }
 
@@ -41,21 +41,24 @@ const MAX_UNGROUPED = 20;
  */
 const SAME_MEANING = new Set(['PostgresClient', 'PostgresPool', 'PostgresQuery', 'PostgresResult', 'Runner']);
 
-/** The public entries of a package, in the order of its manifest. `./internal` does not count: it may change with every release. */
+/**
+ * Returns the public entries of a package, in the order of its manifest. `./internal` is excluded: it may change with
+ * every release.
+ */
 export function readEntries(workspace: Workspace, packages: readonly Workspace[]): ReferenceEntry[] {
   const { name: packageName, exports = {} } = workspace.manifest;
   return Object.entries(exports).flatMap(([key, source]) => {
     if (key === './internal' || !source.endsWith('.ts')) return [];
     const path = join(workspace.folder, source);
     const entry = readFile(path, packages);
-    // The page of the package whose names the entry passes on has them.
+    // These names are on the page of the package that the entry exports again.
     if (passesOn(entry, packages)) return [];
     const names = namesOf(entry, packages);
     return [{ specifier: `${packageName}${key.slice(1)}`, names }];
   });
 }
 
-/** True if an entry exports all names of another package, and nothing else. */
+/** True if an entry only exports all names of another package again. */
 function passesOn(entry: SourceFile, packages: readonly Workspace[]): boolean {
   const specifiers = new Set(importedSpecifiers(entry));
   const [specifier = ''] = specifiers;
@@ -69,7 +72,11 @@ function passesOn(entry: SourceFile, packages: readonly Workspace[]): boolean {
   return names(entry) === names(readFile(resolve(specifier, entry.path, packages), packages));
 }
 
-/** The reference page of a package. @param pagesOf the pages that show a name, where that is to be said */
+/**
+ * Returns the reference page of a package.
+ *
+ * @param pagesOf returns the pages that show a name, if the page should list them
+ */
 export function referencePage(
   packageName: string,
   entries: readonly ReferenceEntry[],
@@ -83,7 +90,7 @@ export function referencePage(
   return `# ${packageName}\n\n${GENERATED}${sections.join('')}`;
 }
 
-/** The page that lists the pages of all packages. */
+/** Returns the page that lists the pages of all packages. */
 export function referenceIndex(entries: ReadonlyMap<string, readonly ReferenceEntry[]>): string {
   const rows = Array.from(entries, ([page, list]) =>
     list.map(({ specifier, names }) => `| [\`${specifier}\`](${page}.md) | ${names.length} |\n`).join(''),
@@ -97,7 +104,7 @@ export function referenceIndex(entries: ReadonlyMap<string, readonly ReferenceEn
   ].join('\n');
 }
 
-/** The page that says of every public name from where it is imported, the entries of `eventloom` first. */
+/** Returns the page that lists the import of every public name, the entries of `eventloom` first. */
 export function nameIndex(entries: ReadonlyMap<string, readonly ReferenceEntry[]>): string {
   const links = Array.from(entries).flatMap(([page, list]) =>
     list.flatMap(({ specifier, names }) => names.map(({ name }) => ({ name, specifier, page }))),
@@ -116,21 +123,21 @@ export function nameIndex(entries: ReadonlyMap<string, readonly ReferenceEntry[]
   ].join('\n');
 }
 
-/** Orders by letters, whatever their case; `eventloom` comes before `@eventloom/…`, and `@eventloom/adk` last. */
+/** Compares names by letters, ignoring case; `eventloom` comes before `@eventloom/…`, and `@eventloom/adk` last. */
 function compareNames(one: string, other: string): number {
   const key = (name: string): string =>
     name === '@eventloom/adk' ? '~' : name.replace(/^eventloom/, ' ').toLowerCase();
   return key(one) < key(other) ? -1 : 1;
 }
 
-/** Names that have no docstring: `specifier: name`. */
+/** Returns names without a docstring: `specifier: name`. */
 export function withoutSummary(entries: readonly ReferenceEntry[]): string[] {
   return entries.flatMap(({ specifier, names }) =>
     names.filter(({ summary }) => summary === '').map(({ name }) => `${specifier}: ${name}`),
   );
 }
 
-/** Names without a group, in entries with more than `MAX_UNGROUPED` names: `specifier: name`. */
+/** Returns names without a group, in entries with more than `MAX_UNGROUPED` names: `specifier: name`. */
 export function ungroupedNames(entries: readonly ReferenceEntry[]): string[] {
   const large = entries.filter(({ names }) => names.length > MAX_UNGROUPED);
   return large.flatMap(({ specifier, names }) =>
@@ -138,7 +145,7 @@ export function ungroupedNames(entries: readonly ReferenceEntry[]): string[] {
   );
 }
 
-/** Public names that stand for different things in different entries: the name and the files that declare it. */
+/** Returns public names that mean different things in different entries: the name and the files that declare it. */
 export function ambiguousNames(entries: readonly ReferenceEntry[]): string[] {
   const files = new Map<string, Set<string>>();
   for (const { names } of entries) {
@@ -149,7 +156,7 @@ export function ambiguousNames(entries: readonly ReferenceEntry[]): string[] {
 }
 
 /**
- * Names that an entry for programs of another library has for things that this folder declares, while another entry has the same name for
+ * Returns the names of an entry for programs of another library that this folder declares, that another entry has for
  * something else, and whose summary does not say who uses them.
  */
 export function unexplainedTwins(
@@ -204,7 +211,7 @@ function namesOf(entry: SourceFile, packages: readonly Workspace[]): ReferenceNa
   return names;
 }
 
-/** The text of a one-line comment in the line above a statement. */
+/** Returns the text of a one-line comment in the line above a statement. */
 function groupAbove(statement: Statement, comments: readonly Comment[], text: string): string | undefined {
   const above = comments.find(({ type, end }) => type === 'Line' && text.slice(end, statement.start) === '\n');
   return above?.value.trim();
@@ -234,7 +241,7 @@ function findDeclaration(name: string, path: string, packages: readonly Workspac
   throw new TypeError(`${path} declares no ${name}`);
 }
 
-/** The declaration of a name without its body, in one line; undefined if the node declares something else. */
+/** Returns the declaration of a name without its body, in one line; undefined if the node declares something else. */
 function signatureOf(node: Node, name: string, text: string): string | undefined {
   if (node.type === 'VariableDeclaration') {
     const variable = node.declarations.find(({ id }) => id.type === 'Identifier' && id.name === name);
@@ -287,7 +294,7 @@ function shortened(signature: string): string {
   return signature.length <= MAX_SIGNATURE ? signature : `${signature.slice(0, MAX_SIGNATURE)}…`;
 }
 
-/** The first sentence of the docstring that ends right above a statement. */
+/** Returns the first sentence of the docstring directly above a statement. */
 function summaryAbove(statement: Node, comments: readonly Comment[], text: string): string {
   const above = comments.findLast(({ end }) => end <= statement.start);
   if (!above || above.type !== 'Block' || text.slice(above.end, statement.start).trim() !== '') return '';

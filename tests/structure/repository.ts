@@ -14,7 +14,7 @@ export interface Manifest {
   readonly version: string;
   readonly private?: boolean;
   readonly exports?: Readonly<Record<string, string>>;
-  /** Files that differ between runtimes, by a name that begins with `#`: which one under which condition. */
+  /** Files that differ between runtimes, by a name that begins with `#`, with the file for each condition. */
   readonly imports?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly dependencies?: Versions;
   readonly devDependencies?: Versions;
@@ -22,9 +22,9 @@ export interface Manifest {
   readonly peerDependencies?: Versions;
 }
 
-/** A folder with a manifest. The root is one too, with the root's own files and `scripts`. */
+/** A folder with a manifest. The root is one too, with its own files and `scripts`. */
 export interface Workspace {
-  /** Relative to the repository; empty for the root. */
+  /** Path relative to the repository; empty for the root. */
   readonly folder: string;
   readonly manifest: Manifest;
   readonly files: readonly SourceFile[];
@@ -36,8 +36,8 @@ const notSources = new Set(['node_modules', 'dist', '.tsc', 'peers']);
 const read = new Map<string, readonly Workspace[]>();
 
 /**
- * Every workspace of this repository, packages first. `bench/peers` does not count: it is installed separately.
- * The files are read once by each process.
+ * Returns every workspace of this repository, packages first. `bench/peers` is excluded, because it is installed
+ * separately. Each process reads the files once.
  */
 export function readWorkspaces(root = repositoryRoot): readonly Workspace[] {
   const workspaces = read.get(root) ?? findWorkspaces(root);
@@ -71,19 +71,19 @@ function findWorkspaces(root: string): readonly Workspace[] {
   return all.map((workspace) => withoutWorkspacesBelow(workspace, manifested));
 }
 
-/** A file is of the innermost workspace around it. */
+/** Returns a workspace without the files of the workspaces inside it. */
 function withoutWorkspacesBelow(workspace: Workspace, folders: readonly string[]): Workspace {
   const below = folders.filter((folder) => folder.startsWith(`${workspace.folder}/`));
   const files = workspace.files.filter(({ path }) => !below.some((folder) => path.startsWith(`${folder}/`)));
   return { ...workspace, files };
 }
 
-/** The workspaces that are published. */
+/** Returns the published workspaces. */
 export function readPackages(root = repositoryRoot): Workspace[] {
   return readWorkspaces(root).filter(({ folder }) => folder.startsWith('packages/'));
 }
 
-/** A test, or what only tests use. */
+/** True for a test, and for files that only tests use. */
 export function isTestFile(path: string): boolean {
   return /\.test(-d)?\.ts$|\/fixtures\//.test(path);
 }

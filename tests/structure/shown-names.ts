@@ -4,7 +4,7 @@ import { freeNames } from './code-samples.ts';
 import { exportedNames, parseModule } from './module-syntax.ts';
 import { isTestFile, type SourceFile } from './repository.ts';
 
-/** Maximum number of names that `eventloom` exports. Nobody learns a package with more. */
+/** Maximum number of names that `eventloom` exports: nobody learns more. */
 export const MAX_ROOT_NAMES = 150;
 
 /** A name that `eventloom` exports, and the pages whose code shows it. */
@@ -33,7 +33,7 @@ export function readPackagePages(root: string, folder: string): Pages {
   return { entry: read(`${folder}/src/index.ts`), pages: pages.map(read) };
 }
 
-/** The names of the entry file that no page has, in code or in a code span. */
+/** Returns the names of the entry file that no page has, in code blocks or in code spans. */
 export function findUnmentioned({ entry, pages }: Pages): string[] {
   const words = new Set<string>();
   for (const { text } of pages) {
@@ -58,7 +58,7 @@ export function readPages(root: string): Pages {
   return { entry: read('packages/eventloom/src/index.ts'), pages: pages.map(read) };
 }
 
-/** Each export of the entry file with the guides and examples whose code shows it, in the order of the file. */
+/** Returns each export of the entry file with the guides and examples whose code shows it, in the order of the file. */
 export function showNames({ entry, pages }: Pages): ShownName[] {
   const shown = pages.map(({ path, text }) => ({
     path,
@@ -69,7 +69,7 @@ export function showNames({ entry, pages }: Pages): ShownName[] {
   );
 }
 
-/** Reasons why the exports are not what they should be; empty when each is shown and they are not too many. */
+/** Returns the faults of the exports: names that no page shows, and too many names. */
 export function findFaults(names: readonly ShownName[]): string[] {
   const unshown = names
     .filter(({ pages }) => pages.length === 0)
@@ -78,7 +78,7 @@ export function findFaults(names: readonly ShownName[]): string[] {
   return [...unshown, `eventloom exports ${names.length} names, more than ${MAX_ROOT_NAMES}`];
 }
 
-/** The names that the code of a page imports from `eventloom`, or uses without importing them from elsewhere. */
+/** Returns the names that the code of a page imports from `eventloom`, or uses without importing them from elsewhere. */
 function namesInCode({ path, text }: SourceFile): Set<string> {
   const names = new Set<string>();
   for (const [, code = ''] of text.matchAll(CODE_BLOCK)) {

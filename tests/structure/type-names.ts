@@ -25,7 +25,7 @@ const SAME_MEANING = new Set([
   'PostgresResult',
 ]);
 
-/** Classes, interfaces and types that are declared in more than one file, with these files: `name: file, file`. */
+/** Returns classes, interfaces and types that are declared in more than one file, with these files: `name: file, file`. */
 export function ambiguousTypes(packages: readonly Workspace[]): string[] {
   const declared = new Map<string, string[]>();
   for (const { files } of packages) {
@@ -39,7 +39,7 @@ export function ambiguousTypes(packages: readonly Workspace[]): string[] {
   );
 }
 
-/** The types that a file declares at its top level, exported or not. */
+/** Returns the types that a file declares at its top level, exported or not. */
 function typesOf(file: Workspace['files'][number]): string[] {
   return parseModule(file).program.body.flatMap((statement) => {
     const node = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement;

@@ -5,7 +5,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readPackages } from './repository.ts';
 
-// The lint checks that no values form a cycle of imports. These tests prove that its rule is on and what it finds.
+// The lint checks that no values form a cycle of imports. These tests prove that its rule is on and that it finds
+// cycles.
 
 const root = path.resolve(import.meta.dirname, '../..');
 let folder: string;
@@ -16,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-/** The files that the lint finds in a cycle, by name. */
+/** Returns the files that the lint finds in a cycle, by name. */
 async function filesInCycles(sources: Readonly<Record<string, string>>): Promise<string[]> {
   const sample = await mkdtemp(path.join(folder, 'sample-'));
   for (const [name, text] of Object.entries(sources)) await writeFile(path.join(sample, name), text);

@@ -52,7 +52,7 @@ test('a decision page that lacks a part or is too long is found', () => {
   expect(decisionFaults(whole + 'word '.repeat(300))).toEqual(['has 309 words']);
 });
 
-// A stroke stands for a blank, so that the linter passes this file.
+// A stroke replaces a blank, so that the linter passes this file.
 describe('a word to decode is found', () => {
   test.each([
     ['the model is|told that', 'is|told'],

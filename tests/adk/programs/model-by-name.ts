@@ -12,7 +12,7 @@ import {
 import { converse } from '../converse.ts';
 import type { Program } from '../stage.ts';
 
-/** Repeats the last message. Its pattern must match the whole name. */
+/** A model that repeats the last message. Its pattern must match the whole name. */
 class Echo extends BaseLlm {
   static override readonly supportedModels = [/echo-1|echo-2/];
 
@@ -27,7 +27,7 @@ class Echo extends BaseLlm {
 }
 LLMRegistry.register(Echo);
 
-/** Asks a model without an LlmAgent. */
+/** An agent that calls a model without an LlmAgent. */
 class Caller extends BaseAgent {
   readonly model: string;
 

@@ -20,7 +20,7 @@ function addInstruction(request: LlmRequest, text: string): void {
 
 const answered = ({ contents }: LlmRequest) => contents.at(-1)?.parts?.[0]?.functionResponse;
 
-/** Tells the model of the artifacts with their summaries, and gives it those that it asked for. */
+/** Lists the artifacts with their summaries for the model, and loads those that it requests. */
 class SummarizingArtifactsTool extends LoadArtifactsTool {
   override async processLlmRequest(request: ToolProcessLlmRequest): Promise<void> {
     await BaseTool.prototype.processLlmRequest.call(this, request);
@@ -45,7 +45,7 @@ class SummarizingArtifactsTool extends LoadArtifactsTool {
 
 const parameters = z.object({ region: z.string() });
 
-/** Saves a long report as an artifact, and shows it to the model in the next request only. */
+/** Saves a long report as an artifact, and shows it to the model only in the next request. */
 class ReportTool extends FunctionTool<typeof parameters> {
   constructor() {
     super({ name: 'report', description: 'Writes a report.', parameters, execute: write });

@@ -25,7 +25,7 @@ const program: Program = {
     const newMessage = createUserContent('Summarize.');
     const events: Event[] = [];
     for await (const event of runner.runAsync({ userId: 'ann', sessionId: session.id, newMessage })) events.push(event);
-    // Agents that run at the same time answer in any order.
+    // Concurrent agents answer in any order.
     for (const event of events.toSorted((one, other) => ((one.branch ?? 'x') < (other.branch ?? 'x') ? -1 : 1)))
       tell(event);
   },

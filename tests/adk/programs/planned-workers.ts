@@ -14,7 +14,7 @@ import type { Program } from '../stage.ts';
 
 const model = 'gemini-flash-latest';
 
-/** Keeps an agent from running if it is not in the plan. */
+/** Skips an agent that is not in the plan. */
 function onlyIfPlanned(name: string) {
   return ({ state }: Context): Content | undefined => {
     const planned = state.get('plan') as string[];

@@ -13,7 +13,7 @@ import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { z } from 'zod';
 import type { Program } from '../stage.ts';
 
-/** Keeps tools that write from running, and records what they were asked to do. */
+/** Prevents writing tools from running, and records their calls. */
 class ProposalPlugin extends BasePlugin {
   readonly proposals: { tool: string; args: Record<string, unknown> }[] = [];
 

@@ -39,7 +39,7 @@ const workflow = new Workflow({
 });
 
 const program: Program = {
-  // Both agents ask at the same time: the answer is the same, so that the order does not matter.
+  // Both agents make the request concurrently: the answer is the same, so the order does not matter.
   replies: [1, 2].map(() => jsonReply(wireResponse(JSON.stringify({ score: 2, why: 'close' })))),
   main: (tell) => converse(tell, workflow, ['That thing about the refund.']),
 };

@@ -9,7 +9,7 @@ const said = (author: string, time: string, text: string): Event =>
     content: { role: author === 'user' ? 'user' : 'model', parts: [{ text }] },
   });
 
-/** Files past sessions, of this user and of another one, in the memory, and searches it for the message. */
+/** Adds past sessions of this and of another user to the memory, and searches it for the message. */
 class Librarian extends BaseAgent {
   constructor() {
     super({ name: 'librarian' });

@@ -13,7 +13,7 @@ import {
 import { createUserContent } from '@google/genai';
 import type { Program } from '../stage.ts';
 
-/** An agent without a model: it calls a tool by itself, saves two files, and answers. */
+/** An agent without a model: it calls a tool, saves two files, and answers. */
 class Reporter extends BaseAgent {
   constructor() {
     super({ name: 'reporter', description: 'Writes the report of a quarter.' });

@@ -22,7 +22,7 @@ const prime = new FunctionTool({
   execute: ({ nums }) => `${nums.filter((each) => [2, 3, 5, 7].includes(each)).join(', ')} are prime`,
 });
 
-/** Sends the last turns of the user only. */
+/** Sends only the last turns of the user. */
 function lastTurns(count: number): SingleBeforeModelCallback {
   return ({ request }) => {
     const turns = request.contents.flatMap(({ role }, at) => (role === 'user' ? [at] : []));

@@ -12,7 +12,7 @@ import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { converse } from '../converse.ts';
 import type { Program } from '../stage.ts';
 
-/** Counts the rounds, and ends the loop after the second one. */
+/** An agent that counts the rounds, and ends the loop after the second one. */
 class Counter extends BaseAgent {
   constructor() {
     super({ name: 'counter' });

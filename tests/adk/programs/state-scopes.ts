@@ -12,7 +12,7 @@ import type { Program } from '../stage.ts';
 const VISITS = `${State.USER_PREFIX}visits`;
 const TOTAL = `${State.APP_PREFIX}total`;
 
-/** Counts its turns in the session, for the user and for the app. */
+/** An agent that counts its turns in the state of the session, the user and the app. */
 class Counter extends BaseAgent {
   constructor() {
     super({ name: 'counter' });

@@ -12,7 +12,7 @@ import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { z } from 'zod';
 import type { Program } from '../stage.ts';
 
-/** Keeps the context of the run, so that the program can name it. */
+/** Keeps the context of the run for the program. */
 class ContextPlugin extends BasePlugin {
   invocationContext?: InvocationContext;
 

@@ -1,6 +1,6 @@
 /**
- * The service of a user on Node: a server with one agent and one tool. The model is Gemini when `GEMINI_URL` is set, else a model of the user's
- * own. The program asks itself one question, prints the text of the answer and ends.
+ * The service of a user on Node: a server with one agent and one tool. The model is Gemini when `GEMINI_URL` is set,
+ * otherwise a custom model. The program sends itself one question, prints the text of the answer and exits.
  */
 import { createServer } from '@eventloom/server';
 import { serve } from '@eventloom/server/node';

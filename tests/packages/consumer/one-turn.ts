@@ -1,4 +1,4 @@
-/** A program over five packages: one turn with a model of its own. Prints `hello`. */
+/** A program with five packages: one turn with a custom model. Prints `hello`. */
 import { BaseLlm, isFinalResponse, type LlmRequest, type LlmResponse } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';

@@ -15,7 +15,7 @@ import { Runner } from '@eventloom/runner';
 import { FunctionTool } from '@eventloom/tools';
 
 interface Env extends CloudflareBindings {
-  /** Gets each step of the app `work`, which continues after the answer. */
+  /** Receives each step of the app `work`, which continues after the response. */
   readonly WATCHER?: string;
 }
 
@@ -30,7 +30,7 @@ class Echo extends BaseLlm {
   }
 }
 
-/** Says what it hears. */
+/** A connection that repeats the audio that it receives. */
 class Parrot implements BaseLlmConnection {
   readonly #heard: Blob[] = [];
   #wake = Promise.withResolvers<void>();
@@ -71,7 +71,7 @@ class LiveEcho extends Echo {
   }
 }
 
-/** Lets its tool work, and then reports it. */
+/** A model that calls its tool, and then reports the result. */
 class Worker extends BaseLlm {
   readonly #tell: (name: string, step: string) => Promise<void>;
 

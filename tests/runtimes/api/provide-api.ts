@@ -5,20 +5,20 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Address of an API that answers with what it received, for tests that cannot run a server: see `provideApi`. */
+    /** Address of an API that returns the requests that it receives, for tests that cannot run a server: see `provideApi`. */
     readonly api: string;
   }
 }
 
 /**
- * Gives tests an API on 127.0.0.1, also those that run in workerd:
+ * Provides tests, including those in workerd, with an API on 127.0.0.1:
  *
  * - `/echo/…` answers with the request as JSON: `method`, `url`, `headers`, and `body` as text.
  * - `/raw?status&type&body&base64&location&size` answers with these; `size` is a number of bytes.
  * - `/stall?key` sends the beginning of a body and no end. `/stalled?key` answers once it has done so, and `/closed?key` once the client
  *   has closed that connection.
  * - `/protected?token` answers like `/echo`, and with 401 without this bearer token.
- * - `/token` is a token endpoint: the token names the grant and what it was made of. The code `bad` and the refresh token `bad` are refused.
+ * - `/token` is a token endpoint: the token names the grant and its parameters. The code `bad` and the refresh token `bad` are refused.
  * - `/openid` is a document of OpenID Connect.
  * - `/once?key&status` answers with the status the first time, and like `/echo` after that.
  */

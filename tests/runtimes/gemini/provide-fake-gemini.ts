@@ -16,10 +16,10 @@ declare module 'vitest' {
 }
 
 /**
- * Gives tests that run in workerd fake Gemini servers, which need node. POST scripts of live connections, as JSON, to start one: the
- * answer is its `url`. PUT replies to `?url=` to add them to its script; GET `?url=` returns the requests so far, once there are
- * `&count=` of them, with `&ended` once these have ended. DELETE `?url=` stops the server, and returns the messages of its connections, or
- * the fault of its script.
+ * Provides tests in workerd with fake Gemini servers, which need Node. POST scripts of live connections, as JSON, to
+ * start one: the answer is its `url`. PUT replies to `?url=` to add them to its script; GET `?url=` returns the
+ * requests so far, once there are `&count=` of them, with `&ended` once these have ended. DELETE `?url=` stops the
+ * server, and returns the messages of its connections, or the fault of its script.
  */
 export default async function provideFakeGemini(project: TestProject): Promise<() => Promise<void>> {
   const servers = new Map<string, FakeGeminiServer>();

@@ -4,8 +4,10 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Copies PostgreSQL's programs, which npm installs for this platform, into a folder, and returns where they are. In a copy an
- * unprivileged user can run them wherever the repository is, and the links between its libraries can be made: npm has none.
+ * Copies PostgreSQL's programs, which npm installs for this platform, into a folder, and returns their path. An
+ * unprivileged user can run the copy wherever the repository is, and it can have the links between libraries, which npm
+ * packages lack.
+ *
  * @throws Error on a platform without such a package
  */
 export function copyPostgresBinaries(folder: string): string {
@@ -29,7 +31,7 @@ function readLinks(native: string): readonly { readonly source: string; readonly
   return JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as { source: string; target: string }[];
 }
 
-/** The user nobody when this is root, as which PostgreSQL refuses to run; undefined for anyone else. */
+/** Returns the user `nobody` if this process is root, as which PostgreSQL refuses to run; otherwise undefined. */
 export function postgresUser(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const id = (flag: string): number => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));

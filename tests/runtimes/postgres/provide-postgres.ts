@@ -2,7 +2,7 @@ import type { TestProject } from 'vitest/node';
 import type { ProvidedPostgres } from './provided-postgres.ts';
 import { startPostgres } from './start-postgres.ts';
 
-/** Gives the tests a PostgreSQL: the one of the environment variable EVENTLOOM_TEST_POSTGRES, or one of their own. */
+/** Provides the tests with a PostgreSQL: that of the environment variable EVENTLOOM_TEST_POSTGRES, or a temporary one. */
 export default async function providePostgres(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const provide = (postgres: ProvidedPostgres): void => project.provide('postgres', postgres);
   const url = process.env['EVENTLOOM_TEST_POSTGRES'];

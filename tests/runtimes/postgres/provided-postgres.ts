@@ -1,4 +1,4 @@
-/** The server of a test run, or why there is none: what does not need it is tested all the same. */
+/** The server of a test run, or the reason why there is none. Tests that do not need it run in any case. */
 export type ProvidedPostgres =
   | { readonly url: string; readonly failure?: undefined }
   | { readonly url?: undefined; readonly failure: string };

@@ -6,7 +6,7 @@ import { startPostgres } from './start-postgres.ts';
 import { createTestDatabase } from './test-database.ts';
 import { Client } from 'pg';
 
-// A server takes its second or two to start, and longer beside others.
+// A server takes a second or two to start, and longer beside others.
 const PROGRAM = `
   import { startPostgres } from ${JSON.stringify(import.meta.resolve('./start-postgres.ts'))};
   const { url } = await startPostgres();
@@ -24,7 +24,7 @@ async function rows(url: string, statement: string): Promise<unknown[]> {
   }
 }
 
-/** Resolves when nobody listens any more. */
+/** Resolves when no process listens any more. */
 async function untilGone(url: URL): Promise<void> {
   for (;;) {
     const socket = connect(Number(url.port), url.hostname);
@@ -74,7 +74,7 @@ test('a restarted server loses its connections and keeps its data; a frozen one 
     postgres.freeze();
     let isThawed = false;
     const answer = rows(postgres.url, 'SELECT 1 AS one').then((found) => ({ found, isThawed }));
-    // Meanwhile another server answers.
+    // In between, another server answers.
     await (await createTestDatabase()).drop();
     isThawed = true;
     postgres.thaw();

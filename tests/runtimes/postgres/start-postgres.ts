@@ -10,39 +10,43 @@ import { copyPostgresBinaries, postgresUser } from './postgres-binaries.ts';
 
 /** A running PostgreSQL server. */
 export interface Postgres {
-  /** Of its maintenance database, as a user who may do everything. */
+  /** The URL of its maintenance database, as a superuser. */
   readonly url: string;
-  /** Ends the server at once, with all its connections, and starts it again on its files and its port. Resolves when it takes connections. */
+  /**
+   * Kills the server with all its connections, and starts it again with its files and port. Resolves when it accepts
+   * connections.
+   */
   restart(): Promise<void>;
-  /** Stops all processes of the server: it answers nothing, and takes no connection, until `thaw`. */
+  /** Stops all processes of the server: it answers nothing, and accepts no connections, until `thaw`. */
   freeze(): void;
-  /** Lets a frozen server go on. */
+  /** Continues a frozen server. */
   thaw(): void;
-  /** Ends the server at once and removes its files. */
+  /** Kills the server and removes its files. */
   stop(): Promise<void>;
 }
 
 const USER = 'eventloom';
 
-/** Sorts text as people do, unlike JavaScript: a query that relies on the order of bytes has to say so. */
+/** Sorts text by language rules, unlike JavaScript: a query that relies on the order of bytes must say so. */
 const LOCALE = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US'];
 
 /** Settings without durability: the data is discarded after a crash. */
 const SETTINGS = ['fsync=off', 'full_page_writes=off', 'max_connections=200', 'jit=off'];
 
 /**
- * Runs its arguments until standard input ends, also because this process was killed; then nothing is left of the folder `$0`. A line ends them
- * and runs them again.
+ * Runs its arguments until standard input ends, even if this process was killed, and then removes the folder `$0`. A
+ * line stops them and runs them again.
  */
 const KEEPER =
   'exec 3>&2 2>/dev/null; "$@" </dev/null 2>&3 & ' +
   'while read -r _; do kill -QUIT $!; wait $!; "$@" </dev/null 2>&3 & done; kill -QUIT $!; wait $!; rm -rf "$0"';
 
 /**
- * Starts a throw-away PostgreSQL on a free port of 127.0.0.1, in a temporary folder. Takes about a second. It ends with this
- * process, however that ends. For root, the server runs as nobody.
- * @param overrides are settings of the server, as `fsync=on`, instead of those for a server whose data is thrown away
- * @throws Error when there is none for this platform, or when it does not start
+ * Starts a throw-away PostgreSQL on a free port of 127.0.0.1, in a temporary folder. Takes about a second. It ends with
+ * this process, even if that is killed. For root, the server runs as nobody.
+ *
+ * @param overrides settings of the server, such as `fsync=on`, instead of those for temporary data
+ * @throws Error if there is none for this platform, or if it does not start
  */
 export async function startPostgres(overrides: readonly string[] = []): Promise<Postgres> {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-postgres-'));
@@ -100,8 +104,8 @@ async function freePort(): Promise<number> {
 }
 
 /**
- * Reads the server's log, which nobody else does, so that the server never waits for a reader. The function that it returns resolves when the
- * server takes connections from then on.
+ * Reads the server's log, so that the server never waits for a reader. The returned function resolves when the server
+ * next accepts connections.
  */
 function readLog(keeper: ChildProcessByStdio<Writable, null, Readable>): () => Promise<void> {
   const log: string[] = [];
@@ -129,7 +133,7 @@ function readLog(keeper: ChildProcessByStdio<Writable, null, Readable>): () => P
   };
 }
 
-/** Sends a signal to the server and to the processes of its connections, which are in no group together. */
+/** Sends a signal to the server and to the processes of its connections, which share no process group. */
 function signalServer(data: string, signal: 'SIGSTOP' | 'SIGCONT'): void {
   const [main = ''] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n');
   process.kill(Number(main), signal);
@@ -138,7 +142,7 @@ function signalServer(data: string, signal: 'SIGSTOP' | 'SIGCONT'): void {
     try {
       process.kill(Number(child), signal);
     } catch (error) {
-      // It ended meanwhile.
+      // The process has ended in the meantime.
       if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
     }
   }

@@ -1,25 +1,25 @@
 import { once } from 'node:events';
 import { createServer, connect, type Socket } from 'node:net';
 
-/** A way to a server that can be cut. */
+/** A proxy to a server whose connections can be cut. */
 export interface Proxy {
-  /** The URL that was given, by this way. */
+  /** The given URL, through this proxy. */
   readonly url: string;
-  /** Cuts every connection and refuses new ones, as a server does that is stopped. */
+  /** Cuts every connection and refuses new ones, like a stopped server. */
   stop(): void;
-  /** Passes nothing on, as a server that is frozen: what is sent waits, new connections too. */
+  /** Forwards nothing, like a frozen server: data waits, and so do new connections. */
   freeze(): void;
-  /** Lets everything through again. */
+  /** Forwards everything again. */
   resume(): void;
-  /** Passes one more statement on that has this text, and cuts its connection when the server has answered it. Resolves then. */
+  /** Forwards one more statement with this text, and cuts its connection when the server has answered it. Resolves then. */
   loseAnswerTo(text: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The end of an answer of PostgreSQL, outside of a transaction: it is ready for the next query. */
+/** The end of an answer of PostgreSQL outside of a transaction: the server is ready for the next query. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 
-/** Opens a way to the server of a URL, on a free port of 127.0.0.1. */
+/** Opens a proxy to the server of a URL, on a free port of 127.0.0.1. */
 export async function startProxy(target: string): Promise<Proxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();

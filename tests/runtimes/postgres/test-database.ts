@@ -2,14 +2,18 @@ import { Client } from 'pg';
 import { inject } from 'vitest';
 import type {} from './provided-postgres.ts';
 
-/** A database of a test's own, empty at first. */
+/** A separate, initially empty database for a test. */
 export interface TestDatabase {
   readonly url: string;
-  /** Removes it, and ends whatever is still connected to it. */
+  /** Deletes the database, and ends all connections to it. */
   drop(): Promise<void>;
 }
 
-/** Makes a database on the server of this test run. @throws Error when the server did not start */
+/**
+ * Creates a database on the server of this test run.
+ *
+ * @throws Error if the server did not start
+ */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const { url, failure } = inject('postgres');
   if (url === undefined) throw new Error(failure);
@@ -30,7 +34,10 @@ const untilUnused = (name: string): string => `
     END LOOP;
   END $$`;
 
-/** A pool says that it has ended before its connections have, and one that the server ends meanwhile is an error that nobody catches. */
+/**
+ * Deletes a database. A pool reports its end before its connections have ended, and the server ending one of them in
+ * between would be an uncaught error.
+ */
 async function drop(url: string, name: string): Promise<void> {
   await withClient(url, async (client) => {
     await client.query(untilUnused(name));

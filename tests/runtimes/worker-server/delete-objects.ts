@@ -1,5 +1,6 @@
 import { reset } from 'cloudflare:test';
 import { afterAll } from 'vitest';
 
-// Objects that are called by name are shared by all files: each file begins with none, and none of its alarms rings in the next.
+// Objects with a name are shared by all files, so each file begins without objects, and no alarm of one file fires in
+// the next.
 afterAll(reset);
