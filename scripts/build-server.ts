@@ -27,7 +27,7 @@ rmSync(folder, { recursive: true, force: true });
 const tarballs = packed ?? mkdtempSync(join(tmpdir(), 'eventloom-tarballs-'));
 try {
   if (packed === undefined) {
-    pnpm('run', 'build', '--output-logs=errors-only');
+    pnpm('run', 'build');
     pnpm('--filter', './packages/*', 'pack', '--pack-destination', tarballs);
   }
   deployDependencies();

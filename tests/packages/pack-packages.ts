@@ -15,7 +15,7 @@ declare module 'vitest' {
 export default function packPackages(project: TestProject): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-tarballs-'));
   try {
-    execFileSync('pnpm', ['run', 'build', '--output-logs=errors-only'], { stdio: 'inherit' });
+    execFileSync('pnpm', ['run', 'build'], { stdio: 'inherit' });
     execFileSync('pnpm', ['--filter', './packages/*', 'pack', '--pack-destination', folder], { stdio: 'ignore' });
     project.provide('tarballs', { folder });
   } catch (error) {
