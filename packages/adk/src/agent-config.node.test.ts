@@ -32,7 +32,7 @@ function loadLlmAgent(text: string, options?: LoadAgentOptions): AdkLlmAgent {
   return agent;
 }
 
-/** Loads files that cannot be used; gives the error as `file:line: message`, without the folder. */
+/** Loads files that cannot be used. Returns the error as `file:line: message`, without the folder. */
 function refusal(files: Readonly<Record<string, string | Uint8Array>>, options?: LoadAgentOptions): string {
   const folder = write(files);
   try {

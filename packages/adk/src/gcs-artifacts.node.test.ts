@@ -25,7 +25,7 @@ async function listening(answer: RequestListener) {
   return { url, [Symbol.dispose]: close };
 }
 
-/** A bucket without objects. It notes who asks. */
+/** A bucket without objects, which records its requests. */
 async function emptyBucket() {
   const asked: unknown[] = [];
   const server = await listening((request, response) => {
@@ -36,7 +36,7 @@ async function emptyBucket() {
   return { asked, url: server.url, [Symbol.dispose]: server[Symbol.dispose] };
 }
 
-test('a GcsArtifactService of the ADK asks the bucket that it names, with the token of the program', async () => {
+test('a GcsArtifactService of the ADK sends requests to the bucket that it names, with the token of the program', async () => {
   using bucket = await emptyBucket();
   const service = new AdkGcsArtifactService('my-files', {
     projectId: 'p',
@@ -88,11 +88,11 @@ test('credentials of a file become tokens, by the library of Google', async () =
   }
 });
 
-test('credentials that are missing, and a library that is, say what to write', async () => {
+test('missing credentials and a missing library are refused with an error that says what to write', async () => {
   await expect(googleTokens({ keyFilename: join(tmpdir(), 'nothing.json') }, library)()).rejects.toThrow(
     'set GOOGLE_APPLICATION_CREDENTIALS',
   );
-  // A package without exports is as good as none. An empty folder would not do, because Node also looks into the folders of NODE_PATH.
+  // A package without exports counts as missing. An empty folder does not, because Node also searches the folders of NODE_PATH.
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
   const empty = join(folder, 'node_modules/google-auth-library');
   mkdirSync(empty, { recursive: true });

@@ -41,7 +41,7 @@ describe('RoutedLlm', () => {
     await expect(textsOf(new LlmAgent({ name: 'helper', model }))).rejects.toThrow('overloaded');
   });
 
-  test('is refused when the router chooses a key that is not there', async () => {
+  test('throws when the router chooses a key that does not exist', async () => {
     const model = new RoutedLlm({ models: { first: failing }, router: () => 'third' });
     await expect(textsOf(new LlmAgent({ name: 'helper', model }))).rejects.toThrow(
       'the router returned the unknown key "third"; return one of first',

@@ -40,7 +40,7 @@ test('an agent loads a skill of a folder', async () => {
   expect(responses).toEqual([expect.objectContaining({ instructions: 'Use sums.' })]);
 });
 
-test('a folder with a skill that is wrong is described, and not thrown', async () => {
+test('a folder with an invalid skill is reported with its fault, and no error is thrown', async () => {
   expect(await validateSkillDir(join(folder, 'greeting'))).toEqual([]);
   expect(await validateSkillDir(join(folder, 'missing'))).toEqual([expect.stringMatching(/SKILL\.md/)]);
 });

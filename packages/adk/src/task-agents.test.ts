@@ -74,7 +74,7 @@ class DyingService extends InMemorySessionService {
     return super.endRun(lease, request);
   }
 
-  /** Lets the lease of the lost process run out. */
+  /** Advances the clock until the lease of the lost process has expired. */
   async revive(): Promise<void> {
     this.#left = Infinity;
     if (this.#lease) await this.releaseLease(this.#lease, { leaveOpen: true });
@@ -327,7 +327,7 @@ test('the tool has the name and the input schema of the agent, and gives way to 
   });
 });
 
-test('a task that is open is not summarized, and is found after messages that were', async () => {
+test('an open task is not summarized, and is found after summarized messages', async () => {
   const eventsCompaction = {
     summarizer: new LlmEventSummarizer({ model: new ScriptedModel(['They greeted.', 'A book was found.']) }),
     compactionInterval: 1,

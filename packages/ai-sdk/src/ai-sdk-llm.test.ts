@@ -55,7 +55,7 @@ test('a stream yields chunks with what is new, and then the whole reply with the
   ]);
 });
 
-test('replies with short ids, which some servers repeat, have ids of their own', async () => {
+test('replies with short ids, which some servers repeat, get new ids', async () => {
   const { model } = streamingModel([{ type: 'response-metadata', id: 'chatcmpl-742' }, ...textParts('a'), FINISH]);
   const ids = [];
   for (let call = 0; call < 2; call++)
@@ -143,7 +143,7 @@ test('thoughts keep the metadata of their provider, of all pieces together', asy
   ]);
 });
 
-test('a text block that is opened again with the same id is a part of its own', async () => {
+test('a text block that is opened again with the same id is a separate part', async () => {
   const { model } = streamingModel([
     ...textParts('a'),
     { type: 'reasoning-start', id: '1' },
@@ -287,7 +287,7 @@ test('a live connection is refused with the models that have one', async () => {
   await expect(model.connect()).rejects.toThrow("live models are Gemini's");
 });
 
-test('the option capabilities replaces what is assumed of the provider', () => {
+test('the option capabilities replaces the capabilities that are assumed of the provider', () => {
   const { model } = replyingModel([], { capabilities: { tools: false } });
   expect(model.capabilities()).toMatchObject({ tools: false, thinking: true });
 });

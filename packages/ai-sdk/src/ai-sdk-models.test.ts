@@ -42,7 +42,7 @@ test('a runner finds the model of an agent by the names of its provider and of t
   expect(await ask('ollama:llama3.2:1b', models)).toEqual(['ollama llama3.2:1b']);
 });
 
-test('blanks around the name of a model are no part of it', () => {
+test('blanks around the name of a model are ignored', () => {
   expect(aiSdkModels(providers)('openai: gpt-5 ')?.model).toBe('gpt-5');
 });
 
@@ -56,7 +56,7 @@ test('names of other providers are left to another resolver', async () => {
   await expect(ask('mistral:large', models)).rejects.toThrow('do not resolve the model "mistral:large"');
 });
 
-test('the separator and the options of the models are those given', async () => {
+test('the models are found by the given separator and have the given options', async () => {
   const models = aiSdkModels(providers, { separator: '/', capabilities: { tools: false } });
   expect(models('openai:gpt-5')).toBeUndefined();
   const model = models('openai/gpt-5');

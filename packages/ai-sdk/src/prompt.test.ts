@@ -99,7 +99,7 @@ test('a response without its call becomes text', () => {
   ]);
 });
 
-test('results come before what else the message says', () => {
+test('results come before the other parts of the message', () => {
   const prompt = promptOf(model(call('f')), user({ text: 'and?' }, response('f'), PNG));
   expect(prompt.map(({ role }) => role)).toEqual(['assistant', 'tool', 'user']);
 });

@@ -85,7 +85,7 @@ describe.each(WIRES)('$name', (wire) => {
     });
   });
 
-  test('a key in the message of the service is taken out', async () => {
+  test('a key in the message of the service is removed', async () => {
     const body = wire.error('invalid_api_key', 'Incorrect API key: sk-0123456789abcdef.');
     await using service = await FakeService.start([{ status: 401, body }]);
     const error: unknown = await responsesOf(wire.model({ url: service.url }, ONCE)).catch((thrown: unknown) => thrown);
@@ -93,7 +93,7 @@ describe.each(WIRES)('$name', (wire) => {
     expect(error).not.toHaveProperty('cause');
   });
 
-  test('a secret of the headers in the message of the service is taken out, of the model and of the call', async () => {
+  test('a secret header of the model or of the call is removed from the message of the service', async () => {
     const body = wire.error('forbidden', 'No access for opensesame and shibboleth.');
     await using service = await FakeService.start([{ status: 403, body }]);
     const model = wire.model({ url: service.url }, { ...ONCE, headers: { 'x-proxy-token': 'opensesame' } });
@@ -104,7 +104,7 @@ describe.each(WIRES)('$name', (wire) => {
     expect(error).not.toHaveProperty('cause');
   });
 
-  test('a key that only the body of the answer has is kept from the cause', async () => {
+  test('a key that only the body of the answer has is not in the cause', async () => {
     const body = { ...wire.error('forbidden', 'No access.'), detail: 'sk-0123456789abcdef' };
     await using service = await FakeService.start([{ status: 403, body }]);
     const error: unknown = await responsesOf(wire.model({ url: service.url }, ONCE)).catch((thrown: unknown) => thrown);
@@ -206,14 +206,14 @@ describe.each(WIRES)('$name', (wire) => {
     },
   );
 
-  test('an empty answer of the type application/json to a streamed call is made again', async () => {
+  test('a streamed call with an empty answer of the type application/json is made again', async () => {
     const headers = { 'content-type': 'application/json', 'content-length': '0' };
     await using service = await FakeService.start([{ body: '', headers }, { body: stream }]);
     const model = wire.model({ url: service.url }, { retry: { attempts: 2, initialDelayMs: 0 } });
     expect(await responsesOf(model, requestOf('Hi'), true)).not.toHaveLength(0);
   });
 
-  test('a stream that calls itself JSON is read, and its loss after the first chunk is one of the connection', async () => {
+  test('a stream of the type application/json is read, and its end after the first chunk is a lost connection', async () => {
     const headers = { 'content-type': 'application/json' };
     const beginning = stream.slice(0, stream.indexOf('\n\n', stream.indexOf('Hel')) + 2);
     await using service = await FakeService.start([

@@ -66,7 +66,7 @@ class Desk implements AsyncDisposable {
     return desk;
   }
 
-  /** Sends a message to Gemini, which replies so. Returns the bodies of the requests and the text of the last answer. */
+  /** Sends a message to Gemini, which sends these replies. Returns the bodies of the requests and the text of the last answer. */
   async askGemini(text: string, ...replies: readonly WireResponse[]) {
     this.#model = this.gemini;
     this.#gemini.enqueue(...replies.map((reply) => sseReply([wireResponse(reply)])));
@@ -75,7 +75,7 @@ class Desk implements AsyncDisposable {
     return { ...events, bodies: this.#gemini.requests.slice(from).map(({ body }) => body.contents) };
   }
 
-  /** Sends a message to the model of a wire, which replies so. */
+  /** Sends a message to the model of a wire, which sends these replies. */
   async ask(wire: Wire, text: string, ...replies: readonly WireReply[]) {
     this.#model = wire.model({ url: this.#service.url });
     this.#service.enqueue(...replies.map((reply) => ({ body: wire.stream(reply) })));
@@ -169,7 +169,7 @@ test('one session begins on Gemini, continues on Anthropic, OpenAI and a compati
     { role: 'user', content: [{ text: 'two' }] },
   ]);
   expect(JSON.stringify(second.bodies[0])).not.toMatch(/gemini thinks|R2VtaW5p/);
-  // Its own thought goes back with its signature, and its own calls keep their ids.
+  // The provider gets its own thought back with the signature, and its own calls with their ids.
   expect(listOf(second.bodies[1], 'messages').slice(-2)).toMatchObject([
     {
       role: 'assistant',

@@ -80,13 +80,13 @@ describe('a chat', () => {
       parts.filter((part) => part.type === 'call'),
     );
     expect(calls).toMatchObject([{ name: 'pay', status: 'completed', response: { paid: true } }]);
-    // What the stored session shows is what the stream showed.
+    // The stored session shows the same as the stream.
     const again = new AgentChat(session);
     await again.load();
     expect(shown(again.snapshot)).toEqual(shown(chat.snapshot));
   });
 
-  test('says that it reconnects', async () => {
+  test('reports that it reconnects', async () => {
     let cuts = 0;
     const network: Network = async (request, forward) => {
       const answer = await forward(request);

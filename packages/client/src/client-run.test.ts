@@ -102,7 +102,7 @@ describe('a run', () => {
     expect(model.calls).toBe(1);
   });
 
-  test('is asked for again after an answer that says to try later', async () => {
+  test('is requested again after an answer that asks for a later attempt', async () => {
     let refused = 0;
     const network: Network = (request, forward) =>
       refused++ > 1
@@ -124,7 +124,7 @@ describe('a run', () => {
     expect(attempts).toBe(4);
   });
 
-  test('throws the error of a server that refuses the request, and does not ask again', async () => {
+  test('throws the error of a server that refuses the request, and does not repeat the request', async () => {
     const { session, requests } = startServer([]);
     const run = session.run([{ text: 'Hi' }], { stateDelta: { 'app:x\u0000': 1 } });
     const error = await read(run).catch((thrown: unknown) => thrown);

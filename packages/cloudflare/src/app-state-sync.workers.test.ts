@@ -157,7 +157,7 @@ test('removals are delivered, even of keys that the copy lacks', async () => {
 test('of two writes the later one wins even if it is delivered first, and both writers see it', async () => {
   const app = newApp();
   await asUser(app, 'ann', async ({ sync, write, state }) => {
-    // More than one delivery, with the key in the last one: by then the newer value has passed by.
+    // More than one delivery, with the key in the last one: the newer value has been delivered before.
     await write(Object.fromEntries(Array.from({ length: 600 }, (_, at) => [`app:k${at}`, at])));
     await write({ 'app:motto': 'older' });
     await asUser(app, 'bob', async (bob) => {

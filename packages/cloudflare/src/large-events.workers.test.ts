@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { BUCKET_USER } from './fixtures/test-objects.ts';
 import { protocolServer } from './fixtures/protocol-worker.ts';
 
-/** More than two rows take, and more than a run kept of small events once was. */
+/** Size of an event that takes more than two rows, in characters. */
 const CHARS = 5_000_000;
 
 describe.each([

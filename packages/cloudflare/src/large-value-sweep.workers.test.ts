@@ -36,7 +36,7 @@ test('unreferenced values are due after five seconds, and failed deletes are ret
     expect(sweep.dueMs).toBe(Infinity);
   }));
 
-/** A bucket that has everything and deletes nothing while it is unreachable. */
+/** A bucket that fails every deletion while it is unreachable. */
 function failing() {
   let deletes = 0;
   return {

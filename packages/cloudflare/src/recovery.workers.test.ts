@@ -100,7 +100,7 @@ describe('a resumable run whose object dies', () => {
     const run = await beginAndHalt('stream');
     await abortAllDurableObjects();
     Object.assign(work, { haltAt: undefined });
-    // Straight to the object, so that nothing gives it time.
+    // The request goes directly to the object, so that the object has no time in between.
     const { events } = sent(await (await objectOf().fetch(new Request(`http://localhost${run}`))).text());
     expect(partsOf(events).at(-1)).toEqual({ text: 'so it is done' });
     expect(events.filter(isStored)).toEqual(await streamedHistory());
@@ -206,7 +206,7 @@ describe('a resumable run whose object dies', () => {
     },
   );
 
-  test('is given up if it halts the object while it wakes up', async () => {
+  test('is abandoned if it halts the object again while the object wakes up', async () => {
     await beginAndHalt('answer');
     work.onHalt = () => objects.dieNow();
     await abortAllDurableObjects();

@@ -79,7 +79,7 @@ test('the spans of a run have their parents and are read by their session', asyn
   expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
 });
 
-test('spans are read without messages, arguments and results where those are not asked for', async () => {
+test('spans are read without messages, arguments and results unless the request asks for them', async () => {
   const { get, run } = await setUp();
   await run('user', 's', 'the question of ann');
   const path = '/dev/apps/app/users/user/sessions/s/spans';
@@ -219,7 +219,7 @@ describe('the store', () => {
     });
   });
 
-  test('keeps the text of what is no plain data, and nothing of what is too long', () => {
+  test('keeps values that are not plain data as text, and nothing of values that are too long', () => {
     const context = testContext();
     const { appName, userId, invocation } = context;
     const resultOf = (result: unknown): unknown => {

@@ -1,8 +1,8 @@
 import type * as core from '@eventloom/core';
 import type * as genai from '@google/genai';
 
-// Core's content types are twins of the client's: what a Gemini program passes around is accepted as it is, what the runtime
-// gives can be handed to the client as it is, and no field of a part is unknown. These types are checked by `tsc`; there is nothing to run.
+// Core's content types have the structure of the client's: values can be passed in both directions without a conversion, and no field of a
+// part is unknown. These types are checked by `tsc`; there is nothing to run.
 
 /** Fails to compile unless `From` can be passed where `To` is expected. */
 type Accepts<To, From extends To> = [To, From];

@@ -134,7 +134,7 @@ test('a request that the client refuses is not retried', async () => {
 
 test('a reply that takes longer than the timeout is a retryable error', async () => {
   await server.enqueue(hangReply());
-  // Long enough for the request to arrive first, also on a machine that does other work.
+  // Long enough for the request to arrive first, also on a busy machine.
   expect(await errorOf({ httpOptions: { timeout: 1000 } })).toMatchObject({
     errorCode: 'DEADLINE_EXCEEDED',
     retryable: true,

@@ -135,7 +135,7 @@ function saidIn({ chunks }: GeminiInteraction) {
   };
 }
 
-/** The calls with their arguments; pieces are known by their having no name, and their paths are single names here. */
+/** Returns the calls with their arguments. Pieces have no name, and their paths are single names in the recordings. */
 function callsOf(pieces: readonly FunctionCall[]): { name: string; args: Record<string, unknown> }[] {
   const calls: { name: string; args: Record<string, unknown> }[] = [];
   for (const { name, args, partialArgs = [] } of pieces) {

@@ -23,7 +23,7 @@ test('an agent node gets the previous output, and its answer is emitted once', a
   const events = await run('rain');
   expect(model.requests[0]?.request.contents.at(-1)).toEqual({ role: 'user', parts: [{ text: 'about rain' }] });
   expect(linesOf(events)).toEqual(['writer: a poem', 'critic: not bad']);
-  // Outside of the nodes it stands in the history once as well.
+  // Outside the nodes the history has the answer once, too.
   const outside = (await session()).events.filter(({ branch }) => branch === undefined) ?? [];
   expect(linesOf(outside)).toEqual(['user: rain', 'writer: a poem', 'critic: not bad']);
 });

@@ -98,7 +98,7 @@ test.each([undefined, 'shared'])(
     const { run, session } = await scenario({ agent, resumable: true });
     expect(outputOf(await run())).toEqual({ bad: null, read: ['a'] });
     expect(thrown).toBeInstanceOf(TypeError);
-    // Nor is the session's own state made unchangeable.
+    // The session's own state is not frozen either.
     expect(Object.isFrozen((await session()).state['shared'] ?? [])).toBe(false);
   },
 );

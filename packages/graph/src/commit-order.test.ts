@@ -20,7 +20,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** Functions, agents, a sub-graph and a node that runs nodes, side by side, each as slow as chance has it. */
+/** Functions, agents, a sub-graph and a node that runs nodes, side by side, each with a random delay. */
 function wideGraph(seed: number, maxConcurrency?: number): GraphAgent {
   const random = randomOf(seed);
   const delay = async (): Promise<void> => {

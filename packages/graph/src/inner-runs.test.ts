@@ -157,7 +157,7 @@ test('the attempt number continues after an answer', async () => {
   expect(await nodeTimer(platform)).toBe(7);
   platform.advance(7);
   const answered = answer(await running, 'yes').catch((error: unknown) => error);
-  // The delay grows as if nobody had been asked.
+  // The delay grows as without the question.
   expect(await nodeTimer(platform)).toBe(14);
   platform.advance(14);
   expect(await answered).toMatchObject({ message: 'node "outer": for good' });

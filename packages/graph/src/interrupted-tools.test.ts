@@ -45,7 +45,7 @@ const AUTH = {
   rawAuthCredential: { authType: 'oauth2', oauth2: { clientId: 'us', clientSecret: 'hush' } },
 } as const;
 
-/** A graph whose one tool does this; it counts how often. */
+/** A graph with one tool, which records each of its runs. */
 function toolGraph(ran: string[], work: (context: ToolContext) => unknown): () => GraphAgent {
   const pay = new FunctionTool({
     name: 'pay',

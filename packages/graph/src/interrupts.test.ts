@@ -68,7 +68,7 @@ test('several nodes ask concurrently and each continues with its own answer', as
   const third = await answer([a?.id, { result: 1 }]);
   expect([ran, questionsIn(third), outputOf(third)]).toEqual([['b', 'a'], [], undefined]);
   expect(outputOf(await answer([c?.id, { result: 3 }]))).toEqual({ a: 1, b: 2, c: 3 });
-  // Nobody is run again for the answer of another.
+  // No node is run again for the answer to another one.
   expect(begun).toEqual(['a', 'b', 'c', 'b', 'a', 'c']);
 });
 

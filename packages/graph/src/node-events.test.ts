@@ -40,7 +40,7 @@ test("a node's custom events are streamed immediately under its name and not sto
     if (!event.nodeEvent) continue;
     expect(event).toMatchObject({ author: 'work', object: 'graph.node.custom', actions: { stateDelta: {} } });
     received.push(event.nodeEvent);
-    // The node waits: what it told is here before it is done.
+    // The node still waits, so its events arrive before its end.
     if (received.length === 3) gate.open();
   }
   const of = { nodeId: 'work', stepNumber: 1 };

@@ -6,7 +6,7 @@ import { nodeTimer, settled } from './fixtures/node-timer.ts';
 import { answerOf, setUp } from './fixtures/attempted-graph.ts';
 import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
-/** Says nothing before it is stopped. */
+/** An agent that yields nothing until it is stopped. */
 class Slow extends Base {
   stopped = false;
 
@@ -126,7 +126,7 @@ test('time that a node used before it waited for its turn counts for timeoutMs',
   platform.advance(500);
   turn.open();
   await after.reached;
-  // 30 of its 50 are gone.
+  // The node has used 30 of its 50 milliseconds.
   platform.advance(20);
   expect(await running).toBeInstanceOf(NodeTimeoutError);
 });

@@ -14,7 +14,7 @@ import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 
-/** A tool that takes no notice of being stopped. */
+/** A tool that ignores its abort signal. */
 class Deaf extends BaseTool {
   readonly #work: (request: RunAsyncToolRequest) => Promise<unknown>;
 

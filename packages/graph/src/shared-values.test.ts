@@ -15,7 +15,7 @@ async function setUp(agent: GraphAgent) {
 const outputOf = (events: readonly Event[]): unknown =>
   events.findLast(({ actions }) => actions.agentState?.['run'] === 'end')?.actions.agentState?.['output'];
 
-/** True when the value could not be changed. */
+/** Returns true if the change throws a TypeError. */
 function isSafe(change: () => unknown): boolean {
   try {
     change();

@@ -32,11 +32,11 @@ test('channels have the input and output types of their schemas and reducers', (
       expectTypeOf(context.state.notes).toEqualTypeOf<string[]>();
       expectTypeOf(context.state.sum).toEqualTypeOf<number>();
       context.update({ draft: 'x', sum: '3' });
-      // @ts-expect-error -- it is written as text
+      // @ts-expect-error -- the channel is written as text
       context.update({ sum: 3 });
       // @ts-expect-error -- it does not say that it writes this one
       context.update({ notes: ['x'] });
-      // @ts-expect-error -- to be written, not set
+      // @ts-expect-error -- state is read-only
       context.state.draft = 'y';
     },
     { writes: ['draft', 'sum'] },
@@ -107,7 +107,7 @@ test('runNode has the output type of the node it runs', () => {
   new StateGraph({ name: 'g' }).addNode('a', async (_: string, context) => {
     expectTypeOf(await context.runNode(double, 2)).toEqualTypeOf<number>();
     expectTypeOf(await context.runNode(tool, {})).toEqualTypeOf<unknown>();
-    // @ts-expect-error -- it takes a number
+    // @ts-expect-error -- the node takes a number
     await context.runNode(double, 'x');
     const slow = node('slow', async (input: number) => `${input}`);
     expectTypeOf(await context.runNode(slow, 2)).toEqualTypeOf<string>();
@@ -141,7 +141,7 @@ test('a duplicate or computed node name is a type error', () => {
   graph.addJoin('a');
   // @ts-expect-error -- there is one
   graph.addNode(node('a', () => 2));
-  // @ts-expect-error -- the compiler would know no names any more
+  // @ts-expect-error -- a computed name would hide all names from the compiler
   graph.addNode(String(Math.random()), () => 1);
 });
 
@@ -155,7 +155,7 @@ test('a graph built in a loop needs no casts', () => {
 test('a router may return any string if there is a DEFAULT_ROUTE', () => {
   const graph = new StateGraph({ name: 'g' }).addNode('a', (input: string) => input);
   graph.addConditionalEdges('a', (output) => output, { on: END, [DEFAULT_ROUTE]: 'a' });
-  // @ts-expect-error -- that is not one of the routes
+  // @ts-expect-error -- the output is not one of the routes
   graph.addConditionalEdges('a', (output) => output, { on: END });
 });
 

@@ -11,7 +11,7 @@ class FullError extends EventloomError {
   static override readonly code = 'FULL';
 }
 
-/** A session service whose ledger does this before it writes. */
+/** A session service that runs `work` before each write to its ledger. */
 function ledgerThat(service: BaseSessionService, work: () => Promise<void>): BaseSessionService {
   return new Proxy(service, {
     get(target, name) {
@@ -52,7 +52,7 @@ async function leaving(work: (gate: Gate) => Promise<void>) {
     hasLeft = true;
   })();
   await gate.reached;
-  /** Lets everything happen that needs no time to pass. */
+  /** Resolves after all work that no later timer delays. */
   const settle = () => new Promise<void>((resolve) => platform.schedule(0, resolve));
   return { gate, platform, left, settle, hasLeft: () => hasLeft };
 }

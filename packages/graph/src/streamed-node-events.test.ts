@@ -24,7 +24,7 @@ test.each([false, true])(
     const received: unknown[] = [];
     for await (const { author, nodeEvent } of start()) {
       if (nodeEvent) received.push([author, nodeEvent.eventType]);
-      // The node waits: what it told is here before it is done.
+      // The node still waits, so its events arrive before its end.
       if (nodeEvent?.progress === 40) gate.open();
     }
     expect(received).toEqual(['start', 'progress', 'complete'].map((type) => ['work', type]));

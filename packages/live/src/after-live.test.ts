@@ -5,7 +5,7 @@ import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { liveScenario } from './fixtures/live-scenario.ts';
 
-/** A model that speaks as well as it writes. */
+/** A model for live runs and for other runs. */
 class SpeakingModel extends ScriptedModel {
   readonly live: ScriptedLiveModel;
 

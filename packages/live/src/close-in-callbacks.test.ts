@@ -11,7 +11,7 @@ import { LiveRequestQueue } from './live-request-queue.ts';
 import { liveScenario, type LiveScenarioOptions } from './fixtures/live-scenario.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-/** The places of the callback: within a conversation, for saved audio, and around a conversation. */
+/** Time that a callback has after the client left: during a conversation, for saved audio, and around a conversation. */
 const GRACE_MS = { short: 4000, saving: 30_000, long: 60_000 };
 
 /** A function that never settles, and reports its call. */
@@ -105,7 +105,7 @@ async function hangUp({ parts, grace, when }: Unsettled) {
   if (when === 'atOnce') queue.close();
   await asked.reached;
   queue.close();
-  // All that can be done is done; the others of the application get some time.
+  // All work that needs no time has settled; other work of the application gets some time.
   for (let turn = 0; turn < 100; turn++) await Promise.resolve();
   const graceMs = GRACE_MS[grace ?? 'short'];
   platform.advance(graceMs - 1);
@@ -123,7 +123,7 @@ interface Unsettled {
   readonly when?: 'atOnce';
 }
 
-/** Never has its summary. */
+/** A summarizer that never settles. */
 function endlessSummarizer(asked: Gate): BaseEventsSummarizer {
   class EndlessSummarizer extends BaseEventsSummarizer {
     override maybeSummarizeEvents = endless(asked);
@@ -144,7 +144,7 @@ function handingOver(name: string, asked: Gate): Parts {
   return { runner: { agent: new SequentialAgent({ name: 'line', subAgents: [bot] }) } };
 }
 
-/** A model of whose connections something never settles. */
+/** A model with connections of which one method never settles. */
 function stuckModel(part: 'connect' | 'close' | 'sendContent', asked: Gate): ScriptedLiveModel {
   class StuckModel extends ScriptedLiveModel {
     override async connect(...args: Parameters<ScriptedLiveModel['connect']>) {
@@ -248,7 +248,7 @@ test('text that cannot be sent after a hang-up is stored after one more attempt,
   const attempt = new Gate();
   class SlowModel extends ScriptedLiveModel {
     override async connect(...args: Parameters<ScriptedLiveModel['connect']>) {
-      // As long as a service may take that does not answer: each attempt is a sign of life.
+      // Time of an attempt at a service that does not answer: each attempt restarts the time limit of the run.
       await attempt.pass();
       fixed.advance(GRACE_MS.long - 1);
       await Promise.resolve();

@@ -79,13 +79,13 @@ test('of several transfers in one model message the first runs, and the others a
 test('a transfer waits for the running tool calls, and the next agent gets their results and the audio sent meanwhile', async () => {
   const gate = new Gate();
   const completed = new Gate();
-  // A call that is made when the agent hands over already is nobody's.
+  // A call that the model makes during the hand-over is not run.
   const first = speaker('first', [calls(['slow'], ['task_completed']), completed, calls(['slow']), 'Meanwhile'], {
     tools: [slow(gate)],
   });
   const second = speaker('second', [{ heard: /booked/ }, { heard: 'blob' }, 'Hello', END, calls(['task_completed'])]);
   const agent = new SequentialAgent({ name: 'line', subAgents: [first.agent, second.agent] });
-  // The one call that may run at once keeps no hand-over waiting.
+  // The limit of one call at a time does not delay the hand-over.
   const { queue, stream, responses } = await setup(agent, { maxParallelToolCalls: 1 });
   for await (const event of stream) {
     if (getFunctionResponses(event)[0]?.name === 'task_completed' && event.author === 'first') {

@@ -23,7 +23,7 @@ test('closing the queue during a reconnect delay ends the run, with and without 
   for (const runConfig of [{}, { sessionResumption: { handle: 'h' } }]) {
     const { model, queue, stream } = await liveScenario({ model: [LOST, LOST], runConfig });
     const reading = readAll(stream);
-    // The clock stands still: the wait after the second loss has no end.
+    // The clock does not advance, so the delay after the second loss does not end.
     while (model.attempts < 2) await Promise.resolve();
     queue.close();
     expect(await reading).toEqual([]);

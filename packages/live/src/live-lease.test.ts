@@ -77,7 +77,7 @@ test('a run that stores no events is taken over after a timeout', async () => {
   other.close();
   const runConfig = { onBusy: 'interrupt' } as const;
   const next = readTurns(startLive(other, { runConfig }), other);
-  // Nobody reads the run that is to make way.
+  // The run that has to yield the session has no reader.
   for (let turn = 0; turn < 100; turn++) await Promise.resolve();
   clock.advance(2000);
   expect(await next).toEqual([]);

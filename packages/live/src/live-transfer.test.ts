@@ -55,7 +55,7 @@ test('transfers there and back keep the queue, the history and all audio', async
   for await (const event of stream) {
     events.push(event);
     const call = event.content?.parts?.[0]?.functionCall;
-    // Said while the hand-over is under way.
+    // This audio is sent during the hand-over.
     if (call?.id === 't1') queue.sendRealtime(blob('BB=='));
     if (call?.id === 't2') queue.sendRealtime(blob('CC=='));
     if (event.turnComplete && ++turns === 2) queue.close();

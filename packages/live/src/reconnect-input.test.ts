@@ -117,7 +117,7 @@ test('closing the queue ends a run whose audio waits for a dead network', async 
   const { model, queue, stream } = await liveScenario({ model: [LOST, LOST] });
   const reading = readAll(stream);
   queue.sendRealtime(blob('AA=='));
-  // The clock stands still: the wait after the second loss has no end.
+  // The clock does not advance, so the delay after the second loss does not end.
   while (model.attempts < 2) await Promise.resolve();
   for (let turn = 0; turn < 100; turn++) await Promise.resolve();
   queue.close();

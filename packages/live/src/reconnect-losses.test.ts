@@ -110,7 +110,7 @@ test('a turn ends with its lost connection, and the next connection begins anoth
     RESUMED,
   );
   queue.sendContent({ role: 'user', parts: [{ text: 'hi' }] });
-  // The one whose time is over is left: nobody is speaking any more.
+  // The connection at its time limit is replaced, because neither side speaks any more.
   void model.connection(2).then(() => queue.sendContent({ role: 'user', parts: [{ text: 'go on' }] }));
   for await (const event of stream) if (event.turnComplete) queue.close();
   expect((await stored()).map(summarize)).toEqual(['user: hi', 'bot: I was say …', 'user: go on', 'bot: Sure.', 'end']);

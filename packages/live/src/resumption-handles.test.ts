@@ -54,7 +54,7 @@ test('a resumption handle that the service refused is not sent by the next agent
   const first = new LlmAgent({
     name: 'first',
     model,
-    // It speaks in the model's place when there is to be another connection.
+    // The callback replies in the model's place when another connection is about to be opened.
     beforeModelCallback: () =>
       model.attempts > 0 ? { content: { role: 'model', parts: [{ text: 'Bye' }] } } : undefined,
   });

@@ -86,7 +86,7 @@ test('a change of type or sample rate begins another file with its own header', 
     artifactService,
   );
   queue.sendRealtime(speech(320, 16_000));
-  // The rate that live models take samples for when it is not said.
+  // Without a rate, live models assume this one.
   queue.sendRealtime({ ...speech(160, 0), mimeType: 'audio/pcm' });
   queue.sendRealtime(speech(80, 8000));
   queue.sendRealtime({ ...speech(10, 0), mimeType: 'audio/opus' });
@@ -154,7 +154,7 @@ test('a slow artifact service does not delay the conversation, and all audio is 
   queue.sendRealtime(speech(320, 16_000));
   for await (const event of stream) {
     if (event.interrupted) {
-      // Another rate: what was said before is due.
+      // Another rate starts another file, so the audio before is saved.
       queue.sendRealtime(speech(80, 8000));
       queue.sendActivityEnd();
     }

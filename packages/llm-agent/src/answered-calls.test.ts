@@ -75,7 +75,7 @@ test('answersTo considers only the calls of the answered reply', () => {
   expect(waits(events)).toBe(false);
 });
 
-test('answersTo ignores what other agents said after the answer', () => {
+test('answersTo ignores events of other agents after the answer', () => {
   const events = [calling(['a', 'b']), answering('user', 'b'), modelEvent('guard', 'noted')];
   expect(waits(events)).toBe(true);
   expect(waits([...events, answering('bot', 'a')])).toBe(false);

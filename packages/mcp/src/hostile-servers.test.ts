@@ -5,7 +5,7 @@ import { StreamableHTTPConnectionParams } from './connection-params.ts';
 import { calling, play, responsesOf, toolsetOf, URL_OF_TESTS } from './fixtures/play.ts';
 import { serveModern, serveSessions } from './fixtures/served.ts';
 
-/** A server that answers these methods itself, and says everything else as a server should. */
+/** A server that answers these methods as given, and all others correctly. */
 function lying(answers: Readonly<Record<string, (id: unknown) => Response | Promise<Response>>>) {
   return serveSessions({
     build: (server) => server.server.registerCapabilities({ tools: {} }),
@@ -20,7 +20,7 @@ const inputSchema = { type: 'object' };
 const f = { name: 'f', inputSchema };
 const call = calling({ id: 'c', name: 'f', args: {} });
 
-/** Returns the response to one call of `f` at a server that answers calls so. */
+/** Returns the response to one call of `f` at a server that answers calls with `answer`. */
 async function responseTo(answer: (id: unknown) => Response | Promise<Response>, limits: object = {}) {
   const served = lying({ ...listing([f]), 'tools/call': answer });
   const connectionParams = new StreamableHTTPConnectionParams({ url: URL_OF_TESTS, fetch: served.fetch, ...limits });
@@ -106,7 +106,7 @@ describe('a list', () => {
     await expect(toolsetOf(served).getTools()).rejects.toMatchObject({ code: 'MCP_LIMIT' });
   });
 
-  test('with tools that are none offers the others, and reports each with what is wrong', async () => {
+  test('with entries that are not tools offers the others, and reports each with its fault', async () => {
     const wrong = [
       { name: 'text', inputSchema: { type: 'string' } },
       { name: 'bare' },
@@ -152,7 +152,7 @@ describe('an answer to a call', () => {
     expect(response).toEqual({ error: expect.stringContaining('has more than 50000 bytes') });
   });
 
-  test('that is not JSON, or no message, is an error and is not asked for again', async () => {
+  test('that is not JSON, or no message, is an error, and the request is not repeated', async () => {
     for (const body of ['<html>', '{"jsonrpc":"2.0"}']) {
       const headers = { 'content-type': 'application/json' };
       const { response, calls } = await responseTo(() => new Response(body, { headers }));
@@ -218,7 +218,7 @@ test('a progress message of 1 MB reaches readers shortened', async () => {
 
 test('of many progress messages within 100 ms readers get the first and the newest', async () => {
   const served = reporting(Array.from({ length: 5000 }, (_, progress) => ({ progress })));
-  // The clock stands still for the pause between two messages.
+  // The clock does not advance during the pause between two messages.
   const schedule: Platform['schedule'] = (delayMs, ...rest) =>
     delayMs === 100 ? () => undefined : systemPlatform.schedule(delayMs, ...rest);
   const platform = { ...systemPlatform, schedule };

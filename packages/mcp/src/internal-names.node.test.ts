@@ -5,7 +5,7 @@ import { StreamableHTTPConnectionParams } from './connection-params.ts';
 import { calling, play, responsesOf } from './fixtures/play.ts';
 import { MCPToolset } from './mcp-toolset.ts';
 
-// Names of the tests lead nowhere.
+// Names of the tests do not resolve.
 beforeEach(() => {
   const addressOf = (name: string) => {
     if (name === 'unknown.example.com') return Promise.reject(new Error('getaddrinfo ENOTFOUND'));
@@ -39,7 +39,7 @@ async function connectAt(authorizationServer: string) {
   return { error: String(response?.['error']), asked };
 }
 
-test('a name that leads to an internal network is not asked, also with a fetch of the application', async () => {
+test('a name that resolves to an internal address gets no request, also with a fetch of the application', async () => {
   const { error, asked } = await connectAt('https://rebound.example.com');
   expect(error).toMatch(
     /names an authorization server that may not be asked: the host rebound.example.com is not public/,

@@ -170,7 +170,7 @@ test('hints of the server make tools idempotent, and a filter can read them', as
   await toolset.close();
 });
 
-test('resources and prompts are tools if the toolset says so', async () => {
+test('resources and prompts are tools if the toolset enables them', async () => {
   const served = serveSessions({
     build: (server) => {
       server.registerResource('readme', 'file:///readme', { mimeType: 'text/plain' }, () => ({

@@ -20,7 +20,7 @@ const FORM = {
   required: ['size', 'name'],
 };
 
-/** A tool that asks for a name and a size, and says what it got. */
+/** A tool that asks for a name and a size, and returns the answers. */
 function asking(server: McpServer): void {
   server.registerTool('order', { inputSchema: z.object({}) }, (_, { mcpReq }) => {
     const given = acceptedContent(mcpReq.inputResponses, 'who');
@@ -144,7 +144,7 @@ test('a server of 2026-07-28 may ask in two calls at once', async () => {
   await runner.close();
 });
 
-/** A tool that asks the model, and says what it answered. */
+/** A tool that asks the model, and returns its reply. */
 function sampling(server: McpServer): void {
   server.registerTool('think', { inputSchema: z.object({}) }, (_, { mcpReq }) => {
     const given = mcpReq.inputResponses?.['thought'];

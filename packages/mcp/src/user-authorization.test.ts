@@ -224,7 +224,7 @@ test('a user who refuses leaves the model with an error', async () => {
   await runner.close();
 });
 
-test('without a credential service the run says what to write', async () => {
+test('without a credential service the run fails with an error that says what to write', async () => {
   const { fetch } = guarded();
   const { say } = await play(toolsetOf({ fetch }, { name: 'vault', authCredential }), [connect]);
   await expect(say('go')).rejects.toThrow('credentialService: new InMemoryCredentialService()');

@@ -20,7 +20,7 @@ interface Options extends Partial<LlmAgentConfig> {
   readonly memoryService?: BaseMemoryService | undefined;
 }
 
-/** Says things to an agent that remembers each session after its turn. */
+/** Creates an agent that remembers each session after its turn, and a function that sends it messages. */
 function setUp(steps: readonly ScriptedStep[], { memoryService, ...config }: Options = {}) {
   const platform = fixedPlatform();
   const model = new ScriptedModel(steps);

@@ -14,7 +14,7 @@ function resultOf(...events: Event[]): unknown {
 }
 
 describe('the answer is', () => {
-  test('the text of the last final event, whatever comes after it', () => {
+  test('the text of the last final event, regardless of later events', () => {
     const call = createEvent({ content: { parts: [{ text: 'let me see', functionCall: { name: 'f' } }] } });
     expect(resultOf(said('first'), call, said('last'), createEvent({ actions: { stateDelta: { a: 1 } } }))).toBe(
       'last',

@@ -5,7 +5,7 @@ import { SequentialAgent } from './sequential-agent.ts';
 import { transferInstruction, transferTargets } from './transfer-targets.ts';
 import { TransferToAgentTool } from './transfer-to-agent-tool.ts';
 
-/** An agent with its own model, as far as transfers are concerned. */
+/** An agent with the transfer rules of an agent with a model. */
 class Speaker extends BaseAgent {
   readonly #rules: TransferRules;
 

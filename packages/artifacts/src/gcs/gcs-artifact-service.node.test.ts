@@ -212,14 +212,14 @@ test('each request carries a token', async () => {
   );
 });
 
-test('a request that gets no answer in time is an error that may pass', async () => {
+test('a request that gets no answer in time is a retryable error', async () => {
   const fetch = (_url: string, { signal }: RequestInit) =>
     new Promise<Response>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
   const service = new GcsArtifactService({ bucket: 'files', fetch, timeoutMs: 10 });
   await expect(service.loadArtifact(KEY)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
 });
 
-test('a redirect is refused, because it would take the token elsewhere', async () => {
+test('a redirect is refused, because it would send the token to another host', async () => {
   using server = await serving();
   server.fake.refusals.push(new Response(null, { status: 302, headers: { location: `${server.endpoint}/elsewhere` } }));
   const saving = server.open({ accessToken: () => 'secret' }).saveArtifact({ ...KEY, artifact: { text: 'x' } });
@@ -227,10 +227,10 @@ test('a redirect is refused, because it would take the token elsewhere', async (
   expect(server.fake.requests.filter((request) => request.includes('elsewhere'))).toEqual([]);
 });
 
-test('a busy service is asked again, and a refusal is an error that names the reason', async () => {
+test('a request to a busy service is repeated, and a refusal is an error that names the reason', async () => {
   using server = await serving();
   const platform = fixedPlatform();
-  // Time passes at once.
+  // All timers fire at once.
   platform.schedule = (_delay, work) => {
     work();
     return () => {};

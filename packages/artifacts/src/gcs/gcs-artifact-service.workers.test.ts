@@ -6,7 +6,7 @@ import { GcsArtifactService } from './gcs-artifact-service.ts';
 describe('GcsArtifactService keeps the contract', () => {
   const cases = artifactServiceConformance(async ({ platform }) => {
     const fake = new FakeGcs();
-    // A request is made as `fetch` of workerd makes it, which refuses what browsers take.
+    // Requests are created as `fetch` of workerd creates them: it refuses some options that browsers accept.
     const fetch = (url: string, init: RequestInit) => fake.answer(new Request(url, init));
     return { service: new GcsArtifactService({ bucket: 'files', platform, accessToken: () => 'token', fetch }) };
   });

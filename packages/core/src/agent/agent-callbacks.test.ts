@@ -208,7 +208,7 @@ test('the lists of an agent cannot be changed, because agents share the empty on
   }
 });
 
-test('an agent whose runAsyncImpl is no generator fails with what to write', async () => {
+test('an agent whose runAsyncImpl returns no generator fails with an error that says what to write', async () => {
   class Hasty extends Worker {
     // From JavaScript.
     protected override runAsyncImpl(): never {

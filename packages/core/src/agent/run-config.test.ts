@@ -23,7 +23,7 @@ test.each<RunConfig>([
       { name: 'g', parameters: {} },
     ],
   },
-  // Of live runs: others take no notice.
+  // Options of live runs, which other runs ignore.
   { responseModalities: [], speechConfig: {}, saveLiveBlob: true },
 ])('%j is accepted', (config) => {
   expect(() => checkRunConfig(config)).not.toThrow();

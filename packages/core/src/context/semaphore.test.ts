@@ -13,7 +13,7 @@ test('limits the tasks that run at the same time, and serves waiting tasks in or
   slots.give();
   await settle();
   expect(had).toEqual([0, 1, 2]);
-  // A slot that went to one who waited is not free for another as well.
+  // A slot that a waiting task received is not free for another one.
   slots.give();
   slots.give();
   await Promise.all(takes);

@@ -122,7 +122,7 @@ describe('groupByExecution', () => {
     expect(drawAll(events)).toEqual([`e-1: ${tree}`]);
   });
 
-  test('every event is in exactly one node, whatever the parent ids', () => {
+  test('every event is in exactly one node for any parent ids', () => {
     let seed = 7;
     const next = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;
     for (let round = 0; round < 200; round++) {

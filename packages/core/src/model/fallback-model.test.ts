@@ -215,7 +215,7 @@ class Live extends Playing {
   }
 }
 
-test('a live connection is opened by the first model that can, and after a failure that may pass by the next', async () => {
+test('a live connection is opened by the first model that supports it, and by the next one after a temporary failure', async () => {
   const connection = {} as BaseLlmConnection;
   const lost = new LiveConnectionError('lost', { isRetryable: true });
   const refused = new LiveConnectionError('refused', { isRetryable: false });

@@ -71,7 +71,7 @@ test('rejects work that fails for another reason once the lock is released, and 
     line.write(() => insert(3)),
   ];
   stranger.exec('COMMIT');
-  // One who comes now overtakes nobody, though the lock is gone.
+  // New work waits behind earlier work, although the lock is released.
   answers.push(line.write(() => insert(4)));
   platform.advance(1);
   const ends = await Promise.allSettled(answers.map(async (answer) => answer));

@@ -15,7 +15,7 @@ function countDigits(ids: readonly string[]): Map<string, number>[] {
 }
 
 describe('uuidV7', () => {
-  // The times come in this order in one process, so that what is kept from one to the next is tested as well.
+  // The times come in this order in one process, so that the values that are kept between calls are tested as well.
   test.each([0, 1, 1_763_705_520_123, 1_763_705_520_123.75, 1_763_705_520_124, 0, 253_402_300_799_999])(
     'has the shape of a version 7 and begins with the time %d',
     (timeMs) => {

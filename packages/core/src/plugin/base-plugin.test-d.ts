@@ -1,10 +1,10 @@
-// Compiled and never run: what a plugin may answer.
+// Compiled and never run: the values that hooks of plugins may return.
 import type { Content } from '../content/content.ts';
 import type { CallbackContext } from '../context/callback-context.ts';
 import { BasePlugin } from './base-plugin.ts';
 import type { PluginManager } from './plugin-manager.ts';
 
-/** Looks on and answers nothing, at once or later. */
+/** A plugin whose hooks return nothing, or a promise of nothing. */
 export class Logging extends BasePlugin {
   override async beforeModelCallback(_params: { callbackContext: CallbackContext }): Promise<void> {}
 
@@ -13,7 +13,7 @@ export class Logging extends BasePlugin {
   override async onEventCallback() {}
 }
 
-/** Answers now and then. */
+/** A plugin whose hooks sometimes return a value. */
 export class Guard extends BasePlugin {
   override async beforeAgentCallback({ callbackContext }: { callbackContext: CallbackContext }) {
     if (callbackContext.state.has('blocked')) return { parts: [{ text: 'no' }] };

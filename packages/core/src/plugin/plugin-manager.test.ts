@@ -5,7 +5,7 @@ import { ConfigurationError } from '../errors.ts';
 import { BasePlugin } from './base-plugin.ts';
 import { PluginManager } from './plugin-manager.ts';
 
-// No plugin here looks at it.
+// The plugins of these tests do not read the context.
 const params = { invocationContext: {} as InvocationContext, userMessage: { parts: [{ text: 'hi' }] } };
 
 function say(text: string): Content {
@@ -107,7 +107,7 @@ test('a plugin that overrides no hook is never called', async () => {
   const silent = new Silent('a');
   const manager = new PluginManager([silent]);
   expect(manager.has('onEventCallback')).toBe(false);
-  // From here on the plugin would tell.
+  // From now on a read of the hook is recorded.
   Object.defineProperty(silent, 'onEventCallback', { get: () => asked.push('onEventCallback') });
   await manager.first('onEventCallback', { ...params, event: {} as never });
   expect(asked).toEqual([]);

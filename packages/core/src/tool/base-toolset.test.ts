@@ -20,7 +20,7 @@ class Three extends BaseToolset {
 }
 
 async function namesOf(toolset: BaseToolset): Promise<string[]> {
-  // The filters here do not look at it.
+  // The filters of these tests do not read the context.
   const tools = await toolset.getTools({} as ReadonlyContext);
   return tools.map((tool) => tool.name);
 }

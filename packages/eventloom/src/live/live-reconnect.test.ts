@@ -36,7 +36,7 @@ test.each<[string, object]>([
   const [first, second] = await stopGemini();
   expect(first?.setup.sessionResumption).toEqual({});
   expect(second?.setup.sessionResumption).toEqual({ handle: 'h1' });
-  // It may have been sent to the first one too, whose end was not known yet: a message without an answer is said again.
+  // The message may have been sent on the first connection too, before its end was known: a message without an answer is sent again.
   expect(first?.received[0]).toEqual(turn(user('one')));
   expect(second?.received).toEqual([turn(user('two'))]);
 });

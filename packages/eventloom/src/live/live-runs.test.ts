@@ -91,7 +91,7 @@ test('a transfer opens a connection for the other agent and sends it the history
   const { queue, stream, stored } = await setup({ root });
   queue.sendContent(user('hi'));
   for await (const event of stream) {
-    // Said while the hand-over is under way: for the child.
+    // This audio is sent during the hand-over, and is for the child.
     if (event.content?.parts?.[0]?.functionCall) queue.sendRealtime({ data: 'AAAA', mimeType: 'audio/pcm' });
     if (event.turnComplete) queue.close();
   }

@@ -203,7 +203,7 @@ test.each(cases)(
     const said = recording.frames.slice(1).flatMap(({ dir, msg }) => (dir === 'client' ? [msg] : []));
     for (const message of said) say(queue, message);
     if (expected.length === 0) {
-      // A run whose client hangs up and had nothing to say makes no connection.
+      // A run whose client closes its queue without a request opens no connection.
       queue.sendActivityEnd();
       queue.close();
     }

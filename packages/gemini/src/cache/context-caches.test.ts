@@ -104,7 +104,7 @@ test('a valid cache is reused, streamed or not', async () => {
 
 test('a cache that reached its number of uses is deleted and created again with the newer contents', async () => {
   const { ask, cacheMetadata } = await withCache();
-  // The deletion is not waited for: it may come before the others or after.
+  // The deletion runs in the background, so it may come before or after the other requests.
   const any = jsonReply({ ...wireResponse('Yes.'), name: 'cachedContents/c2' });
   await server.enqueue(any, any, any);
   const response = await ask(3, { cacheMetadata: { ...cacheMetadata, invocationsUsed: 11 } });

@@ -1,4 +1,4 @@
-// About node's own fetch, which has limits that no other has.
+// Tests of Node's own fetch, which alone has time limits.
 import { FakeGeminiServer, jsonReply } from '@eventloom/testing/fake-gemini';
 import { afterEach, expect, test } from 'vitest';
 import { HttpExchange, withoutTimeouts } from './http-exchange.ts';
@@ -8,7 +8,7 @@ new Headers(); // node loads its fetch at first use
 const original: unknown = Reflect.get(globalThis, GLOBAL_DISPATCHER);
 afterEach(() => void Reflect.set(globalThis, GLOBAL_DISPATCHER, original));
 
-test('on node a reply may take any time', async () => {
+test('a reply may take any time on Node', async () => {
   await using server = await FakeGeminiServer.start([jsonReply({ ok: true })]);
   const seen: object[] = [];
   const dispatcher = original as { dispatch(options: object, handler: object): boolean };

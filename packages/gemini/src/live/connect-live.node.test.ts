@@ -1,4 +1,4 @@
-// Where there is no node, the client's own sockets are not used, which are what is tried here: see fetch-socket.ts.
+// Tests of the client's own sockets, which only Node uses: see fetch-socket.ts for other runtimes.
 import { LiveConnectionError, createLlmRequest } from '@eventloom/core';
 import { fixedPlatform } from '@eventloom/testing';
 import type { LiveConnectParameters } from '@google/genai';
@@ -9,7 +9,7 @@ import { connectLive } from './connect-live.ts';
 
 const AUDIO_CHARS = 1024 * 1024;
 
-/** A connection over a client whose sockets are made here, with what only some runtimes' sockets have. */
+/** Opens a connection over a socket of the test, with members that only the sockets of some runtimes have. */
 async function connect(ws: Record<string, unknown>) {
   let socket: ClientSocketCallbacks | undefined;
   const sent: string[] = [];
@@ -48,7 +48,7 @@ async function connect(ws: Record<string, unknown>) {
   const platform = fixedPlatform();
   const connection = await connectLive(createLlmRequest(), {
     model: 'm',
-    // Only what a live connection needs of it.
+    // Only the members that a live connection needs.
     client: { vertexai: false, live } as unknown as GenAiClient,
     platform,
     redact: (text) => text,

@@ -9,7 +9,7 @@ import type { FakeLiveScript, LiveClosing, LivePath } from '@eventloom/testing/f
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { Gemini, type GeminiOptions } from '../gemini.ts';
 
-// The server runs in node, and is reached over the network: see tests/runtimes/gemini.
+// The server runs on Node, and tests reach it over the network: see tests/runtimes/gemini.
 declare module 'vitest' {
   interface ProvidedContext {
     readonly fakeGemini: string;

@@ -76,7 +76,7 @@ describe('a setup', () => {
     ).closed;
   });
 
-  test.each([{ status: 'UNAVAILABLE' }, {}])('that is answered with 503 may be tried again: %j', async (status) => {
+  test.each([{ status: 'UNAVAILABLE' }, {}])('that is answered with 503 is retryable: %j', async (status) => {
     const error = await refusal({ setup: { error: { code: 503, ...status, message: 'too many' } } });
     expect(error).toMatchObject({ isRetryable: true, errorCode: 'UNAVAILABLE' });
   });

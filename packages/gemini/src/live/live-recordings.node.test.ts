@@ -125,7 +125,7 @@ async function say(connection: BaseLlmConnection, message: LiveWireMessage): Pro
     toolResponse?: { functionResponses: object[] };
   };
   if (clientContent) return connection.sendHistory(clientContent.turns);
-  // Vertex AI names no calls, which the contract leaves open.
+  // Calls of Vertex AI have no ids, which the contract permits.
   if (toolResponse) return connection.sendToolResponses(toolResponse.functionResponses);
   const { activityStart, activityEnd, audio } = realtimeInput ?? {};
   if (activityStart) return connection.sendActivityStart();
@@ -164,7 +164,7 @@ function expected(message: LiveWireMessage): object[] {
   return Object.keys(response).length > 0 ? [response] : [];
 }
 
-/** Some recorded messages are sent in another form here: audio in its own field (the list is deprecated), a text as a turn. */
+/** Converts a recorded message to the form that is sent here: audio in its own field (the list is deprecated), a text as a turn. */
 function toOurWay(message: LiveWireMessage): LiveWireMessage {
   const { mediaChunks, text, ...rest } = (message['realtimeInput'] ?? {}) as Record<string, unknown>;
   if (mediaChunks) return { realtimeInput: { ...rest, audio: (mediaChunks as object[])[0] } };

@@ -49,7 +49,7 @@ test('fields that the service does not know are removed', () => {
   ]);
 });
 
-test("what only another vendor's model reads is left out, and its calls have the signature that Gemini 3 accepts", () => {
+test("data of other vendors' models is left out, and their calls have the signature that Gemini 3 accepts", () => {
   const madeBy = { provider: 'anthropic.messages', providerMetadata: { anthropic: { signature: 's' } } };
   const partMetadata = { madeBy };
   const call: Part = { functionCall: { name: 'f' } };

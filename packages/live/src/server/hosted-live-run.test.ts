@@ -74,7 +74,7 @@ test('a run whose lease another process took asks its client to call again, and 
   call.message(say('Hi'));
   await socket.has(1);
   call.taken(socket.size);
-  // This process stands still for longer than its lease, and another one closes the run.
+  // This process stops for longer than its lease, and another one closes the run.
   clock.advance(60_000);
   const elsewhere = new Runner({ appName: 'app', agent: runner.agent, sessionService, platform: clock });
   const { userId, sessionId } = KEY;

@@ -105,7 +105,7 @@ test('unconfirmed bytes count for all runs of a server until their sockets are c
   const second = await begin('second');
   expect((await second.to.closed.promise).reason).toMatch(/^SLOW_READER/);
   await second.call.ended;
-  // Neither has taken anything: there is no room for another one.
+  // Neither client has taken anything, so there is no room for another one.
   await expect(begin('third')).rejects.toMatchObject({ code: 'SERVER_BUSY' });
   call.closed();
   await call.ended;

@@ -157,7 +157,7 @@ test('a frame whose announced length exceeds the limit closes the socket immedia
   socket.destroy();
 });
 
-test('a connection that is cut ends its run', async () => {
+test('an interrupted connection ends its run', async () => {
   const server = await start();
   const model = speakWith([{ heard: 'content' }, 'Hello', new Gate()]);
   const client = await callServer(server, QUERY);

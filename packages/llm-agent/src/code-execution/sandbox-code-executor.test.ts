@@ -62,7 +62,7 @@ function setUp(options: Partial<SandboxCodeExecutorOptions> = {}) {
   return { executor, prepared, sandboxes, platform, run };
 }
 
-test('each execution has a sandbox of its own, which is closed', async () => {
+test('each execution has its own sandbox, which is closed afterwards', async () => {
   const { run, sandboxes } = setUp();
   expect(await run('print a\nfail')).toEqual({ stdout: 'a', stderr: 'no', outcome: 'OUTCOME_FAILED' });
   expect(await run('print b')).toEqual({ stdout: 'b', stderr: '', outcome: 'OUTCOME_OK' });
@@ -77,7 +77,7 @@ test('code gets the files of the message, and those that it changed or added are
   expect(outputFiles).toEqual([file('changed', 'y'), file('new', 'z')]);
 });
 
-test('long output is cut, and files that are too large are named', async () => {
+test('long output is truncated, and files that are too large are named', async () => {
   const { run } = setUp({ maxOutputChars: 3, maxFileChars: 8 });
   const { stdout, stderr, outputFiles } = await run('print abcdef\nwrite small abc\nwrite large abcdefghi');
   expect(stdout).toBe('abc\n(3 more characters)');
@@ -140,7 +140,7 @@ test('a session whose sandbox failed gets a new one', async () => {
   expect(sandboxes.map(({ closed }) => closed)).toEqual([1, 0]);
 });
 
-test('a new session takes the place of one that is not used, and waits for none that is', async () => {
+test('a new session takes the place of an unused one, and fails if all are in use', async () => {
   const { run, prepared, sandboxes } = setUp({ stateful: true, maxSandboxes: 1 });
   await run('print a', { executionId: 's1' });
   const waiting = run('wait', { executionId: 's2' });

@@ -5,7 +5,7 @@ import { LlmEventSummarizer } from './llm-event-summarizer.ts';
 
 const { signal } = new AbortController();
 
-/** The prompt and the summary of events, by a model that answers so. */
+/** Returns the prompt and the summary of events, by a model that plays this step. */
 async function summarize(events: readonly Event[], step: ConstructorParameters<typeof ScriptedModel>[0][number]) {
   const model = new ScriptedModel([step]);
   const summarizer = new LlmEventSummarizer({ model, promptTemplate: 'Sum up: {conversation_history}' });

@@ -14,7 +14,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** A history in which everything happens: late, repeated and lost responses, rewinds, summaries, speech, other agents, branches. */
+/** A history with late, repeated and lost responses, rewinds, summaries, speech, other agents and branches. */
 function historyOf(seed: number, length: number): Event[] {
   const random = randomOf(seed);
   const upTo = (count: number): number => Math.floor(random() * count);

@@ -15,7 +15,7 @@ async function run(code: string, language: string, options: UnsafeLocalCodeExecu
   });
 }
 
-test('Python reads the files of the message, and its own become output', async () => {
+test('Python reads the files of the message, and the files that it writes become output', async () => {
   const code = 'total = sum(map(int, open("n.csv")))\nprint(total)\nopen("total.json", "w").write(str(total))';
   expect(await run(code, 'python')).toEqual({
     stdout: '6\n',
@@ -44,7 +44,7 @@ test('a program that cannot be started is an error that names it', async () => {
   );
 });
 
-test('a link in the folder is no file', async () => {
+test('a link in the folder does not count as a file', async () => {
   await using sandbox = Object.assign(await openLocalSandbox(), { [Symbol.asyncDispose]: () => sandbox.close() });
   const abortSignal = new AbortController().signal;
   const code = 'require("node:fs").symlinkSync("/etc/passwd", "passwd");';

@@ -78,7 +78,7 @@ test('a run that is killed in the middle of two calls repeats the one that only 
   const session = await sessionService.getSession({ appName: 'app', ...KEY });
   const invocationId = session?.events[0]?.invocationId ?? expect.unreachable();
   const runner = createCallingRunner(sessionService, url);
-  // The lease of the process that is gone has not run out.
+  // The lease of the killed process has not expired.
   const events = await runner.run({ ...KEY, invocationId, runConfig: { onBusy: 'interrupt' } });
   await runner.close();
   expect(calls.toSorted()).toEqual(['add', 'look', 'look']);

@@ -175,7 +175,7 @@ describe('a process that', () => {
     expect(await responseOf('writes logs')).toEqual({ result: expect.stringMatching(/^\d+$/) });
   });
 
-  test('is silent when it is asked for its protocol version is asked in the way of before 2026-07-28', async () => {
+  test('does not answer the question for its protocol version is used with the protocol of before 2026-07-28', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     try {
       const toolset = toolsetOf('ignores what it does not know', { timeoutMs: 30_000 });

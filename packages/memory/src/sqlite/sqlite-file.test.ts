@@ -84,7 +84,7 @@ test('a file that stays locked is a retryable error and adds nothing', async () 
   stranger.exec('BEGIN IMMEDIATE');
   const adding = service.addEventsToMemory({ ...KEY, events: [said('one', 'owl')] });
   const failure: Promise<unknown> = adding.catch((error: unknown) => error);
-  // A read of what is remembered comes first.
+  // The memories are read first.
   expect((await service.searchMemory({ ...OWNER, query: 'owl' })).memories).toEqual([]);
   platform.advance(6000);
   expect(await failure).toMatchObject({ code: StorageError.code, retryable: true });

@@ -20,7 +20,7 @@ import type { ClientSocketFactory } from '../../live/client-socket.ts';
 import type { GenAiClient } from '../genai-client.ts';
 import { createGenAiClient } from './create-genai-client.ts';
 
-// The whole client warns of what it may drop one day: of `generationConfig` and of tokens.
+// The whole client warns that it may drop `generationConfig` and tokens one day.
 beforeEach(() => void vi.spyOn(console, 'warn').mockImplementation(() => undefined));
 
 /** Headers in which `@google/genai` identifies itself. */
@@ -86,7 +86,7 @@ const LIVE_CONFIGS: readonly LiveConnectConfig[] = [
     thinkingConfig: { thinkingBudget: 0 },
     enableAffectiveDialog: true,
     translationConfig: { targetLanguageCode: 'de' },
-    // Names that the service does not have would end the connection.
+    // An unknown name would make the service end the connection.
     sessionResumption: Object.assign({ handle: 'h1' }, { handel: 'h2' }),
     inputAudioTranscription: {},
     outputAudioTranscription: {},
@@ -105,7 +105,7 @@ const LIVE_CONFIGS: readonly LiveConnectConfig[] = [
       speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Kore' } } },
     },
     temperature: 0.5,
-    // A field that is null is one that is not there.
+    // A field that is null counts as absent.
     ...({ topK: null, proactivity: null, contents: 'of no live connection', stopSequences: ['x'] } as object),
   },
 ];
@@ -198,7 +198,7 @@ async function expectSaidSame(options: GeminiClientOptions): Promise<void> {
     ? { labels: { team: 'blue' }, explicitVadSignal: true, sessionResumption: { handle: 'h1', transparent: true } }
     : {};
   for (const config of [...LIVE_CONFIGS, ofService]) {
-    // A copy for each: the client writes into it.
+    // Each client gets a copy, because it modifies the object.
     const given = () => ({ ...structuredClone(config), tools: liveTools() });
     const said = await saidBy(createGenAiClient, options, given());
     expect(said).toHaveLength(16);
@@ -218,7 +218,7 @@ test.each<GeminiClientOptions>([
   { vertexai: true, baseUrl: 'https://proxy.example' },
 ])('with %j the small client sends the same requests as GoogleGenAI', expectSame);
 
-// Outside of node the whole client takes no project, also with a key.
+// Outside Node the whole client refuses a project, also with a key.
 test
   .skipIf(navigator.userAgent === 'Cloudflare-Workers')
   .each<GeminiClientOptions>([
