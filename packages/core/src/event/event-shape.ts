@@ -177,7 +177,7 @@ export const EVENT: Field<Event, false> = alsoReading(
       actions: required(ACTIONS, () => ({ stateDelta: {}, artifactDelta: {} })),
       branch: TEXT,
       content: CONTENT,
-      partial: described(FLAG, 'A chunk: only what is new since the last one.'),
+      partial: described(FLAG, 'True for a chunk, which has only the content since the last one.'),
       turnComplete: FLAG,
       interrupted: FLAG,
       finishReason: TEXT,

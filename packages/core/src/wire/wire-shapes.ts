@@ -65,7 +65,10 @@ export interface ErrorBody {
 }
 
 const NAME = limited(TEXT, { minLength: 1 });
-const ON_BUSY = described(oneOf<OnBusy>('queue', 'reject', 'interrupt'), 'What to do when the session is busy.');
+const ON_BUSY = described(
+  oneOf<OnBusy>('queue', 'reject', 'interrupt'),
+  'Handling of a busy session: wait for it, refuse the request, or interrupt the run that holds it.',
+);
 
 /** A body: `readBody` refuses members that are not known. */
 const CLOSED = { isOpen: false };
@@ -77,24 +80,24 @@ export const RUN_BODY: Field<RunBody> = described(
       userId: required(NAME),
       sessionId: required(NAME),
       newMessage: CONTENT,
-      streaming: described(FLAG, 'Chunks of the reply as well, as they come.'),
-      stateDelta: described(DATA, 'State to write with the message.'),
-      invocationId: described(NAME, 'The run to resume: one that was interrupted, or waits for an answer.'),
+      streaming: described(FLAG, 'True also sends the chunks of each reply.'),
+      stateDelta: described(DATA, 'State that is written with the message.'),
+      invocationId: described(NAME, 'Id of the run to resume, which was interrupted or waits for an answer.'),
       requestId: described(
         NAME,
         "The caller's own id for the request: the same id in a session is the same run, and is refused with another message.",
       ),
       ifKnown: described(
         oneOf('follow', 'resume', 'reject'),
-        'What to do when the requestId is known: answer with its run (follow, the default), take that run up first if its process left it (resume), or refuse the request (reject).',
+        'Handling of a known requestId: answer with its run (follow, the default), first resume that run if its process was lost (resume), or refuse the request (reject).',
       ),
-      customMetadata: described(DATA, 'Put on every event of the run.'),
-      completionEvent: described(FLAG, 'End the stream with a runner.completion event.'),
+      customMetadata: described(DATA, 'Added to customMetadata of every event of the run.'),
+      completionEvent: described(FLAG, 'True ends the stream with a runner.completion event.'),
       onBusy: ON_BUSY,
     },
     CLOSED,
   ),
-  'Members that are not known are refused. Options of the run config are too: the server decides about them.',
+  'Unknown members are refused, and so are options of the run config, which only the server sets.',
 );
 
 export const CREATE_SESSION_BODY: Field<CreateSessionBody> = shape<CreateSessionBody>(
@@ -145,12 +148,9 @@ export const WIRE_SHAPES = {
   ),
   ErrorBody: shape<ErrorBody>(
     {
-      error: required(described(TEXT, 'What is wrong, and where.')),
-      code: required(described(TEXT, 'Stable, upper snake case.')),
-      run: described(
-        TEXT,
-        'The address of a run: of the one that holds the session, or of the request itself if that continues.',
-      ),
+      error: required(described(TEXT, 'Describes the fault and its place.')),
+      code: required(described(TEXT, 'Stable code in upper snake case.')),
+      run: described(TEXT, 'Address of a run: the one that holds the session, or that of the request if it continues.'),
     },
     CLOSED,
   ),

@@ -25,7 +25,7 @@ export const LIVE_PARAMETERS = {
   modalities: 'The kind of the answers of the model: AUDIO (default) or TEXT.',
   audio: '`binary`: audio comes as binary frames, before the event it belongs to. Default `base64`: in the event.',
   ping: '`text`: the client answers `{"ping": n}` with `{"pong": n}`.',
-  on_busy: 'What to do when the session is busy: `queue` (default, up to 5 seconds), `reject` or `interrupt`.',
+  on_busy: 'Handling of a busy session: `queue` (default: wait, up to 5 seconds), `reject` or `interrupt`.',
   input_audio_transcription: '`true`: the speech of the user is sent as text too.',
   output_audio_transcription: '`true`: the speech of the model is sent as text too.',
   enable_session_resumption:

@@ -46,11 +46,15 @@ const START_BODY = {
     stateDelta: { type: 'object', additionalProperties: true },
     invocationId: {
       type: 'string',
-      description: 'The run to resume: one that was interrupted, or waits for an answer.',
+      description: 'Id of the run to resume, which was interrupted or waits for an answer.',
     },
     requestId: { type: 'string', description: "The caller's own id for the request." },
     ifKnown: { enum: ['follow', 'resume', 'reject'], description: 'What to do when the requestId is known.' },
-    customMetadata: { type: 'object', additionalProperties: true, description: 'Put on every event of the run.' },
+    customMetadata: {
+      type: 'object',
+      additionalProperties: true,
+      description: 'Added to customMetadata of every event of the run.',
+    },
     onBusy: { enum: ['queue', 'reject', 'interrupt'] },
     webhook: {
       type: 'object',
