@@ -1,4 +1,5 @@
 // The HTTP server for runners. Web standards only; `./node` listens on a port.
+
 // Servers
 export type { EventloomServer, LiveGate } from './create-server.ts';
 export { createServer } from './create-server.ts';

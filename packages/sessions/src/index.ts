@@ -1,4 +1,5 @@
 // Session services that need no runtime beyond web standards, and the interface for your own storage.
+
 // Drivers
 export type { MaybePromise } from '@eventloom/core';
 

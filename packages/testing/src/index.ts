@@ -1,4 +1,5 @@
-// Test doubles: agents run without a model, a real clock or random values. Runs wherever the agents do.
+// Test doubles for agents, in place of models, clocks and random values. They run wherever agents run.
+
 // Scripted models
 export type {
   ScriptedAnswer,

@@ -1,4 +1,5 @@
 // Tools: functions that a model can call, and schemas that check their arguments.
+
 // Function tools
 export { FinalToolResult, isFinalToolResult } from './stream-result.ts';
 export type {
