@@ -39,7 +39,9 @@ export class RunSkillScriptTool extends BaseTool {
   override async runAsync({ args, toolContext }: RunAsyncToolRequest): Promise<unknown> {
     const skill = await this.#shelf.find(args['skill_name'], toolContext);
     if ('error' in skill) return skill;
-    const given = String(args['script_path']);
+    const { script_path: given } = args;
+    if (typeof given !== 'string')
+      return { error: 'script_path: expected the path of a script; write for example scripts/sum.js' };
     const path = given.startsWith('scripts/') ? given : `scripts/${given}`;
     const script = fileOf(skill, path);
     if (script === undefined) return { error: noFile(skill, path) };

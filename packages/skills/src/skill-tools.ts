@@ -147,7 +147,9 @@ export class LoadSkillResourceTool extends BaseTool {
   override async runAsync({ args, toolContext }: RunAsyncToolRequest): Promise<unknown> {
     const skill = await this.#shelf.find(args['skill_name'], toolContext);
     if ('error' in skill) return skill;
-    const path = String(args['path']);
+    const { path } = args;
+    if (typeof path !== 'string')
+      return { error: 'path: expected the path of a file; write for example references/tables.md' };
     const file = fileOf(skill, path);
     if (file === undefined) return { error: noFile(skill, path) };
     const content = await read(file, path);

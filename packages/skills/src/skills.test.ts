@@ -90,6 +90,7 @@ describe('an agent with skills', () => {
       resource('references/../SKILL.md'),
       resource('/etc/passwd'),
       resource('references/__proto__'),
+      call('load_skill_resource', { skill_name: 'sums' }),
       load('nothing'),
       'done',
     ]);
@@ -101,6 +102,7 @@ describe('an agent with skills', () => {
       error('has no file'),
       error('has no file'),
       error('has no file'),
+      error('path: expected the path of a file'),
       error('the skills are: sums'),
     ]);
   });
@@ -119,12 +121,14 @@ describe('an agent with skills', () => {
         script('scripts/sum.js', { numbers: [1, 2] }),
         script('fail.js'),
         script('scripts/sum.py'),
+        call('run_skill_script', { skill_name: 'sums' }),
         'done',
       ]);
       expect(responses.slice(1)).toEqual([
         { stdout: expect.stringContaining('15'), stderr: '' },
         { error: 'the script failed', stdout: '', stderr: expect.stringContaining('no') },
         { error: 'only JavaScript is run: a path that ends with .js' },
+        { error: expect.stringContaining('script_path: expected the path of a script') },
       ]);
     },
   );
