@@ -11,7 +11,7 @@ import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 
 /** Node flags for a server: see "An image" in docs/guide/serving-on-node.md. */
-const FLAGS = '--max-semi-space-size=8 --heap-growing-percent=20 --expose-gc';
+const FLAGS = '--max-semi-space-size=8 --heap-growing-percent=20 --no-concurrent-recompilation --expose-gc';
 const root = join(import.meta.dirname, '..');
 const app = join(root, 'apps/node-server');
 const [, , target = join(app, 'dist'), packed] = process.argv;
