@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { freePort } from '../runtimes/postgres/free-port.ts';
 import { send, useStudio } from './studio-page.ts';
 
 const { visit } = useStudio();
@@ -38,7 +39,7 @@ test('the page waits for a server that is killed during an answer, and the resta
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-studio-'));
   folders.push(folder);
   const file = join(folder, 'sessions.db');
-  const first = await start(file, 0, 'never');
+  const first = await start(file, await freePort(), 'never');
   const { page } = await visit(`http://127.0.0.1:${first.port}/studio/?app=app&user=ann&session=first`);
   await send(page, 'What color?');
   const log = page.getByRole('log');

@@ -40,17 +40,10 @@ export interface TalkOptions {
  * may not get its session before the last of them. `wrangler dev` takes seconds to start, and so does Node on a busy
  * machine.
  */
-const TIMEOUT_MS = 240_000;
-/** Time that runs have to end after the last attack, in milliseconds. A lost Durable Object wakes up after 20 seconds. */
-const SETTLE_MS: Readonly<Record<BackEndName, number>> = {
-  sqlite: 10_000,
-  postgres: 10_000,
-  'durable-objects': 40_000,
-};
-/**
- * Time before a client asks again, in milliseconds. The proxy of `wrangler dev` is slow: clients that ask sooner would
- * take the processor from the runs.
- */
+const TIMEOUT_MS = 480_000;
+/** Time that runs have to end after the last attack, in milliseconds. A Durable Object wakes up 20 seconds after it was lost. */
+const SETTLE_MS = 120_000;
+/** Time before a client asks again, in milliseconds. The proxy of `wrangler dev` is slow: clients that ask sooner keep the processor from the runs. */
 const ASK_AGAIN_MS: Readonly<Record<BackEndName, number>> = { sqlite: 40, postgres: 40, 'durable-objects': 500 };
 
 /** Servers on one store, their clients, and the observed behaviour of both. */
@@ -217,7 +210,7 @@ export class Arena implements AsyncDisposable {
   /** Waits for the runs to end, stops all servers and returns the faults. */
   async findFaults(): Promise<string[]> {
     const server = this.running[0] ?? (await this.start());
-    const giveUp = performance.now() + SETTLE_MS[this.backEnd.name];
+    const giveUp = performance.now() + SETTLE_MS;
     let faults: string[];
     do {
       await pause(ASK_AGAIN_MS[this.backEnd.name]);

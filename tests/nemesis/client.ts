@@ -55,7 +55,7 @@ export interface Message {
 }
 
 /** Time that a client waits for the next event, in milliseconds: `wrangler dev` on a busy machine takes more than 30 seconds for a whole call. */
-export const TIMEOUT_MS = 30_000;
+export const TIMEOUT_MS = 120_000;
 
 /** Sends a message and reads the streamed answer. Never rejects. */
 export function send(url: string, session: ClientSession, message: Message): Promise<Answer> {

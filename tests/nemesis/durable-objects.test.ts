@@ -12,7 +12,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('Durable Objects under wrangler dev', { timeout: 600_000 }, () => {
+describe('Durable Objects under wrangler dev', { timeout: 900_000 }, () => {
   test.each(testedScenarios('durable-objects'))(
     '%s: every run ends, nothing happens twice, and clients get the stored outcome',
     async (name, scenario, rounds) => {

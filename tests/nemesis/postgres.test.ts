@@ -20,7 +20,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-describe('servers on one PostgreSQL', { timeout: 600_000 }, () => {
+describe('servers on one PostgreSQL', { timeout: 900_000 }, () => {
   test.each(testedScenarios('postgres'))(
     '%s: every run ends, nothing happens twice, and clients get the stored outcome',
     async (name, scenario, rounds) => {

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('servers on one file of SQLite', { timeout: 600_000 }, () => {
+describe('servers on one file of SQLite', { timeout: 900_000 }, () => {
   test.each(testedScenarios('sqlite'))(
     '%s: every run ends, nothing happens twice, and clients get the stored outcome',
     async (name, scenario, rounds) => {

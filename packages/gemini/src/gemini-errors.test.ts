@@ -2,7 +2,7 @@ import { ModelError } from '@eventloom/core';
 import { fixedPlatform, type FixedPlatform } from '@eventloom/testing';
 import { cutReply, errorReply, hangReply, sseReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { GoogleGenAI } from '@google/genai';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { requestOf, responsesTo } from './fixtures/asked-gemini.ts';
 import { DistantGemini } from './fixtures/distant-gemini.ts';
 import { Gemini, type GeminiOptions } from './gemini.ts';
@@ -135,10 +135,19 @@ test('a request that the client refuses is not retried', async () => {
 test('a reply that takes longer than the timeout is a retryable error', async () => {
   await server.enqueue(hangReply());
   // Long enough for the request to arrive first, also on a busy machine.
-  expect(await errorOf({ httpOptions: { timeout: 1000 } })).toMatchObject({
-    errorCode: 'DEADLINE_EXCEEDED',
-    retryable: true,
-  });
+  const late = new AbortController();
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(late.signal);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const failing = errorOf({ httpOptions: { timeout: 1000 } });
+    await server.requests(1);
+    vi.advanceTimersByTime(1000);
+    late.abort(new DOMException('The operation timed out.', 'TimeoutError'));
+    expect(await failing).toMatchObject({ errorCode: 'DEADLINE_EXCEEDED', retryable: true });
+  } finally {
+    vi.useRealTimers();
+    timeout.mockRestore();
+  }
 });
 
 test('keys appear in no message and no cause', async () => {

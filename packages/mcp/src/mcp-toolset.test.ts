@@ -1,6 +1,6 @@
 import { Gate } from '@eventloom/testing';
 import type { McpServer } from '@modelcontextprotocol/server';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
 import { StreamableHTTPConnectionParams } from './connection-params.ts';
 import { calling, play, responsesOf, toolsetOf, URL_OF_TESTS } from './fixtures/play.ts';
@@ -63,9 +63,17 @@ test('closing the runner waits for at most timeoutMs for a server that does not 
     before: (request) => (request.method === 'DELETE' ? never : undefined),
   });
   const connectionParams = new StreamableHTTPConnectionParams({ url: URL_OF_TESTS, fetch, timeoutMs: 1000 });
-  const { say, runner } = await play(new MCPToolset({ connectionParams }), [calling(echo('a')), 'done']);
-  await say('go');
-  await runner.close();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const { say, runner } = await play(new MCPToolset({ connectionParams }), [calling(echo('a')), 'done']);
+    await say('go');
+    let isClosed = false;
+    const closing = runner.close().then(() => (isClosed = true));
+    await expect.poll(() => vi.advanceTimersByTime(1000) && isClosed).toBe(true);
+    await closing;
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test('a session that the server forgot is opened again, and the refused calls are sent again', async () => {

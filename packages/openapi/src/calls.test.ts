@@ -1,5 +1,5 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { expect, inject, test } from 'vitest';
+import { expect, inject, test, vi } from 'vitest';
 import { call, contextOf, documentOf, echo, operation, toolOf } from './fixtures/call-tool.ts';
 
 const query = (...names: string[]) => names.map((name) => ({ name, in: 'query', schema: {} }));
@@ -197,7 +197,14 @@ test('an unreachable API is an error of the call', async () => {
 test('an API that does not answer in time is an error of the call', async () => {
   const key = crypto.randomUUID();
   const specDict = operation('/stall', { parameters: query('key') });
-  expect(await call(specDict, { key }, { timeoutMs: 20 })).toEqual({
+  const late = new AbortController();
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(late.signal);
+  const calling = call(specDict, { key }, { timeoutMs: 20 });
+  await fetch(`${inject('api')}/stalled?key=${key}`);
+  late.abort();
+  expect(timeout).toHaveBeenCalledWith(20);
+  timeout.mockRestore();
+  expect(await calling).toEqual({
     error: `${new URL(inject('api')).host} did not answer in 20 ms`,
   });
   expect((await fetch(`${inject('api')}/closed?key=${key}`)).ok).toBe(true);

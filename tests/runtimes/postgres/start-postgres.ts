@@ -1,11 +1,11 @@
 import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { freePort } from './free-port.ts';
 import { copyPostgresBinaries, postgresUser } from './postgres-binaries.ts';
 
 /** A running PostgreSQL server. */
@@ -91,16 +91,6 @@ export async function startPostgres(overrides: readonly string[] = []): Promise<
     rmSync(folder, { recursive: true, force: true });
     throw error;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (typeof address !== 'object' || !address) throw new Error('no port of 127.0.0.1 is free');
-  return address.port;
 }
 
 /**

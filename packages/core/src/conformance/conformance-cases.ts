@@ -52,7 +52,7 @@ export interface ConformanceRule<S> {
 export interface ConformanceOptions {
   /** Rules that the back end breaks on purpose: the reason by the id of the case. Their cases are left out. Default: none. */
   readonly deviations?: Readonly<Record<string, string>>;
-  /** Real milliseconds after which a case that does not end fails; default 20,000. */
+  /** Real milliseconds after which a case that does not end fails; default 120,000. */
   readonly hangMs?: number;
 }
 
@@ -63,7 +63,7 @@ export interface ConformanceOptions {
 export function conformanceCases<S>(
   rules: readonly ConformanceRule<S>[],
   makeService: MakeService<S>,
-  { deviations = {}, hangMs = 20_000 }: ConformanceOptions = {},
+  { deviations = {}, hangMs = 120_000 }: ConformanceOptions = {},
 ): ConformanceCase[] {
   for (const id of Object.keys(deviations)) {
     if (!rules.some((rule) => rule.id === id)) throw new ConfigurationError(`there is no conformance case ${id}`);

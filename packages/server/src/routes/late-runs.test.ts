@@ -49,7 +49,7 @@ test.each([
     platform.advance(seconds * 1000 - 1000);
     expect(answered).toBeUndefined();
     const before = await eventsOf('s');
-    await expect.poll(() => platform.advance(1000) === undefined && answered).toBe(true);
+    await expect.poll(() => platform.advance(1000) === undefined && answered).toBeTruthy();
     const { status, headers: answer } = await response;
     expect([status, answer.get('retry-after'), answer.get('location')]).toEqual([409, '1', null]);
     expect(await (await response).json()).toEqual({
