@@ -182,5 +182,5 @@ describe('the conformance suite of revision 2026-07-28', () => {
 });
 
 test('the client gives up only in the scenario whose server it has to refuse', () => {
-  expect([...failures.keys()]).toEqual(['auth/resource-mismatch']);
+  expect(Object.fromEntries(failures)).toEqual({ 'auth/resource-mismatch': expect.any(String) });
 });
