@@ -42,7 +42,7 @@ const bundles = [
   // It grows with the runtime.
   { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 139_200 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
-  // Everything of the root: what a page loads that has a chat. The aim is 8 kB, of 1,024 bytes each.
+  // The root entry: the code that a page with a chat loads. The aim is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
   // With the base classes and checks that agents load too, and without the vendors' providers. Checks of capabilities, and errors for
   // answers that are no stream (0.6 kB); schemas of answers by the rules of OpenAI's strict mode, and errors of other servers (0.9 kB).

@@ -65,7 +65,7 @@ class DisturbedRun {
     return this.runner.run({ userId: 'user', sessionId: 'session', newMessage: { parts: [{ text: 'go' }] } });
   }
 
-  /** The run is in the session once and whole, and has ended. */
+  /** Expects that the run is in the session once and whole, and has ended. */
   async expectWhole(service: BaseSessionService): Promise<void> {
     const session = await service.getSession(KEY);
     const events = session?.events ?? [];
@@ -95,12 +95,12 @@ async function overTime<T>(clock: FixedPlatform, run: DisturbedRun, work: Promis
 /** The work that runs in the background. */
 const background: Promise<unknown>[] = [];
 
-/** Does something in the background after a while. */
+/** Schedules work in the background. */
 function later(ms: number, work: () => unknown): void {
   background.push(new Promise((resolve) => setTimeout(resolve, ms)).then(work));
 }
 
-/** Settles when the storage is as it was. */
+/** Resolves when the storage is restored. */
 async function untilQuiet(): Promise<void> {
   await Promise.all(background.splice(0));
 }
@@ -120,7 +120,7 @@ describe('a run on PostgreSQL', () => {
     await admin.end();
     url.pathname = `/outage_${databases}`;
     proxy = await startProxy(url.href);
-    // Nobody listens to it: that a connection is lost must not end this process.
+    // Nobody listens to this pool: the loss of a connection must not end this process.
     pool = new Pool({ connectionString: proxy.url });
     impatientPool = new Pool({ connectionString: proxy.url, connectionTimeoutMillis: 1000 });
     await patient().createSession(KEY);
@@ -191,7 +191,7 @@ describe('a run on PostgreSQL', () => {
       resumed.catch((thrown: unknown) => thrown),
     );
     const events = (await sessions.getSession(KEY))?.events ?? [];
-    // The call whose end could not be recorded may have had its effect, and is not made again.
+    // The call whose end could not be recorded may have had its effect, so it is not repeated.
     expect(events.flatMap(getFunctionResponses)[1]?.response).toMatchObject({ error: 'interrupted' });
     expect(run.ran).toEqual(TOOLS);
     expect((await run.runner.listOpenRuns()).runs).toEqual([]);
@@ -222,7 +222,7 @@ describe('a run on SQLite', () => {
     sessions.close();
   });
 
-  /** Lets the file take no further page, and fills the pages that it has. */
+  /** Prevents the file from growing, and fills its pages. */
   function fill(database: DatabaseSync): void {
     database.exec('CREATE TABLE filler (blob BLOB); PRAGMA max_page_count = 1');
     const filler = database.prepare('INSERT INTO filler VALUES (zeroblob(1900))');

@@ -53,7 +53,7 @@ export interface EventloomServer {
   /**
    * Refuses new runs and ends the active ones: a run may finish for half of `timeoutMs`, is stopped at its next commit in the other half,
    * and is aborted at the end. A live run ends when the model has finished its sentence. Requests that start no run are still answered.
-   * Settles at the latest a second after `timeoutMs`, or two seconds if webhook messages are waiting; the next process sends what is left.
+   * Settles at the latest a second after `timeoutMs`, or two seconds if webhook messages are waiting; the next process sends the others.
    */
   drain(timeoutMs: number): Promise<void>;
 }

@@ -118,7 +118,7 @@ function giveLease(hold: SessionHold, claim: LeaseClaim, epoch: number, invocati
   return invocationId === undefined ? lease : { ...lease, invocationId };
 }
 
-/** Stores the ticket of a refused claim, and returns the refusal. */
+/** Returns the refusal of a claim, and stores its ticket; undefined if the session is free for the claim. */
 function refusedClaim(
   hold: SessionHold,
   { nowMs, takeOver, ticket }: LeaseClaim,

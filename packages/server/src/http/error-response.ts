@@ -130,7 +130,7 @@ const MAX_REFUSAL_CHARS = 1000;
 
 /**
  * Returns the error for the client. For an unexpected error the message says only that it happened, and in which agent or node. A very
- * long message is truncated; that of a refused request has no characters that nobody sees.
+ * long message is truncated; that of a refused request has no invisible characters.
  */
 export function errorBody(error: unknown): ErrorBody {
   if (!EventloomError.isInstance(error))

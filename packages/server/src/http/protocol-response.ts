@@ -8,13 +8,13 @@ import { isRunStream } from './hosted-run.ts';
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * Checks the answer of a protocol's route. A route in JavaScript may return anything; of another value than a response, the router and the
- * HTTP server make a text of their own. The class of a response is not compared: that server replaces the global one.
- * @returns the response, whose body reports its failure and is cut without the text of it: the HTTP server of Node prints the error of a
+ * Checks the answer of a protocol's route. A route in JavaScript may return any value; the router and the HTTP server would convert another
+ * value than a response to text. The class of a response is not compared: that server replaces the global one.
+ * @returns the response, whose body reports its failure and then ends with a neutral error: the HTTP server of Node prints the error of a
  *   stream with its stack, and writes its message to the client
  * @throws ConfigurationError for another value, for `Response.error()`, for a body that was read, and for one of another length than the
  *   response announces: a client waits for missing bytes, and reads further ones as the next response
- * @throws Error what the body fails with before its first bytes, if that is within `limits.answerAfterMs`
+ * @throws Error the error of a body that fails before its first bytes, within `limits.answerAfterMs`
  */
 export async function checkProtocolResponse(
   path: string,

@@ -134,13 +134,13 @@ const MAX_CHARS = 100;
 /** Characters that a terminal or a page would interpret, and that JSON does not escape. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Quotes a text of a request for an error message: cut at 100 characters, and without characters that nobody sees. */
+/** Quotes a text of a request for an error message: truncated to 100 characters, without invisible characters. */
 export function quotedName(name: string): string {
   const quoted = JSON.stringify(name.slice(0, MAX_CHARS)).replace(INVISIBLE, escaped);
   return name.length > MAX_CHARS ? `${quoted}…` : quoted;
 }
 
-/** Returns a text that may quote a request, for an error message: cut, and without characters that nobody sees but line breaks. */
+/** Returns a text that may quote a request, for an error message: truncated, and without invisible characters except line breaks. */
 export function visibleText(text: string, maxChars: number): string {
   const shown = text.length > maxChars ? `${text.slice(0, maxChars)}…` : text;
   return shown.replace(INVISIBLE, (character) => (character === '\n' ? character : escaped(character)));

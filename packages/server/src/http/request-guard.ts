@@ -23,9 +23,9 @@ const LOOPBACK = /^(localhost|[^.]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
  * Refuses requests that a web page of another site could send: requests from a foreign origin, requests that a browser sends from another
- * site without naming the origin (images, frames, links), and requests under a name that somebody made to point here (DNS rebinding).
- * Also refuses a path that does not decode, and one with steps; a `Request` has mostly resolved those, so what hands requests on checks
- * the target itself where it can (see `./node`).
+ * site without naming the origin (images, frames, links), and requests with a host name that an attacker made resolve to this server
+ * (DNS rebinding). Also refuses a path that cannot be decoded, and one with `.` or `..` segments. A `Request` has mostly resolved those, so
+ * servers that forward requests check the target themselves if they can (see `./node`).
  *
  * @throws ForbiddenError @throws InvalidRequestError
  */

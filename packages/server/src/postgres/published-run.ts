@@ -86,7 +86,7 @@ export class PublishedRun implements RunPublication {
     this.writtenPosition = writtenPosition;
   }
 
-  /** Resolves the announcement once the relay has tried to write the run's row, or will not try. */
+  /** Called once the relay has tried to write the run's row, or will not try. */
   settleAnnouncement(): void {
     this.#announcement.resolve();
   }

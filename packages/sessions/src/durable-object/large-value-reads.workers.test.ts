@@ -91,7 +91,7 @@ test('calls made during the write of a large value complete first, each atomical
       const session = await service.createSession(KEY);
       const other = await service.createSession({ ...KEY, sessionId: 'other' });
       const large = service.appendEvent({ session, event: event('large', LARGE, { key: 'large' }) });
-      // A bucket that does not answer holds up nobody else.
+      // A bucket that does not answer delays no other call.
       await service.appendEvent({ session: other, event: event('other') });
       await service.appendEvent({ session, event: event('small', '', { key: 'small' }) });
       gate.resolve();

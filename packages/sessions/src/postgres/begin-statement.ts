@@ -16,9 +16,9 @@ const WINDOW = 19;
  * whose value is a `ClaimRow` as JSON. Without the lease, only a ticket is written, and only the `claim` row is
  * returned.
  *
- * The read is as of when the statement began, and so is the message's number. If the statement waited for the session's
- * row and another event was appended meanwhile, or another lease given, nothing is written and there is no lease: what
- * was read is always what the message follows. There is no lease either if the event's id is taken, if the lease has
+ * The read and the message's number are as of the begin of the statement. If the statement waited for the session's row
+ * and another event was appended in between, or another lease granted, nothing is written and there is no lease:
+ * the message always follows the events that were read. There is no lease either if the event's id is taken, if the lease has
  * expired (see `claim`), or if a compaction covers the message's time; then the run begins in steps, under the lock.
  *
  * $1 to $13 as of `claimForRun`; $14 event id, $15 timestamp, $16 end of a compaction, $17 event, $18 whether to create
