@@ -38,7 +38,7 @@ async function setUp(steps: readonly ScriptedStep[], beforeAgent = (): void => u
     platform,
     relay: new LateRelay(new RunNetwork()),
     onError: () => undefined,
-    limits: { unfinishedRunsEveryMs: 0, answerAfterMs: 20_000 },
+    limits: { unfinishedRunsEveryMs: 0, answerAfterMs: 60_000 },
   });
   await sessionService.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
   const send = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
