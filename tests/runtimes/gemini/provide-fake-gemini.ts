@@ -18,7 +18,8 @@ declare module 'vitest' {
 /**
  * Provides tests in workerd with fake Gemini servers, which need Node. POST scripts of live connections, as JSON, to
  * start one: the answer is its `url`. PUT replies to `?url=` to add them to its script; GET `?url=` returns the
- * requests so far, once there are `&count=` of them, with `&ended` once these have ended. DELETE `?url=` stops the
+ * requests so far, once there are `&count=` of them, with `&ended` once these have ended; with `&live` it answers once the
+ * first live connection has sent its setup. DELETE `?url=` stops the
  * server, and returns the messages of its connections, or the fault of its script.
  */
 export default async function provideFakeGemini(project: TestProject): Promise<() => Promise<void>> {
@@ -34,8 +35,15 @@ export default async function provideFakeGemini(project: TestProject): Promise<(
     const server = servers.get(url);
     if (!server) return { fault: `there is no server at ${url}` };
     if (incoming.method === 'DELETE') return stop(server);
+    if (incoming.method === 'GET' && query.has('live')) return setupOf(server);
     if (incoming.method === 'GET') return requestsOf(server, Number(query.get('count')), query.has('ended'));
     server.enqueue(...((await readJson(incoming)) as FakeGeminiReply[]));
+    return {};
+  }
+
+  async function setupOf(server: FakeGeminiServer): Promise<object> {
+    const connection = await server.live.connection(0);
+    await connection.heard('setup');
     return {};
   }
 

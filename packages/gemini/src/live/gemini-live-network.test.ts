@@ -6,6 +6,7 @@ import {
   createLlmRequest,
 } from '@eventloom/core';
 import type { FakeLiveScript, LiveClosing, LivePath } from '@eventloom/testing/fake-gemini';
+import { fixedPlatform } from '@eventloom/testing';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { Gemini, type GeminiOptions } from '../gemini.ts';
 
@@ -119,10 +120,13 @@ test('an unreachable host is a retryable error', async () => {
 });
 
 test('a setup that is not completed in time fails', async () => {
-  await expect(connect({ setup: null }, { liveSetupTimeoutMs: 50 })).rejects.toMatchObject({
-    code: 'LIVE_CONNECTION',
-    isRetryable: true,
-  });
+  const platform = fixedPlatform();
+  const baseUrl = await start({ setup: null });
+  const connecting = gemini({ baseUrl, platform, liveSetupTimeoutMs: 50 }).connect(createLlmRequest());
+  const outcome = expect(connecting).rejects.toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
+  await fetch(`${inject('fakeGemini')}?url=${baseUrl}&live`);
+  platform.advance(50);
+  await outcome;
 });
 
 test.each([
