@@ -109,6 +109,18 @@ export function isConnectionBroken(error: unknown): boolean {
   return error instanceof Error && !isMalformed(error);
 }
 
+/** True if the other side closed the socket of a request: the client library wraps the reason. */
+export function isSocketLost(error: unknown): boolean {
+  let reason = error;
+  for (let depth = 0; depth < 5 && isRecord(reason); depth++) {
+    if (LOST_SOCKET.has(reason['code'])) return true;
+    reason = reason['cause'];
+  }
+  return false;
+}
+
+const LOST_SOCKET: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+
 /** True if the server sent something that is not JSON, or no message of the protocol. */
 function isMalformed(error: Error): boolean {
   return error instanceof SyntaxError || error.name.endsWith('ZodError');

@@ -255,6 +255,49 @@ test('a server over HTTP that was unreachable is asked for its protocol version 
   await toolset.close();
 });
 
+test.each([
+  [1, ['f'], 2],
+  [2, 'MCP server "mcp.test": cannot connect to http://mcp.test/mcp: UND_ERR_SOCKET', 2],
+])('a connection whose socket is lost %i times while it is opened is opened twice', async (times, expected, opened) => {
+  let initialized = 0;
+  const served = serveSessions({
+    build: (server) => server.server.registerCapabilities({ tools: {} }),
+    before: (_, { method, id }) => {
+      if (method === 'tools/list') return listing([f])['tools/list'](id);
+      if (method !== 'initialize' || ++initialized > times) return undefined;
+      return Promise.reject(new TypeError('fetch failed', { cause: { code: 'UND_ERR_SOCKET' } }));
+    },
+  });
+  const toolset = toolsetOf(served);
+  const listed = await toolset.getTools().then(
+    (tools) => tools.map(({ name }) => name),
+    (error: unknown) => (error instanceof Error ? error.message : error),
+  );
+  expect([listed, initialized]).toEqual([expected, opened]);
+  await toolset.close();
+});
+
+test('a lost socket says nothing about the version of a server', async () => {
+  let asked = 0;
+  const served = serveModern({
+    build: (server) => server.server.registerCapabilities({ tools: {} }),
+    before: (_, { method, id }) => {
+      if (method === 'tools/list')
+        return Response.json({
+          jsonrpc: '2.0',
+          id,
+          result: { resultType: 'complete', ttlMs: 0, cacheScope: 'private', tools: [f] },
+        });
+      if (method !== 'server/discover' || ++asked > 1) return undefined;
+      return Promise.reject(new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } }));
+    },
+  });
+  const toolset = toolsetOf(served);
+  expect((await toolset.getTools()).map(({ name }) => name)).toEqual(['f']);
+  expect(asked).toBe(2);
+  await toolset.close();
+});
+
 test('an unreachable server is skipped, by name', async () => {
   const fetch = () => Promise.reject(new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } }));
   const toolset = toolsetOf({ fetch }, { name: 'weather', onUnavailable: 'skip' });

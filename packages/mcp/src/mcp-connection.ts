@@ -18,7 +18,7 @@ import { isRecord, reportTo } from '@eventloom/core/internal';
 import type { MCPConnectionParams, OpenTransport, TransportHost } from './connection-params.ts';
 import { MCPLimitError, MCPProtocolError } from './errors.ts';
 import { ActiveCalls } from './active-calls.ts';
-import { isConnectionBroken, isSessionForgotten, toMCPError } from './connection-failures.ts';
+import { isConnectionBroken, isSessionForgotten, isSocketLost, toMCPError } from './connection-failures.ts';
 import { EXCHANGE_HEADER } from './http-transport.ts';
 import { sample } from './sampling.ts';
 import { plainText } from './server-tools.ts';
@@ -288,19 +288,28 @@ export class MCPConnection {
     return this.#opening;
   }
 
+  /**
+   * Opens a session: again in the way of before 2026-07-28 if the server does not answer the question for its version, and once more if a
+   * socket was lost, which happens to sockets that were idle. Opening has no effect at the server.
+   */
   async #open(): Promise<MCPSession> {
     const { params, platform } = this.#owner;
     const endsAtMs = platform.now() + params.timeoutMs;
     const wasLegacy = this.#isLegacy;
-    try {
-      return await this.#tryToOpen(params.timeoutMs);
-    } catch (first) {
-      if (wasLegacy || !this.#isLegacy) throw toMCPError(first, this.#owner);
-      return await this.#tryToOpen(Math.max(1, endsAtMs - platform.now())).catch((error: unknown) => {
-        // A server that cannot be reached may have any version.
-        this.#isLegacy = false;
+    for (let hasLost = false; ;) {
+      const isLegacy = this.#isLegacy;
+      try {
+        return await this.#tryToOpen(Math.max(1, endsAtMs - platform.now()));
+      } catch (error) {
+        if (this.#isLegacy !== isLegacy) continue;
+        if (!hasLost && isSocketLost(error)) {
+          hasLost = true;
+          continue;
+        }
+        // An unreachable server says nothing about its version.
+        this.#isLegacy = wasLegacy;
         throw toMCPError(error, this.#owner);
-      });
+      }
     }
   }
 
@@ -327,8 +336,8 @@ export class MCPConnection {
     } catch (error) {
       const { failure = error } = transport;
       await client.close().catch((second: unknown) => reportTo(platform, second));
-      if (SdkError.isInstance(error) && PROBE_CODES.has(error.code) && !isLate && !MCPLimitError.isInstance(failure))
-        this.#isLegacy = true;
+      const isUnknown = SdkError.isInstance(error) && PROBE_CODES.has(error.code) && !isSocketLost(error);
+      if (isUnknown && !isLate && !MCPLimitError.isInstance(failure)) this.#isLegacy = true;
       throw failure;
     } finally {
       cancel();
