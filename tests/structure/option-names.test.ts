@@ -4,7 +4,7 @@ import { GeminiEmbedder } from '@eventloom/gemini';
 import { AiSdkLlm, aiSdkModels } from '@eventloom/ai-sdk';
 import { openTelemetry, OtlpExporter } from '@eventloom/otel';
 import { dev, SpanStore } from '@eventloom/dev';
-import { a2a } from '@eventloom/a2a';
+import { a2a, RemoteA2AAgent } from '@eventloom/a2a';
 import { DriverArtifactService, InMemoryArtifactService } from '@eventloom/artifacts';
 import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
 import { FileArtifactService } from '@eventloom/artifacts/fs';
@@ -88,6 +88,11 @@ type Case = readonly [misspelt: string, meant: string, make: (options: never) =>
 const CASES: Readonly<Record<string, Case>> = {
   AgentChat: ['onEvnt', 'onEvent', (options) => new AgentChat(undefined as never, options)],
   a2a: ['agent', 'agents', (options: object) => a2a({ agents: { app: agent }, ...options })],
+  RemoteA2AAgent: [
+    'agent_card',
+    'agentCard',
+    (options: object) => new RemoteA2AAgent({ name: 'far', agentCard: 'https://far.example', ...options }),
+  ],
   dev: ['uis', 'ui', (options) => dev(options)],
   SpanStore: ['maxByte', 'maxBytes', (options) => new SpanStore(options)],
   OtlpExporter: [

@@ -12,6 +12,7 @@ const SAME_MEANING = new Set([
   'LoadSkillTool',
   'MCPConnectionParams',
   'MCPSession',
+  'RemoteA2AAgent',
   'Route',
   'RunSkillInlineScriptTool',
   'RunSkillScriptTool',

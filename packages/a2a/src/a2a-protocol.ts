@@ -337,6 +337,7 @@ class A2ACall {
 
   async *#stream(params: Readonly<Record<string, unknown>>): AsyncGenerator<A2AUpdate, void, undefined> {
     const { view, run } = await this.#begin(params, true);
+    if (run && isWaiting(view.status.state)) view.setState({ invocationId: run.invocationId, state: 'running' });
     yield { task: view.toTask(historyLengthOf(params), !run) };
     if (run) yield* this.#follow(view, run);
   }

@@ -1,4 +1,6 @@
 import type { BaseAgent } from '@eventloom/core';
+import { describeKind, isRecord } from '@eventloom/core/internal';
+import { A2AProtocolError } from './errors.ts';
 
 /** A skill in an agent card. */
 export interface AgentSkill {
@@ -73,6 +75,45 @@ export function createAgentCard(agent: BaseAgent, url: string, fields: Partial<A
 
 function descriptionOf({ name, description }: BaseAgent): string {
   return description === '' ? `The agent ${name}.` : description;
+}
+
+/** The address of an agent that is spoken to with JSON-RPC. */
+export interface A2AEndpoint {
+  readonly url: string;
+  readonly version: '1.0' | '0.3';
+  readonly isStreaming: boolean;
+  readonly tenant: string | undefined;
+}
+
+/**
+ * Finds the address in a card, of A2A 1.0 or 0.3.
+ * @throws A2AProtocolError for a value that is no card, and for a card without an address for JSON-RPC
+ */
+export function readEndpoint(card: unknown): A2AEndpoint {
+  if (!isRecord(card) || typeof card['name'] !== 'string')
+    throw new A2AProtocolError(`expected an agent card, an object with a name, got ${describeKind(card)}`);
+  const { capabilities, supportedInterfaces, url, preferredTransport, additionalInterfaces } = card;
+  const isStreaming = isRecord(capabilities) && capabilities['streaming'] === true;
+  const legacy = { url, protocolBinding: preferredTransport ?? 'JSONRPC', protocolVersion: '0.3' };
+  const listed = Array.isArray(supportedInterfaces)
+    ? supportedInterfaces
+    : [legacy, ...(Array.isArray(additionalInterfaces) ? additionalInterfaces : [])];
+  for (const version of ['1.0', '0.3'] as const) {
+    for (const each of listed) {
+      if (!isRecord(each) || typeof each['url'] !== 'string' || !URL.canParse(each['url'])) continue;
+      const { url: address, protocolBinding, transport, protocolVersion = '0.3', tenant } = each;
+      if ((protocolBinding ?? transport) !== 'JSONRPC') continue;
+      if (typeof protocolVersion !== 'string' || !protocolVersion.startsWith(version === '1.0' ? '1' : version))
+        continue;
+      return {
+        url: address,
+        version,
+        isStreaming,
+        tenant: typeof tenant === 'string' && tenant !== '' ? tenant : undefined,
+      };
+    }
+  }
+  throw new A2AProtocolError('the card has no address for JSON-RPC of A2A 1.0 or 0.3');
 }
 
 /** Returns a card that clients of A2A 0.3 understand as well. They read the address and the version beside the other fields. */

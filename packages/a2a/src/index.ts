@@ -4,6 +4,10 @@
 export type { A2AOptions } from './a2a-protocol.ts';
 export { a2a } from './a2a-protocol.ts';
 
+// Remote agents
+export type { RemoteA2AAgentOptions } from './remote-a2a-agent.ts';
+export { RemoteA2AAgent } from './remote-a2a-agent.ts';
+
 // Agent cards
 export type { AgentCard, AgentInterface, AgentSkill } from './agent-card.ts';
 

@@ -120,7 +120,7 @@ describe.each([
     const items: unknown[] = [];
     for await (const item of client.sendMessageStream(say([text('yes')], asking.id, asking.contextId)))
       items.push(describeItem(item));
-    expect(items.at(0)).toBe('TASK_STATE_INPUT_REQUIRED');
+    expect(items.at(0)).toBe('TASK_STATE_WORKING');
     expect(items.slice(-2)).toEqual(['Paid.', 'TASK_STATE_COMPLETED']);
   });
 

@@ -28,6 +28,8 @@ export interface TaskKey {
 
 /** Metadata of the events of a run that continues a task: the task's id. */
 export const TASK_ID = 'a2a:task_id';
+/** Metadata of the events of a remote agent: the id of the conversation on its server. */
+export const CONTEXT_ID = 'a2a:context_id';
 
 /** Returns the id of the task that a run begins. It has the session, because a request for a task names nothing else. */
 export function formatTaskId(invocationId: string, sessionId: string): string {

@@ -110,10 +110,10 @@ export const VertexAiSessionService = /* @__PURE__ */ notOffered(
   'write DatabaseSessionService, or a SessionDriver over the service',
 );
 export type VertexAiSessionService = typeof VertexAiSessionService;
-/** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
+/** Not offered: write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of `@eventloom/a2a`. */
 export const bearerTokenUserBuilder = /* @__PURE__ */ notOffered(
   'bearerTokenUserBuilder',
-  'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own',
+  'write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of @eventloom/a2a',
 );
 /** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
 export const cleanName = /* @__PURE__ */ notOffered(
@@ -142,16 +142,16 @@ export const maybeSetOtelProviders = /* @__PURE__ */ notOffered(
 );
 
 // Protocols
-/** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
+/** Not offered: write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of `@eventloom/a2a`. */
 export const A2AAgentExecutor = /* @__PURE__ */ notOffered(
   'A2AAgentExecutor',
-  'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own',
+  'write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of @eventloom/a2a',
 );
 export type A2AAgentExecutor = typeof A2AAgentExecutor;
-/** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
+/** Not offered: write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of `@eventloom/a2a`. */
 export const AGENT_CARD_PATH = /* @__PURE__ */ notOffered(
   'AGENT_CARD_PATH',
-  'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own',
+  'write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of @eventloom/a2a',
 );
 /** Not offered: write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation. */
 export const OpenApiSpecParser = /* @__PURE__ */ notOffered(
@@ -165,10 +165,10 @@ export const OperationParser = /* @__PURE__ */ notOffered(
   'write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation',
 );
 export type OperationParser = typeof OperationParser;
-/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+/** Not offered: write new RemoteA2AAgent({ name, agentCard }), of `@eventloom/a2a`. */
 export const RemoteA2AAgent = /* @__PURE__ */ notOffered(
   'RemoteA2AAgent',
-  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+  'write new RemoteA2AAgent({ name, agentCard }), of @eventloom/a2a',
 );
 export type RemoteA2AAgent = typeof RemoteA2AAgent;
 /** Not offered: write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation. */
@@ -177,15 +177,15 @@ export const ToolAuthHandler = /* @__PURE__ */ notOffered(
   'write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation',
 );
 export type ToolAuthHandler = typeof ToolAuthHandler;
-/** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
+/** Not offered: write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of `@eventloom/a2a`. */
 export const getA2AAgentCard = /* @__PURE__ */ notOffered(
   'getA2AAgentCard',
-  'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own',
+  'write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of @eventloom/a2a',
 );
-/** Not offered: serve the agent with createServer of `@eventloom/server`, or call runner.runAsync in an A2A server of your own. */
+/** Not offered: write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of `@eventloom/a2a`. */
 export const toA2a = /* @__PURE__ */ notOffered(
   'toA2a',
-  'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own',
+  'write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of @eventloom/a2a',
 );
 
 // Skills

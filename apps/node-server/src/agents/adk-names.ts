@@ -34,7 +34,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   MCPToolset: 'a class that extends BaseToolset',
   OpenAPIToolset: 'a class that extends BaseToolset',
   ApplicationIntegrationToolset: 'a class that extends BaseToolset',
-  RemoteA2aAgent: 'a function tool that calls the other agent',
+  RemoteA2aAgent: 'RemoteA2AAgent of @eventloom/a2a',
   RoutedAgent: 'a class that extends BaseAgent',
   UnsafeLocalCodeExecutor: 'QuickJsThreadCodeExecutor of @eventloom/quickjs/node',
   ContainerCodeExecutor: 'QuickJsThreadCodeExecutor of @eventloom/quickjs/node',

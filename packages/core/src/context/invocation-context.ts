@@ -8,6 +8,7 @@ import { enclosedBranch } from '../event/branch.ts';
 import { checkEventFields, copyOtherFields, type EventParams, fillKind } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { createEventActions, type EventActions } from '../event/event-actions.ts';
+import type { TraceHeaders } from '../instrumentation/instrumentation.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -409,6 +410,14 @@ export class InvocationContext {
       resumedFrom: this.resumedFrom,
       ...changes,
     });
+  }
+
+  /**
+   * Headers with which a request continues the trace of the agent: `fetch(url, { headers: { ...context.traceHeaders } })`. Empty if the run is
+   * not traced.
+   */
+  get traceHeaders(): TraceHeaders {
+    return this.invocation.operations?.traceHeaders(this) ?? {};
   }
 
   /** Notes that an event for this error was yielded, so that the runner adds none. @internal */

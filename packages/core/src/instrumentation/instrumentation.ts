@@ -115,9 +115,10 @@ export class RunOperations {
     tool?.keepIn((this.#callers ??= new Map()), context.executionId);
   }
 
-  /** Returns the trace headers of a tool call in progress. */
-  traceHeaders(context: ToolContext): TraceHeaders {
-    const { active } = this.#tools?.get(toolKey(context)) ?? {};
+  /** Returns the trace headers of a tool call or an agent in progress. */
+  traceHeaders(context: ToolContext | InvocationContext): TraceHeaders {
+    const isTool = 'invocationContext' in context;
+    const { active } = (isTool ? this.#tools?.get(toolKey(context)) : this.#agents.get(context.executionId)) ?? {};
     try {
       return active?.traceHeaders?.() ?? NO_HEADERS;
     } catch (error) {

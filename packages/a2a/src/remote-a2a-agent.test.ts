@@ -1,0 +1,491 @@
+import type { BaseAgent, Content, Event } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner, type RunnerConfig } from '@eventloom/runner';
+import type { EventloomServer } from '@eventloom/server';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, Gate, ScriptedModel } from '@eventloom/testing';
+import { AgentTool, SequentialAgent } from '@eventloom/multi-agent';
+import { describe, expect, test } from 'vitest';
+import { PAY, payingAgent, serveAgent } from './fixtures/served-agent.ts';
+import { RemoteA2AAgent, type RemoteA2AAgentOptions } from './index.ts';
+
+const ADDRESS = 'http://localhost/a2a/app';
+
+/** An agent that reaches a server in this process by its `fetch`. */
+function remoteTo(server: EventloomServer, options: Partial<RemoteA2AAgentOptions> = {}): RemoteA2AAgent {
+  return new RemoteA2AAgent({
+    name: 'remote',
+    description: 'Works elsewhere.',
+    agentCard: ADDRESS,
+    fetch: async (url, init) => server.fetch(new Request(url, init)),
+    ...options,
+  });
+}
+
+/** Answers every request with the result of a function. */
+function remoteOf(answer: (request: Request) => Response | Promise<Response>, options: object = {}): RemoteA2AAgent {
+  return new RemoteA2AAgent({
+    name: 'remote',
+    agentCard: ADDRESS,
+    fetch: async (url, init) => answer(new Request(url, init)),
+    ...options,
+  });
+}
+
+async function setUp(agent: BaseAgent, options: Partial<RunnerConfig> = {}) {
+  const sessionService = new InMemorySessionService();
+  const key = { appName: 'local', userId: 'ann', sessionId: 's' };
+  await sessionService.createSession(key);
+  const runner = new Runner({ appName: 'local', agent, sessionService, ...options });
+  const run = async (
+    message: string | Content,
+    streamingMode: 'none' | 'sse' = 'none',
+    abortSignal?: AbortSignal,
+    onEvent?: () => void,
+  ): Promise<Event[]> => {
+    const newMessage = typeof message === 'string' ? { parts: [{ text: message }] } : message;
+    const events: Event[] = [];
+    for await (const event of runner.runAsync({
+      userId: 'ann',
+      sessionId: 's',
+      newMessage,
+      runConfig: { streamingMode },
+      abortSignal,
+    })) {
+      events.push(event);
+      onEvent?.();
+    }
+    return events;
+  };
+  return { run, sessionService, key };
+}
+
+const textsOf = (events: readonly Event[]): string[] =>
+  events.map(
+    ({ partial, content }) => (partial === true ? '~' : '') + (content?.parts?.map(({ text }) => text).join('|') ?? ''),
+  );
+const answerTo = (events: readonly Event[], response: Record<string, unknown>): Content => {
+  const call = events
+    .flatMap(({ content }) => content?.parts ?? [])
+    .find(({ functionCall }) => functionCall)?.functionCall;
+  return { role: 'user', parts: [{ functionResponse: { id: call?.id ?? '', name: call?.name ?? '', response } }] };
+};
+
+const CARD = {
+  name: 'far',
+  capabilities: { streaming: true },
+  supportedInterfaces: [{ url: ADDRESS, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+};
+const task = (state: string, more: object = {}) => ({
+  task: { id: 't', contextId: 'c', status: { state: `TASK_STATE_${state}` }, ...more },
+});
+const sse = (...results: object[]): Response =>
+  new Response(results.map((result) => `data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\n\n`).join(''), {
+    headers: { 'content-type': 'text/event-stream' },
+  });
+const answering = (answer: () => Response, options: object = {}) =>
+  remoteOf(async (request) => {
+    if (request.method === 'GET') return Response.json(CARD);
+    const isCancel = (await request.text()).includes('CancelTask');
+    return isCancel ? Response.json({ jsonrpc: '2.0', id: 1, result: task('CANCELED').task }) : answer();
+  }, options);
+
+describe('a remote agent', () => {
+  test('streams the answer of its server, and continues the context', async () => {
+    const { server, sessionService: remoteSessions } = serveAgent(
+      payingAgent([{ chunks: ['one ', 'two'] }, { text: 'three' }]),
+    );
+    const { run } = await setUp(remoteTo(server));
+    const first = await run('hi', 'sse');
+    expect(textsOf(first)).toEqual(['~one ', '~two', 'one two']);
+    expect(new Set(first.map(({ responseId }) => responseId)).size).toBe(1);
+    const { customMetadata } = first.at(-1) as Event;
+    expect(customMetadata).toEqual({
+      'a2a:task_id': expect.stringContaining(':'),
+      'a2a:context_id': expect.any(String),
+    });
+    expect(textsOf(await run('and?'))).toEqual(['three']);
+    const sessionId = customMetadata?.['a2a:context_id'] as string;
+    const session = await remoteSessions.getSession({ appName: 'app', userId: `A2A_USER_${sessionId}`, sessionId });
+    expect(session?.events.filter(({ author }) => author === 'user').map(({ content }) => content?.parts)).toEqual([
+      [{ text: 'hi' }],
+      [{ text: 'and?' }],
+    ]);
+  });
+
+  test('sends what other agents said and its server has not seen', async () => {
+    const { server, sessionService: remoteSessions } = serveAgent(payingAgent([{ text: 'Noted.' }]));
+    const writer = new LlmAgent({ name: 'writer', model: new ScriptedModel(['A poem.']) });
+    const { run } = await setUp(new SequentialAgent({ name: 'flow', subAgents: [writer, remoteTo(server)] }));
+    expect(textsOf(await run('write'))).toEqual(['A poem.', 'Noted.']);
+    const { sessions } = await remoteSessions.listSessions({ appName: 'app' });
+    const { id: sessionId = '', userId = '' } = sessions[0] ?? {};
+    const session = await remoteSessions.getSession({ appName: 'app', userId, sessionId });
+    expect(session?.events[0]?.content?.parts).toEqual([
+      { text: 'write' },
+      { text: 'For context:' },
+      { text: '[writer] said: A poem.' },
+    ]);
+  });
+
+  test('answers as a tool of another agent', async () => {
+    const { server } = serveAgent(payingAgent([{ text: 'Sunny.' }]));
+    const model = new ScriptedModel([{ calls: [{ name: 'remote', args: { request: 'weather?' } }] }, 'It is sunny.']);
+    const agent = new LlmAgent({ name: 'guide', model, tools: [new AgentTool({ agent: remoteTo(server) })] });
+    const { run } = await setUp(agent);
+    expect(JSON.stringify(await run('hi'))).toContain('"result":"Sunny."');
+  });
+
+  test.each([false, true])(
+    'requests the input that its task requires, and answers it (resumable: %s)',
+    async (resumable) => {
+      const { server } = serveAgent(payingAgent([PAY, { text: 'Paid.' }]));
+      const { run } = await setUp(remoteTo(server), { resumable });
+      const asking = await run('pay');
+      const question = asking.at(-1)?.content?.parts?.[0]?.functionCall;
+      expect(question).toMatchObject({
+        name: 'adk_request_input',
+        args: { message: expect.stringContaining('pay'), response_schema: { required: ['confirmed'] } },
+      });
+      expect(asking.at(-1)?.longRunningToolIds).toEqual([question?.id]);
+      const answer = answerTo(asking.slice(-1), { confirmed: true });
+      const done = await run(answer);
+      // A resumable run ends with an event of its own.
+      expect(textsOf(done).filter((text) => text !== '')).toEqual(['Paid.']);
+      expect(question?.args?.['payload']).toMatchObject({ a2a: { taskId: done[0]?.customMetadata?.['a2a:task_id'] } });
+    },
+  );
+
+  test('sends its headers and the headers of the trace', async () => {
+    const seen: Headers[] = [];
+    const remote = remoteOf(
+      ({ method, headers }) => {
+        seen.push(headers);
+        return method === 'GET' ? Response.json(CARD) : sse(task('COMPLETED'));
+      },
+      { headers: async () => ({ Authorization: 'Bearer secret' }) },
+    );
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    const active = { run: <T>(step: () => T): T => step(), end: () => undefined };
+    const { run } = await setUp(remote, {
+      instrumentation: [
+        { start: ({ kind }) => (kind === 'agent' ? { ...active, traceHeaders: () => ({ traceparent }) } : active) },
+      ],
+    });
+    await run('hi');
+    expect(
+      seen.map((headers) => [headers.get('authorization'), headers.get('traceparent'), headers.get('a2a-version')]),
+    ).toEqual([
+      ['Bearer secret', traceparent, '1.0'],
+      ['Bearer secret', traceparent, '1.0'],
+    ]);
+  });
+
+  test('cancels its task when the run is aborted', async () => {
+    const { server } = serveAgent(payingAgent([{ chunks: ['one', new Gate(), 'two'] }]));
+    const cancelled = Promise.withResolvers<string>();
+    const remote = remoteTo(server, {
+      fetch: async (url, init) => {
+        const response = await server.fetch(new Request(url, init));
+        if (typeof init.body === 'string' && init.body.includes('CancelTask'))
+          cancelled.resolve(await response.clone().text());
+        return response;
+      },
+    });
+    const { run } = await setUp(remote);
+    const controller = new AbortController();
+    const running = run('hi', 'sse', controller.signal, () => controller.abort());
+    await expect(running).rejects.toMatchObject({ code: 'RUN_ABORTED' });
+    expect(await cancelled.promise).toContain('TASK_STATE_CANCELED');
+  });
+
+  test('speaks 0.3 with a server whose card is of 0.3, without a stream if it has none', async () => {
+    const seen: unknown[] = [];
+    const remote = remoteOf(async (request) => {
+      if (request.method === 'GET') return Response.json({ name: 'old', url: ADDRESS, capabilities: {} });
+      seen.push(await request.json());
+      const status = { state: 'completed' };
+      const artifacts = [
+        {
+          artifactId: 'a',
+          parts: [
+            { kind: 'text', text: 'Old ' },
+            { kind: 'text', text: 'words.' },
+            { kind: 'data', data: { a: 1 } },
+          ],
+        },
+      ];
+      return Response.json({
+        jsonrpc: '2.0',
+        id: 1,
+        result: { kind: 'task', id: 't', contextId: 'c', status, artifacts },
+      });
+    });
+    const { run } = await setUp(remote);
+    expect(textsOf(await run('hi'))).toEqual(['Old words.{"a":1}']);
+    expect(seen).toMatchObject([
+      {
+        method: 'message/send',
+        params: { message: { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] } },
+      },
+    ]);
+  });
+
+  test('shows each artifact once, whatever the order of its pieces, and what a working task says as a thought', async () => {
+    const update = (parts: object[], more: object = {}, artifactId = 'a') => ({
+      artifactUpdate: { taskId: 't', contextId: 'c', artifact: { artifactId, parts }, ...more },
+    });
+    const remote = answering(() =>
+      sse(
+        task('WORKING', { artifacts: [{ artifactId: 'z', parts: [{ text: 'early' }] }] }),
+        {
+          statusUpdate: {
+            taskId: 't',
+            contextId: 'c',
+            status: {
+              state: 'TASK_STATE_WORKING',
+              message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'searching' }] },
+            },
+          },
+        },
+        update([{ text: 'one ' }]),
+        update([{ text: 'two' }], { append: true, lastChunk: true }),
+        update([{ text: 'lost' }], {}, 'b'),
+        update([{ text: 'found' }], {}, 'b'),
+        update([{ data: { name: 'f' }, metadata: { adk_type: 'function_call' } }], { lastChunk: true }, 'c'),
+        {
+          statusUpdate: {
+            taskId: 't',
+            contextId: 'c',
+            status: {
+              state: 'TASK_STATE_COMPLETED',
+              message: { messageId: 'n', role: 'ROLE_AGENT', parts: [{ text: 'Done.' }] },
+            },
+          },
+        },
+      ),
+    );
+    const events = await (await setUp(remote)).run('hi', 'sse');
+    expect(textsOf(events)).toEqual(['~searching', '~one ', '~two', 'one two', '~lost', 'early', 'found', 'Done.']);
+    expect(events[0]?.content?.parts?.[0]?.thought).toBe(true);
+  });
+
+  test('asks with the words of a server that has no calls, and answers with a message', async () => {
+    const seen: unknown[] = [];
+    const message = { messageId: 'q', role: 'ROLE_AGENT', parts: [{ text: 'Which city?' }] };
+    const remote = remoteOf(async (request) => {
+      if (request.method === 'GET') return Response.json(CARD);
+      seen.push(await request.json());
+      return sse(
+        seen.length === 1
+          ? task('INPUT_REQUIRED', { status: { state: 'TASK_STATE_INPUT_REQUIRED', message } })
+          : task('COMPLETED'),
+      );
+    });
+    const { run } = await setUp(remote);
+    const asking = await run('weather');
+    expect(asking[0]?.content?.parts?.[0]?.functionCall?.args).toMatchObject({ message: 'Which city?' });
+    await run(answerTo(asking, { result: 'Bern' }));
+    expect(seen[1]).toMatchObject({ params: { message: { taskId: 't', contextId: 'c', parts: [{ text: 'Bern' }] } } });
+  });
+
+  test('starts a new task for a message that answers nothing', async () => {
+    const bodies: Record<string, any>[] = []; // oxlint-disable-line typescript/no-explicit-any -- bodies of requests, which the assertions check
+    const remote = remoteOf(async (request) => {
+      if (request.method === 'GET') return Response.json(CARD);
+      bodies.push((await request.json()) as object);
+      return sse(task(bodies.length === 1 ? 'INPUT_REQUIRED' : 'COMPLETED'));
+    });
+    const { run } = await setUp(remote);
+    await run('weather');
+    await run('never mind');
+    expect(bodies[1]?.['params'].message).toMatchObject({ contextId: 'c', parts: [{ text: 'never mind' }] });
+    expect(bodies[1]?.['params'].message).not.toHaveProperty('taskId');
+  });
+});
+
+describe('a run fails with a code that names the agent and the address if the server', () => {
+  const html = () => new Response('<html>', { headers: { 'content-type': 'text/html' } });
+  const nested = '['.repeat(300) + ']'.repeat(300);
+  const endless = () =>
+    new Response(
+      new ReadableStream<Uint8Array>({
+        pull: (controller) => controller.enqueue(new Uint8Array(1024 * 1024).fill(58)),
+      }),
+      {
+        headers: { 'content-type': 'text/event-stream' },
+      },
+    );
+  test.each<[string, () => RemoteA2AAgent, string, RegExp]>([
+    [
+      'cannot be reached',
+      () => remoteOf(() => Promise.reject(new TypeError('fetch failed'))),
+      'A2A_CONNECTION',
+      /the request failed: fetch failed/,
+    ],
+    [
+      'has no card',
+      () => remoteOf(() => new Response('', { status: 404 })),
+      'A2A_PROTOCOL',
+      /agent-card.json: the server answered with the status 404/,
+    ],
+    ['is overloaded', () => answering(() => new Response('', { status: 503 })), 'A2A_CONNECTION', /the status 503/],
+    [
+      'refuses the login',
+      () => answering(() => new Response('', { status: 401 })),
+      'A2A_CONNECTION',
+      /pass what it needs in headers/,
+    ],
+    [
+      'has a page in place of a card',
+      () => remoteOf(html),
+      'A2A_PROTOCOL',
+      /expected application\/json, got text\/html/,
+    ],
+    [
+      'has another JSON in place of a card',
+      () => remoteOf(() => Response.json([1])),
+      'A2A_PROTOCOL',
+      /expected an agent card/,
+    ],
+    [
+      'has a card without JSON-RPC',
+      () =>
+        remoteOf(() =>
+          Response.json({
+            name: 'a',
+            supportedInterfaces: [{ url: ADDRESS, protocolBinding: 'GRPC', protocolVersion: '1.0' }],
+          }),
+        ),
+      'A2A_PROTOCOL',
+      /no address for JSON-RPC/,
+    ],
+    [
+      'names an address of another host',
+      () =>
+        remoteOf(() =>
+          Response.json({
+            ...CARD,
+            supportedInterfaces: [{ ...CARD.supportedInterfaces[0], url: 'http://evil.example/' }],
+          }),
+        ),
+      'A2A_PROTOCOL',
+      /another origin/,
+    ],
+    [
+      'redirects',
+      () => answering(() => new Response('', { status: 307, headers: { location: 'http://evil.example/' } })),
+      'A2A_PROTOCOL',
+      /redirects to http:\/\/evil.example\//,
+    ],
+    [
+      'answers with a page',
+      () => answering(html),
+      'A2A_PROTOCOL',
+      /expected application\/json or text\/event-stream, got text\/html/,
+    ],
+    [
+      'streams no JSON',
+      () => answering(() => new Response('data: hello\n\n', { headers: { 'content-type': 'text/event-stream' } })),
+      'A2A_PROTOCOL',
+      /not JSON/,
+    ],
+    [
+      'streams deep JSON',
+      () => answering(() => new Response(`data: ${nested}\n\n`, { headers: { 'content-type': 'text/event-stream' } })),
+      'A2A_PROTOCOL',
+      /nested deeper/,
+    ],
+    [
+      'streams no update',
+      () => answering(() => sse({ what: 1 })),
+      'A2A_PROTOCOL',
+      /result: expected a task, a message/,
+    ],
+    [
+      'has a task without a state',
+      () => answering(() => sse({ task: { id: 't', contextId: 'c', status: {} } })),
+      'A2A_PROTOCOL',
+      /result.task.status.state/,
+    ],
+    [
+      'refuses the request',
+      () => answering(() => Response.json({ jsonrpc: '2.0', id: 1, error: { code: -32602, message: 'no' } })),
+      'A2A_PROTOCOL',
+      /refused the request: no \(-32602\)/,
+    ],
+    ['streams without end', () => answering(endless), 'A2A_LIMIT', /more than 8388608 bytes/],
+    [
+      'sends 10 MB',
+      () => answering(() => Response.json({ result: 'x'.repeat(10_000_000) })),
+      'A2A_LIMIT',
+      /more than 8388608 bytes/,
+    ],
+    ['stops in the middle', () => answering(() => sse(task('WORKING'))), 'A2A_CONNECTION', /ended before the task did/],
+    [
+      'fails its task',
+      () =>
+        answering(() =>
+          sse(
+            task('FAILED', {
+              status: {
+                state: 'TASK_STATE_FAILED',
+                message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'no money' }] },
+              },
+            }),
+          ),
+        ),
+      'A2A_TASK',
+      /the task t failed: no money/,
+    ],
+    ['rejects its task', () => answering(() => sse(task('REJECTED'))), 'A2A_TASK', /was rejected: it gave no reason/],
+    [
+      'requires a credential',
+      () => answering(() => sse(task('AUTH_REQUIRED'))),
+      'A2A_TASK',
+      /requires a credential; pass it to the server in headers/,
+    ],
+    [
+      'sends bytes that are not base64',
+      () => answering(() => sse({ message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ raw: '%' }] } })),
+      'A2A_PROTOCOL',
+      /base64/,
+    ],
+  ])('%s', async (_, remote, code, message) => {
+    const { run } = await setUp(remote());
+    const failure = await run('hi').catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code, message: expect.stringMatching(message) });
+    expect((failure as Error).message).toContain('"remote"');
+    expect((failure as Error).message).toContain('http://localhost/a2a/app');
+  });
+
+  test('sends nothing for too long', async () => {
+    const platform = fixedPlatform();
+    const sent = Promise.withResolvers<void>();
+    const remote = remoteOf(
+      () => {
+        sent.resolve();
+        return new Promise<Response>(() => undefined);
+      },
+      { timeoutMs: 5000 },
+    );
+    const { run } = await setUp(remote, { platform });
+    const running = run('hi');
+    await sent.promise;
+    platform.advance(5000);
+    await expect(running).rejects.toMatchObject({
+      code: 'A2A_CONNECTION',
+      message: expect.stringContaining('sent nothing for 5 s'),
+    });
+  });
+});
+
+test.each([
+  [{ agentCard: undefined }, /agentCard: expected an address with http or https/],
+  [{ agentCard: 'ftp://x.example' }, /agentCard: expected an address with http or https/],
+  [{ agentCard: { name: 'a' } }, /agentCard: the card has no address for JSON-RPC/],
+  [{ agentCard: ADDRESS, timeout: 5 }, /has no option "timeout"/],
+  [{ agentCard: ADDRESS, timeoutMs: 0 }, /timeoutMs/],
+])('a remote agent is refused with an advice for the options %#', (options, advice) => {
+  expect(() => new RemoteA2AAgent({ name: 'remote', ...options } as never)).toThrow(advice);
+});

@@ -1,0 +1,182 @@
+import {
+  BaseAgent,
+  type BaseAgentConfig,
+  ConfigurationError,
+  type Event,
+  type InvocationContext,
+  requestInput,
+  RunAbortedError,
+} from '@eventloom/core';
+import { BASE_AGENT_OPTIONS, checkOptions, integer, type OptionRules, wrongOption } from '@eventloom/core/internal';
+import { A2AConnection, type A2ARequestContext } from './a2a-connection.ts';
+import { type AgentCard, type A2AEndpoint, readEndpoint } from './agent-card.ts';
+import { A2AConnectionError, A2AProtocolError, A2ATaskError } from './errors.ts';
+import { RemoteAnswer } from './remote-answer.ts';
+import { artifactsOf, readConversation, toAnswerParts, toRequest, wordsOf } from './remote-conversation.ts';
+import { type A2AMessage, isWaiting } from './wire.ts';
+
+/** Options of `RemoteA2AAgent`, beside those of every agent. */
+export interface RemoteA2AAgentOptions extends BaseAgentConfig {
+  /**
+   * The address of the agent, or of its card if it ends with `.json`; or the card itself. A card that is fetched must name an address of its own
+   * origin.
+   */
+  readonly agentCard: string | AgentCard;
+  /** Headers of every request, such as `authorization`; or a function of the context that returns them. Default: none. */
+  readonly headers?:
+    | Readonly<Record<string, string>>
+    | ((context: InvocationContext) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>)
+    | undefined;
+  /** Time without a byte from the server after which the run fails, in milliseconds. Default: 300,000. */
+  readonly timeoutMs?: number | undefined;
+  /** Bytes of one answer, a stream as a whole. Default: 8 MiB. */
+  readonly maxAnswerBytes?: number | undefined;
+  /** Sends the requests. Default: the global `fetch`. */
+  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
+}
+
+const ADDRESS = "'https://agents.example.com/a2a/weather'";
+const OPTIONS: OptionRules<RemoteA2AAgentOptions> = {
+  ...BASE_AGENT_OPTIONS,
+  agentCard: { is: 'text or object', wanted: 'an address or a card', write: ADDRESS },
+  headers: { is: 'object or function', write: '{ authorization: `Bearer ${token}` }' },
+  timeoutMs: integer(1),
+  maxAnswerBytes: integer(1),
+  fetch: { is: 'function', write: '(url, init) => fetch(url, init)' },
+};
+
+const TIMEOUT_MS = 300_000;
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+/** Time for the server to take the cancellation of a task. */
+const CANCEL_MS = 10_000;
+
+/**
+ * An agent on another server, reached over A2A 1.0 or 0.3. It sends what the remote agent has not seen of the session, streams its answer as
+ * chunks and whole events, and continues the same context in later turns. Task and context ids are in the `customMetadata` of its events
+ * (`a2a:task_id`, `a2a:context_id`), as the ADK has them.
+ *
+ * When the remote agent requires input, this agent requests it as `requestInput` does, and sends the answer to the same task. Calls and
+ * responses of the remote agent's tools are not part of the session. When the run is aborted, the task is cancelled. The run fails with
+ * A2AConnectionError, A2AProtocolError or A2ALimitError for a server that cannot be reached, does not speak A2A or sends too much, and with
+ * A2ATaskError when the task failed.
+ *
+ * @example
+ * import { LlmAgent } from '@eventloom/llm-agent';
+ *
+ * const weather = new RemoteA2AAgent({
+ *   name: 'weather',
+ *   description: 'Knows the weather of every city.',
+ *   agentCard: 'https://agents.example.com/a2a/weather',
+ *   headers: { authorization: `Bearer ${apiKey}` },
+ * });
+ * const agent = new LlmAgent({ name: 'guide', model: 'gemini-flash-latest', subAgents: [weather] });
+ */
+export class RemoteA2AAgent extends BaseAgent {
+  readonly #headers: RemoteA2AAgentOptions['headers'];
+  readonly #address: string | undefined;
+  readonly #connection: A2AConnection;
+  readonly #canceller: A2AConnection;
+  /** The address of the agent, once it is known. */
+  #endpoint: A2AEndpoint | undefined;
+
+  /** @throws ConfigurationError for an unknown option, one of the wrong kind, and a card or an address that cannot be used */
+  constructor(options: RemoteA2AAgentOptions) {
+    super(options);
+    const owner = `${new.target.name} "${options.name}"`;
+    checkOptions(owner, OPTIONS, options);
+    const { agentCard, headers, timeoutMs = TIMEOUT_MS, maxAnswerBytes = MAX_ANSWER_BYTES } = options;
+    const { fetch: send = (url, init) => fetch(url, init) } = options;
+    if (typeof agentCard === 'string') {
+      if (!/^https?:\/\//.test(agentCard) || !URL.canParse(agentCard))
+        throw wrongOption(owner, 'agentCard', 'an address with http or https, or a card', agentCard, ADDRESS);
+      this.#address = agentCard;
+    } else if (agentCard === undefined) {
+      throw wrongOption(owner, 'agentCard', 'an address with http or https, or a card', agentCard, ADDRESS);
+    } else {
+      try {
+        this.#endpoint = readEndpoint(agentCard);
+      } catch (cause) {
+        if (!A2AProtocolError.isInstance(cause)) throw cause;
+        throw new ConfigurationError(`${owner}: agentCard: ${cause.message}`, { cause });
+      }
+    }
+    this.#headers = headers;
+    this.#connection = new A2AConnection({ owner, fetch: send, timeoutMs, maxAnswerBytes });
+    this.#canceller = new A2AConnection({
+      owner,
+      fetch: send,
+      timeoutMs: Math.min(timeoutMs, CANCEL_MS),
+      maxAnswerBytes,
+    });
+  }
+
+  protected override get makesCompleteEvents(): boolean {
+    return true;
+  }
+
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    const { question, contextId, unseen } = readConversation(context);
+    let parts = unseen;
+    let task: Pick<A2AMessage, 'taskId' | 'contextId'> = contextId === undefined ? {} : { contextId };
+    // The same in a run that is resumed, so that a server which knows the message does not run it again.
+    let messageId = `${context.invocationId}:${context.executionId}`;
+    if (question) {
+      const answer = yield* requestInput(context, question.params);
+      if (answer === undefined) return;
+      parts = toAnswerParts(answer, question.calls);
+      task = { taskId: question.taskId, contextId: question.contextId };
+      messageId = `${messageId}:${question.callId}`;
+    }
+    // The remote agent has seen everything.
+    if (parts.length === 0) return;
+    const { platform, abortSignal: signal } = context;
+    const given = typeof this.#headers === 'function' ? await this.#headers(context) : this.#headers;
+    const headers = mergeHeaders(context.traceHeaders, given);
+    const request: A2ARequestContext = { platform, headers, signal };
+    const endpoint = (this.#endpoint ??= await this.#connection.fetchEndpoint(this.#address ?? '', request));
+    const known = task.taskId === undefined ? [] : artifactsOf(context, task.taskId);
+    const answer = new RemoteAnswer(context, task, known);
+    const message: A2AMessage = { messageId, role: 'ROLE_USER', parts, ...task };
+    try {
+      for await (const update of this.#connection.send(endpoint, message, request)) {
+        yield* this.#connection.named(endpoint.url, answer.add(update));
+        if (answer.isSettled) break;
+      }
+    } catch (error) {
+      if (signal.aborted)
+        throw new RunAbortedError('the run was aborted while a remote agent worked', { cause: error });
+      throw error;
+    } finally {
+      // Also when the reader leaves, and when the answer cannot be used.
+      if (answer.taskId !== undefined && !answer.isSettled)
+        platform.background(this.#canceller.cancel(endpoint, answer.taskId, { platform, headers }));
+    }
+    yield* this.#connection.named(endpoint.url, answer.rest());
+    const where = `the agent "${this.name}": ${endpoint.url}: `;
+    if (!answer.isSettled) throw new A2AConnectionError(`${where}the answer ended before the task did`);
+    const { status, taskId = '' } = answer;
+    if (!status || status.state === 'TASK_STATE_COMPLETED') return;
+    if (!isWaiting(status.state))
+      throw new A2ATaskError(
+        `${where}the task ${taskId} ${ENDS[status.state] ?? 'failed'}: ${wordsOf(status) || 'it gave no reason'}`,
+      );
+    const params = toRequest(status, taskId, answer.contextId ?? '');
+    if (!params)
+      throw new A2ATaskError(`${where}the task ${taskId} requires a credential; pass it to the server in headers`);
+    yield* requestInput(context, params);
+  }
+}
+
+/** The ends of tasks that did not complete. */
+const ENDS: Readonly<Record<string, string>> = {
+  TASK_STATE_CANCELED: 'was cancelled',
+  TASK_STATE_REJECTED: 'was rejected',
+};
+
+/** Merges headers whatever the case of their names: the last one wins. */
+function mergeHeaders(...all: readonly (Readonly<Record<string, string>> | undefined)[]): Record<string, string> {
+  const merged: Record<string, string> = {};
+  for (const headers of all)
+    for (const [name, value] of Object.entries(headers ?? {})) merged[name.toLowerCase()] = value;
+  return merged;
+}

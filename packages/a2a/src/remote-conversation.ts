@@ -1,0 +1,180 @@
+import {
+  type Event,
+  type FunctionCall,
+  type InvocationContext,
+  type Part,
+  REQUEST_CONFIRMATION,
+  REQUEST_CREDENTIAL,
+  REQUEST_INPUT,
+} from '@eventloom/core';
+import {
+  getOwn,
+  type InputRequestParams,
+  inputRequestOf,
+  isInput,
+  isPersonRequest,
+  isRecord,
+  isTransfer,
+  isVisibleOn,
+  newestFirst,
+} from '@eventloom/core/internal';
+import { isLongRunning, toA2AParts } from './parts.ts';
+import { CONTEXT_ID, TASK_ID } from './task-view.ts';
+import type { A2APart, A2AStatus } from './wire.ts';
+
+/** Key of the remote question in the payload of a request for input. */
+const QUESTION = 'a2a';
+/** Longest key of a request for input, and longest text of a question, in characters. */
+const MAX_KEY = 256;
+const MAX_WORDS = 10_000;
+
+/** A question of a remote agent, in the payload of the request for input. */
+interface RemoteQuestion {
+  readonly taskId: string;
+  readonly contextId: string;
+  /** The calls that the answer responds to. Empty: the answer is a message. */
+  readonly calls: readonly FunctionCall[];
+}
+
+/** A question of the remote agent that this run answers or waits for. */
+export interface AgentQuestion extends RemoteQuestion {
+  readonly callId: string;
+  readonly params: InputRequestParams;
+}
+
+/** The conversation with a remote agent, as far as the session has it. */
+export interface RemoteConversation {
+  /** Id of the context on the server; undefined before the first answer. */
+  readonly contextId: string | undefined;
+  /** The question that this run answers or waits for. */
+  readonly question: AgentQuestion | undefined;
+  /** The message for the remote agent: everything that it has not seen. */
+  readonly unseen: readonly A2APart[];
+}
+
+/** Reads the events that the agent sees, from the newest one back to the last one of its own. */
+export function readConversation({ agent, branch, invocationId, session }: InvocationContext): RemoteConversation {
+  const unseen: Event[] = [];
+  const answered = new Set<string>();
+  for (const event of newestFirst(session.events)) {
+    if (event.invocationId === invocationId && event.author === 'user')
+      for (const { functionResponse } of event.content?.parts ?? []) answered.add(functionResponse?.id ?? '');
+    if (!isVisibleOn(event.branch, branch)) continue;
+    const question = event.author === agent.name ? questionIn(event) : undefined;
+    const contextId = question?.contextId ?? event.customMetadata?.[CONTEXT_ID];
+    if (event.author === agent.name && typeof contextId === 'string') {
+      const isOpen = question && (event.invocationId === invocationId || answered.has(question.callId));
+      const parts = unseen.reverse().flatMap((each) => toMessageParts(each, agent.name));
+      return { contextId, question: isOpen ? question : undefined, unseen: parts };
+    }
+    unseen.push(event);
+  }
+  return {
+    contextId: undefined,
+    question: undefined,
+    unseen: unseen.reverse().flatMap((each) => toMessageParts(each, agent.name)),
+  };
+}
+
+/** Returns `responseId` of the agent's events of a task. */
+export function* artifactsOf({ agent, session }: InvocationContext, taskId: string): Generator<string, void, void> {
+  for (const { author, customMetadata, responseId } of newestFirst(session.events))
+    if (author === agent.name && customMetadata?.[TASK_ID] === taskId && responseId !== undefined) yield responseId;
+}
+
+/** Returns the parts of an event for the remote agent: the user's as they are, and those of other agents as a report. */
+function toMessageParts(event: Event, name: string): A2APart[] {
+  const { author, content, partial } = event;
+  if (partial === true || author === name) return [];
+  if (isInput(event)) return toA2AParts(content?.parts?.filter((part) => !part.functionCall && !part.functionResponse));
+  const said = toA2AParts((content?.parts ?? []).flatMap((part) => toReport(author, part)));
+  return said.length > 0 ? [{ text: 'For context:' }, ...said] : [];
+}
+
+function toReport(author: string, part: Part): Part[] {
+  const { text, thought, functionCall, functionResponse, inlineData, fileData } = part;
+  if (thought === true) return [];
+  if (text !== undefined) return text === '' ? [] : [{ text: `[${author}] said: ${text}` }];
+  if (inlineData || fileData) return [part];
+  const call = functionCall ?? functionResponse;
+  if (!call || isTransfer(call) || isPersonRequest(call)) return [];
+  return [
+    {
+      text: functionCall
+        ? `[${author}] called tool \`${functionCall.name}\` with parameters: ${JSON.stringify(functionCall.args ?? {})}`
+        : `[${author}] tool \`${functionResponse?.name}\` returned result: ${JSON.stringify(functionResponse?.response ?? {})}`,
+    },
+  ];
+}
+
+/** Returns the question that an event asks for the remote agent. */
+function questionIn({ content }: Event): AgentQuestion | undefined {
+  const call = content?.parts?.find(({ functionCall }) => functionCall?.name === REQUEST_INPUT)?.functionCall;
+  const params = call && inputRequestOf(call);
+  const question = isRecord(params?.payload) ? params.payload[QUESTION] : undefined;
+  if (!params || !isRecord(question)) return undefined;
+  const { taskId, contextId, calls } = question;
+  if (typeof taskId !== 'string' || typeof contextId !== 'string' || !Array.isArray(calls)) return undefined;
+  return { taskId, contextId, calls: calls.filter(isCall), callId: call.id ?? '', params };
+}
+
+function isCall(value: unknown): value is FunctionCall {
+  return isRecord(value) && typeof value['id'] === 'string' && typeof value['name'] === 'string';
+}
+
+/** Returns the text of the message of a status. */
+export function wordsOf({ message }: A2AStatus): string {
+  const texts = message?.parts.flatMap(({ text }) => text ?? []) ?? [];
+  return texts.join('\n').slice(0, MAX_WORDS);
+}
+
+/**
+ * Returns the request for the input that a task waits for; undefined if it waits for a credential, which must not get into the session.
+ */
+export function toRequest(status: A2AStatus, taskId: string, contextId: string): InputRequestParams | undefined {
+  const { message } = status;
+  const calls = (message?.parts ?? []).flatMap(({ data, metadata }) =>
+    isLongRunning(metadata) && isCall(data) ? [data] : [],
+  );
+  if (status.state === 'TASK_STATE_AUTH_REQUIRED' || calls.some(({ name }) => name === REQUEST_CREDENTIAL))
+    return undefined;
+  const [first, ...others] = calls;
+  const asked = first ? calls.map(({ id }) => id).join(' ') : message?.messageId;
+  const words = wordsOf(status);
+  return {
+    key: `${taskId} ${asked ?? ''}`.slice(0, MAX_KEY),
+    ...(words === '' ? {} : { message: words }),
+    payload: { [QUESTION]: { taskId, contextId, calls } satisfies RemoteQuestion },
+    ...(first && others.length === 0 ? { responseSchema: schemaOf(first) } : {}),
+    ...(others.length > 0
+      ? {
+          responseSchema: {
+            type: 'object',
+            properties: Object.fromEntries(calls.map((call) => [call.id, schemaOf(call)])),
+            required: calls.map(({ id }) => id),
+          },
+        }
+      : {}),
+  };
+}
+
+/** Returns the schema of the answer to a call. The server checks the answer to its own schema. */
+function schemaOf({ name }: FunctionCall): object {
+  if (name === REQUEST_CONFIRMATION)
+    return { type: 'object', properties: { confirmed: { type: 'boolean' } }, required: ['confirmed'] };
+  return name === REQUEST_INPUT ? {} : { type: 'object' };
+}
+
+/** Returns the message with an answer: responses to the calls that were asked for, or the answer itself. */
+export function toAnswerParts(answer: unknown, calls: readonly FunctionCall[]): A2APart[] {
+  if (calls.length === 0) {
+    if (isRecord(answer)) return [{ data: answer }];
+    return [{ text: typeof answer === 'string' ? answer : JSON.stringify(answer) }];
+  }
+  const parts = calls.map(({ id = '', name = '' }) => {
+    const given = calls.length === 1 || !isRecord(answer) ? answer : getOwn(answer, id);
+    const response = isRecord(given) && name !== REQUEST_INPUT ? given : { result: given };
+    return { functionResponse: { id, name, response } };
+  });
+  return toA2AParts(parts);
+}
