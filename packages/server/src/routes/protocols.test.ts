@@ -353,8 +353,12 @@ describe('a custom protocol', () => {
   test('cuts a body that is found to have another length, and cancels its source', async () => {
     const reported: string[] = [];
     let left: unknown;
+    let pulls = 0;
     const source: UnderlyingDefaultSource<Uint8Array<ArrayBuffer>> = {
-      pull: (controller) => controller.enqueue(new Uint8Array(2)),
+      pull(controller) {
+        if (++pulls > 9) controller.close();
+        else controller.enqueue(new Uint8Array(2));
+      },
       cancel: (reason) => void (left = reason),
     };
     const handle = () =>
