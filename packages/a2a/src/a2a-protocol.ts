@@ -375,7 +375,7 @@ class A2ACall {
     return this.#request.runState({ appName, userId, sessionId, invocationId: view.invocationId });
   }
 
-  /** Starts the run of a message. No run: the message answers nothing of what its task waits for, and the task is as it was. */
+  /** Starts the run of a message. Returns no run if the message answers none of the requests that its task waits for; the task is unchanged. */
   async #begin(
     params: Readonly<Record<string, unknown>>,
     streaming: boolean,
@@ -544,7 +544,7 @@ function toAnswers(message: A2AMessage, waiting: readonly FunctionCall[]): Conte
   return { role: 'user', parts: [{ functionResponse }] };
 }
 
-/** Returns the response that a text is. Only an exact yes or no confirms or refuses a call: a misread word would run a tool. */
+/** Returns the response to a call that a text contains; undefined if it contains none. Only an exact yes or no confirms or refuses a call: a misread word would run a tool. */
 function responseOf({ name }: FunctionCall, text: string): Record<string, unknown> | undefined {
   if (text === '' || name === REQUEST_CREDENTIAL) return undefined;
   if (name !== REQUEST_CONFIRMATION) return { result: text };
