@@ -74,11 +74,12 @@ describe('the body of a run', () => {
   });
 
   test.each([
-    ['maxLLMCalls', 'maxLlmCalls: is set on the server'],
-    ['onOpnRun', 'onOpenRun: is set on the server'],
+    ['maxLLMCalls', 'did you mean "maxLlmCalls"? That is set on the server'],
+    ['onOpnRun', 'did you mean "onOpenRun"? That is set on the server'],
+    ['generationConfig', 'did you mean "getSessionConfig"? That is set on the server'],
     ['webHook', 'did you mean "webhook"?'],
-  ])('refuses %s, which resembles another option of a run', (name, text) => {
-    expect(() => readRunRequest({ ...RUN, [name]: 1 })).toThrow(text);
+  ])('refuses %s, which resembles another option of a run, and names both', (name, text) => {
+    expect(() => readRunRequest({ ...RUN, [name]: 1 })).toThrow(`${name}: the body has no such field; ${text}`);
   });
 
   test('compares at most 20 unknown fields of usual length, so that the work for many does not grow', () => {

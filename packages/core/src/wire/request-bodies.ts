@@ -60,13 +60,18 @@ export function checkNoRunConfig(
     if (!OPTION_NAMES.has(name) || request[name] === null) continue;
     const option = toCamelCase(name);
     if (Object.hasOwn(fields, option)) continue;
-    const instead = Object.hasOwn(SAID_OTHERWISE, option) ? `; a client writes ${SAID_OTHERWISE[option]}` : '';
-    const set = option === 'runConfig' ? '…' : `{ ${option}: … }`;
-    throw new InvalidRequestError(
-      `${name}: is set on the server, not by a request; for all runs of an app write new Runner({ runConfig: ${set} }), ` +
-        `for single requests use the hook runConfig of createServer${instead}`,
-    );
+    throw new InvalidRequestError(`${name}: ${wayToSet(option)}`);
   }
+}
+
+/** Returns the end of the error for an option of the run config in a request: it says how a server sets the option. */
+function wayToSet(option: string): string {
+  const instead = Object.hasOwn(SAID_OTHERWISE, option) ? `; a client writes ${SAID_OTHERWISE[option]}` : '';
+  const set = option === 'runConfig' ? '…' : `{ ${option}: … }`;
+  return (
+    `is set on the server, not by a request; for all runs of an app write new Runner({ runConfig: ${set} }), ` +
+    `for single requests use the hook runConfig of createServer${instead}`
+  );
 }
 
 /** Maximum number of unknown fields that are compared with known ones, and maximum length of their names. */
@@ -94,9 +99,10 @@ function checkFields(
     if (++compared > MAX_COMPARED) return;
     const [nearest] = nearestNames(field, [...fields, ...others]);
     if (nearest === undefined) continue;
-    if (RUN_CONFIG_OPTIONS.has(nearest) && !fields.includes(nearest)) checkNoRunConfig({ [nearest]: true }, {});
+    const isOption = RUN_CONFIG_OPTIONS.has(nearest) && !fields.includes(nearest);
     throw new InvalidRequestError(
-      `${name.slice(0, 64)}: the body has no such field; did you mean ${JSON.stringify(nearest)}?`,
+      `${name}: the body has no such field; did you mean ${JSON.stringify(nearest)}?` +
+        (isOption ? ` That ${wayToSet(nearest)}` : ''),
     );
   }
 }
