@@ -208,7 +208,7 @@ class HistoryResponses {
     }
   }
 
-  /** Returns true for a response that the history holds, once for each such response there. */
+  /** Returns true if the history holds the response, and counts it as used: two equal calls return true only if the history holds two. */
   take(functionResponse: FunctionResponse): boolean {
     const key = keyOf(withoutClientId({ functionResponse }).functionResponse ?? functionResponse);
     const left = this.#counts.get(key) ?? 0;

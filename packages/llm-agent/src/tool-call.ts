@@ -98,7 +98,7 @@ export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
     const tool = this.#tool;
     const callId = ledgerCallId(eventId, this.#call);
     const before = ledger?.get(callId);
-    // Also without the tool, which the agent may have lost since.
+    // A recorded response is used even if the agent no longer has the tool.
     if (before?.status === 'finished') return recordedOutcome(before);
     const refused = tool ? deepArgsError(this.#call) : unknownTool(this.#call.name, tools);
     if (!tool || refused) {

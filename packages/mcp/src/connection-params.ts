@@ -27,9 +27,9 @@ export interface TransportHost {
   readonly platform: Platform;
   /** Headers of HTTP requests to the server, beside those of the connection's params. */
   headers(): Readonly<Record<string, string>>;
-  /** Gives HTTP requests the user's token. Absent: none. */
+  /** Adds the user's token to HTTP requests. Absent if they need none. */
   readonly authProvider?: object | undefined;
-  /** Returns a `fetch` that proves the possession of the key which the user's token is bound to. Absent: tokens are bound to none. */
+  /** Returns a `fetch` that proves possession of the key that the user's token is bound to. Absent if tokens are bound to no key. */
   readonly withProofs?: ((fetch: FetchOfParams) => FetchOfParams) | undefined;
   /** True while calls wait for an answer. */
   readonly isBusy: boolean;

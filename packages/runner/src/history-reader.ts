@@ -226,5 +226,5 @@ export class HistoryPlaces {
   }
 }
 
-/** The places of a list that has all events from the session's first one on. */
+/** The places of a list that begins with the session's first event and lacks none after it. */
 export const FROM_THE_BEGIN = new HistoryPlaces([]);

@@ -16,6 +16,11 @@ test.each([
   ['a parameter of a later version', { liveQueue: {} }, 'runAsync: has no option "liveQueue"'],
   ['an invocation id that is no text', { invocationId: 1 }, 'runAsync: invocationId: expected a string'],
   ['a misspelt parameter', { statedelta: {} }, 'runAsync: has no option "statedelta"'],
+  [
+    'the messages of another library',
+    { messages: [] },
+    `runAsync: has no option "messages"; write newMessage: { role: 'user', parts: [{ text: 'hello' }] }`,
+  ],
   ['the name of another app', { appName: 'other' }, 'the runner has the appName "app"'],
   [
     'a replay that is no flag',

@@ -128,6 +128,7 @@ const HINTS: Readonly<Record<string, string>> = {
   input: WRITE_MESSAGE,
   text: WRITE_MESSAGE,
   content: WRITE_MESSAGE,
+  messages: WRITE_MESSAGE,
   state: 'did you mean "stateDelta"?',
 };
 

@@ -49,6 +49,18 @@ describe('DriverSessionService', () => {
     );
   });
 
+  test.each([
+    [['Rome'], 'a list'],
+    ['Rome', 'a string'],
+  ])('createSession refuses the state %j, and says what to write', async (state, kind) => {
+    const service = new InMemorySessionService();
+    const created = service.createSession({ appName: 'app', userId: 'ada', sessionId: 's1', state: state as never });
+    await expect(created).rejects.toThrow(
+      `createSession: state: expected an object, got ${kind}; write state: { city: 'Rome' }`,
+    );
+    expect(await service.getSession({ appName: 'app', userId: 'ada', sessionId: 's1' })).toBeUndefined();
+  });
+
   test('appendEvent refuses a session and an event as positional arguments', async () => {
     const service = new InMemorySessionService();
     const session = await service.createSession({ appName: 'app', userId: 'ada' });

@@ -426,6 +426,12 @@ function checkCreateFields(request: CreateSessionRequest): void {
     if (meant !== undefined && request[meant] === undefined)
       throw new InvalidRequestError(`createSession: has no option "${name}"; did you mean "${meant}"?`);
   }
+  if (request.state && !isRecord(request.state)) {
+    const kind = describeKind(request.state);
+    throw new InvalidRequestError(
+      `createSession: state: expected an object, got ${kind}; write state: { city: 'Rome' }`,
+    );
+  }
 }
 
 function checkRequest(example: string, request: unknown): void {

@@ -2,7 +2,7 @@ import type { Event } from '@eventloom/core';
 import { EventIds } from './event-ids.ts';
 import type { EventWindow } from './session-driver.ts';
 
-/** Events of a block, as a power of two. */
+/** Number of events in a block, as the exponent of a power of two. */
 const BLOCK_BITS = 9;
 const BLOCK = 1 << BLOCK_BITS;
 

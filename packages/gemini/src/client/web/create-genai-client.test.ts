@@ -20,7 +20,7 @@ import type { ClientSocketFactory } from '../../live/client-socket.ts';
 import type { GenAiClient } from '../genai-client.ts';
 import { createGenAiClient } from './create-genai-client.ts';
 
-// The whole client warns that it may drop `generationConfig` and tokens one day.
+// @google/genai warns that a later version may not support `generationConfig` and tokens.
 beforeEach(() => void vi.spyOn(console, 'warn').mockImplementation(() => undefined));
 
 /** Headers in which `@google/genai` identifies itself. */
