@@ -97,8 +97,8 @@ function createCompactedEvent(startTime: number, endTime: number, compactedConte
 function textOf({ content }: Event): string {
   const texts = (content?.parts ?? []).map(({ text, thought, functionCall, functionResponse }) => {
     if (text !== undefined) return thought === true ? '' : text;
-    const told = functionCall ?? functionResponse;
-    return told ? JSON.stringify(told) : '';
+    const callOrResponse = functionCall ?? functionResponse;
+    return callOrResponse ? JSON.stringify(callOrResponse) : '';
   });
   return texts.filter((text) => text !== '').join('\n');
 }

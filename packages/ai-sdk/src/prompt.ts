@@ -145,7 +145,7 @@ class PromptBuilder implements ConvertedPrompt {
       const { id, name = '' } = functionResponse;
       const toolCallId = this.#open.get(id ?? name)?.shift();
       const output = this.#toOutput(functionResponse);
-      if (toolCallId === undefined) content.push({ type: 'text', text: toldResponse(functionResponse) });
+      if (toolCallId === undefined) content.push({ type: 'text', text: responseAsText(functionResponse) });
       else results.push({ type: 'tool-result', toolCallId, toolName: name, output });
     }
     if (results.length > 0) this.prompt.push({ role: 'tool', content: results });
@@ -223,7 +223,7 @@ function toOutput(
 }
 
 /** Returns a response as text, for services that refuse a response without its call. */
-function toldResponse({ name = '', response = {} }: FunctionResponse): string {
+function responseAsText({ name = '', response = {} }: FunctionResponse): string {
   return `For context: tool \`${name}\` returned result: ${JSON.stringify(response)}`;
 }
 
