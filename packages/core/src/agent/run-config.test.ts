@@ -155,6 +155,13 @@ test.each(Object.entries(WRONG))(
   },
 );
 
+test.each([
+  [{ handle: 5 }, 'runConfig.sessionResumption: handle: expected a string, got the number 5'],
+  [{ handel: 'h' }, 'runConfig.sessionResumption: has no option "handel"; did you mean "handle"?'],
+])('checkRunConfigDefaults refuses sessionResumption: %j', (sessionResumption, message) => {
+  expect(() => checkRunConfigDefaults({ sessionResumption })).toThrow(message);
+});
+
 test.each([null, undefined, 5, 'x', [], new Map([['maxLlmCalls', 2]]), Promise.resolve({})])(
   'checkRunConfigDefaults refuses %j, which is not a plain object',
   (value) => {

@@ -5,7 +5,8 @@ import { ConfigurationError } from '../errors.ts';
 export const Modality = { TEXT: 'TEXT', AUDIO: 'AUDIO' } as const;
 export type Modality = (typeof Modality)[keyof typeof Modality];
 
-/** Options of live runs; other runs ignore them. Objects are passed to the model's service unchanged. Undefined: the service's default. */
+/** Options of live runs; other runs ignore them. Objects are passed to the model's service unchanged, which checks their
+ * fields; those of `sessionResumption` are checked at the start of the run. Undefined: the service's default. */
 export interface LiveRunConfig {
   /** Modality of the answers: `['AUDIO']` or `['TEXT']`, not both. Default `['AUDIO']`. */
   readonly responseModalities?: readonly Modality[] | undefined;
@@ -60,11 +61,18 @@ export const LIVE_OPTIONS: OptionRules<LiveRunConfig> = {
   liveReconnect: 'flag',
 };
 
+/** The fields of `sessionResumption`. A handle of another kind would begin a new session of the service without an error. */
+const RESUMPTION: OptionRules<{ readonly handle?: string; readonly transparent?: boolean }> = {
+  handle: 'text',
+  transparent: 'flag',
+};
+
 /** Checks the values of the options that only live runs use. @throws ConfigurationError */
 export function checkLiveRunConfig(config: LiveRunConfig): void {
   const given = Object.entries(config).filter(([option]) => Object.hasOwn(LIVE_OPTIONS, option));
   checkOptions('runConfig', LIVE_OPTIONS, Object.fromEntries(given));
-  const { responseModalities } = config;
+  const { responseModalities, sessionResumption } = config;
+  if (sessionResumption) checkOptions('runConfig.sessionResumption', RESUMPTION, sessionResumption);
   if (responseModalities !== undefined && !isOneModality(responseModalities))
     throw new ConfigurationError(
       `runConfig: responseModalities: expected a list of one, AUDIO or TEXT, got ${JSON.stringify(responseModalities)}; write responseModalities: ['AUDIO']`,

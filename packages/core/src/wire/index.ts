@@ -3,6 +3,7 @@
 export { isDeeperThan } from '../content/json.ts';
 export {
   checkNoRunConfig,
+  checkParameters,
   readCreateSessionRequest,
   readPatchSessionRequest,
   readRewindSessionRequest,

@@ -33,7 +33,7 @@ export function readRunRequest(body: unknown): RunBody {
 }
 
 /** Names the request field that replaces an option of the run config. */
-const SAID_OTHERWISE: Readonly<Record<string, string>> = {
+const CLIENT_FIELDS: Readonly<Record<string, string>> = {
   streamingMode: 'streaming at /run_sse',
   responseModalities: 'modalities at /run_live',
   proactivity: 'proactive_audio at /run_live',
@@ -66,7 +66,7 @@ export function checkNoRunConfig(
 
 /** Returns the end of the error for an option of the run config in a request: it says how a server sets the option. */
 function wayToSet(option: string): string {
-  const instead = Object.hasOwn(SAID_OTHERWISE, option) ? `; a client writes ${SAID_OTHERWISE[option]}` : '';
+  const instead = Object.hasOwn(CLIENT_FIELDS, option) ? `; a client writes ${CLIENT_FIELDS[option]}` : '';
   const set = option === 'runConfig' ? '…' : `{ ${option}: … }`;
   return (
     `is set on the server, not by a request; for all runs of an app write new Runner({ runConfig: ${set} }), ` +
@@ -77,6 +77,16 @@ function wayToSet(option: string): string {
 /** Maximum number of unknown fields that are compared with known ones, and maximum length of their names. */
 const MAX_COMPARED = 20;
 const MAX_COMPARED_LENGTH = 40;
+
+/**
+ * Refuses a query parameter that resembles a known one or an option of the run config, as fields of a body are refused.
+ *
+ * @param parameters the known parameters, in camelCase
+ * @throws InvalidRequestError that names the parameter to write instead
+ */
+export function checkParameters(query: Readonly<Record<string, unknown>>, parameters: readonly string[]): void {
+  checkFields(query, parameters, [...RUN_CONFIG_OPTIONS], 'the query has no such parameter');
+}
 
 /**
  * Refuses an unknown field that resembles a known one, in camelCase or snake_case. Other unknown fields are ignored, because newer clients
@@ -90,6 +100,7 @@ function checkFields(
   body: Readonly<Record<string, unknown>>,
   fields: readonly string[],
   others: readonly string[] = [],
+  fault = 'the body has no such field',
 ): void {
   let compared = 0;
   for (const name in body) {
@@ -101,8 +112,7 @@ function checkFields(
     if (nearest === undefined) continue;
     const isOption = RUN_CONFIG_OPTIONS.has(nearest) && !fields.includes(nearest);
     throw new InvalidRequestError(
-      `${name}: the body has no such field; did you mean ${JSON.stringify(nearest)}?` +
-        (isOption ? ` That ${wayToSet(nearest)}` : ''),
+      `${name}: ${fault}; did you mean ${JSON.stringify(nearest)}?` + (isOption ? ` That ${wayToSet(nearest)}` : ''),
     );
   }
 }

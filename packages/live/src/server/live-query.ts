@@ -1,6 +1,6 @@
 import { InvalidRequestError, type RunConfig, type SessionKey } from '@eventloom/core';
 import { Modality } from '@eventloom/core/internal';
-import { checkNoRunConfig } from '@eventloom/core/wire';
+import { checkNoRunConfig, checkParameters } from '@eventloom/core/wire';
 import { checkId } from '@eventloom/server';
 
 /** The parameters of a request for a live run. */
@@ -47,12 +47,14 @@ const CAMEL_PARAMETERS: Readonly<Record<string, true>> = Object.fromEntries(
 );
 
 /**
- * Parses the query of a request, each name in snake case or camel case. Unknown names are ignored, as everywhere, except those of options of
- * the run config: only the server decides about them.
+ * Parses the query of a request, each name in snake case or camel case. Refuses unknown names that resemble one of these or an option of the
+ * run config, which only the server sets. Other unknown names are ignored.
  * @throws InvalidRequestError
  */
 export function parseLiveQuery(query: URLSearchParams): LiveQuery {
-  checkNoRunConfig(Object.fromEntries(query), CAMEL_PARAMETERS);
+  const given = Object.fromEntries(query);
+  checkNoRunConfig(given, CAMEL_PARAMETERS);
+  checkParameters(given, Object.keys(CAMEL_PARAMETERS));
   const key = {
     appName: required(query, 'app_name'),
     userId: required(query, 'user_id'),

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { parseLiveQuery } from './live-query.ts';
+
+const OWNER = { app_name: 'app', user_id: 'ann', session_id: 's' };
+
+test.each([
+  [
+    'maxLLMCalls',
+    'maxLLMCalls: the query has no such parameter; did you mean "maxLlmCalls"? That is set on the server',
+  ],
+  ['max_llm_call', 'max_llm_call: the query has no such parameter; did you mean "maxLlmCalls"?'],
+  ['save_live_blobs', 'save_live_blobs: the query has no such parameter; did you mean "saveLiveBlob"?'],
+  ['speech_config', 'speech_config: is set on the server'],
+])('a call with the parameter %s is refused', (name, message) => {
+  expect(() => parseLiveQuery(new URLSearchParams({ ...OWNER, [name]: '2' }))).toThrow(message);
+});
+
+test('parameters that resemble none are ignored, because newer clients may send them', () => {
+  const query = new URLSearchParams({ ...OWNER, access_token: 't', appName: 'app', color: 'blue' });
+  query.delete('app_name');
+  expect(parseLiveQuery(query).key).toEqual({ appName: 'app', userId: 'ann', sessionId: 's' });
+});
