@@ -131,7 +131,10 @@ const PATH = /^(?:\/(?:[\w.~-]+|\{\w+\}))*\/(?:[\w.~-]*|\{\w+\+?\})$/;
  * @param taken the routes that the server already has
  * @throws ConfigurationError that names the protocol and the route
  */
-export function checkProtocols(protocols: unknown, taken: Iterable<RouteSpec>): void {
+export function checkProtocols(
+  protocols: unknown,
+  taken: Iterable<Pick<RouteSpec, 'method' | 'path' | 'operationId'>>,
+): void {
   if (!Array.isArray(protocols))
     throw new ConfigurationError(
       `createServer: protocols: expected a list of protocols, got ${describeKind(protocols)}`,

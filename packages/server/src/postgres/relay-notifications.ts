@@ -104,7 +104,7 @@ export class RelayNotifications {
     if (this.#isClosed) return;
     if (++this.#failures === 1) {
       const reason = reasonOf(cause);
-      const message = `the connection that hears of other processes' runs is lost, and made again: ${reason}`;
+      const message = `the connection that listens for runs of other processes was lost, and is opened again: ${reason}`;
       this.#listener.report(new RunRelayError(message, { cause }));
     }
     this.#platform.schedule(backoffMs(this.#failures), () => this.#isClosed || void this.#connect(), { idle: true });

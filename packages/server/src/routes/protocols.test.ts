@@ -461,6 +461,16 @@ describe('createServer', () => {
       [testProtocol({ routes: [{ ...route, path: '/run', owner: () => ({ appName: 'a', userId: 'b' }) }] })],
       'has a route at POST /run already',
     ],
+    [
+      'the address of the OpenAPI document',
+      [testProtocol({ routes: [], commonRoutes: [{ ...route, method: 'get', path: '/openapi.json' }] })],
+      'has a route at GET /openapi.json already',
+    ],
+    [
+      'the address of live runs',
+      [testProtocol({ routes: [], commonRoutes: [{ ...route, method: 'get', path: '/run_live' }] })],
+      'has a route at GET /run_live already',
+    ],
     ['one address twice', [testProtocol({ routes: [route, { ...route, path: '/p/{userId}/{appName}' }] })], 'already'],
     ['a path without a user', [testProtocol({ routes: [{ ...route, path: '/p/{appName}' }] })], 'does not name a user'],
     [

@@ -24,12 +24,18 @@ const adkRoutes: readonly Route[] = [
   ...graphRoutes,
 ];
 
+/** Routes of every server that are not in a list, because they need the other routes or a WebSocket. */
+const OTHER_ROUTES = [
+  { method: 'get', path: '/openapi.json', operationId: 'openApi' },
+  { method: 'get', path: '/run_live', operationId: 'runLive' },
+] as const;
+
 /**
  * Returns the routes that act for a user, in the order in which they are described. On Workers that user's object answers them.
  * @throws ConfigurationError for a protocol that cannot be served
  */
 export function userRoutes(protocols: readonly Protocol[] = []): Route[] {
-  checkProtocols(protocols, [...serverRoutes, ...adkRoutes]);
+  checkProtocols(protocols, [...serverRoutes, ...adkRoutes, ...OTHER_ROUTES]);
   return [...adkRoutes, ...protocols.flatMap(({ routes }) => routes.map(toRoute))];
 }
 

@@ -63,7 +63,7 @@ const MAX_LISTED = 500;
 
 /**
  * Reports the ends of runs by signed messages, in the format of Standard Webhooks 1.0. A message is sent again until the receiver answers with
- * a status from 200 to 299 or with 410, at most six times in about three minutes.
+ * a status from 200 to 299 or with 410, at most six times in three to four minutes.
  *
  * A webhook is stored with its run, and each attempt is stored before it is made. A message that one process did not deliver is therefore
  * delivered by the next one, or by another one with the same sessions: at least once, under the same `webhook-id`.
