@@ -26,6 +26,17 @@ const { values } = parseArgs({
     manners: { type: 'string', default: 'follow,resend,leave' },
   },
 });
+checkNames('back-end', ['sqlite', 'postgres', 'durable-objects']);
+checkNames('scenario', Object.keys(SCENARIOS));
+
+/** Ends the program if a list in an option has an unknown name. */
+function checkNames(option: 'back-end' | 'scenario', names: readonly string[]): void {
+  const unknown = values[option].split(',').find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  console.error(`--${option}: ${JSON.stringify(unknown)} is unknown; write one or more of ${names.join(',')}`);
+  process.exit(2);
+}
+
 /** Mounts a file system that can be filled, if this user may. */
 function mountSmallDisk(own: string): string | undefined {
   const disk = join(own, 'disk');
