@@ -33,8 +33,8 @@ const DEFAULTS: Required<QuickJsBounds> = {
 /** Maximum values of the limits, given by the engine's address space and its own stack. */
 const MOST: Partial<QuickJsBounds> = { memoryBytes: 1024 * 1024 * 1024, stackBytes: 1024 * 1024 };
 
-/** Applies defaults to the limits. @throws ConfigurationError for a limit out of range */
-export function checkBounds(bounds: QuickJsBounds): Required<QuickJsBounds> {
+/** Applies defaults to the limits. `owner` starts the message of an error. @throws ConfigurationError for a limit out of range */
+export function checkBounds(owner: string, bounds: QuickJsBounds): Required<QuickJsBounds> {
   const checked: { -readonly [K in keyof QuickJsBounds]-?: number } = { ...DEFAULTS };
   for (const key of Object.keys(DEFAULTS) as (keyof QuickJsBounds)[]) {
     const value = bounds[key] ?? DEFAULTS[key];
@@ -42,7 +42,7 @@ export function checkBounds(bounds: QuickJsBounds): Required<QuickJsBounds> {
     const most = MOST[key] ?? Number.MAX_SAFE_INTEGER;
     if (!(value >= least && value <= most)) {
       const bottom = key === 'memoryBytes' ? `at least ${least}` : 'more than 0';
-      throw new ConfigurationError(`${key}: expected ${bottom} and at most ${most}`);
+      throw new ConfigurationError(`${owner}: ${key}: expected ${bottom} and at most ${most}`);
     }
     checked[key] = value;
   }

@@ -75,4 +75,7 @@ test.each<ScriptedStep>([
 
 test('the constructor refuses an invalid limit', () => {
   expect(() => new QuickJsCodeExecutor({ timeoutMs: -1 })).toThrow(ConfigurationError);
+  expect(() => new QuickJsCodeExecutor({ timeoutMs: -1 })).toThrow('QuickJsCodeExecutor: timeoutMs: expected');
+  expect(() => new QuickJsCodeExecutor({ memoryBytes: 1 })).toThrow('QuickJsCodeExecutor: memoryBytes: expected');
+  expect(() => new QuickJsCodeExecutor({}, -1)).toThrow('QuickJsCodeExecutor: maxWaitMs: expected');
 });

@@ -6,7 +6,7 @@ import {
   ConfigurationError,
   type ExecuteCodeParams,
 } from '@eventloom/core';
-import { type OptionRules, checkOptions } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions, describeKind } from '@eventloom/core/internal';
 import { checkEngine, type QuickJsEngine } from './create-engine.ts';
 import { checkBounds, type QuickJsBounds } from './quickjs-bounds.ts';
 import { runInQuickJs, type RunInQuickJsParams } from './run-in-quickjs.ts';
@@ -65,9 +65,12 @@ export class QuickJsCodeExecutor extends BaseCodeExecutor {
    */
   constructor(options: QuickJsCodeExecutorOptions = {}, maxWaitMs = 0) {
     checkOptions(new.target.name, OPTIONS, options);
-    if (!(maxWaitMs >= 0)) throw new ConfigurationError(`maxWaitMs: expected a number of at least 0, got ${maxWaitMs}`);
+    if (!(maxWaitMs >= 0))
+      throw new ConfigurationError(
+        `${new.target.name}: maxWaitMs: expected a number of at least 0, got ${describeKind(maxWaitMs)}`,
+      );
     const { wasmModule, ...rest } = options;
-    const bounds = checkBounds(options);
+    const bounds = checkBounds(new.target.name, options);
     checkEngine(options);
     super({
       codeBlockDelimiters: DELIMITERS,

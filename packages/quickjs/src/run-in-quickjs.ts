@@ -18,7 +18,7 @@ export interface RunInQuickJsParams extends QuickJsEngine, QuickJsBounds {
  * @throws ConfigurationError for a limit out of range, and for a module that is not this package's
  */
 export async function runInQuickJs(params: RunInQuickJsParams): Promise<CodeExecutionOutput> {
-  const bounds = checkBounds(params);
+  const bounds = checkBounds('runInQuickJs', params);
   checkEngine(params);
   const watch = new Watch(bounds, params.now);
   const { memoryBytes } = bounds;

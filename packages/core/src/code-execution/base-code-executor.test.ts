@@ -20,6 +20,13 @@ test.each<CodeExecutorOptions>([
   expect(() => new Silent(options)).toThrow(ConfigurationError);
 });
 
+test.each(['timeoutMs', 'errorRetryAttempts'])(
+  'the error for an invalid %s starts with the class of the executor',
+  (option) => {
+    expect(() => new Silent({ [option]: -1 })).toThrow(`Silent: ${option}: expected`);
+  },
+);
+
 test.each<[CodeExecutorOptions, readonly string[] | undefined]>([
   [{}, ['python']],
   [

@@ -113,11 +113,11 @@ export abstract class BaseCodeExecutor {
     this.#instruction = options.instruction;
     if (!Number.isInteger(this.errorRetryAttempts) || this.errorRetryAttempts < 0)
       throw new ConfigurationError(
-        `errorRetryAttempts: expected an integer of at least 0, got ${describeKind(this.errorRetryAttempts)}`,
+        `${new.target.name}: errorRetryAttempts: expected an integer of at least 0, got ${describeKind(this.errorRetryAttempts)}`,
       );
     if (!(this.timeoutMs > 0 && this.timeoutMs <= MAX_TIMER_MS))
       throw new ConfigurationError(
-        `timeoutMs: expected a number above 0 and at most ${MAX_TIMER_MS}, got ${describeKind(this.timeoutMs)}`,
+        `${new.target.name}: timeoutMs: expected a number above 0 and at most ${MAX_TIMER_MS}, got ${describeKind(this.timeoutMs)}`,
       );
   }
 
