@@ -109,7 +109,11 @@ test.each([
   [{ compactionInterval: 0 }, /compactionInterval/],
   [{ compactionInterval: 1, overlapSize: -1 }, /overlapSize/],
   [{ compactionInterval: 1, overlap: 1 }, /has no option "overlap"; did you mean "overlapSize"/],
-  [{ compactionInterval: 1, summarizer: {} }, /summarizer/],
+  [
+    { compactionInterval: 1, summarizer: {} },
+    /summarizer: expected a summarizer, got an object; write summarizer: new/,
+  ],
+  [{ interval: 3, summarizer: undefined }, /has no option "interval"/],
 ])('an invalid config is refused: %j', async (config, message) => {
   await expect(setUp(config as Options)).rejects.toThrow(message);
 });

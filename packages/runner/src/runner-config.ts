@@ -24,7 +24,7 @@ import {
   isBaseAgent,
   isRecord,
 } from '@eventloom/core/internal';
-import { type EventsCompactionConfig, isBaseEventsSummarizer } from '@eventloom/llm-agent';
+import type { EventsCompactionConfig } from '@eventloom/llm-agent';
 import { toGivenConfig } from './run-request.ts';
 import type { SessionCacheOptions } from './session-loader.ts';
 
@@ -110,7 +110,6 @@ const ARTIFACTS = 'new InMemoryArtifactService()';
 const MEMORIES = 'new InMemoryMemoryService()';
 const CREDENTIALS = 'new InMemoryCredentialService()';
 const PLUGINS = '[new LoggingPlugin()]';
-const SUMMARIZER = 'new LlmEventSummarizer({ model })';
 const LIVE = 'live(), of @eventloom/live';
 
 const OPTIONS: OptionRules<RunnerConfig> = {
@@ -172,7 +171,7 @@ export function checkRunnerConfig(config: RunnerConfig): void {
     throw new ConfigurationError(
       "Runner: appName is missing; write a name for the app, such as appName: 'weather': sessions are stored under this name",
     );
-  const { agent, sessionService, plugins = [], eventsCompaction, live } = config;
+  const { agent, sessionService, plugins = [], live } = config;
   if (typeof agent?.runAsync !== 'function')
     throw wrongOption('Runner', 'agent', 'an agent', agent, hasCompile(agent) ? 'graph.compile()' : AGENT);
   if (typeof sessionService?.appendEvent !== 'function')
@@ -187,8 +186,6 @@ export function checkRunnerConfig(config: RunnerConfig): void {
   for (const [index, plugin] of plugins.entries())
     if (typeof plugin?.beforeRunCallback !== 'function')
       throw wrongOption('Runner', `plugins[${index}]`, 'a plugin', plugin, PLUGINS);
-  if (eventsCompaction && !isBaseEventsSummarizer(eventsCompaction.summarizer))
-    throw wrongOption('Runner', 'eventsCompaction.summarizer', 'a summarizer', eventsCompaction.summarizer, SUMMARIZER);
   if (live !== undefined && typeof live.startRun !== 'function')
     throw wrongOption('Runner', 'live', 'live support', live, LIVE);
   const { getSessionConfig, sessionCache } = config;

@@ -12,8 +12,9 @@ import {
   sessionKeyOf,
   type OptionRules,
   checkOptions,
+  wrongOption,
 } from '@eventloom/core/internal';
-import type { BaseEventsSummarizer } from './base-events-summarizer.ts';
+import { type BaseEventsSummarizer, isBaseEventsSummarizer } from './base-events-summarizer.ts';
 import { CompactionCounters } from './compaction-counters.ts';
 import { type CompactionPlan, type Overlap, planWhole, planWindow } from './compaction-plan.ts';
 import { effectiveHistory, type EffectiveHistory } from './effective-history.ts';
@@ -150,8 +151,10 @@ function overlapOf(events: readonly Event[], size: number): Overlap {
   };
 }
 
+const SUMMARIZER = 'new LlmEventSummarizer({ model })';
+
 const OPTIONS: OptionRules<EventsCompactionConfig> = {
-  summarizer: 'object',
+  summarizer: { is: 'object', wanted: 'a summarizer', write: SUMMARIZER },
   compactionInterval: 'number',
   overlapSize: 'number',
   tokenThreshold: 'number',
@@ -164,6 +167,8 @@ const MINIMA = { compactionInterval: 1, overlapSize: 0, tokenThreshold: 1, event
 /** @throws ConfigurationError for an invalid config, and for an option name that this version does not know */
 function checkEventsCompactionConfig(config: EventsCompactionConfig): void {
   checkOptions('eventsCompaction', OPTIONS, config);
+  if (!isBaseEventsSummarizer(config.summarizer))
+    throw wrongOption('eventsCompaction', 'summarizer', 'a summarizer', config.summarizer, SUMMARIZER);
   for (const [option, value] of Object.entries(config)) {
     if (option === 'summarizer' || value === undefined) continue;
     const minimum = MINIMA[option as keyof typeof MINIMA];
