@@ -67,6 +67,11 @@ test.each([
   ],
   ['an invalid model', { model: {} }, 'model: expected the name of a model or a model object, got an object'],
   [
+    'a model of the AI SDK',
+    { model: { specificationVersion: 'v3', doGenerate: () => undefined } },
+    'got an object; write model: new AiSdkLlm(model), of @eventloom/ai-sdk',
+  ],
+  [
     'an unknown option',
     { temperature: 1 },
     'agent "bot": has no option "temperature"; write it in generateContentConfig',

@@ -22,6 +22,7 @@ import {
   describeKind,
   isBaseCodeExecutor,
   isBasePlanner,
+  isRecord,
   isBaseTool,
   isBaseToolset,
   isBaseAgent,
@@ -214,7 +215,9 @@ function checkModel(owner: string, model: unknown): void {
       : typeof model === 'object' && model !== null && 'generateContentAsync' in model
   )
     return;
-  throw wrongOption(owner, 'model', 'the name of a model or a model object', model, MODEL_EXAMPLE);
+  const isAiSdkModel = isRecord(model) && 'doGenerate' in model;
+  const write = isAiSdkModel ? 'new AiSdkLlm(model), of @eventloom/ai-sdk' : MODEL_EXAMPLE;
+  throw wrongOption(owner, 'model', 'the name of a model or a model object', model, write);
 }
 
 function checkPlanner(owner: string, { planner, generateContentConfig }: LlmAgentConfig): void {

@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { ConfigurationError } from '../errors.ts';
 import { BaseLlm, isBaseLlm } from './base-llm.ts';
 import type { LlmResponse } from './llm-response.ts';
 
@@ -22,4 +23,14 @@ test('isBaseLlm is true for models of another loaded copy of this package, and f
     expect(copy.isBaseLlm(model)).toBe(true);
   }
   for (const value of [undefined, null, 'gemini', Mute, { model: 'm' }]) expect(isBaseLlm(value)).toBe(false);
+});
+
+test('a model whose constructor passes no options throws ConfigurationError, and the error says what to write', () => {
+  class Bare extends Mute {
+    constructor() {
+      super(...([] as unknown as [{ model: string }]));
+    }
+  }
+  expect(() => new Bare()).toThrow(ConfigurationError);
+  expect(() => new Bare()).toThrow("Bare: expected an object of options, got nothing; write super({ model: '…' })");
 });

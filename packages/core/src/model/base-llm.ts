@@ -1,3 +1,4 @@
+import { describeKind, isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { BaseLlmConnection } from './base-llm-connection.ts';
 import type { ModelCapabilities } from './capabilities.ts';
@@ -42,8 +43,13 @@ export abstract class BaseLlm {
   /** The model's name at its service. */
   readonly model: string;
 
-  constructor({ model }: { readonly model: string }) {
-    this.model = model;
+  /** @throws ConfigurationError without an object of options */
+  constructor(options: { readonly model: string }) {
+    if (!isRecord(options))
+      throw new ConfigurationError(
+        `${new.target.name}: expected an object of options, got ${describeKind(options)}; write super({ model: '…' })`,
+      );
+    this.model = options.model;
   }
 
   get '~eventloom.llm'(): true {
