@@ -18,7 +18,7 @@ import { AttackedConnection } from './attacked-connection.ts';
 export type MessageKind = 'chat' | 'tools' | 'steps' | 'crew' | 'pay' | 'wait' | 'long';
 
 /** A step of an agent, as reported to the process that hosts it. */
-export interface Step {
+export interface AgentStep {
   readonly kind: 'chunk' | 'tool';
   /** Name and call id of a tool. */
   readonly name: string;
@@ -29,7 +29,7 @@ export interface Step {
 /** Services of the process that hosts the agents. */
 export interface Host {
   /** Called before each step. */
-  step(step: Step): Promise<void> | undefined;
+  step(step: AgentStep): Promise<void> | undefined;
   /** Waits this time. */
   pause(ms: number): Promise<void>;
   /** The time between two chunks of a reply. */
@@ -50,10 +50,10 @@ const MARKER = /^(\w+) ([\w-]+)$/;
 const CALL_ID = /^([\w-]+)\.\w+\.(\d)\.\w+$/;
 const WORDS_PER_CHUNK = 3;
 
-type Call = readonly [name: string, args?: Record<string, unknown>];
+type PlannedToolCall = readonly [name: string, args?: Record<string, unknown>];
 
 /** Returns the calls that an agent makes for a message, reply by reply; after them it answers. */
-function callsOf(agent: string, kind: string, token: string): readonly (readonly Call[])[] {
+function callsOf(agent: string, kind: string, token: string): readonly (readonly PlannedToolCall[])[] {
   if (agent === 'helper') return [[['book']]];
   if (agent === 'left' || agent === 'right') return [[['helper', { request: `help ${token}-${agent}` }], ['look']]];
   switch (kind) {

@@ -29,7 +29,7 @@ import { createInterface } from 'node:readline';
 import { Pool } from 'pg';
 import { live } from '@eventloom/live';
 import { liveEndpoint } from '@eventloom/live/server';
-import { createAgents, type Step, WEBHOOK_SECRET } from './attacked-agent.ts';
+import { createAgents, type AgentStep, WEBHOOK_SECRET } from './attacked-agent.ts';
 
 /** Options of a server under attack. */
 export interface AttackOptions {
@@ -67,7 +67,7 @@ const agents = createAgents({
   paceMs: options.paceMs,
   slowMs: options.slowMs,
   pause: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
-  step({ name, isOnce }: Step): undefined {
+  step({ name, isOnce }: AgentStep): undefined {
     if (isOnce) appendFileSync(options.ranFile, `${name}\n`);
     passPoint();
   },

@@ -5,7 +5,7 @@ import { type CloudflareBindings, createCloudflareServer } from '@eventloom/clou
 import { live } from '@eventloom/live';
 import { liveEndpoint } from '@eventloom/live/server';
 import { Runner } from '@eventloom/runner';
-import { createAgents, type Step, WEBHOOK_SECRET } from './attacked-agent.ts';
+import { createAgents, type AgentStep, WEBHOOK_SECRET } from './attacked-agent.ts';
 
 interface Env extends CloudflareBindings {
   readonly WATCHER: string;
@@ -24,7 +24,7 @@ const server = createCloudflareServer<Env>({
       paceMs: Number(env.PACE_MS),
       slowMs: Number(env.SLOW_MS),
       pause: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
-      async step(step: Step) {
+      async step(step: AgentStep) {
         await (await fetch(env.WATCHER, { method: 'POST', body: JSON.stringify(step) })).text();
       },
     });

@@ -30,7 +30,7 @@ export interface Answer {
   readonly requestId: string | undefined;
   /** The ids of the calls that the message answered. */
   readonly callIds: readonly string[];
-  /** The request: `send` a message, `follow` a run from its begin, `continue` after a number, `call` over a WebSocket. */
+  /** The request: `send` a message, `follow` a run from its start, `continue` after a number, `call` over a WebSocket. */
   readonly asked: 'send' | 'follow' | 'continue' | 'call';
   /** Undefined if there was no answer. */
   readonly status: number | undefined;
@@ -127,7 +127,7 @@ export async function begin(
   }
   if (answer.status === 202) return (JSON.parse(answer.text) as { readonly invocationId: string }).invocationId;
   if (answer.status === 503 || answer.text.includes('SESSION_BUSY') || isOfWrangler(answer.text)) return undefined;
-  throw new Error(`a begin was answered with ${answer.status}: ${answer.text}`);
+  throw new Error(`the request for a run was answered with ${answer.status}: ${answer.text}`);
 }
 
 /** Follows a run after a number. Never rejects. */

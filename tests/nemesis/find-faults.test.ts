@@ -160,7 +160,7 @@ test.each<[string, RegExp, Promise<string[]>]>([
     faultsOf([MESSAGE, CALL, INNER, RECORD, RESPONSE, FINAL, END], answerOf({ kind: 'cut' }, [CALL, RESPONSE])),
   ],
   ['a failed run that is not ended', /it is open/, faultsOf([MESSAGE, FAILURE])],
-  ['a begin that is left out', /the first 1 events/, faultsOf(STORED, answerOf({ kind: 'cut' }, [RESPONSE]))],
+  ['a first event that is left out', /the first 1 events/, faultsOf(STORED, answerOf({ kind: 'cut' }, [RESPONSE]))],
   [
     'a code that no agent here causes',
     /it got AGENT/,

@@ -359,7 +359,7 @@ async function killAtEachPoint(arena: Arena, { rounds: stride }: ScenarioSize): 
 const WEBHOOK_MS = 240_000;
 
 /**
- * A process is killed at each point from the begin of a run to the delivery of its webhook. Every second client does
+ * A process is killed at each point from the start of a run to the delivery of its webhook. Every second client does
  * not ask again: the webhook is stored with the run. With more than one round, some points are skipped.
  */
 async function killBeforeWebhooks(arena: Arena, { rounds: stride }: ScenarioSize): Promise<void> {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { Event } from '@eventloom/core';
-import type { Step } from './attacked-agent.ts';
+import type { AgentStep } from './attacked-agent.ts';
 import type { AttackedServer } from './attacked-server.ts';
 import { APP_NAMES, type BackEnd, fillingAttacks, LEASE_MS, type StartOptions } from './back-ends.ts';
 import type { StoredSession } from './find-faults.ts';
@@ -36,7 +36,7 @@ export async function startWorkerBackEnd(folder: string, users: readonly string[
     let body = '';
     request.on('data', (chunk: Buffer) => (body += chunk.toString()));
     request.on('end', () => {
-      const step = JSON.parse(body) as Step;
+      const step = JSON.parse(body) as AgentStep;
       if (step.isOnce) ran.push(step.name);
       if (--stepsLeft === 0) kill();
       else response.end();

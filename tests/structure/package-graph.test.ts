@@ -27,7 +27,7 @@ const samplePackage = (name: string, files: Record<string, string>, dependencies
 describe('this repository', () => {
   const graph = packageGraph(readPackages());
 
-  test('has packages', () => {
+  test('has at least one package', () => {
     expect(graph.size).toBeGreaterThan(0);
   });
 

@@ -1,4 +1,4 @@
-import { BARE, type Call, type CallListener, openBareCall, openRunCall, OURS } from './calls.ts';
+import { BARE, type ConnectedCall, type CallListener, openBareCall, openRunCall, OURS } from './calls.ts';
 import type { GeminiPeer } from './gemini-peer.ts';
 import { Latencies } from './latencies.ts';
 import { PieceCounter } from './piece-counter.ts';
@@ -7,12 +7,16 @@ import { PieceCounter } from './piece-counter.ts';
 export class Callers {
   readonly #gemini: GeminiPeer;
   readonly #model: string;
-  readonly #open: (url: string, listener: CallListener) => Promise<Call>;
+  readonly #open: (url: string, listener: CallListener) => Promise<ConnectedCall>;
   readonly #counter = new PieceCounter();
   readonly #latencies: Latencies[] = [];
-  readonly #calls: Call[] = [];
+  readonly #calls: ConnectedCall[] = [];
 
-  private constructor(gemini: GeminiPeer, model: string, open: (url: string, listener: CallListener) => Promise<Call>) {
+  private constructor(
+    gemini: GeminiPeer,
+    model: string,
+    open: (url: string, listener: CallListener) => Promise<ConnectedCall>,
+  ) {
     this.#gemini = gemini;
     this.#model = model;
     this.#open = open;

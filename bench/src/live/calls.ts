@@ -20,7 +20,7 @@ export interface CallListener {
 }
 
 /** A connected call. */
-export interface Call {
+export interface ConnectedCall {
   /** The queue of the client's input; only in runs. */
   readonly queue?: LiveRequestQueue;
   /** Returns the stored events of the call; only in runs. */
@@ -33,7 +33,7 @@ export const BARE = 'bare';
 export const OURS = 'ours';
 
 /** Opens a call of the floor: the client of `@google/genai` alone, whose callback is the caller. */
-export async function openBareCall(url: string, { onFrame, onPiece }: CallListener): Promise<Call> {
+export async function openBareCall(url: string, { onFrame, onPiece }: CallListener): Promise<ConnectedCall> {
   const closed = Promise.withResolvers<void>();
   const session = await notingClient(url, onFrame ?? ignore).live.connect({
     model: BARE,
@@ -67,7 +67,7 @@ export async function openRunCall(
   url: string,
   { onFrame, onPiece, onEvent, onConnected }: CallListener,
   { model: name = OURS, runConfig, tools = [], platform = systemPlatform }: RunCallOptions = {},
-): Promise<Call> {
+): Promise<ConnectedCall> {
   const connected = Promise.withResolvers<void>();
   const model = new ConnectedModel({ model: name, client: notingClient(url, onFrame ?? ignore), platform }, () => {
     connected.resolve();

@@ -44,7 +44,7 @@ interface BackgroundCall {
 }
 
 /** The next step of a stream: a message of the user, a response or a question of a script, or the end of the user's messages. */
-type Step =
+type StreamStep =
   | { readonly kind: 'message'; readonly content: Content; readonly done: () => void }
   | { readonly kind: 'response'; readonly call: BackgroundCall; readonly response: Record<string, unknown> }
   | { readonly kind: 'question'; readonly call: BackgroundCall; readonly hint: string }
@@ -66,7 +66,7 @@ function nameOf({ appName, userId, sessionId }: SessionKey): string {
 
 /** The calls of background tools in one stream, each with its thread. */
 export class BackgroundCalls {
-  readonly steps: AsyncQueue<Step> = new AsyncQueue<Step>();
+  readonly steps: AsyncQueue<StreamStep> = new AsyncQueue<StreamStep>();
   readonly #threads = new Map<string, ReturnType<typeof startWorker>>();
   /** Ids of the calls that asked the user and got no answer, oldest first. */
   readonly #asking: string[] = [];

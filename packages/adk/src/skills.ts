@@ -13,7 +13,7 @@ import {
 
 /** A script of a skill in the shape of `@google/adk`. */
 export interface Script {
-  /** The program. */
+  /** The source text of the script. */
   readonly src: string;
 }
 

@@ -189,7 +189,7 @@ class ConversationReducer {
     }
     if (this.#seen.has(event.id)) return;
     const isShown = event.object === undefined || !HIDDEN.test(event.object);
-    // A run that is followed from its begin sends the chunks of whole replies again.
+    // A run that is followed from its start sends the chunks of whole replies again.
     const isWhole = event.responseId !== undefined && this.#seen.has(event.responseId);
     if (event.partial === true) return isShown && !isWhole ? this.#addChunk(event) : undefined;
     this.#seen.add(event.id);

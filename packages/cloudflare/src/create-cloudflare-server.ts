@@ -36,6 +36,15 @@ export interface CloudflareServer<Env> {
  *
  * Options are checked at the first request. If they are invalid, `onError` is called once and every request is answered with 500, except
  * `/health` and `/livez`, which report only on the Worker.
+ *
+ * @example
+ * const server = createCloudflareServer({
+ *   appNames: ['helper'],
+ *   runners: (_env, services) => [new Runner({ appName: 'helper', agent, ...services })],
+ * });
+ *
+ * export const { UserObject, AppStateObject } = server;
+ * export default server.handler;
  */
 export function createCloudflareServer<Env extends CloudflareBindings>(
   options: CloudflareServerOptions<Env>,

@@ -48,7 +48,7 @@ export interface OpenTransport {
   readonly failure?: Error | undefined;
   /** Lets the process end while no run is active. The transport stays open. */
   suspend(): void;
-  /** Ends `suspend`. */
+  /** Keeps the process alive again, after `suspend`. */
   resume(): void;
   /** Aborts the remaining parts of a request that was answered or abandoned, and returns the error that ended it, if any. */
   endExchange(exchange: string): void;

@@ -184,7 +184,7 @@ export interface RunBegin extends LeaseClaim {
   readonly message: ((coveredUntil: number) => RunMessage) | undefined;
 }
 
-/** The message to append at the begin of a run: see `EventAppend`. */
+/** The message to append at the start of a run: see `EventAppend`. */
 export type RunMessage = Pick<EventAppend, 'event' | 'writes'>;
 
 /** The result of `SessionDriver.beginRun`: a run that holds its session. */

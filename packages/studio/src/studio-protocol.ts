@@ -82,6 +82,12 @@ const RUN_SCHEMA = {
  * Creates the protocol that serves Studio at `/studio/`, for `createServer({ protocols: [studio({ files })] })`. Its page uses the other
  * routes of the server, behind the same login.
  * @throws ConfigurationError without `files`
+ *
+ * @example
+ * import { createServer } from '@eventloom/server';
+ * import { studioFiles } from '@eventloom/studio/node';
+ *
+ * const server = createServer({ runners: [runner], protocols: [studio({ files: studioFiles() })] });
  */
 export function studio(options: StudioOptions): Protocol {
   const { files, prompts = {}, prices = {} } = options ?? {};

@@ -4,24 +4,24 @@ import { ConfigurationError } from '../errors.ts';
 import { checkName } from '../session/check-name.ts';
 import { readVendor } from '../event/parse-event.ts';
 
-/** Fields of OAuth 2 and OpenID Connect credentials. */
+/** Fields of OAuth 2 and OpenID Connect credentials. Events and clients get only the public ones: see `AuthCredential`. */
 export interface OAuth2Auth {
   clientId?: string;
-  /** Secret. */
+  /** Secret of the OAuth client. */
   clientSecret?: string;
   /** The page on which the user consents. */
   authUri?: string;
   state?: string;
   redirectUri?: string;
-  /** Secret: the URL that the user was redirected to, with the authorisation code. */
+  /** The URL that the user was redirected to, with the authorisation code: a secret. */
   authResponseUri?: string;
-  /** Secret. */
+  /** Authorisation code to exchange for tokens: a secret. */
   authCode?: string;
-  /** Secret. */
+  /** Access token of the user: a secret. */
   accessToken?: string;
-  /** Secret. */
+  /** Token to get a new access token with: a secret. */
   refreshToken?: string;
-  /** Secret. */
+  /** PKCE code verifier (RFC 7636): a secret. */
   codeVerifier?: string;
   /** Time at which the access token expires, in seconds since the epoch. */
   expiresAt?: number;
@@ -30,24 +30,28 @@ export interface OAuth2Auth {
   audience?: string;
 }
 
-/** A credential of a tool: a key, a token or a password, in the structure of the ADK. Further fields are kept. */
+/**
+ * A credential of a tool: a key, a token or a password, in the structure of the ADK. Further fields are kept.
+ *
+ * Events and clients get only `authType`, `http.scheme` and, of `oauth2`, `clientId`, `authUri`, `state`, `redirectUri` and `audience`.
+ */
 export interface AuthCredential {
   /** `apiKey`, `http`, `oauth2`, `openIdConnect`, `serviceAccount`. */
   authType: string;
   /** Name under which a secret store of the application has the credential. */
   resourceRef?: string;
-  /** Secret. */
+  /** API key: a secret. */
   apiKey?: string;
   /** Basic or bearer authentication over HTTP. */
   http?: {
     /** `basic`, `bearer`, … */
     scheme?: string;
-    /** Secret. */
+    /** User name and password, or a bearer token: secrets. */
     credentials?: { username?: string; password?: string; token?: string };
-    /** Secret. */
+    /** Further request headers, which can hold secrets. */
     additionalHeaders?: Record<string, string>;
   };
-  /** Secret. */
+  /** Key and settings of a service account: secrets. */
   serviceAccount?: Record<string, unknown>;
   /** Fields of OAuth 2 and OpenID Connect. */
   oauth2?: OAuth2Auth;

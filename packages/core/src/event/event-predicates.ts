@@ -53,6 +53,11 @@ export function hasTrailingCodeExecutionResult(event: Event): boolean {
  *
  * False for a chunk, for a function call and its response, and for an event that only changes state. Two exceptions end an agent's turn and
  * are true: a function response with `actions.skipSummarization`, and a call whose response comes later (`longRunningToolIds`).
+ *
+ * @example
+ * for await (const event of runner.runAsync({ userId, sessionId, newMessage })) {
+ *   if (isFinalResponse(event)) show(event);
+ * }
  */
 export function isFinalResponse(event: Event): boolean {
   if (event.longRunningToolIds?.length) return true;

@@ -18,6 +18,10 @@ const DATA_KEYS = new Set(['scopes', 'additionalHeaders', 'args', 'response']);
  * and `response`) are never renamed.
  *
  * @throws InvalidEventError that names the invalid path
+ *
+ * @example
+ * const parsed = parseEvent('{"author": "helper", "content": {"parts": [{"text": "Hello"}]}}');
+ * parsed.content?.parts?.[0]?.text; // 'Hello'
  */
 export function parseEvent(json: unknown): Event {
   return readJson(EVENT, typeof json === 'string' ? parseJson(json) : json, 'event');

@@ -17,7 +17,10 @@ export interface StreamedRecord {
   readonly isTextless: boolean;
 }
 
-/** True for a stored event that the stream of its run yielded in its place. Events of sub-invocations have their place from a record. */
+/**
+ * True if the run yielded the event at the position at which it is stored. False for messages of the user, compactions, records of the
+ * runner and events of sub-invocations; the position of the last is that of their record: see `StreamedRecord`.
+ */
 export function isYielded({ author, branch, actions, object }: Event): boolean {
   if (author === 'user' || enclosureOf(branch) !== '' || actions.compaction) return false;
   return object !== ObjectType.runnerEnd && object !== ObjectType.runnerStreamed;

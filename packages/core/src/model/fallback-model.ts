@@ -20,12 +20,17 @@ const OPTIONS: OptionRules<FallbackModelOptions> = { models: 'list' };
 const EXAMPLE = "new FallbackModel({ models: [new Gemini({ model: 'gemini-flash-latest', apiKey }), otherModel] })";
 
 /**
- * A model that calls the next of its models when one fails before it yielded content: with an error that may pass (408, 429, 5xx or a lost
- * connection, after the model's own retries), with an answer that cannot be read, or with an empty reply that has no finish reason: no part but
- * empty texts without a signature. Every call begins with the first model. If all fail, the last one's error is thrown, or its reply passed on.
+ * A model that tries its models in order, from the first in every call, until one replies. The next model is called if one fails before it
+ * yielded content, in one of three ways:
+ * - a transient error (408, 429, 5xx or a lost connection) that remains after the model's own retries
+ * - an answer that cannot be parsed
+ * - an empty reply without a finish reason: its parts, if any, are empty texts without a signature
  *
- * A reply of another model than the first says so in `customMetadata.fallback`: the `model` that replied, and the `failed` models with their
- * error codes. The features are those that all models have, so that every one can take the request; a live connection needs one model with it.
+ * If every model fails, the error of the last one is thrown, or its empty reply is yielded. Any other error is thrown at once.
+ *
+ * A reply of any model but the first has `customMetadata.fallback`: the `model` that replied, and the `failed` models with their error codes.
+ * `capabilities()` has the features that all models have, so that each can take the request. For live connections one model with `live` is
+ * enough.
  *
  * @example
  * const agent = new LlmAgent({

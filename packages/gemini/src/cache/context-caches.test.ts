@@ -127,7 +127,7 @@ test('an expired cache is created again without a delete', async () => {
 test.each<[string, Partial<LlmRequest>]>([
   ['another instruction', { config: { systemInstruction: 'Be brief.', tools: TOOLS } }],
   ['other tools', { config: { systemInstruction: 'Be kind.' } }],
-  ['another begin', { contents: [said('model', 'summary'), said('user', 'u3')] }],
+  ['another beginning', { contents: [said('model', 'summary'), said('user', 'u3')] }],
   ['another model', { model: 'gemini-2.5-pro' }],
 ])('%s is not sent with the cache', async (_, change) => {
   const { ask, platform, cacheMetadata } = await withCache();

@@ -150,7 +150,7 @@ test('a frame whose announced length exceeds the limit closes the socket immedia
   const socket = connect(server.port, '127.0.0.1');
   socket.write(`GET /run_live?${QUERY} HTTP/1.1\r\nHost: localhost\r\n${HANDSHAKE}`);
   await once(socket, 'data');
-  // The begin of a masked binary frame of 16 MB.
+  // The start of a masked binary frame of 16 MB.
   socket.write(Buffer.from([0x82, 0xff, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]));
   let answer = Buffer.alloc(0);
   while (!answer.includes(Buffer.from([0x03, 0xf1]))) answer = Buffer.concat([answer, ...(await once(socket, 'data'))]);

@@ -71,7 +71,7 @@ async function playAll(suite: string, ...args: readonly string[]): Promise<Reado
 function expectPassed(checks: readonly Check[] = []): void {
   expect(checks.map(({ status }) => status)).toContain('SUCCESS');
   const faults = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
-  // A machine that does other work as well is late, whatever the client does.
+  // Lateness is ignored: on a busy machine the client reconnects late through no fault of its own.
   const isLate = ({ errorMessage = '' }: Check): boolean => /^Client reconnected \w+ late /.test(errorMessage);
   expect(faults.filter((fault) => !isLate(fault))).toEqual([]);
 }

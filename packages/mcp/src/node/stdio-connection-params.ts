@@ -25,7 +25,7 @@ import { tooLarge } from '../limit-body.ts';
 export interface StdioServerParameters {
   /** The program to start, such as `npx`. It is started without a shell. */
   readonly command: string;
-  /** Its arguments. */
+  /** The arguments of the command, each passed to the program as it is. Default: none. */
   readonly args?: readonly string[] | undefined;
   /** Its environment, beside HOME, LOGNAME, PATH, SHELL, TERM and USER of this process. Nothing else is inherited. */
   readonly env?: Readonly<Record<string, string>> | undefined;

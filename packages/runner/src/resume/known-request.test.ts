@@ -25,7 +25,7 @@ const textsOf = (events: readonly Event[]): (string | undefined)[] =>
 test.each([true, false])(
   'an answer sent again after a kill is stored and processed once (resumable: %s)',
   async (resumable) => {
-    // The process is killed at each commit between the begin and the end.
+    // The process is killed at each commit between the start and the end of the run.
     for (let commit = 1, isLast = false; !isLast; commit++) {
       for (const isAfter of [false, true]) {
         const first = await scenario({ model: [WAIT], agent: { tools }, resumable });

@@ -61,6 +61,10 @@ const KEEP_ALIVE_MS = 65_000;
  * Starts an HTTP server for the result of `createServer`. Resolves when it listens.
  * @throws ConfigurationError for a host that other machines reach if the server has no `authenticate`, for a port in use, for an unknown
  *   option, and for a `server` that `createServer` did not return
+ *
+ * @example
+ * const listening = await serve(createServer({ runners: [runner] }), { port: 8000 });
+ * process.once('SIGTERM', () => void listening.shutDown());
  */
 export async function serve(server: EventloomServer, options: ServeOptions = {}): Promise<NodeServer> {
   if (typeof server?.fetch !== 'function' || typeof server.drain !== 'function')

@@ -185,7 +185,7 @@ describe('an answer that waits for its session', () => {
     };
   }
 
-  test('leaves its run waiting, whose followers get its end at once', async () => {
+  test('leaves its run in the state waiting until the lease is released, and followers of the run get its end at once', async () => {
     const { send, location, invocationId, answer, state, release, stateOf } = await answering();
     expect(await state()).toEqual({ invocationId, state: 'waiting', waitingFor: ['c-1'] });
     const followed = await (await send('GET', location)).text();
@@ -294,7 +294,7 @@ test('a request id stands for one run and can be used in its address', async () 
   expect((await sessionService.getSession(sessionKey))?.events).toHaveLength(2);
 });
 
-test('a run that ended before its begin was answered is answered with its end', async () => {
+test('the request that starts a run is answered with the end of the run, if the run ended first', async () => {
   /** A relay whose runs other processes find only once they have ended. */
   class LateRelay extends InMemoryRunRelay {
     override publish(log: RunLog): RunPublication {

@@ -13,7 +13,7 @@ import type { RunPublication } from '../runs/run-relay.ts';
 const SESSION = '/apps/app/users/ann/sessions/s';
 const JSON_STATE = { accept: 'application/json' };
 
-/** A relay whose runs other processes find only once their log has ended, so the response to the begin waits for that. */
+/** A relay whose runs other processes find only once their log has ended, so the response to the request that starts a run waits for that. */
 class LateRelay extends InMemoryRunRelay {
   override publish(log: RunLog): RunPublication {
     return { ...super.publish(log), announced: log.ended };
@@ -51,7 +51,7 @@ async function setUp(steps: readonly ScriptedStep[], beforeAgent = (): void => u
 
 const MESSAGE = { newMessage: { parts: [{ text: 'hi' }] }, requestId: 'r-1' };
 
-test('a begin whose run loses its storage at once is answered with the address of the run, which is recorded', async () => {
+test('a request whose run loses its storage at once is answered with the address of the run, which is recorded', async () => {
   let breakStore = (): void => undefined;
   const { setWritable, send, stateOf } = await setUp(['done'], () => breakStore());
   breakStore = () => setWritable(false);

@@ -299,7 +299,7 @@ export const runRoutes: readonly Route[] = [
     headers: {
       [EVENT_IDS_HEADER]:
         '1: each frame begins with a line id: <number of the event in the run>. Without it a frame is its data line.',
-      'Last-Event-ID': 'Asks for numbers too; the run is streamed from its begin.',
+      'Last-Event-ID': 'Asks for numbers too; the run is streamed from its start.',
     },
     body: RUN,
     answer: { stream: 'Event' },

@@ -243,7 +243,7 @@ export const runRecordRules: readonly SessionRule[] = [
   },
   {
     id: 'run.found',
-    title: 'findRun finds a run by its id and its request ids from its begin on, open or ended.',
+    title: 'findRun finds a run by its id and its request ids from its start on, open or ended.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);

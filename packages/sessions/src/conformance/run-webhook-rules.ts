@@ -93,25 +93,25 @@ export const runWebhookRules: readonly SessionRule[] = [
   {
     id: 'webhook.begun',
     title:
-      'A run begins with its webhook: a begin that is refused stores none, and one that continues keeps the earlier ones.',
+      'A run begins with its webhook: a beginRun that is refused stores none, and one that continues keeps the earlier ones.',
     async check(subject) {
       const { service, expect } = subject;
       const listed = () => idsOf(subject, { includeOpen: true });
       const begin = (id: string, request: Partial<BeginRunRequest> = {}) =>
         openRun(subject, 'e-1', { webhook: { id, url: URL_1 }, ...request });
       const missing = { ...KEY, sessionId: 'missing' };
-      await expect.rejects('a begin in a missing session', begin('msg 0', missing), SessionNotFoundError);
+      await expect.rejects('beginRun in a missing session', begin('msg 0', missing), SessionNotFoundError);
       await service.createSession(KEY);
       const lease = await begin('msg 1', { message: sampleEvent('first') });
       expect.same('the webhooks of the run', await listed(), ['msg 1']);
-      await expect.rejects('a begin in a busy session', begin('msg 2'), SessionBusyError);
+      await expect.rejects('beginRun in a busy session', begin('msg 2'), SessionBusyError);
       await service.releaseLease(lease, { leaveOpen: true });
       await expect.rejects(
-        'a begin beside an open run',
+        'beginRun beside an open run',
         openRun(subject, 'e-2', { webhook: { id: 'msg 2', url: URL_1 } }),
         UnfinishedRunError,
       );
-      expect.same('the webhooks after refused begins', await listed(), ['msg 1']);
+      expect.same('the webhooks after refused calls of beginRun', await listed(), ['msg 1']);
       await service.releaseLease(await begin('msg 3', { continues: true }));
       expect.same('the webhooks after a run that continues', await listed(), ['msg 1', 'msg 3']);
       const created = { ...KEY, sessionId: 'created' };

@@ -123,7 +123,7 @@ test('a session locked by an evicted instance is free immediately, and that inst
   });
 });
 
-test('the begin of a repeated attempt is durable before its lease is returned, and that of a first attempt when the object answers', () =>
+test('the start of a repeated attempt is durable before its lease is returned, and that of a first attempt when the object answers', () =>
   inObject(newObject(), async (service, storage) => {
     const steps: string[] = [];
     const watched = {

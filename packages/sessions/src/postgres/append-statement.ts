@@ -13,7 +13,7 @@ export type StateChange = 'none' | 'sets' | 'removes';
  * event, or if the tables have another version.
  *
  * The session's row is locked but not written: versions of the row would accumulate while an old transaction is open. A
- * writer that waited for the lock sees the current row, but all other rows as of the begin of the statement: if another
+ * writer that waited for the lock sees the current row, but all other rows as of the start of the statement: if another
  * event was appended in between, the number is taken, and no row is returned. Every append has therefore seen all
  * earlier ones.
  *

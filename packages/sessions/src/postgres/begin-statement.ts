@@ -16,7 +16,7 @@ const WINDOW = 19;
  * whose value is a `ClaimRow` as JSON. Without the lease, only a ticket is written, and only the `claim` row is
  * returned.
  *
- * The read and the message's number are as of the begin of the statement. If the statement waited for the session's row
+ * The read and the message's number are as of the start of the statement. If the statement waited for the session's row
  * and another event was appended in between, or another lease granted, nothing is written and there is no lease:
  * the message always follows the events that were read. There is no lease either if the event's id is taken, if the lease has
  * expired (see `claim`), or if a compaction covers the message's time; then the run begins in steps, under the lock.

@@ -165,7 +165,7 @@ export function leaseStatements(tables: Tables) {
 
 /**
  * The session of a claim at $4 now, with its last event. `ticket` is the number of the first of two parameters: id and
- * since when, or null. For the begin of a run, with the records of the run and its request.
+ * since when, or null. For the start of a run, with the records of the run and its request.
  */
 export function claimTarget(tables: Tables, ticket: number, forRun = false): string {
   const { runs } = tables;

@@ -49,7 +49,7 @@ export async function migrateSessions(
 
 /**
  * Queries for a schema, and for a table in a schema or on the search path. They read the catalogs as tables:
- * PostgreSQL's own functions may return the state at the begin of the transaction, and another program may have created
+ * PostgreSQL's own functions may return the state at the start of the transaction, and another program may have created
  * the name while this one waited.
  */
 const SCHEMA_OF_NAME = 'SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1';

@@ -271,7 +271,7 @@ test('of two concurrent runs one is refused, and nothing of it is stored', async
   await other.renewLease(first.lease);
 });
 
-test('a repeated begin of one run continues after its message', async () => {
+test('a repeated beginRun of one run continues after its message', async () => {
   await client.query('BEGIN');
   const first = await other.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('one'), resumable: true });
   const begin = service.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('two'), onBusy: 'interrupt' });

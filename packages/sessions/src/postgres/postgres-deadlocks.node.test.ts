@@ -89,7 +89,7 @@ test('concurrent sets and removals of the same keys all commit, and the last wri
     Array.from({ length: 12 }, (_, index) => service.createSession({ ...USER, sessionId: `session ${index}` })),
   );
   const written: Record<string, number>[] = [];
-  /** Every key is set or removed, in a different order for each append. Every third session appends by the begin of a run. */
+  /** Every key is set or removed, in a different order for each append. Every third session appends by the start of a run. */
   const append = async (session: Session, index: number, round: number): Promise<void> => {
     const number = index * rounds + round;
     const begin = (index * 3 + round * 5) % keys.length;
@@ -109,7 +109,7 @@ test('concurrent sets and removals of the same keys all commit, and the last wri
       for (let round = 0; round < rounds; round++) await append(session, index, round);
     }),
   );
-  // A begin is one statement, like an append, and the end of its run is another one.
+  // The start of a run is one statement, like an append, and its end is another one.
   expect(sent).toBe((12 + 4) * rounds);
   const stored = await service.getSession({ ...USER, sessionId: 'session 0' });
   const [number] = Object.values(stored?.state ?? {}) as number[];

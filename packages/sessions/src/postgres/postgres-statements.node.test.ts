@@ -187,7 +187,7 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
   test.each([
     ['its newest events', { numRecentEvents: 10 }],
     ['those since the last compaction', { sinceCompaction: true }],
-  ])('a begin of a run that reads %s looks at a few pages', async (_, read) => {
+  ])('the start of a run that reads %s reads a few database pages', async (_, read) => {
     const stateDelta = { own: 1, more: 2, 'user:name': 'Ada', 'app:motto': 'go' };
     const message = eventOf('message', { actions: { stateDelta, removedState: ['own', 'user:none'] } });
     const run = { ...KEY, invocationId: 'e-1', create: true, requestId: 'r-1', onBusy: 'interrupt', read } as const;

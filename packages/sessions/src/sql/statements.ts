@@ -69,7 +69,7 @@ const sizeOf = (column: string): string =>
 const KEY_BYTES = 100;
 const STATE_SIZE = `octet_length(key) + ${KEY_BYTES} + ${sizeOf('value')} AS size`;
 
-/** A session with its hold and data of its last event. */
+/** A row of a session: its latest lease, its open run, and data of its last event. */
 export interface SessionRow {
   readonly pk: number;
   /** The time of the last update, or shortly before. */
@@ -98,7 +98,7 @@ export interface ListedRow extends SessionRow {
   readonly session_id: string;
 }
 
-/** A session at the begin of a run. */
+/** A session at the start of a run. */
 export interface BeginRow extends SessionRow {
   /** End of the range that compactions cover. */
   readonly covered_until: number | null;

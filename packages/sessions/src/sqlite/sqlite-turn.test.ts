@@ -27,7 +27,7 @@ class WatchedDatabase extends DatabaseSync {
   }
 }
 
-test('a text turn is three write transactions: its begin, the append of the answer, and its end', async () => {
+test('a text turn is three write transactions: its start, the append of the answer, and its end', async () => {
   const database = new WatchedDatabase(':memory:');
   const service = new SqliteSessionService({ database });
   const event = (id: string) => createEvent({ id, invocationId: 'e-1', author: 'agent', timestamp: 1 });

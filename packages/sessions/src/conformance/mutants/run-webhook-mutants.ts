@@ -35,7 +35,7 @@ export const runWebhookMutants: readonly Mutant[] = [
   brokenDriver('webhook.begun', 'begins a run without its webhook', (driver) => ({
     beginRun: (begin) => driver.beginRun({ ...begin, webhook: undefined }),
   })),
-  brokenDriver('webhook.begun', 'stores the webhook before the begin is refused', (driver) => ({
+  brokenDriver('webhook.begun', 'stores the webhook of a beginRun that is refused', (driver) => ({
     beginRun(begin) {
       if (begin.webhook) driver.putRunWebhook(begin.webhook);
       return driver.beginRun({ ...begin, webhook: undefined });
@@ -48,7 +48,7 @@ export const runWebhookMutants: readonly Mutant[] = [
       return outcome;
     },
   })),
-  brokenDriver('webhook.forgotten', 'keeps the webhook of a begin that is undone', (driver) => ({
+  brokenDriver('webhook.forgotten', 'keeps the webhook of a beginRun that is undone', (driver) => ({
     releaseLease: (lease, leaveOpen, changes) =>
       driver.releaseLease(lease, leaveOpen, {
         ...changes,
