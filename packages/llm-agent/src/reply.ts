@@ -88,20 +88,15 @@ export class ModelCall {
 
   /** Calls the model. The runner's instrumentation, if any, observes the call. */
   generate(streaming: boolean): AsyncGenerator<LlmResponse, void, void> {
-    const { agent, model, context } = this.#turn;
+    const { model, context } = this.#turn;
     const { abortSignal, invocation, platform } = context;
     const { request } = this;
     this.#startMs = platform.now();
     const operation = invocation.operations?.start({ kind: 'model', context, model, request, live: false });
-    if (!operation) return responsesOf(agent, model.generateContentAsync(request, streaming, abortSignal));
+    if (!operation) return model.generateContentAsync(request, streaming, abortSignal);
     const ask = (): AsyncGenerator<LlmResponse, void, void> =>
-      responsesOf(agent, model.generateContentAsync(request, streaming, abortSignal));
-    try {
-      return observeGenerator(operation, operation.run(ask), abortSignal, (response) => operation.response(response));
-    } catch (error) {
-      operation.fail(error);
-      throw error;
-    }
+      model.generateContentAsync(request, streaming, abortSignal);
+    return observeGenerator(operation, operation.run(ask), abortSignal, (response) => operation.response(response));
   }
 
   /** Runs the callbacks for a response. Returns the replacement of a callback, or the response. */
@@ -351,18 +346,6 @@ export function copyPlain<T>(value: T): T {
   const copied: Record<string, unknown> = {};
   for (const key in value) setOwn(copied, key, copyPlain<unknown>(value[key]));
   return copied as T;
-}
-
-/** @throws ConfigurationError if `generateContentAsync` of the agent's model is no async generator, and returned something else */
-function responsesOf(
-  agent: LlmAgent,
-  returned: AsyncGenerator<LlmResponse, void, void>,
-): AsyncGenerator<LlmResponse, void, void> {
-  if (typeof returned?.[Symbol.asyncIterator] === 'function') return returned;
-  throw new ConfigurationError(
-    `agent "${agent.name}": model: generateContentAsync returned ${describeKind(returned)}; ` +
-      `write async *generateContentAsync(request) { yield ${RESPONSE} }`,
-  );
 }
 
 /** Maximum nesting depth of arguments that an event can hold. */

@@ -253,21 +253,6 @@ test('a model that yields a string fails the run, and the error says what to wri
   });
 });
 
-test('a model whose generateContentAsync is no generator fails the run, and the error says what to write', async () => {
-  class Promising extends BaseLlm {
-    override generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
-      return Promise.resolve({}) as never;
-    }
-  }
-  const { run } = await scenario({ agent: { model: new Promising({ model: 'promising' }) } });
-  await expect(run()).rejects.toMatchObject({
-    code: 'CONFIGURATION',
-    message:
-      'agent "bot": model: generateContentAsync returned a promise; ' +
-      "write async *generateContentAsync(request) { yield { content: { role: 'model', parts: [{ text: 'hello' }] } } }",
-  });
-});
-
 test.each([
   [{ models: {} }, 'Runner: models: expected a function, got an object; write models: geminiModels({ apiKey })'],
   [{ plugins: {} }, 'Runner: plugins: expected a list of plugins, got an object; write plugins: [new LoggingPlugin()]'],
