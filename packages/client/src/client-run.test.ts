@@ -231,7 +231,7 @@ describe('a client', () => {
     expect(seen).toEqual(['http://localhost/prefix/list-apps Bearer 1', 'http://localhost/prefix/list-apps Bearer 2']);
   });
 
-  test('reads and changes sessions', async () => {
+  test('creates, updates, lists, rewinds and deletes sessions', async () => {
     const { client, session } = startServer([{ text: 'Hello.' }]);
     await session.create({ mood: 'good' });
     await expect(session.create()).rejects.toMatchObject({ serverCode: 'SESSION_ALREADY_EXISTS' });

@@ -17,6 +17,6 @@ test('keys without a value are omitted', () => {
   expect(toYaml({ a: undefined, b: { c: undefined } })).toBe('b: {}\n');
 });
 
-test('is in block style', () => {
+test('toYaml writes lists and objects in block style, one member a line', () => {
   expect(toYaml({ a: [{ b: 1, c: ['x'] }] })).toBe('a:\n  -\n    b: 1\n    c:\n      - "x"\n');
 });

@@ -95,7 +95,7 @@ describe('SequentialAgent', () => {
     });
   });
 
-  test('runs its agent callbacks', async () => {
+  test('runs its callbacks before its first and after its last agent', async () => {
     const root = new SequentialAgent({
       name: 'steps',
       subAgents: [sayer('a')],

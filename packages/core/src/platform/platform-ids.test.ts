@@ -51,7 +51,7 @@ describe('uuidV4', () => {
     for (let at = 0; at < 1000; at++) expect(uuidV4()).toMatch(V4);
   });
 
-  test('is unique', () => {
+  test('returns no value twice', () => {
     expect(new Set(Array.from({ length: MANY }, uuidV4)).size).toBe(MANY);
   });
 

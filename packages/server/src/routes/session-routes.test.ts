@@ -18,7 +18,7 @@ describe('listing sessions', () => {
     expect(json).toMatchObject([{ id: 's', userId: 'ann', events: [] }]);
   });
 
-  test('is paged', async () => {
+  test('returns each session once over pages, and no cursor with the last page', async () => {
     const { send } = setUp();
     for (const id of ['a', 'b', 'c']) await send('POST', `${SESSIONS}/${id}`);
     const first = await send('GET', `${SESSIONS}?limit=2`);
