@@ -1,5 +1,6 @@
+import { BaseAgent, createEvent, type Event, type InvocationContext, REQUEST_CREDENTIAL } from '@eventloom/core';
 import { createServer } from '@eventloom/server';
-import { Gate, type ScriptedStep } from '@eventloom/testing';
+import { fixedPlatform, Gate, type ScriptedStep } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { payingAgent, PAY, serveAgent } from './fixtures/served-agent.ts';
 import { a2a } from './index.ts';
@@ -64,6 +65,31 @@ describe('the agent card', () => {
     };
     expect(await get('/a2a/app/.well-known/agent-card.json')).toEqual(either);
     expect(await get('/a2a/other/.well-known/agent-card.json')).toMatchObject({ code: 'APP_NOT_FOUND' });
+  });
+
+  test('says how to log in, for clients of either version', async () => {
+    const securitySchemes = {
+      bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } },
+      key: { apiKeySecurityScheme: { location: 'header', name: 'x-key' } },
+      login: { oauth2SecurityScheme: { flows: {} } },
+    };
+    const securityRequirements = [{ schemes: { bearer: { list: [] } } }, { schemes: { login: { list: ['read'] } } }];
+    const card = { securitySchemes, securityRequirements };
+    const server = createServer({ runners: [], protocols: [a2a({ agents: { app: payingAgent([]) }, card })] });
+    const get = async (headers = {}): Promise<Json> =>
+      (await (
+        await server.fetch(new Request('http://localhost/.well-known/agent-card.json', { headers }))
+      ).json()) as Json;
+    expect(await get({ 'a2a-version': '1.0' })).toMatchObject(card);
+    expect(await get()).toMatchObject({
+      ...card,
+      securitySchemes: {
+        bearer: { ...securitySchemes.bearer, type: 'http', scheme: 'Bearer' },
+        key: { ...securitySchemes.key, type: 'apiKey', in: 'header', name: 'x-key' },
+        login: { ...securitySchemes.login, type: 'oauth2', flows: {} },
+      },
+      security: [{ bearer: [] }, { login: ['read'] }],
+    });
   });
 
   test('is public, has the address of a proxy, and takes fields of the application', async () => {
@@ -234,6 +260,54 @@ describe('a message', () => {
   });
 });
 
+describe('a stream', () => {
+  const silent = (limits: object) => {
+    const gate = new Gate();
+    const platform = fixedPlatform();
+    return { gate, platform, ...setUp([{ gate, text: 'late' }], { limits, platform }) };
+  };
+  const begin = async ({ call, gate }: ReturnType<typeof silent>, more: object = {}): Promise<string> => {
+    const params = { ...say('hi', more), configuration: { returnImmediately: true } };
+    const { task } = (await call('SendMessage', params)).result;
+    await gate.reached;
+    return task.id as string;
+  };
+  const subscribe = (id: string): object => ({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } });
+
+  test('has heartbeats while its run is silent', async () => {
+    const served = silent({ heartbeatMs: 5000, answerAfterMs: 0 });
+    const following = await served.post(subscribe(await begin(served)));
+    const reader = following.body?.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await reader?.read())?.value).toContain('TASK_STATE_WORKING');
+    let beat: string | undefined;
+    void reader?.read().then(({ value }) => (beat = value));
+    await expect.poll(() => served.platform.advance(5000) === undefined && beat).toBe(': heartbeat\n\n');
+    served.gate.open();
+    let rest = '';
+    for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) rest += next.value;
+    expect(rest).toMatch(/"late".*TASK_STATE_COMPLETED/s);
+  });
+
+  test('that its client left while the run was silent counts no longer as one of the user', async () => {
+    const served = silent({ maxReadersPerUser: 1, answerAfterMs: 0 });
+    const id = await begin(served);
+    for (const _ of [1, 2, 3]) {
+      const following = await served.post(subscribe(id));
+      expect(following.status).toBe(200);
+      const reader = following.body?.getReader();
+      await reader?.read();
+      const timers = served.platform.pendingTimers;
+      const waiting = reader?.read();
+      // That of the heartbeats: the run is being read.
+      await expect.poll(() => served.platform.pendingTimers).toBe(timers + 1);
+      void reader?.cancel();
+      await expect.poll(() => served.platform.pendingTimers).toBe(timers);
+      await waiting;
+    }
+    served.gate.open();
+  });
+});
+
 describe.each([false, true])('a task that requires input, resumable: %s', (isResumable) => {
   const resumable = [{}, isResumable ? { resumable: true } : {}];
 
@@ -288,7 +362,61 @@ describe.each([false, true])('a task that requires input, resumable: %s', (isRes
   });
 });
 
+test('a task that requires a credential says so', async () => {
+  class Locked extends BaseAgent {
+    protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+      const functionCall = { id: 'c-1', name: REQUEST_CREDENTIAL, args: {} };
+      yield context.createEvent({ content: { role: 'model', parts: [{ functionCall }] }, longRunningToolIds: ['c-1'] });
+    }
+  }
+  const { server } = serveAgent(new Locked({ name: 'locked' }));
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: say('hi') });
+  const response = await server.fetch(new Request('http://localhost/a2a/app', { method: 'POST', body }));
+  const { result } = (await response.json()) as Json;
+  expect(result.task.status).toMatchObject({
+    state: 'TASK_STATE_AUTH_REQUIRED',
+    message: { parts: [{ text: 'A credential is needed.' }, { data: { id: 'c-1' } }] },
+  });
+});
+
+test('a task is read up to the end of its last run, whatever follows in the session', async () => {
+  const { call, sessionService } = setUp([PAY, { text: 'Paid.' }]);
+  const { task } = (await call('SendMessage', say('pay', { contextId: 'c' }))).result;
+  const read: unknown[] = [];
+  const fill = async (): Promise<void> => {
+    const session = await sessionService.getSession({ appName: 'app', userId: 'A2A_USER_c', sessionId: 'c' });
+    if (!session) throw new Error('expected a session');
+    for (let index = 0; index < 600; index++)
+      await sessionService.appendEvent({ session, event: createEvent({ author: 'other', invocationId: 'e-other' }) });
+  };
+  await fill();
+  const done = (await call('SendMessage', say('yes', { taskId: task.id }))).result.task;
+  expect(done.status.state).toBe('TASK_STATE_COMPLETED');
+  await fill();
+  await fill();
+  const getSession = sessionService.getSession.bind(sessionService);
+  sessionService.getSession = (request) => {
+    read.push(request.config?.afterSeq);
+    return getSession(request);
+  };
+  expect((await call('GetTask', { id: task.id })).result).toMatchObject({
+    status: done.status,
+    artifacts: done.artifacts,
+  });
+  // The events of the task are in the first two of four pages.
+  expect(read.filter((seq) => seq === 0 || seq === 500 || seq === 1000)).toEqual([0, 500]);
+});
+
 describe('requests', () => {
+  test('of a message that another task has are refused', async () => {
+    const { call } = setUp([{ text: 'One.' }, PAY]);
+    const first = say('hi', { contextId: 'c' }) as { readonly message: object };
+    await call('SendMessage', first);
+    const { task } = (await call('SendMessage', say('pay', { contextId: 'c' }))).result;
+    const mixed = await call('SendMessage', { message: { ...first.message, taskId: task.id } });
+    expect(mixed.error).toMatchObject({ code: -32602, message: expect.stringContaining('belongs to another task') });
+  });
+
   test('of another user find no task', async () => {
     const authenticate = ({ headers }: Request) => ({ userId: headers.get('authorization') ?? 'nobody' });
     const { call } = setUp([{ text: 'For Ann.' }, PAY], { authenticate });
@@ -325,8 +453,18 @@ describe('requests', () => {
     ],
     [
       'a context id with NUL',
-      { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: say('', { contextId: 'a\u0000' }) },
-      undefined,
+      { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: say('hi', { contextId: 'a\u0000' }) },
+      -32602,
+    ],
+    [
+      'a context id with a path',
+      { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: say('hi', { contextId: 'a/../b' }) },
+      -32602,
+    ],
+    [
+      'a context id that is too long for a user',
+      { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: say('hi', { contextId: 'x'.repeat(250) }) },
+      -32602,
     ],
     ['an unknown task', { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: 'e-1:s' } }, -32001],
     ['a task id of no server', { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: '%:x' } }, -32001],
@@ -342,19 +480,25 @@ describe('requests', () => {
       -32003,
     ],
     ['the list of tasks', { jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} }, -32004],
-    ['an extended card', { jsonrpc: '2.0', id: 1, method: 'GetExtendedAgentCard' }, -32007],
-  ])('with %s are refused', async (_, body, code) => {
-    const { post } = setUp([]);
+    ['an extended card', { jsonrpc: '2.0', id: 1, method: 'GetExtendedAgentCard' }, -32004],
+    ['one in 0.3', { jsonrpc: '2.0', id: 1, method: 'agent/getAuthenticatedExtendedCard' }, -32007],
+    ['a text that is not JSON', '{', -32700],
+    [
+      'a length of the history that is negative',
+      { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { ...say('hi'), configuration: { historyLength: -1 } } },
+      -32602,
+    ],
+  ])('with %s are refused, and change nothing', async (_, body, code) => {
+    const { post, sessionService } = setUp([]);
     const response = await post(body);
     const answer = (await response.json()) as Json;
-    if (code === undefined) expect([response.status, answer['code']]).toEqual([400, 'INVALID_REQUEST']);
-    else expect([response.status, answer['error']?.code]).toEqual([200, code]);
+    expect([response.status, answer['error']?.code]).toEqual([200, code]);
+    expect((await sessionService.listSessions({ appName: 'app' })).sessions).toEqual([]);
   });
 
-  test('are bounded, and must be JSON', async () => {
+  test('are bounded', async () => {
     const { post } = setUp([], { limits: { maxBodyBytes: 1000 } });
     expect((await post(say('x'.repeat(2000)))).status).toBe(413);
-    expect((await post('{')).status).toBe(400);
     const { call } = setUp([{ text: 'a long reply' }], { limits: { maxRunChars: 5 } });
     expect((await call('SendMessage', say('hi'))).error).toMatchObject({
       code: -32004,

@@ -5,9 +5,11 @@ import {
   type Content,
   EventloomError,
   type FunctionCall,
+  InvalidRequestError,
   type Part,
   REQUEST_CONFIRMATION,
   REQUEST_CREDENTIAL,
+  type RunRecord,
 } from '@eventloom/core';
 import { checkOptions, isBaseAgent, isRecord, type OptionRules, wrongOption } from '@eventloom/core/internal';
 import {
@@ -138,9 +140,33 @@ const VERSION_HEADER = 'A2A-Version';
 async function ownerOf(request: CommonRequest): Promise<RunOwner> {
   const appName = request.param('appName');
   if (request.user) return { appName, userId: request.user.userId };
-  const json = await request.json();
-  const params = isRecord(json) && isRecord(json['params']) ? json['params'] : {};
-  return { appName, userId: `A2A_USER_${contextOf(params)}` };
+  // A body that is no JSON belongs to nobody, and its answer says so.
+  const { json } = await readBody(request);
+  const userId = userOf(json);
+  try {
+    checkId('contextId', userId);
+    return { appName, userId };
+  } catch {
+    // Its request is refused, as an error of JSON-RPC.
+    return { appName, userId: NOBODY };
+  }
+}
+
+const NOBODY = 'A2A_USER_';
+
+/** Returns the user of the context that a request names. */
+function userOf(json: unknown): string {
+  return NOBODY + contextOf(isRecord(json) && isRecord(json['params']) ? json['params'] : {});
+}
+
+/** Reads the body of a request. @returns the error of a body that is not JSON. @throws what `request.bytes` throws */
+async function readBody(request: CommonRequest): Promise<{ readonly json?: unknown; readonly fault?: string }> {
+  try {
+    return { json: await request.json() };
+  } catch (error) {
+    if (InvalidRequestError.isInstance(error)) return { fault: error.message };
+    throw error;
+  }
 }
 
 /**
@@ -199,24 +225,28 @@ class A2ACall {
   }
 
   async answer(): Promise<Response> {
+    const { json, fault } = await readBody(this.#request);
     try {
-      const { operation, params } = this.#read(await this.#request.json());
+      if (fault !== undefined) throw new A2ARequestError('PARSE_ERROR', fault);
+      const { operation, params } = this.#read(json);
+      if (!this.#request.user)
+        checkId(`params: ${NOBODY} and the context id, or the id of a first message`, userOf(json));
       switch (operation) {
         case 'send':
           return this.#result(await this.#send(params));
         case 'stream':
-          return await this.#streamed(this.#stream(params));
+          return await this.#streamed((signal) => this.#stream(params, signal));
         case 'get':
           return this.#task(await this.#load(params), historyLengthOf(params));
         case 'cancel':
           return this.#task(await this.#cancel(params));
         case 'subscribe':
-          return await this.#streamed(this.#subscribe(params));
+          return await this.#streamed((signal) => this.#subscribe(params, signal));
         case 'push':
           throw noPush();
         case 'card':
           throw new A2ARequestError(
-            'EXTENDED_AGENT_CARD_NOT_CONFIGURED',
+            this.#isLegacy ? 'EXTENDED_AGENT_CARD_NOT_CONFIGURED' : 'UNSUPPORTED_OPERATION',
             'the agent has no other card than its public one',
           );
         case 'list':
@@ -292,27 +322,39 @@ class A2ACall {
       );
   }
 
-  /** Returns the response that streams the items as server-sent events. The first item decides between a stream and an error. */
-  async #streamed(items: AsyncGenerator<A2AUpdate, void, undefined>): Promise<Response> {
+  /**
+   * Returns the response that streams the items as server-sent events. The first item decides between a stream and an error; an item that
+   * is undefined is a heartbeat.
+   */
+  async #streamed(
+    open: (signal: AbortSignal) => AsyncGenerator<A2AUpdate | undefined, void, undefined>,
+  ): Promise<Response> {
     const encoder = new TextEncoder();
     const frame = (value: object): Uint8Array<ArrayBuffer> => encoder.encode(`data: ${JSON.stringify(value)}\n\n`);
-    let next: IteratorResult<A2AUpdate, void> | undefined = await items.next();
+    const client = new AbortController();
+    const items = open(client.signal);
+    let next: IteratorResult<A2AUpdate | undefined, void> | undefined = await items.next();
     const body = new ReadableStream<Uint8Array<ArrayBuffer>>(
       {
         pull: async (controller) => {
           try {
             const { done, value } = next ?? (await items.next());
             next = undefined;
+            if (client.signal.aborted) return;
             if (done === true) controller.close();
-            else controller.enqueue(frame(this.#envelope(value)));
+            else controller.enqueue(value ? frame(this.#envelope(value)) : encoder.encode(HEARTBEAT));
           } catch (error) {
+            if (client.signal.aborted) return;
             const { error: message, code } = errorBody(error);
             controller.enqueue(frame(this.#refusal(error) ?? this.#error(REQUEST_CODES.INTERNAL_ERROR, message, code)));
             controller.close();
           }
         },
         // The run continues; its client can subscribe to it again.
-        cancel: async () => void (await items.return()),
+        cancel: async () => {
+          client.abort();
+          await items.return();
+        },
       },
       { highWaterMark: 0 },
     );
@@ -322,9 +364,11 @@ class A2ACall {
 
   /** Runs a message and returns its task once it has ended or waits for an answer. */
   async #send(params: Readonly<Record<string, unknown>>): Promise<A2AUpdate> {
+    const historyLength = historyLengthOf(params);
     const { view, run } = await this.#begin(params, false);
     if (run && !returnsAtOnce(params)) {
-      for await (const item of run.items()) {
+      const { signal } = this.#request.raw;
+      for await (const item of run.items({ signal })) {
         if (item.event) view.add(item.event);
         // An error without an id is one of reading: the task continues.
         if (item.error && item.id === undefined) break;
@@ -332,17 +376,24 @@ class A2ACall {
       }
     }
     if (run) view.setState(await this.#stateOf(view));
-    return { task: view.toTask(historyLengthOf(params)) };
+    return { task: view.toTask(historyLength) };
   }
 
-  async *#stream(params: Readonly<Record<string, unknown>>): AsyncGenerator<A2AUpdate, void, undefined> {
+  async *#stream(
+    params: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): AsyncGenerator<A2AUpdate | undefined, void, undefined> {
+    const historyLength = historyLengthOf(params);
     const { view, run } = await this.#begin(params, true);
     if (run && isWaiting(view.status.state)) view.setState({ invocationId: run.invocationId, state: 'running' });
-    yield { task: view.toTask(historyLengthOf(params), !run) };
-    if (run) yield* this.#follow(view, run);
+    yield { task: view.toTask(historyLength, !run) };
+    if (run) yield* this.#follow(view, run, signal);
   }
 
-  async *#subscribe(params: Readonly<Record<string, unknown>>): AsyncGenerator<A2AUpdate, void, undefined> {
+  async *#subscribe(
+    params: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): AsyncGenerator<A2AUpdate | undefined, void, undefined> {
     const view = await this.#load(params);
     if (isTerminal(view.status.state))
       throw new A2ARequestError('UNSUPPORTED_OPERATION', 'the task has ended and sends nothing more; ask for the task');
@@ -350,19 +401,27 @@ class A2ACall {
     if (isWaiting(view.status.state)) return;
     const { appName, userId, sessionId } = view.key;
     // Chunks replace what the task has of their artifact, so nothing is shown twice.
-    yield* this.#follow(view, this.#request.followRun({ appName, userId, sessionId, invocationId: view.invocationId }));
+    const run = this.#request.followRun({ appName, userId, sessionId, invocationId: view.invocationId });
+    yield* this.#follow(view, run, signal);
   }
 
-  /** Yields the changes of a task that its run makes, and its state at the end. */
-  async *#follow(view: TaskView, run: HostedRun): AsyncGenerator<A2AUpdate, void, undefined> {
+  /** Yields the changes of a task that its run makes, and its state at the end; undefined for a heartbeat. */
+  async *#follow(
+    view: TaskView,
+    run: HostedRun,
+    signal: AbortSignal,
+  ): AsyncGenerator<A2AUpdate | undefined, void, undefined> {
     if (view.status.state !== 'TASK_STATE_WORKING')
       yield { statusUpdate: view.setState({ invocationId: run.invocationId, state: 'running' }) };
     let lost: RunItem['error'];
-    for await (const { id, event, error } of run.items()) {
+    for await (const { id, event, error } of run.items({ heartbeats: true, signal })) {
       const artifactUpdate = event && view.add(event);
       if (artifactUpdate) yield { artifactUpdate };
+      else if (!event && !error) yield undefined;
       if (error && id === undefined) lost = error;
     }
+    // The client has left.
+    if (signal.aborted) return;
     const state = await this.#stateOf(view);
     // The reader lost the run, which continues: its client subscribes again.
     if (lost && (state.state === 'running' || state.state === 'queued'))
@@ -394,11 +453,11 @@ class A2ACall {
     if (message.taskId !== undefined) return this.#continue(message, message.taskId, streaming);
     const sessionId = message.contextId ?? message.messageId;
     checkId('params.message.contextId', sessionId);
+    const newMessage = toContent(message);
     const key = { ...this.#owner, sessionId };
     const sessions = this.#request.sessions(key.appName);
     if (!(await sessions.getSession({ ...key, config: { numRecentEvents: 0 } })))
       await sessions.getOrCreateSession(key);
-    const newMessage = toContent(message);
     const run = await this.#request.startRun({ ...key, newMessage, requestId: message.messageId, streaming });
     const { invocationId } = run;
     const view = new TaskView({ ...key, invocationId, taskId: formatTaskId(invocationId, sessionId) });
@@ -421,6 +480,8 @@ class A2ACall {
     const known = await this.#request.sessions(appName).findRun({ ...key, id: requestId });
     if (known) {
       const { invocationId } = known;
+      if (!view.runs.has(invocationId))
+        throw new A2ARequestError('INVALID_PARAMS', 'params.message.messageId: the message belongs to another task');
       view.invocationId = invocationId;
       return { view, run: this.#request.followRun({ ...key, invocationId }) };
     }
@@ -469,27 +530,35 @@ class A2ACall {
     // A run is found by the id of its request, too.
     if (!record || record.invocationId !== invocationId) throw noTask();
     const view = new TaskView({ ...key, invocationId, taskId });
-    await this.#readEvents(sessions, view, record.firstSeq);
+    await this.#readEvents(sessions, view, record);
     view.setState(await this.#stateOf(view));
     return view;
   }
 
-  async #readEvents(sessions: BaseSessionService, view: TaskView, firstSeq: number): Promise<void> {
+  /** Reads the events of a task, page by page, up to the end of its last run. */
+  async #readEvents(sessions: BaseSessionService, view: TaskView, first: RunRecord): Promise<void> {
     const { appName, userId, sessionId } = view.key;
-    for (let seq = firstSeq - 1; ;) {
+    const key = { appName, userId, sessionId };
+    let record: RunRecord | undefined = first;
+    for (let seq = first.firstSeq - 1; ;) {
       const config = { afterSeq: seq, beforeSeq: seq + PAGE + 1 };
-      const session = await sessions.getSession({ appName, userId, sessionId, config });
+      const session = await sessions.getSession({ ...key, config });
       if (!session) throw noTask();
       for (const event of session.events) view.addStored(event);
       this.#checkSize(view);
       seq += PAGE;
       if (seq >= session.lastSeq) return;
+      if (view.isAsking) continue;
+      if (record?.invocationId !== view.invocationId)
+        record = await sessions.findRun({ ...key, id: view.invocationId });
+      if (record?.end && seq >= record.end.lastSeq) return;
     }
   }
 }
 
 /** The statuses of errors of clients, which are errors of JSON-RPC. The server answers the others itself. */
 const REFUSED: ReadonlySet<number> = new Set([400, 404, 409, 410, 413, 422]);
+const HEARTBEAT = ': heartbeat\n\n';
 const NO_STORE = { 'cache-control': 'no-cache, no-transform' };
 
 function noTask(): A2ARequestError {
@@ -505,8 +574,9 @@ function noPush(): A2ARequestError {
 
 function historyLengthOf(params: Readonly<Record<string, unknown>>): number | undefined {
   const { configuration } = params;
-  const length = (isRecord(configuration) ? configuration : params)['historyLength'];
-  return typeof length === 'number' && Number.isInteger(length) && length >= 0 ? length : undefined;
+  const length = (isRecord(configuration) ? configuration : params)['historyLength'] ?? undefined;
+  if (length === undefined || (typeof length === 'number' && Number.isInteger(length) && length >= 0)) return length;
+  throw new A2ARequestError('INVALID_PARAMS', 'historyLength: expected an integer of at least 0');
 }
 
 /** True if the client does not wait for the end of the task. */

@@ -120,5 +120,43 @@ export function readEndpoint(card: unknown): A2AEndpoint {
 export function withLegacyFields(card: AgentCard): object {
   const legacy = card.supportedInterfaces.find(({ protocolVersion }) => protocolVersion.startsWith('0.3'));
   if (!legacy) return card;
-  return { ...card, url: legacy.url, preferredTransport: legacy.protocolBinding, protocolVersion: '0.3.0' };
+  const { securitySchemes, securityRequirements } = card;
+  return {
+    ...card,
+    ...(securitySchemes ? { securitySchemes: mapValues(securitySchemes, withLegacyScheme) } : {}),
+    ...(securityRequirements ? { security: securityRequirements.map(toLegacyRequirement) } : {}),
+    url: legacy.url,
+    preferredTransport: legacy.protocolBinding,
+    protocolVersion: '0.3.0',
+  };
+}
+
+/** The types of security schemes in A2A 0.3, by the field of 1.0 that has the scheme. */
+const LEGACY_SCHEMES: Readonly<Record<string, string>> = {
+  apiKeySecurityScheme: 'apiKey',
+  httpAuthSecurityScheme: 'http',
+  oauth2SecurityScheme: 'oauth2',
+  openIdConnectSecurityScheme: 'openIdConnect',
+  mtlsSecurityScheme: 'mutualTLS',
+};
+
+/** Adds the fields of a scheme in 0.3, which has them beside its type, as in OpenAPI. */
+function withLegacyScheme(scheme: object): object {
+  for (const [field, value] of Object.entries(scheme)) {
+    const type = LEGACY_SCHEMES[field];
+    if (type === undefined || !isRecord(value)) continue;
+    const { location, ...fields } = value;
+    return { ...scheme, type, ...fields, ...(location === undefined ? {} : { in: location }) };
+  }
+  return scheme;
+}
+
+/** Returns a requirement of 0.3: the scopes of each scheme by its name. */
+function toLegacyRequirement(requirement: object): object {
+  const schemes = 'schemes' in requirement && isRecord(requirement.schemes) ? requirement.schemes : {};
+  return mapValues(schemes, (scopes) => (isRecord(scopes) && Array.isArray(scopes['list']) ? scopes['list'] : []));
+}
+
+function mapValues<T>(values: Readonly<Record<string, T>>, map: (value: T) => object): Record<string, object> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, map(value)]));
 }

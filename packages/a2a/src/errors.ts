@@ -2,6 +2,7 @@ import { EventloomError } from '@eventloom/core';
 
 /** The reasons of refused requests in A2A 1.0 and in JSON-RPC, with their codes. */
 export const REQUEST_CODES = {
+  PARSE_ERROR: -32700,
   INVALID_REQUEST: -32600,
   METHOD_NOT_FOUND: -32601,
   INVALID_PARAMS: -32602,

@@ -68,10 +68,14 @@ export class TaskView {
   waiting: readonly FunctionCall[] = [];
   /** Characters of the artifacts. */
   chars = 0;
+  /** Ids of the task's runs. */
+  readonly runs: Set<string>;
   readonly #history: A2AMessage[] = [];
   readonly #artifacts = new Map<string, A2AArtifact>();
   /** Ids of artifacts of which chunks were sent. */
   readonly #begun = new Set<string>();
+  /** Ids of long-running calls without a response. */
+  readonly #asked = new Set<string>();
   /** Long-running calls by id. */
   readonly #calls = new Map<string, FunctionCall>();
   #lastEvent: Event | undefined;
@@ -79,6 +83,12 @@ export class TaskView {
   constructor(key: TaskKey) {
     this.key = key;
     this.invocationId = key.invocationId;
+    this.runs = new Set([key.invocationId]);
+  }
+
+  /** True if events of the task have calls that no event responds to. */
+  get isAsking(): boolean {
+    return this.#asked.size > 0;
   }
 
   /** Adds a message of the client. */
@@ -92,7 +102,9 @@ export class TaskView {
     const { taskId, invocationId } = this.key;
     if (event.invocationId !== invocationId && event.customMetadata?.[TASK_ID] !== taskId) return;
     this.invocationId = event.invocationId;
+    this.runs.add(event.invocationId);
     if (event.author === 'user') {
+      for (const { functionResponse } of event.content?.parts ?? []) this.#asked.delete(functionResponse?.id ?? '');
       const parts = toA2AParts(event.content?.parts);
       if (parts.length > 0) this.addMessage({ messageId: event.requestId ?? event.id, role: 'ROLE_USER', parts });
     } else if (isYielded(event) && !isBookkeeping(event)) {
@@ -108,6 +120,7 @@ export class TaskView {
       if (!call?.id || !longRunning.has(call.id)) return true;
       // Calls that the client answers come with the status.
       this.#calls.set(call.id, call);
+      this.#asked.add(call.id);
       return false;
     });
     const parts = toA2AParts(shown);
@@ -131,9 +144,8 @@ export class TaskView {
   }
 
   #keep(artifact: A2AArtifact): void {
+    this.chars += charsOf(artifact.parts) - charsOf(this.#artifacts.get(artifact.artifactId)?.parts);
     this.#artifacts.set(artifact.artifactId, artifact);
-    for (const { text, raw, data } of artifact.parts)
-      this.chars += (text ?? raw)?.length ?? (data === undefined ? 0 : JSON.stringify(data).length);
   }
 
   #metadataOf(event: Event): Metadata {
@@ -164,8 +176,9 @@ export class TaskView {
     const parts = state === 'waiting' ? this.waiting.flatMap(toQuestion) : error === undefined ? [] : [{ text: error }];
     const { taskId, sessionId: contextId } = this.key;
     const messageId = `${event?.id ?? this.invocationId}:status`;
+    const needsCredential = this.waiting.some(({ name }) => name === REQUEST_CREDENTIAL);
     this.status = {
-      state: STATES[state],
+      state: needsCredential ? 'TASK_STATE_AUTH_REQUIRED' : STATES[state],
       ...(parts.length > 0 ? { message: { messageId, role: 'ROLE_AGENT', parts, taskId, contextId } } : {}),
       ...(timestamp === undefined ? {} : { timestamp }),
     };
@@ -191,6 +204,13 @@ export class TaskView {
       ...(this.statusMetadata ? { metadata: this.statusMetadata } : {}),
     };
   }
+}
+
+function charsOf(parts: readonly A2APart[] = []): number {
+  let chars = 0;
+  for (const { text, raw, data } of parts)
+    chars += (text ?? raw)?.length ?? (data === undefined ? 0 : JSON.stringify(data).length);
+  return chars;
 }
 
 /** Returns a call that the client answers: in words for people, and as data for programs. */

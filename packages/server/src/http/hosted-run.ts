@@ -2,7 +2,7 @@ import { ConfigurationError, type Event, type SessionKey, InvalidRequestError } 
 import { describeKind } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
 import { formatPosition } from '../runs/run-log.ts';
-import { type FrameEncoder, sseResponse } from './responses.ts';
+import { type FrameEncoder, SSE_HEARTBEAT, sseResponse } from './responses.ts';
 import type { FollowedRun } from '../runs/follow-run.ts';
 import { invocationHeader } from './responses.ts';
 
@@ -14,7 +14,7 @@ export interface FollowRunRequest extends SessionKey {
   readonly lastEventId?: string | undefined;
 }
 
-/** One item of a run: an event, or the error that ends the stream. Has exactly one of `event` and `error`. */
+/** One item of a run: an event, or the error that ends the stream. Has exactly one of `event` and `error`; a heartbeat has neither. */
 export interface RunItem {
   /** Id of the item, to be passed as `lastEventId`. Absent for an error that is not part of the run itself. */
   readonly id?: string;
@@ -67,24 +67,40 @@ export class HostedRun {
     return new Response(null, { status: 204, headers: invocationHeader(invocationId) });
   }
 
-  /** Yields the items of the run as they come, until it has ended. Throws as `sse` does. */
-  async *items(): AsyncGenerator<RunItem, void, undefined> {
+  /**
+   * Yields the items of the run as they come, until it has ended. Throws as `sse` does.
+   * @param options.heartbeats true yields an empty item when nothing has come for `limits.heartbeatMs`, for a route that keeps its own
+   *   connection open. Default false
+   * @param options.signal ends the reading, as when a client has disconnected while the run is silent; the run continues. Default: none
+   */
+  async *items(
+    options: { readonly heartbeats?: boolean | undefined; readonly signal?: AbortSignal | undefined } = {},
+  ): AsyncGenerator<RunItem, void, undefined> {
+    const { heartbeats = false, signal } = options;
     // One line for each item. Heartbeats and other comments begin with a colon or a field name, which no JSON does.
     const line = (json: string, position?: number): string =>
       `${position === undefined ? '' : formatPosition(position)}\t${json}\n`;
     const { body = '' } = await this.#open({ encode: line });
+    const piped = signal ? { signal } : {};
     let rest = '';
-    for await (const text of typeof body === 'string' ? [body] : body.pipeThrough(new TextDecoderStream())) {
-      const lines = (rest + text).split('\n');
-      rest = lines.pop() ?? '';
-      for (const item of lines) {
-        const tab = item.indexOf('\t');
-        if (tab < 0) continue;
-        yield { ...(tab > 0 ? { id: item.slice(0, tab) } : {}), ...parseFrame(item.slice(tab + 1)) };
+    try {
+      for await (const text of typeof body === 'string' ? [body] : body.pipeThrough(new TextDecoderStream(), piped)) {
+        const lines = (rest + text).split('\n');
+        rest = lines.pop() ?? '';
+        for (const item of lines) {
+          const tab = item.indexOf('\t');
+          if (tab >= 0) yield { ...(tab > 0 ? { id: item.slice(0, tab) } : {}), ...parseFrame(item.slice(tab + 1)) };
+          else if (heartbeats && item === HEARTBEAT) yield {};
+        }
       }
+    } catch (error) {
+      if (signal?.aborted !== true) throw error;
     }
   }
 }
+
+/** The line of a heartbeat. */
+const HEARTBEAT = SSE_HEARTBEAT.trimEnd();
 
 const runStreams = new WeakSet<Response>();
 
