@@ -208,7 +208,7 @@ before_model_callbacks: [{ name: my.callback, args: [{ name: limit, value: 3 }] 
     [
       'both kinds of references',
       `${AGENT}sub_agents: [{ code: a, config_path: b }]`,
-      'root.yaml:3: sub_agents[0]: write one of config_path and code',
+      'root.yaml:3: sub_agents[0]: expected either config_path or code; write config_path: other_agent.yaml',
     ],
     ['two models', `${AGENT}model: a\nmodel_code: { name: b }`, 'root.yaml:4: model_code: model is there too'],
     [
@@ -222,7 +222,11 @@ before_model_callbacks: [{ name: my.callback, args: [{ name: limit, value: 3 }] 
       'root.yaml:3: config_path: the file "FOLDER" is not a file',
     ],
     ['a file above the folder', `${AGENT}sub_agents: [{ config_path: ../../etc/passwd }]`, 'is outside of the folder'],
-    ['an absolute path', `${AGENT}sub_agents: [{ config_path: /etc/passwd }]`, 'must be a relative path'],
+    [
+      'an absolute path',
+      `${AGENT}sub_agents: [{ config_path: /etc/passwd }]`,
+      'is not a relative path; write ./agent.yaml',
+    ],
     [
       'a file that names itself',
       `${AGENT}sub_agents: [{ config_path: ./root.yaml }]`,
@@ -234,11 +238,11 @@ before_model_callbacks: [{ name: my.callback, args: [{ name: limit, value: 3 }] 
     ['two documents', `${AGENT}---\n${AGENT}`, 'is not YAML:'],
     ['a tag', `${AGENT}model: !!python/object/apply:os.system [ls]`, 'root.yaml:3: is not YAML: Unresolved tag'],
     ['a name twice', `${AGENT}name: other`, 'root.yaml:3: has the name "name" twice'],
-    ['a name that is not text', `${AGENT}1: other`, 'root.yaml:3: a name must be text'],
+    ['a name that is not text', `${AGENT}1: other`, 'root.yaml:3: expected a name that is text'],
     [
       'the name __proto__',
       `${AGENT}generate_content_config: { __proto__: { a: 1 } }`,
-      'root.yaml:3: a name must be text, and not __proto__',
+      'root.yaml:3: expected a name that is text other than __proto__',
     ],
     [
       'an argument called __proto__',
@@ -278,7 +282,7 @@ before_model_callbacks: [{ name: my.callback, args: [{ name: limit, value: 3 }] 
     const folder = write({ 'root.yaml': `${AGENT}sub_agents: [{ config_path: link.yaml }]` });
     symlinkSync('root.yaml', join(folder, 'link.yaml'));
     expect(() => loadAgentFromConfig(join(folder, 'root.yaml'))).toThrow(
-      /in a circle: [^,]*root\.yaml, [^,]*link\.yaml$/,
+      /in a circle: [^,]*root\.yaml, [^,]*link\.yaml; remove one of the references$/,
     );
   });
 

@@ -123,11 +123,14 @@ class AgentLoader {
     const root = new ConfigField(file.path, 'the agent', file.root);
     const names = [...this.#open, file].map((open) => open.path);
     if (this.#open.some((open) => open.id === file.id))
-      return (reference ?? root).fail(`the files name each other in a circle: ${names.join(', ')}`);
+      return (reference ?? root).fail(
+        `the files name each other in a circle: ${names.join(', ')}; remove one of the references`,
+      );
     this.#loaded += 1;
-    if (this.#loaded > MAX_FILES) return (reference ?? root).fail(`more than ${MAX_FILES} files are named`);
+    if (this.#loaded > MAX_FILES)
+      return (reference ?? root).fail(`more than ${MAX_FILES} files are named, which is the maximum`);
     if (names.length > MAX_NESTED_FILES)
-      return (reference ?? root).fail(`more than ${MAX_NESTED_FILES} files name one another`);
+      return (reference ?? root).fail(`more than ${MAX_NESTED_FILES} files name one another, which is the maximum`);
     this.#open.push(file);
     const agent = this.#createAgent(root);
     this.#open.pop();
@@ -196,7 +199,7 @@ class AgentLoader {
   #model(root: ConfigField): string | BaseLlm | undefined {
     const name = root.get('model');
     const code = root.get('model_code');
-    if (name !== undefined && code !== undefined) return code.fail('model is there too; write one of them');
+    if (name !== undefined && code !== undefined) return code.fail('model is there too; remove one of them');
     // Older files have the mapping of model_code under model.
     const reference = code ?? (name?.isMap === true ? name : undefined);
     if (reference === undefined) return name?.text();
@@ -204,7 +207,7 @@ class AgentLoader {
     const model = reference.require('name').lookUp('models', this.#options.models);
     const made = typeof model === 'function' ? reference.create(() => model(argumentsOf(reference))) : model;
     if (typeof made === 'object' && made !== null && 'generateContentAsync' in made) return made;
-    return reference.fail(`expected a model, got ${describeKind(made)}`);
+    return reference.fail(`expected a model, got ${describeKind(made)}; write a function that returns a model object`);
   }
 
   #schema(field: ConfigField | undefined): SchemaLike | undefined {
@@ -220,7 +223,9 @@ class AgentLoader {
       const hasArguments = field.get('args') !== undefined;
       const callback = hasArguments && isCallable(named) ? field.create(() => named(argumentsOf(field))) : named;
       if (isCallback<Callback>(callback)) return callback;
-      return field.fail(`expected a function, got ${describeKind(callback)}`);
+      return field.fail(
+        `expected a function, got ${describeKind(callback)}; write callbacks: { name: (params) => … } in the options of loadAgentFromConfig`,
+      );
     });
   }
 
@@ -234,7 +239,7 @@ class AgentLoader {
       const made = field.create(() => tool(argumentsOf(field)));
       return isTool(made) ? made : field.fail(`expected a tool from the function, got ${describeKind(made)}`);
     }
-    if (!isTool(tool)) return field.fail(`expected a tool, got ${describeKind(tool)}`);
+    if (!isTool(tool)) return field.fail(`expected a tool, got ${describeKind(tool)}; write new FunctionTool({ … })`);
     if (field.get('args') === undefined) return tool;
     return field.fail(`the tool ${quote(name.text())} takes no args; give a function that creates the tool`);
   }
@@ -253,10 +258,13 @@ class AgentLoader {
     field.allow(['config_path', 'code']);
     const path = field.get('config_path');
     const code = field.get('code');
-    if ((path === undefined) === (code === undefined)) return field.fail('write one of config_path and code');
+    if ((path === undefined) === (code === undefined))
+      return field.fail('expected either config_path or code; write config_path: other_agent.yaml');
     if (path !== undefined) return this.load(path.text(), path);
     const agent: unknown = code?.lookUp('agents', this.#options.agents);
-    return isBaseAgent(agent) ? agent : field.fail(`expected an agent, got ${describeKind(agent)}`);
+    return isBaseAgent(agent)
+      ? agent
+      : field.fail(`expected an agent, got ${describeKind(agent)}; write new LlmAgent({ … })`);
   }
 }
 
@@ -307,7 +315,7 @@ class ConfigField {
   }
 
   require(name: string): ConfigField {
-    return this.get(name) ?? this.fail(`${name} is missing`);
+    return this.get(name) ?? this.fail(`${name} is missing; write ${name}: …`);
   }
 
   /** Returns the items of a list; an empty list if the field is absent. */
@@ -357,8 +365,8 @@ class ConfigField {
       argument.allow(['name', 'value']);
       const name = argument.require('name').text();
       if (fields.has(name) || name === '__proto__')
-        return argument.fail(`the name ${quote(name)} cannot be used, or is there twice`);
-      fields.set(name, argument.#fields().get('value') ?? argument.fail('value is missing'));
+        return argument.fail(`the name ${quote(name)} cannot be used, or is there twice; choose another one`);
+      fields.set(name, argument.#fields().get('value') ?? argument.fail('value is missing; write value: …'));
     }
     return new ConfigField(this.#file, this.#name, { kind: 'map', line: this.#value.line, fields });
   }

@@ -1,7 +1,7 @@
 import { asRunnableRoot } from './workflow/workflow.ts';
 import type { RunnableNode } from './workflow/node-context.ts';
 import { type BaseAgent, type BasePlugin, ConfigurationError } from '@eventloom/core';
-import { checkOptions, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/internal';
 
 /** Setting of an app: can its runs be resumed? */
 export interface ResumabilityConfig {
@@ -67,7 +67,7 @@ export class App {
 export function validateAppName(name: string): void {
   if (!/^[a-zA-Z][a-zA-Z0-9_-]*$/.test(name) || name === 'user')
     throw new ConfigurationError(
-      `App: name: expected letters, digits, _ and -, beginning with a letter, other than "user", got ${JSON.stringify(name)}`,
+      `App: name: expected letters, digits, _ and -, beginning with a letter, other than "user", got ${typeof name === 'string' ? JSON.stringify(name.slice(0, 100)) : describeKind(name)}; write name: 'weather'`,
     );
 }
 

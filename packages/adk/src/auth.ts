@@ -153,7 +153,7 @@ export class OAuth2CredentialExchanger implements BaseCredentialExchanger {
       );
     if (!oauth2?.clientId || !oauth2.clientSecret)
       throw new CredentialExchangeError(
-        'OAuth2CredentialExchanger: the credential needs oauth2.clientId and oauth2.clientSecret',
+        'OAuth2CredentialExchanger: authCredential: clientId or clientSecret is missing; write oauth2: { clientId, clientSecret }',
       );
     const body = new URLSearchParams({
       grant_type: grant.type,
@@ -177,12 +177,12 @@ function codeOf({ authCode, authResponseUri, state }: OAuth2): string {
   const answered = authResponseUri && URL.canParse(authResponseUri) ? new URL(authResponseUri).searchParams : undefined;
   if (authResponseUri && state && answered?.get('state') !== state)
     throw new CredentialExchangeError(
-      'OAuth2CredentialExchanger: the state in authResponseUri differs from the state that was sent',
+      'OAuth2CredentialExchanger: the state in authResponseUri differs from the state that was sent; ask for a new consent',
     );
   const code = authCode ?? answered?.get('code');
   if (!code)
     throw new CredentialExchangeError(
-      'OAuth2CredentialExchanger: there is no authCode, and no code in authResponseUri',
+      'OAuth2CredentialExchanger: authCode is missing, and authResponseUri has no code; write the address that the login page led to as authResponseUri',
     );
   return code;
 }
@@ -282,7 +282,7 @@ export class AuthHandler {
     if (raw?.oauth2?.authUri) return { ...this.#config, exchangedAuthCredential: raw };
     if (!raw?.oauth2?.clientId || !raw.oauth2.clientSecret)
       throw new ConfigurationError(
-        `AuthHandler: the scheme ${authScheme.type} needs rawAuthCredential.oauth2 with clientId and clientSecret`,
+        `AuthHandler: the scheme ${authScheme.type} needs a client; write rawAuthCredential: { authType: 'oauth2', oauth2: { clientId, clientSecret } }`,
       );
     return { ...this.#config, exchangedAuthCredential: this.generateAuthUri() };
   }

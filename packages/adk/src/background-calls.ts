@@ -80,7 +80,7 @@ export class BackgroundCalls {
   start(call: BackgroundCall): void {
     if (this.#threads.size >= MAX_THREADS)
       throw new ConfigurationError(
-        `BackgroundTool "${call.name}": ${MAX_THREADS} background calls of this session work already; wait for one of them`,
+        `BackgroundTool "${call.name}": ${MAX_THREADS} background calls of this session run already; start another one when one of them has ended`,
       );
     const end = (response: Record<string, unknown>): void => {
       const thread = this.#threads.get(call.id);
@@ -234,7 +234,7 @@ async function append(
   event: Pick<Event, 'author' | 'content'>,
 ): Promise<Event> {
   const session = await sessionService.getSession(key);
-  if (!session) throw new SessionNotFoundError(`session "${key.sessionId}" does not exist any more`);
+  if (!session) throw new SessionNotFoundError(`session "${key.sessionId}" was deleted while a background call ran`);
   return sessionService.appendEvent({
     session,
     event: createEvent({ ...event, invocationId: `e-${crypto.randomUUID()}` }),

@@ -13,7 +13,7 @@ export const version = '2.0.0';
 export function runWithClientLabel<T>(clientLabel: string, callback: () => T): T {
   if (typeof clientLabel !== 'string' || clientLabel.trim() === '')
     throw new ConfigurationError(
-      `runWithClientLabel: clientLabel: expected a non-empty string, got ${describeKind(clientLabel)}`,
+      `runWithClientLabel: clientLabel: expected a non-empty string, got ${describeKind(clientLabel)}; write runWithClientLabel('my-app', () => …)`,
     );
   return callback();
 }

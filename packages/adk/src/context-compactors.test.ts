@@ -77,7 +77,7 @@ test.each<[string, () => unknown, string]>([
   [
     'a negative number',
     () => new TruncatingContextCompactor({ threshold: -1 }),
-    'threshold: expected an integer of at least 0, got -1',
+    'TruncatingContextCompactor: threshold: expected an integer of at least 0, got the number -1; write threshold: 10',
   ],
   [
     'no summarizer',

@@ -9,7 +9,7 @@ import {
   createLlmRequest,
   ModelError,
 } from '@eventloom/core';
-import { describeKind, isBaseLlm } from '@eventloom/core/internal';
+import { describeKind, isBaseLlm, wrongOption } from '@eventloom/core/internal';
 import {
   BaseEventsSummarizer,
   createCompactionEvent,
@@ -73,7 +73,8 @@ export class LlmSummarizer implements BaseSummarizer {
   async summarize(events: readonly Event[]): Promise<CompactedEvent> {
     const [first] = events;
     const last = events.at(-1);
-    if (!first || !last) throw new ConfigurationError('LlmSummarizer: there are no events to summarize');
+    if (!first || !last)
+      throw new ConfigurationError('LlmSummarizer: there are no events to summarize; call it with at least one event');
     const shown = events.map((event, at) => `[Event ${at + 1} - Author: ${event.author}]\n${textOf(event)}\n`);
     const request = createLlmRequest();
     request.model = this.#llm.model;
@@ -180,8 +181,8 @@ export class TruncatingContextCompactor implements BaseContextCompactor {
 
   /** @throws ConfigurationError for a number that is no integer of at least 0 */
   constructor({ threshold, preserveLeadingEvents = 0 }: TruncatingContextCompactorOptions) {
-    checkCount('TruncatingContextCompactor: threshold', threshold);
-    checkCount('TruncatingContextCompactor: preserveLeadingEvents', preserveLeadingEvents);
+    checkCount('TruncatingContextCompactor', 'threshold', threshold);
+    checkCount('TruncatingContextCompactor', 'preserveLeadingEvents', preserveLeadingEvents);
     this.#threshold = threshold;
     this.#leading = preserveLeadingEvents;
   }
@@ -214,7 +215,7 @@ export class TrajectoryThoughtPruningCompactor implements BaseContextCompactor {
 
   /** @throws ConfigurationError for a number that is no integer of at least 0 */
   constructor({ eventRetentionSize }: TrajectoryThoughtPruningCompactorOptions) {
-    checkCount('TrajectoryThoughtPruningCompactor: eventRetentionSize', eventRetentionSize);
+    checkCount('TrajectoryThoughtPruningCompactor', 'eventRetentionSize', eventRetentionSize);
     this.#retained = eventRetentionSize;
   }
 
@@ -233,9 +234,8 @@ export class TrajectoryThoughtPruningCompactor implements BaseContextCompactor {
   }
 }
 
-function checkCount(option: string, value: number): void {
-  if (!Number.isInteger(value) || value < 0)
-    throw new ConfigurationError(`${option}: expected an integer of at least 0, got ${String(value)}`);
+function checkCount(owner: string, option: string, value: number): void {
+  if (!Number.isInteger(value) || value < 0) throw wrongOption(owner, option, 'an integer of at least 0', value, '10');
 }
 
 function has(payload: 'functionCall' | 'functionResponse', content: Content | undefined): boolean {

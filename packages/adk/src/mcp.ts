@@ -220,7 +220,10 @@ export class AdkMCPToolset extends BaseToolset {
   /** Returns the description of the resource of a name. @throws ConfigurationError if there is none */
   async getResourceInfo(name: string): Promise<MCPResource> {
     const resource = (await this.#listResources()).find((each) => each.name === name);
-    if (!resource) throw new ConfigurationError(`MCPToolset: the server has no resource ${JSON.stringify(name)}`);
+    if (!resource)
+      throw new ConfigurationError(
+        `MCPToolset: the server has no resource ${JSON.stringify(name)}; await listResources() for those that there are`,
+      );
     return resource;
   }
 

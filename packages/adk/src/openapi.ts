@@ -150,7 +150,9 @@ export class AdkRestApiTool extends BaseTool {
     });
     const [tool] = await toolset.getTools();
     if (!(tool instanceof RestApiTool))
-      throw new ConfigurationError(`RestApiTool "${this.name}": ${method} is not a method of an operation`);
+      throw new ConfigurationError(
+        `RestApiTool "${this.name}": operation: expected a method such as get or post, got ${JSON.stringify(method.slice(0, 40))}; write { path: '/pets', method: 'get' }`,
+      );
     return new AdaptedTool(tool, this.#options.preservePropertyNames === true);
   }
 

@@ -82,10 +82,14 @@ export function responseCallbacks(
 
 function checkProcessors(place: string, processors: readonly unknown[]): void {
   if (!Array.isArray(processors))
-    throw new ConfigurationError(`${place}: expected a list, got ${describeKind(processors)}`);
+    throw new ConfigurationError(
+      `${place}: expected a list, got ${describeKind(processors)}; write [{ async *runAsync(context, request) { … } }]`,
+    );
   for (const [at, each] of processors.entries())
     if (typeof each !== 'object' || each === null || !('runAsync' in each))
-      throw new ConfigurationError(`${place}[${at}]: expected a processor with runAsync, got ${describeKind(each)}`);
+      throw new ConfigurationError(
+        `${place}[${at}]: expected a processor with runAsync, got ${describeKind(each)}; write { async *runAsync(context, request) { … } }`,
+      );
 }
 
 async function finish(owner: string, events: AsyncGenerator<Event, void, void>): Promise<void> {

@@ -98,7 +98,7 @@ test('files are embedded by Gemini with the key of the environment', async () =>
 
 test('a folder that is missing or has no text, and a tool without an index, are refused', async () => {
   const create = (inputDir: string) => FilesRetrieval.create({ ...NAMES, inputDir, embedder });
-  await expect(create(join(folder, 'none'))).rejects.toThrow('FilesRetrieval.create: inputDir cannot be read: ENOENT');
+  await expect(create(join(folder, 'none'))).rejects.toThrow('FilesRetrieval.create: inputDir: cannot be read (ENOENT');
   await expect(create(join(folder, '.git'))).resolves.toBeInstanceOf(FilesRetrieval);
   const empty = mkdtempSync(join(tmpdir(), 'eventloom-retrieval-'));
   await expect(create(empty)).rejects.toThrow('has no text files');

@@ -58,7 +58,10 @@ export class LlamaIndexRetrieval extends BaseRetrievalTool {
   constructor(params: LlamaIndexRetrievalParams) {
     checkOptions(new.target.name, RETRIEVAL, params);
     super({ name: params.name, description: params.description, idempotent: true });
-    if (!params.retriever) throw new ConfigurationError(`tool "${params.name}": retriever is missing`);
+    if (!params.retriever)
+      throw new ConfigurationError(
+        `tool "${params.name}": retriever is missing; write retriever: { retrieve: async (query) => [{ text: '…' }] }`,
+      );
     this.retriever = params.retriever;
   }
 
@@ -147,11 +150,16 @@ async function readPassages(inputDir: string): Promise<string[]> {
   const files = await readTextFiles(inputDir, LIMITS).catch((cause: unknown) => {
     if (ConfigurationError.isInstance(cause)) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ConfigurationError(`FilesRetrieval.create: inputDir cannot be read: ${reason}`, { cause });
+    throw new ConfigurationError(
+      `FilesRetrieval.create: inputDir: cannot be read (${reason}); write the path of a folder`,
+      { cause },
+    );
   });
   const passages = files.flatMap(({ text }) => passagesOf(text));
   if (passages.length === 0)
-    throw new ConfigurationError(`FilesRetrieval.create: inputDir: ${inputDir} has no text files`);
+    throw new ConfigurationError(
+      `FilesRetrieval.create: inputDir: ${inputDir} has no text files; write a folder that has some`,
+    );
   return passages;
 }
 

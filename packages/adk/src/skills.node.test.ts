@@ -66,7 +66,11 @@ test('a registry in the shape of the ADK adds the tool that searches it', async 
 });
 
 test.each([
-  ['registry', {}, 'registry must have the methods getSkill and searchSkills'],
+  [
+    'registry',
+    {},
+    'registry: expected an object with the methods getSkill and searchSkills, got an object; write registry: {',
+  ],
   ['allowInlineScripts', true, 'allowInlineScripts needs a codeExecutor'],
   ['scriptOutputDir', 'out', 'leave it out'],
 ])('the option %s is refused with what to write', (name, value, advice) => {

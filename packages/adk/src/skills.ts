@@ -1,6 +1,6 @@
 import { loadAllSkillsInDir as loadAll, loadSkillFromDir as loadOne } from '#skills';
 import { type BaseCodeExecutor, ConfigurationError } from '@eventloom/core';
-import { describeKind, isRecord } from '@eventloom/core/internal';
+import { describeKind, isRecord, wrongOption } from '@eventloom/core/internal';
 import {
   type Skill,
   SkillError,
@@ -109,7 +109,13 @@ function toSkill(skill: AdkSkill): Skill {
 
 function toRegistry(registry: AdkSkillRegistry): SkillRegistry {
   if (typeof registry.getSkill !== 'function' || typeof registry.searchSkills !== 'function')
-    throw new ConfigurationError('SkillToolset: registry must have the methods getSkill and searchSkills');
+    throw wrongOption(
+      'SkillToolset',
+      'registry',
+      'an object with the methods getSkill and searchSkills',
+      registry,
+      '{ getSkill: (name) => …, searchSkills: (query) => … }',
+    );
   return {
     getSkill: async (name) => {
       const skill = await registry.getSkill(name);

@@ -1,5 +1,5 @@
 import { ConfigurationError, type Platform } from '@eventloom/core';
-import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, integer, type OptionRules, wrongOption } from '@eventloom/core/internal';
 import { AddressRefusedError, checkPublicHost, checkPublicUrl, openPublicUrl } from '@eventloom/tools/internal';
 import { HttpTransport, isAuthProvider } from './http-transport.ts';
 import { limitBody } from './limit-body.ts';
@@ -58,19 +58,21 @@ export interface OpenTransport {
   terminate(): Promise<void>;
 }
 
+const CONNECTION_TIME = integer(1, 2_147_483_647);
+/** The rules for the options of every connection. */
+export const CONNECTION_OPTIONS: OptionRules<MCPConnectionOptions> = {
+  timeoutMs: CONNECTION_TIME,
+  callTimeoutMs: CONNECTION_TIME,
+  maxMessageBytes: CONNECTION_TIME,
+};
+
 /** Base of the params of a connection to an MCP server: `StreamableHTTPConnectionParams`, and `StdioConnectionParams` of `@eventloom/mcp/node`. */
 export abstract class MCPConnectionParams {
   readonly timeoutMs: number;
   readonly callTimeoutMs: number;
   readonly maxMessageBytes: number;
 
-  constructor(
-    owner: string,
-    { timeoutMs = 30_000, callTimeoutMs = 300_000, maxMessageBytes = 16_777_216 }: MCPConnectionOptions,
-  ) {
-    for (const [name, value] of Object.entries({ timeoutMs, callTimeoutMs, maxMessageBytes }))
-      if (!Number.isInteger(value) || value < 1 || value > 2_147_483_647)
-        throw new ConfigurationError(`${owner}: ${name} must be a positive integer, is ${describeKind(value)}`);
+  constructor({ timeoutMs = 30_000, callTimeoutMs = 300_000, maxMessageBytes = 16_777_216 }: MCPConnectionOptions) {
     this.timeoutMs = timeoutMs;
     this.callTimeoutMs = callTimeoutMs;
     this.maxMessageBytes = maxMessageBytes;
@@ -108,13 +110,12 @@ export interface StreamableHTTPConnectionOptions extends MCPConnectionOptions {
   readonly fetch?: ((url: string | URL, init?: RequestInit) => Promise<Response>) | undefined;
 }
 
+const AUTH_PROVIDER = 'new ClientCredentialsProvider({ … })';
 const HTTP_OPTIONS: OptionRules<StreamableHTTPConnectionOptions> = {
-  url: 'text or object',
-  headers: 'object',
-  authProvider: 'object',
-  timeoutMs: 'number',
-  callTimeoutMs: 'number',
-  maxMessageBytes: 'number',
+  url: { is: 'text or object', wanted: 'an address', write: "'https://mcp.example.com/mcp'" },
+  headers: { is: 'object', write: "{ 'x-api-key': key }" },
+  authProvider: { is: 'object', write: AUTH_PROVIDER },
+  ...CONNECTION_OPTIONS,
   terminateOnClose: 'flag',
   fetch: 'function',
 };
@@ -151,7 +152,7 @@ export class StreamableHTTPConnectionParams extends MCPConnectionParams {
   constructor(options: StreamableHTTPConnectionOptions) {
     const owner = 'StreamableHTTPConnectionParams';
     checkOptions(owner, HTTP_OPTIONS, options, ADK_HINTS, "{ url: 'https://mcp.example.com/mcp' }");
-    super(owner, options);
+    super(options);
     this.url = toUrl(owner, options.url);
     this.terminateOnClose = options.terminateOnClose ?? true;
     this.#headers = checkHeaders(owner, options.headers ?? {});
@@ -159,8 +160,12 @@ export class StreamableHTTPConnectionParams extends MCPConnectionParams {
     this.#isPublic = isPublic(this.url);
     this.#authProvider = options.authProvider;
     if (options.authProvider && !isAuthProvider(options.authProvider))
-      throw new ConfigurationError(
-        `${owner}: authProvider must be an OAuth provider of @modelcontextprotocol/client, such as new ClientCredentialsProvider({ … })`,
+      throw wrongOption(
+        owner,
+        'authProvider',
+        'an OAuth provider of @modelcontextprotocol/client',
+        options.authProvider,
+        AUTH_PROVIDER,
       );
   }
 
@@ -240,15 +245,21 @@ function isPublic({ href }: URL): boolean {
 function toUrl(owner: string, given: unknown): URL {
   const text = given instanceof URL ? given.href : given;
   if (typeof text !== 'string' || !URL.canParse(text))
-    throw new ConfigurationError(`${owner}: url must be an address; write url: 'https://mcp.example.com/mcp'`);
+    throw wrongOption(
+      owner,
+      'url',
+      'an address that begins with https:// or http://',
+      given,
+      "'https://mcp.example.com/mcp'",
+    );
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     throw new ConfigurationError(
-      `${owner}: url must begin with https:// or http://, begins with ${url.protocol}; write url: 'http://localhost:3000/mcp'`,
+      `${owner}: url: expected an address that begins with https:// or http://, got one that begins with ${url.protocol.slice(0, 40)}; write url: 'http://localhost:3000/mcp'`,
     );
   if (url.username !== '' || url.password !== '')
     throw new ConfigurationError(
-      `${owner}: url must have no user name and no password; write headers: { authorization: … }`,
+      `${owner}: url: has a user name or a password; remove them, and write headers: { authorization: '…' }`,
     );
   return url;
 }
@@ -256,14 +267,14 @@ function toUrl(owner: string, given: unknown): URL {
 /** Returns a copy of the headers. @throws ConfigurationError that names the invalid header, and not its value */
 export function checkHeaders(owner: string, given: unknown): Readonly<Record<string, string>> {
   if (typeof given !== 'object' || given === null || given instanceof Headers)
-    throw new ConfigurationError(`${owner}: headers must be an object such as { 'x-api-key': key }`);
+    throw wrongOption(owner, 'headers', 'an object', given, "{ 'x-api-key': key }");
   for (const [name, value] of Object.entries(given)) {
     try {
       if (typeof value !== 'string') throw new TypeError('not a string');
       new Headers([[name, value]]);
     } catch {
       throw new ConfigurationError(
-        `${owner}: header ${JSON.stringify(name)} must have a valid name and a string as its value`,
+        `${owner}: headers: expected the name of a header and a string of one line, got another one at ${JSON.stringify(name.slice(0, 100))}; write headers: { 'x-api-key': key }`,
       );
     }
   }

@@ -14,7 +14,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import type { Platform, TraceHeaders } from '@eventloom/core';
-import { isRecord, reportTo } from '@eventloom/core/internal';
+import { describeKind, isRecord, reportTo } from '@eventloom/core/internal';
 import type { MCPConnectionParams, OpenTransport, TransportHost } from './connection-params.ts';
 import { MCPLimitError, MCPProtocolError } from './errors.ts';
 import { ActiveCalls } from './active-calls.ts';
@@ -453,7 +453,7 @@ const TOOL_PAGE: StandardSchemaV1<unknown, ToolPage> = {
     vendor: 'eventloom',
     validate: (value) => {
       const { tools, nextCursor, ttlMs } = isRecord(value) ? value : {};
-      if (!Array.isArray(tools)) return { issues: [{ message: 'tools must be a list' }] };
+      if (!Array.isArray(tools)) return { issues: [{ message: `tools: expected a list, got ${describeKind(tools)}` }] };
       return {
         value: {
           tools,
@@ -474,7 +474,9 @@ const ACCEPT_ALL: jsonSchemaValidator = {
 
 function toTransport(transport: object): Transport {
   if (!isTransport(transport))
-    throw new MCPProtocolError('the params of the connection opened something that is not a transport');
+    throw new MCPProtocolError(
+      'connectionParams: expected a transport from "~open"; write connectionParams: new StreamableHTTPConnectionParams({ url })',
+    );
   return transport;
 }
 

@@ -7,7 +7,7 @@ import {
   type ReadonlyContext,
   type ToolPredicate,
 } from '@eventloom/core';
-import { checkOptions, describeKind, isToolName, type OptionRules, reportTo } from '@eventloom/core/internal';
+import { checkOptions, describeKind, integer, isToolName, type OptionRules, reportTo } from '@eventloom/core/internal';
 import { MCPConnectionParams, StreamableHTTPConnectionParams } from './connection-params.ts';
 import type { AnswerQuestion } from './elicitation.ts';
 import { MCPAuthorizationError, MCPLimitError } from './errors.ts';
@@ -88,8 +88,8 @@ const OPTIONS: OptionRules<MCPToolsetOptions> = {
   allowElicitation: 'flag',
   onElicitation: 'function',
   connectionPerUser: 'flag',
-  maxConnections: 'number',
-  maxTools: 'number',
+  maxConnections: integer(1),
+  maxTools: integer(1),
   name: 'text',
   onUnavailable: 'text',
 };
@@ -257,14 +257,7 @@ const HINTS = {
 
 function checkToolsetOptions(options: MCPToolsetOptions): void {
   checkOptions('MCPToolset', OPTIONS, options, HINTS, `new MCPToolset({ connectionParams: ${CONNECTION} })`);
-  const {
-    connectionParams,
-    toolNamePrefix,
-    maxConnections = 1,
-    maxTools = 1,
-    headerProvider,
-    authCredential,
-  } = options;
+  const { connectionParams, toolNamePrefix, authCredential } = options;
   if (!(connectionParams instanceof MCPConnectionParams))
     throw new ConfigurationError(
       `MCPToolset: connectionParams: expected connection parameters, got ${describeKind(connectionParams)}; write connectionParams: ${CONNECTION}, or new StdioConnectionParams({ serverParams }) of '@eventloom/mcp/node'`,
@@ -275,11 +268,8 @@ function checkToolsetOptions(options: MCPToolsetOptions): void {
     !(isToolName(toolNamePrefix) && toolNamePrefix.length <= 32)
   )
     throw new ConfigurationError(
-      `MCPToolset: toolNamePrefix ${JSON.stringify(toolNamePrefix)} must be at most 32 letters, digits, _ . : - and start with a letter or _`,
+      `MCPToolset: toolNamePrefix: expected at most 32 letters, digits, _ . : and -, beginning with a letter or _, got ${JSON.stringify(toolNamePrefix.slice(0, 60))}; write toolNamePrefix: 'files_'`,
     );
-  for (const [name, value] of Object.entries({ maxConnections, maxTools }))
-    if (!Number.isInteger(value) || value < 1)
-      throw new ConfigurationError(`MCPToolset: ${name} must be a positive integer, is ${describeKind(value)}`);
   if (authCredential) {
     if (!(connectionParams instanceof StreamableHTTPConnectionParams))
       throw new ConfigurationError(
@@ -287,15 +277,13 @@ function checkToolsetOptions(options: MCPToolsetOptions): void {
       );
     if (authCredential.authType !== 'oauth2' || typeof authCredential.oauth2?.redirectUri !== 'string')
       throw new ConfigurationError(
-        "MCPToolset: authCredential must be { authType: 'oauth2', oauth2: { redirectUri: 'https://…' } }; for a key or a token write headers of the connectionParams",
+        "MCPToolset: authCredential: expected the type oauth2 with a redirectUri; write authCredential: { authType: 'oauth2', oauth2: { redirectUri: 'https://…' } }, or for a key or a token write headers in the connectionParams",
       );
     if (options.connectionPerUser === false)
       throw new ConfigurationError(
         'MCPToolset: authCredential needs a connection for each user; leave out connectionPerUser: false',
       );
   }
-  if (headerProvider !== undefined && typeof headerProvider !== 'function')
-    throw new ConfigurationError(`MCPToolset: headerProvider must be a function, is ${describeKind(headerProvider)}`);
 }
 
 /** Returns a server's name as the name of a toolset. */

@@ -231,7 +231,7 @@ test('without a credential service the run fails with an error that says what to
 });
 
 test.each([
-  [{ authCredential: { authType: 'apiKey', apiKey: 'k' } }, 'write headers of the connectionParams'],
+  [{ authCredential: { authType: 'apiKey', apiKey: 'k' } }, 'write headers in the connectionParams'],
   [{ authCredential, connectionPerUser: false }, 'needs a connection for each user'],
 ])('options that cannot work are refused', (options, message) => {
   expect(() => toolsetOf({ fetch }, options)).toThrow(message);

@@ -41,7 +41,7 @@ test('properties of a form have styles and types of their own', async () => {
 test('a form must be an object', async () => {
   const tool = await toolOf(bodyOf(FORM, {}));
   expect(await tool.runAsync({ args: { body: ['a'] }, toolContext: contextOf() })).toEqual({
-    error: 'the body is a form, and must be an object of its fields',
+    error: 'the body is a form: expected an object of its fields, got a list',
   });
 });
 
@@ -85,10 +85,10 @@ test('a file is an artifact of the session, text or base64', async () => {
   ]);
   const faults = [
     [{ artifact: 'none' }, 'files: there is no artifact "none"'],
-    [{ artifact: 'far' }, 'files: the artifact "far" is only an address of a file'],
-    [{ base64: '%' }, 'files: base64 is not base64 text'],
-    [{ text: 'a', base64: 'YQ==' }, 'files is a file: give one of artifact, text and base64'],
-    [{}, 'files is a file: give one of artifact, text and base64'],
+    [{ artifact: 'far' }, 'files: the artifact "far" is only an address of a file; give one of its text and base64'],
+    [{ base64: '%' }, 'files: base64: expected base64 text; write a text that is no base64 as text'],
+    [{ text: 'a', base64: 'YQ==' }, 'files: expected a file; write either artifact, text or base64'],
+    [{}, 'files: expected a file; write either artifact, text or base64'],
   ] as const;
   for (const [file, error] of faults) expect(await upload(file)).toEqual({ error });
 });

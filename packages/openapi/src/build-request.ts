@@ -52,12 +52,16 @@ export function draftRequest(
       const held = values.get(name);
       const text = held ? writePathValue(held.parameter, held.value) : '';
       if (text === '')
-        throw new ApiCallError(`the argument ${held?.argument ?? name} is a part of the path and must not be empty`);
+        throw new ApiCallError(
+          `the argument ${held?.argument ?? name} is a part of the path: expected a value that is not empty`,
+        );
       return text;
     });
     // The segments `.` and `..` would lead to another path.
     if (filled !== segment && /^(\.|%2e){1,2}$/i.test(filled))
-      throw new ApiCallError(`the path would contain ${JSON.stringify(filled)}, which leads to another path`);
+      throw new ApiCallError(
+        `the path would contain ${JSON.stringify(filled)}, which leads to another path; give another value`,
+      );
     return filled;
   });
   const headers: Record<string, string> = {};
@@ -94,7 +98,7 @@ export function headersOf({ headers, cookies }: RequestDraft): Record<string, st
   for (const [name, value] of Object.entries(all)) {
     if (!TOKEN.test(name)) throw new ApiCallError(`${JSON.stringify(name.slice(0, 60))} is not the name of a header`);
     if (!HEADER_VALUE.test(value))
-      throw new ApiCallError(`the header ${name} can only hold characters of ISO 8859-1, and no line breaks`);
+      throw new ApiCallError(`the header ${name}: expected characters of ISO 8859-1 without line breaks`);
   }
   return all;
 }

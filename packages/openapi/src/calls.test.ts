@@ -113,9 +113,15 @@ test('a redirect is followed within the allowed hosts', async () => {
 });
 
 test.each([
-  ['http://other.example/', 'the API redirects to other.example, which is not one of the allowed hosts'],
-  ['http://127.0.0.1:1/', 'the API redirects to 127.0.0.1:1, which is not one of the allowed hosts'],
-  ['file:///etc/passwd', 'the URL of the API has the scheme file: and not http: or https:'],
+  [
+    'http://other.example/',
+    "the API redirects to other.example, which is not one of the allowed hosts; to allow it, write allowedHosts: ['other.example'] in the options of OpenAPIToolset",
+  ],
+  [
+    'http://127.0.0.1:1/',
+    "the API redirects to 127.0.0.1:1, which is not one of the allowed hosts; to allow it, write allowedHosts: ['127.0.0.1:1'] in the options of OpenAPIToolset",
+  ],
+  ['file:///etc/passwd', 'the URL of the API has the scheme file:; expected http: or https:'],
   ['http://', 'the API redirects to something that is not a URL'],
 ])('a redirect to %s is refused', async (location, error) => {
   expect(await call(RAW, { status: 302, location })).toEqual({ error });
@@ -123,7 +129,9 @@ test.each([
 
 test('a redirect with a user and a password is refused', async () => {
   const location = inject('api').replace('//', '//user:secret@');
-  expect(await call(RAW, { status: 307, location })).toEqual({ error: 'the URL of the API has a user or a password' });
+  expect(await call(RAW, { status: 307, location })).toEqual({
+    error: 'the URL of the API has a user or a password; write authScheme and authCredential instead',
+  });
 });
 
 test('a request with more than five redirects is an error', async () => {
@@ -179,13 +187,17 @@ test('headerProvider may return the headers of a request asynchronously', async 
 
 test('internal addresses are refused unless they are allowed', async () => {
   expect(await call(RAW, {}, { allowPrivateNetworkAccess: false })).toEqual({
-    error: expect.stringMatching(/^the host 127.0.0.1 is not public; .* allowPrivateNetworkAccess: true$/),
+    error: expect.stringMatching(
+      /^the host 127.0.0.1 is not public; .* allowPrivateNetworkAccess: true in the options of OpenAPIToolset$/,
+    ),
   });
 });
 
 test('allowedHosts refuses the server of the document as well', async () => {
   expect(await call(RAW, {}, { allowedHosts: ['api.example.com'] })).toEqual({
-    error: `${new URL(inject('api')).host}, which is not one of the allowed hosts`,
+    error: expect.stringContaining(
+      `${new URL(inject('api')).host}, which is not one of the allowed hosts; to allow it, write`,
+    ),
   });
 });
 

@@ -27,11 +27,16 @@ const deep = (levels: number): object => (levels === 0 ? {} : { items: deep(leve
 const schemaOf = (schema: unknown) => operation('/a', { requestBody: { content: { 'application/json': { schema } } } });
 
 test.each([
-  ['of version 2', { swagger: '2.0', paths: {} }, '#/swagger', 'must be version 3.0 or 3.1, is "2.0"'],
-  ['of version 3.2', { openapi: '3.2.0', paths: {} }, '#/openapi', 'is "3.2.0"'],
-  ['without a version', { paths: {} }, '#/openapi', 'is missing'],
-  ['with a list of paths', documentOf([]), '#/paths', 'must be an object, is a list'],
-  ['with a relative path', documentOf({ pets: {} }), '#/paths/pets', 'must begin with a slash'],
+  [
+    'of version 2',
+    { swagger: '2.0', paths: {} },
+    '#/swagger',
+    'expected version 3.0 or 3.1, got "2.0"; convert the document',
+  ],
+  ['of version 3.2', { openapi: '3.2.0', paths: {} }, '#/openapi', 'got "3.2.0"'],
+  ['without a version', { paths: {} }, '#/openapi', 'expected version 3.0 or 3.1, got nothing'],
+  ['with a list of paths', documentOf([]), '#/paths', 'expected an object, got a list'],
+  ['with a relative path', documentOf({ pets: {} }), '#/paths/pets', 'expected a path that begins with a slash'],
   [
     'with an id twice',
     documentOf({ '/a': get('list'), '/b': get('list') }),
@@ -42,7 +47,7 @@ test.each([
     'with a number as id',
     documentOf({ '/a': { get: { operationId: 5 } } }),
     '#/paths/~1a/get/operationId',
-    'must be text',
+    'expected a string',
   ],
   [
     'that names a file',
@@ -77,19 +82,19 @@ test.each([
     /properties\/__proto__$/,
     'the name "__proto__" cannot be used',
   ],
-  ['with an invalid schema', schemaOf(5), /schema$/, 'must be a schema, is the number 5'],
+  ['with an invalid schema', schemaOf(5), /schema$/, 'expected a schema, got the number 5'],
   [
     'with a body as a parameter',
     operation('/a', { parameters: [{ name: 'a', in: 'body' }] }),
     /parameters\/0\/in$/,
-    'must be path, query',
+    'expected path, query, header or cookie, got "body"',
   ],
-  ['with a parameter without a name', operation('/a', { parameters: [{ in: 'query' }] }), /0\/name$/, 'is missing'],
+  ['with a parameter without a name', operation('/a', { parameters: [{ in: 'query' }] }), /0\/name$/, 'the parameter has no name; write name'],
   [
     'with a style of another place',
     operation('/a', { parameters: [{ name: 'a', in: 'query', style: 'matrix' }] }),
     /0\/style$/,
-    'must be form, spaceDelimited, pipeDelimited, deepObject in query, is "matrix"',
+    'expected form, spaceDelimited, pipeDelimited, deepObject in query, got "matrix"',
   ],
   [
     'with an unknown security scheme',
@@ -134,7 +139,7 @@ const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${Array.from({ length: 20 }, (_, level)
 test.each([
   ['is no JSON', { specStr: '{"openapi": ' }, 'OpenAPI document, #: is not JSON'],
   ['is no JSON by its type', { specStr: 'openapi: 3.0.0', specType: 'json' }, 'is not JSON'],
-  ['is no object', { specStr: '[]', specType: 'json' }, 'must be an object, is a list'],
+  ['is no object', { specStr: '[]', specType: 'json' }, 'expected an object, got a list'],
   [
     'is too long',
     { specStr: `{"x":"${'x'.repeat(10_485_760)}"}` },
@@ -146,7 +151,7 @@ test.each([
 
 test.each([
   ['is no YAML', 'a: [', 'is not YAML'],
-  ['is only text', 'hello', 'must be an object, is a string'],
+  ['is only text', 'hello', 'expected an object, got a string'],
   ['repeats aliases', bomb, 'is not YAML: Excessive alias count'],
 ])('text that %s is refused when the tools are listed', async (_, specStr, message) => {
   const toolset = new OpenAPIToolset({ specStr });
@@ -169,20 +174,28 @@ test('a repeated key in YAML is refused, and the error names it', async () => {
 });
 
 test.each(['/../admin', '/a/./b', '/..'])('the path %s, which leaves the server, is refused', (path) => {
-  expect(() => toolsetOf(documentOf({ [path]: { get: {} } }))).toThrow('must not lead out of the path of the server');
+  expect(() => toolsetOf(documentOf({ [path]: { get: {} } }))).toThrow(
+    'the path has a segment . or .., which can lead out of the path of the server',
+  );
 });
 
 test.each([
-  [{}, 'one document is required; write specDict'],
-  [{ specDict: {}, specStr: '' }, 'one document is required'],
+  [{}, 'the document is missing; write specDict'],
+  [{ specDict: {}, specStr: '' }, 'has specDict and specStr; remove one of them'],
   [{ specStr: {} }, 'specStr: expected JSON or YAML text, got an object'],
   [{ spec: {} }, 'has no option "spec"; write specDict: an object, or specStr'],
-  [{ specDict: {}, specType: 'xml' }, 'specType must be json or yaml, is "xml"'],
-  [{ specDict: {}, baseUrl: 'api.example.com' }, 'baseUrl must be a URL with http: or https:'],
-  [{ specDict: {}, baseUrl: 'file:///etc' }, 'baseUrl must be a URL with http: or https:'],
-  [{ specDict: {}, authScheme: { type: 'apiKey' } }, 'authScheme must be a security scheme'],
-  [{ specDict: {}, timeoutMs: 0 }, 'timeoutMs must be a positive integer'],
-  [{ specDict: {}, maxBytes: 1e9 }, 'maxBytes must be a positive integer of at most 7500000'],
+  [{ specDict: {}, specType: 'xml' }, 'specType: expected one of json, yaml, got "xml"; write specType: \'json\''],
+  [{ specDict: {}, baseUrl: 'api.example.com' }, 'baseUrl: expected a URL with http: or https:'],
+  [{ specDict: {}, baseUrl: 'file:///etc' }, 'baseUrl: expected a URL with http: or https:'],
+  [
+    { specDict: {}, authScheme: { type: 'apiKey' } },
+    'authScheme: expected a security scheme of OpenAPI, got an object; write authScheme: { type',
+  ],
+  [
+    { specDict: {}, timeoutMs: 0 },
+    'timeoutMs: expected an integer from 1 to 2147483647, got the number 0; write timeoutMs: 10000',
+  ],
+  [{ specDict: {}, maxBytes: 1e9 }, 'maxBytes: expected an integer from 1 to 7500000'],
 ])('the options %j are refused', (options, message) => {
   expect(() => new OpenAPIToolset(options as never)).toThrow(message);
   expect(() => new OpenAPIToolset(options as never)).toThrow(ConfigurationError);
@@ -235,8 +248,12 @@ test('tags, operations, a function and toolFilter select tools', async () => {
   expect(await select({ tags: ['pets'], operations: ['addPet'] })).toEqual(['add_pet']);
   const filtered = toolsetOf(specDict, { toolFilter: ['add_pet'] });
   expect((await filtered.getTools(contextOf())).map(({ name }) => name)).toEqual(['add_pet']);
-  expect(() => toolsetOf(specDict, { tags: ['pet'] })).toThrow('no operation has the tag "pet"');
-  expect(() => toolsetOf(specDict, { operations: ['GET /pet'] })).toThrow('there is no operation "GET /pet"');
+  expect(() => toolsetOf(specDict, { tags: ['pet'] })).toThrow(
+    'tags: no operation of the document has the tag "pet"; the tags are: ',
+  );
+  expect(() => toolsetOf(specDict, { operations: ['GET /pet'] })).toThrow(
+    'operations: the document has no operation "GET /pet"',
+  );
 });
 
 test('operations that are not selected may be malformed', async () => {

@@ -25,13 +25,13 @@ export class OpenApiDocument {
 
   /** @throws OpenApiDocumentError for another version, for more than 200 levels, an object inside itself, and the name `__proto__` */
   constructor(value: unknown) {
-    if (!isRecord(value)) throw new OpenApiDocumentError('#', `must be an object, is ${describeKind(value)}`);
+    if (!isRecord(value))
+      throw new OpenApiDocumentError('#', `expected an object, got ${describeKind(value)}; give the whole document`);
     const { openapi, swagger } = value;
     if (typeof openapi !== 'string' || !/^3\.[01](\.|$)/.test(openapi)) {
-      const given = JSON.stringify(openapi ?? swagger);
       throw new OpenApiDocumentError(
         swagger === undefined ? '#/openapi' : '#/swagger',
-        `must be version 3.0 or 3.1, is ${given === undefined ? 'missing' : given.slice(0, 40)}; convert documents of other versions`,
+        `expected version 3.0 or 3.1, got ${shown(openapi ?? swagger)}; convert the document to OpenAPI 3.1`,
       );
     }
     checkStructure(value);
@@ -47,7 +47,11 @@ export class OpenApiDocument {
     const followed = new Set<string>();
     let at = start;
     for (let ref = referenceOf(at.value); ref !== undefined; ref = referenceOf(at.value)) {
-      if (followed.has(ref)) throw new OpenApiDocumentError(`${at.pointer}/$ref`, `${quote(ref)} leads back to itself`);
+      if (followed.has(ref))
+        throw new OpenApiDocumentError(
+          `${at.pointer}/$ref`,
+          `${quote(ref)} leads back to itself; refer to a definition that is no reference`,
+        );
       followed.add(ref);
       at = this.#find(ref, `${at.pointer}/$ref`);
     }
@@ -57,7 +61,7 @@ export class OpenApiDocument {
   /** Follows references to an object. @throws OpenApiDocumentError for another value, and like `follow` */
   followToRecord(start: Located): LocatedRecord {
     const { value, pointer } = this.follow(start);
-    if (!isRecord(value)) throw new OpenApiDocumentError(pointer, `must be an object, is ${describeKind(value)}`);
+    if (!isRecord(value)) throw new OpenApiDocumentError(pointer, `expected an object, got ${describeKind(value)}`);
     return { value, pointer };
   }
 
@@ -76,7 +80,11 @@ export class OpenApiDocument {
         value !== null &&
         Object.hasOwn(value, key) &&
         (!Array.isArray(value) || /^\d+$/.test(key));
-      if (!isThere) throw new OpenApiDocumentError(from, `${quote(ref)} is not in the document`);
+      if (!isThere)
+        throw new OpenApiDocumentError(
+          from,
+          `${quote(ref)} is not in the document; correct the reference, or add the definition`,
+        );
       at = below(at, key);
     }
     return at;
@@ -96,7 +104,7 @@ export function below({ value, pointer }: Located, key: string | number): Locate
 export function entriesBelow(at: Located): readonly (readonly [string, Located])[] {
   if (at.value === undefined) return [];
   if (!isRecord(at.value))
-    throw new OpenApiDocumentError(at.pointer, `must be an object, is ${describeKind(at.value)}`);
+    throw new OpenApiDocumentError(at.pointer, `expected an object, got ${describeKind(at.value)}`);
   return Object.keys(at.value).map((key) => [key, below(at, key)]);
 }
 
@@ -104,7 +112,7 @@ export function entriesBelow(at: Located): readonly (readonly [string, Located])
 export function itemsBelow(at: Located): readonly Located[] {
   if (at.value === undefined) return [];
   if (!Array.isArray(at.value))
-    throw new OpenApiDocumentError(at.pointer, `must be a list, is ${describeKind(at.value)}`);
+    throw new OpenApiDocumentError(at.pointer, `expected a list, got ${describeKind(at.value)}`);
   return at.value.map((_, index) => below(at, index));
 }
 
@@ -112,7 +120,7 @@ export function itemsBelow(at: Located): readonly Located[] {
 export function textBelow(at: Located, key: string): string | undefined {
   const { value, pointer } = below(at, key);
   if (value === undefined || typeof value === 'string') return value;
-  throw new OpenApiDocumentError(pointer, `must be text, is ${describeKind(value)}`);
+  throw new OpenApiDocumentError(pointer, `expected a string, got ${describeKind(value)}`);
 }
 
 /** Returns the target of a reference; undefined for other values. */
@@ -140,6 +148,11 @@ function quote(text: string): string {
   return JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text);
 }
 
+/** Returns the beginning of a value as JSON, for error messages. */
+export function shown(value: unknown): string {
+  return value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 40);
+}
+
 /** Refuses values that later readers of the document would have to handle. Visits every object once. */
 function checkStructure(root: object): void {
   /** Levels below each visited object; -1 while it is being visited. */
@@ -150,7 +163,7 @@ function checkStructure(root: object): void {
   };
   const visit = (value: object): number => {
     const known = levels.get(value);
-    if (known === -1) fault('contains itself');
+    if (known === -1) fault('contains itself; refer to a definition with $ref');
     if (known !== undefined) {
       if (path.length + known > MAX_LEVELS) fault(`has more than ${MAX_LEVELS} levels`);
       return known;
@@ -161,7 +174,7 @@ function checkStructure(root: object): void {
     for (const key of Object.keys(value)) {
       const held = (value as Record<string, unknown>)[key];
       path.push(key);
-      if (key === '__proto__') fault('the name "__proto__" cannot be used');
+      if (key === '__proto__') fault('the name "__proto__" cannot be used; rename it');
       if (typeof held === 'object' && held !== null) deepest = Math.max(deepest, visit(held) + 1);
       path.pop();
     }

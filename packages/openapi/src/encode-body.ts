@@ -1,5 +1,5 @@
 import { decodeBase64, type ToolContext } from '@eventloom/core';
-import { isBase64, isRecord, joinBytes, setOwn } from '@eventloom/core/internal';
+import { describeKind, isBase64, isRecord, joinBytes, setOwn } from '@eventloom/core/internal';
 import { below, entriesBelow, type Located, type OpenApiDocument, textBelow } from './document.ts';
 import { ApiCallError } from './errors.ts';
 import { FORM_TYPE, JSON_TYPE, mediaTypeOf, MULTIPART_TYPE, TEXT_TYPE } from './media-types.ts';
@@ -184,19 +184,20 @@ function isFile(schema: unknown): boolean {
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   if (isRecord(value)) return value;
-  throw new ApiCallError('the body is a form, and must be an object of its fields');
+  throw new ApiCallError(`the body is a form: expected an object of its fields, got ${describeKind(value)}`);
 }
 
 async function loadFile(value: unknown, name: string, toolContext: ToolContext): Promise<NamedFile> {
   const { artifact, text, base64, mimeType, filename } = isRecord(value) ? value : {};
   const given = [artifact, text, base64].filter((each) => typeof each === 'string');
-  if (given.length !== 1) throw new ApiCallError(`${name} is a file: give one of artifact, text and base64`);
+  if (given.length !== 1) throw new ApiCallError(`${name}: expected a file; write either artifact, text or base64`);
   const typed = (own: string): string =>
     typeof mimeType === 'string' && /^[\w.+-]+\/[\w.+-]+$/.test(mimeType) ? mimeType : own;
   const named = (own: string): string => (typeof filename === 'string' && filename !== '' ? filename : own);
   if (typeof text === 'string') return { filename: named(name), mimeType: typed('text/plain'), bytes: toBytes(text) };
   if (typeof base64 === 'string') {
-    if (!isBase64(base64)) throw new ApiCallError(`${name}: base64 is not base64 text`);
+    if (!isBase64(base64))
+      throw new ApiCallError(`${name}: base64: expected base64 text; write a text that is no base64 as text`);
     return { filename: named(name), mimeType: typed('application/octet-stream'), bytes: decodeBase64(base64) };
   }
   const part = await toolContext.loadArtifact(String(artifact));
@@ -209,7 +210,9 @@ async function loadFile(value: unknown, name: string, toolContext: ToolContext):
   );
   if (part.text !== undefined) return { filename: own, mimeType: typed('text/plain'), bytes: toBytes(part.text) };
   if (part.inlineData?.data === undefined)
-    throw new ApiCallError(`${name}: the artifact ${JSON.stringify(artifact)} is only an address of a file`);
+    throw new ApiCallError(
+      `${name}: the artifact ${JSON.stringify(artifact)} is only an address of a file; give one of its text and base64`,
+    );
   const { data, mimeType: stored = 'application/octet-stream' } = part.inlineData;
   return { filename: own, mimeType: typed(stored), bytes: decodeBase64(data) };
 }

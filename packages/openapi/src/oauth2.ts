@@ -130,7 +130,8 @@ export class OAuth2Client {
     { clientId, clientSecret }: OAuth2Auth,
     toolContext: ToolContext,
   ): Promise<OAuth2Auth> {
-    if (tokenUrl === undefined) throw new ApiCallError('the document names no token endpoint');
+    if (tokenUrl === undefined)
+      throw new ApiCallError('the OAuth 2 flow of the document has no token endpoint; write tokenUrl in the flow');
     const form = new URLSearchParams();
     for (const [name, value] of Object.entries({ ...fields, client_id: clientId, client_secret: clientSecret }))
       if (value) form.set(name, value);

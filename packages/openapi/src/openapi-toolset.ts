@@ -9,7 +9,7 @@ import {
   type ReadonlyContext,
   type ToolPredicate,
 } from '@eventloom/core';
-import { checkOptions, isRecord, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, integer, isRecord, type OptionRules, wrongOption } from '@eventloom/core/internal';
 import type { ConfirmationRule } from '@eventloom/tools';
 import { RestClient } from './rest-client.ts';
 import { fillServer } from './build-request.ts';
@@ -85,27 +85,31 @@ export interface OpenAPIToolsetOptions extends BaseToolsetOptions {
   readonly maxDocumentCharacters?: number | undefined;
 }
 
+/** Maximum of `maxBytes`: a tool result can have 10 MiB of base64. */
+const MAX_BYTES = 7_500_000;
+const API_URL = "'https://api.example.com/v1'";
+const AUTH_SCHEME = "{ type: 'http', scheme: 'bearer' }";
 const OPTIONS: OptionRules<OpenAPIToolsetOptions> = {
   specDict: 'object',
   specStr: { is: 'text', wanted: 'JSON or YAML text', write: "await readFile(file, 'utf8'), or specDict: the object" },
-  specType: 'text',
-  baseUrl: 'text',
+  specType: { is: 'text', oneOf: ['json', 'yaml'] },
+  baseUrl: { is: 'text', write: API_URL },
   serverVariables: 'object',
   tags: 'list',
   operations: 'list or function',
   toolFilter: 'function or list',
   prefix: 'text',
-  authScheme: { is: 'object', write: "{ type: 'http', scheme: 'bearer' }" },
+  authScheme: { is: 'object', write: AUTH_SCHEME },
   authCredential: 'object',
   credentialKey: 'text',
   headerProvider: 'function',
   allowedHosts: 'list',
   allowPrivateNetworkAccess: 'flag',
   requireConfirmation: 'flag or function',
-  timeoutMs: 'number',
-  maxCharacters: 'number',
-  maxBytes: 'number',
-  maxDocumentCharacters: 'number',
+  timeoutMs: integer(1, 2 ** 31 - 1),
+  maxCharacters: integer(1),
+  maxBytes: integer(1, MAX_BYTES),
+  maxDocumentCharacters: integer(1),
   name: 'text',
   onUnavailable: 'text',
 };
@@ -117,8 +121,6 @@ const HINTS = {
   preservePropertyNames: 'leave it out: arguments keep the names of the document',
   toolNamePrefix: 'did you mean "prefix"?',
 };
-/** Maximum of `maxBytes`: a tool result can have 10 MiB of base64. */
-const MAX_BYTES = 7_500_000;
 
 /**
  * Offers the operations of a REST API as tools, from its OpenAPI document of version 3.0 or 3.1. Each operation becomes a `RestApiTool`, named after
@@ -222,31 +224,23 @@ function idOf({ operationId, method, path }: ApiOperation): string {
 }
 
 function checkToolsetOptions(options: OpenAPIToolsetOptions): void {
-  const { specDict, specStr, specType, baseUrl, authScheme, maxDocumentCharacters = 8_000_000 } = options;
+  const owner = 'OpenAPIToolset';
+  const { specDict, specStr, baseUrl, authScheme, maxDocumentCharacters = 8_000_000 } = options;
   const fail = (message: string): never => {
-    throw new ConfigurationError(`OpenAPIToolset: ${message}`);
+    throw new ConfigurationError(`${owner}: ${message}`);
   };
-  if ((specDict === undefined) === (specStr === undefined)) fail(`one document is required; ${WRITE_SPEC}`);
-  if (specType !== undefined && specType !== 'json' && specType !== 'yaml')
-    fail(`specType must be json or yaml, is ${JSON.stringify(specType)}`);
+  if (specDict === undefined && specStr === undefined) fail(`the document is missing; ${WRITE_SPEC}`);
+  if (specDict !== undefined && specStr !== undefined) fail('has specDict and specStr; remove one of them');
   if (baseUrl !== undefined && !isHttpUrl(baseUrl))
-    fail(`baseUrl must be a URL with http: or https:, without a query, is ${JSON.stringify(baseUrl)}`);
+    fail(
+      `baseUrl: expected a URL with http: or https: and without a query, got ${JSON.stringify(baseUrl.slice(0, 200))}; write baseUrl: ${API_URL}`,
+    );
   if (authScheme !== undefined && !isScheme(authScheme))
-    fail("authScheme must be a security scheme of OpenAPI, as in { type: 'http', scheme: 'bearer' }");
-  for (const [name, most] of [
-    ['timeoutMs', 2 ** 31 - 1],
-    ['maxCharacters', Infinity],
-    ['maxBytes', MAX_BYTES],
-    ['maxDocumentCharacters', Infinity],
-  ] as const) {
-    const value = options[name];
-    if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= most))
-      fail(`${name} must be a positive integer${most < Infinity ? ` of at most ${most}` : ''}, is ${String(value)}`);
-  }
+    throw wrongOption(owner, 'authScheme', 'a security scheme of OpenAPI', authScheme, AUTH_SCHEME);
   if (specStr !== undefined && specStr.length > maxDocumentCharacters)
     throw new OpenApiDocumentError(
       '#',
-      `has ${specStr.length} characters; at most ${maxDocumentCharacters} are read; write maxDocumentCharacters to read more`,
+      `has ${specStr.length} characters; at most ${maxDocumentCharacters} are read; write maxDocumentCharacters: ${specStr.length} to read it`,
     );
 }
 
@@ -276,13 +270,17 @@ function selectOperations(
   const matches = (given: string, { operationId, method, path }: ApiOperation): boolean =>
     given === operationId || given === `${method} ${path}`;
   const unknownTag = tags?.find((tag) => !all.some(({ located }) => located.operation.tags.includes(tag)));
-  if (unknownTag !== undefined)
-    throw new ConfigurationError(`OpenAPIToolset: no operation has the tag ${JSON.stringify(unknownTag)}`);
+  if (unknownTag !== undefined) {
+    const known = [...new Set(all.flatMap(({ located }) => located.operation.tags))].join(', ').slice(0, 200);
+    throw new ConfigurationError(
+      `OpenAPIToolset: tags: no operation of the document has the tag ${JSON.stringify(unknownTag)}; ${known === '' ? 'no operation has a tag, so leave tags out' : `the tags are: ${known}`}`,
+    );
+  }
   const list = typeof operations === 'function' ? undefined : operations;
   const unknown = list?.find((given) => !all.some(({ located }) => matches(given, located.operation)));
   if (unknown !== undefined)
     throw new ConfigurationError(
-      `OpenAPIToolset: there is no operation ${JSON.stringify(unknown)}; write its operationId, or its method and path as in "GET /pets"`,
+      `OpenAPIToolset: operations: the document has no operation ${JSON.stringify(unknown)}; write an operationId, or a method and a path as in "GET /pets"`,
     );
   return all.filter(({ located: { operation } }) => {
     if (tags && !operation.tags.some((tag) => tags.includes(tag))) return false;
@@ -298,12 +296,12 @@ function baseUrlOf(
   if (baseUrl !== undefined) return baseUrl.replace(/\/$/, '');
   const template = server?.value['url'];
   if (!server || typeof template !== 'string')
-    throw new ConfigurationError('OpenAPIToolset: the document names no server; write baseUrl: the URL of the API');
+    throw new ConfigurationError(`OpenAPIToolset: the document names no server; write baseUrl: ${API_URL}`);
   const variables = below(server, 'variables').value;
   const url = fillServer(template, isRecord(variables) ? variables : {}, serverVariables);
   if (!isHttpUrl(url) || /[{}]/.test(url))
     throw new ConfigurationError(
-      `OpenAPIToolset: the server ${JSON.stringify(url.slice(0, 200))} of the document (${server.pointer}) is not a URL with a host; write baseUrl: the URL of the API, or serverVariables`,
+      `OpenAPIToolset: the server ${JSON.stringify(url.slice(0, 200))} of the document (${server.pointer}) is not a URL with a host; write baseUrl: ${API_URL}, or serverVariables for the names in braces`,
     );
   return url.replace(/\/$/, '');
 }

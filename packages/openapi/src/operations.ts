@@ -6,6 +6,7 @@ import {
   type Located,
   type LocatedRecord,
   type OpenApiDocument,
+  shown,
   textBelow,
 } from './document.ts';
 import { OpenApiDocumentError } from './errors.ts';
@@ -114,9 +115,16 @@ export function listOperations(document: OpenApiDocument): LocatedOperation[] {
   const ids = new Map<string, string>();
   for (const [path, item] of entriesBelow(below(document.root, 'paths'))) {
     if (path.startsWith('x-')) continue;
-    if (!path.startsWith('/')) throw new OpenApiDocumentError(item.pointer, 'a path must begin with a slash');
+    if (!path.startsWith('/'))
+      throw new OpenApiDocumentError(
+        item.pointer,
+        'expected a path that begins with a slash; write /pets in place of pets',
+      );
     if (path.split('/').some((segment) => segment === '.' || segment === '..'))
-      throw new OpenApiDocumentError(item.pointer, 'a path must not lead out of the path of the server with . or ..');
+      throw new OpenApiDocumentError(
+        item.pointer,
+        'the path has a segment . or .., which can lead out of the path of the server; remove the segment',
+      );
     const pathItem = document.followToRecord(item);
     for (const method of METHODS) {
       const held = below(pathItem, method);
@@ -130,7 +138,7 @@ export function listOperations(document: OpenApiDocument): LocatedOperation[] {
         if (other !== undefined)
           throw new OpenApiDocumentError(
             pointer,
-            `${JSON.stringify(operationId.slice(0, 100))} is the id of ${other} too`,
+            `${JSON.stringify(operationId.slice(0, 100))} is the id of ${other} too; give each operation an id of its own`,
           );
         ids.set(operationId, pointer);
       }
@@ -215,9 +223,9 @@ function readParameters(
 function readParameter(document: OpenApiDocument, at: LocatedRecord): ApiParameter {
   const name = textBelow(at, 'name');
   const place = at.value['in'];
-  if (name === undefined) throw new OpenApiDocumentError(`${at.pointer}/name`, 'is missing');
+  if (name === undefined) throw new OpenApiDocumentError(`${at.pointer}/name`, 'the parameter has no name; write name');
   if (!isPlace(place))
-    throw new OpenApiDocumentError(`${at.pointer}/in`, 'must be path, query, header or cookie, in OpenAPI 3');
+    throw new OpenApiDocumentError(`${at.pointer}/in`, `expected path, query, header or cookie, got ${shown(place)}`);
   const [content] = entriesBelow(below(at, 'content'));
   const style = content ? 'json' : readStyle(below(at, 'style'), place);
   const { explode } = at.value;
@@ -250,10 +258,7 @@ export function readStyle(at: Located, place: ParameterPlace): ParameterStyle {
   const styles = STYLES[place];
   const style = at.value === undefined ? styles[0] : styles.find((each) => each === at.value);
   if (style !== undefined) return style;
-  throw new OpenApiDocumentError(
-    at.pointer,
-    `must be ${styles.join(', ')} in ${place}, is ${JSON.stringify(at.value)?.slice(0, 40)}`,
-  );
+  throw new OpenApiDocumentError(at.pointer, `expected ${styles.join(', ')} in ${place}, got ${shown(at.value)}`);
 }
 
 /** Media types of bodies in the order of preference; all others come last. */
@@ -324,7 +329,7 @@ function readSecurity(document: OpenApiDocument, at: LocatedRecord): readonly Se
       if (scheme.value === undefined)
         throw new OpenApiDocumentError(
           scopes.pointer,
-          `the security scheme ${JSON.stringify(name)} is not in components`,
+          `the security scheme ${JSON.stringify(name)} is not in components; declare it in components.securitySchemes`,
         );
       return {
         name,
@@ -339,5 +344,8 @@ function readScheme(document: OpenApiDocument, held: Located): LocatedRecord {
   const scheme = document.followToRecord(held);
   const { type } = scheme.value;
   if (typeof type === 'string') return scheme;
-  throw new OpenApiDocumentError(`${scheme.pointer}/type`, `must be text, is ${describeKind(type)}`);
+  throw new OpenApiDocumentError(
+    `${scheme.pointer}/type`,
+    `expected a string such as http or apiKey, got ${describeKind(type)}`,
+  );
 }

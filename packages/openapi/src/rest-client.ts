@@ -60,7 +60,7 @@ export class RestClient {
       if (abortSignal.aborted || ApiCallError.isInstance(error)) throw error;
       if (AddressRefusedError.isInstance(error))
         throw new ApiCallError(
-          `${error.message}; for an API on this machine or an internal network the toolset needs allowPrivateNetworkAccess: true`,
+          `${error.message}; for an API on this machine or an internal network write allowPrivateNetworkAccess: true in the options of OpenAPIToolset`,
           { cause: error },
         );
       const reason = timeout.aborted ? `did not answer in ${timeoutMs} ms` : `cannot be reached: ${reasonOf(error)}`;
@@ -85,11 +85,14 @@ export class RestClient {
   #checkHost(url: string, isRedirect: boolean): void {
     const { host, protocol, username, password } = new URL(url);
     if (protocol !== 'http:' && protocol !== 'https:')
-      throw new ApiCallError(`the URL of the API has the scheme ${protocol} and not http: or https:`);
-    if (username !== '' || password !== '') throw new ApiCallError('the URL of the API has a user or a password');
+      throw new ApiCallError(`the URL of the API has the scheme ${protocol}; expected http: or https:`);
+    if (username !== '' || password !== '')
+      throw new ApiCallError(
+        'the URL of the API has a user or a password; write authScheme and authCredential instead',
+      );
     if (!this.#options.allowedHosts.has(host))
       throw new ApiCallError(
-        `${isRedirect ? 'the API redirects to ' : ''}${host}, which is not one of the allowed hosts`,
+        `${isRedirect ? 'the API redirects to ' : ''}${host}, which is not one of the allowed hosts; to allow it, write allowedHosts: ['${host}'] in the options of OpenAPIToolset`,
       );
   }
 

@@ -60,7 +60,7 @@ export class SchemaWriter {
     const { value, pointer } = at;
     if (value === undefined || value === true) return {};
     if (value === false) return { not: {} };
-    if (!isRecord(value)) throw new OpenApiDocumentError(pointer, `must be a schema, is ${describeKind(value)}`);
+    if (!isRecord(value)) throw new OpenApiDocumentError(pointer, `expected a schema, got ${describeKind(value)}`);
     return referenceOf(value) === undefined ? this.#describe({ value, pointer }) : this.#reference(at);
   }
 

@@ -74,7 +74,7 @@ export class RunSkillInlineScriptTool extends BaseTool {
   override async runAsync({ args, toolContext }: RunAsyncToolRequest): Promise<unknown> {
     const { script_content: source, language = 'javascript' } = args;
     if (typeof source !== 'string' || source.length > MAX_INLINE)
-      return { error: `script_content must be a text of at most ${MAX_INLINE} characters` };
+      return { error: `script_content: expected a text of at most ${MAX_INLINE} characters` };
     if (language !== 'javascript') return { error: 'only JavaScript is run: write language: "javascript"' };
     const { toolConfirmation: given, actions } = toolContext;
     if (!given) {

@@ -1,5 +1,5 @@
 import { type ReadonlyContext, type ToolContext, toError } from '@eventloom/core';
-import { isRecord } from '@eventloom/core/internal';
+import { describeKind, isRecord } from '@eventloom/core/internal';
 import { SkillError } from './errors.ts';
 import { type Frontmatter, type Skill, toFrontmatter } from './skill.ts';
 
@@ -130,9 +130,14 @@ async function fetchSkill(registry: SkillRegistry, name: string): Promise<Skill 
   if (skill === undefined || skill === null) return undefined;
   const shown = JSON.stringify(name.slice(0, 64));
   if (!isSkill(skill))
-    throw new SkillError(`registry: returned for ${shown} what is not a skill: { frontmatter, instructions }`);
+    throw new SkillError(
+      `registry: getSkill: expected a skill or undefined for ${shown}, got ${describeKind(skill)}; write return { frontmatter: { name, description }, instructions }`,
+    );
   const { name: found } = toFrontmatter({ ...skill.frontmatter }, `registry, ${shown}`);
-  if (found !== name) throw new SkillError(`registry: returned for ${shown} the skill ${JSON.stringify(found)}`);
+  if (found !== name)
+    throw new SkillError(
+      `registry: getSkill: expected the skill ${shown}, got ${JSON.stringify(found)}; return the skill of the given name, or undefined`,
+    );
   return skill;
 }
 

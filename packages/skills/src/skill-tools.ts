@@ -120,7 +120,7 @@ export class SearchSkillsTool extends BaseTool {
   override async runAsync({ args }: RunAsyncToolRequest): Promise<unknown> {
     const { query } = args;
     if (typeof query !== 'string' || query.length > MAX_QUERY)
-      return { error: `query must be a text of at most ${MAX_QUERY} characters` };
+      return { error: `query: expected a text of at most ${MAX_QUERY} characters` };
     return { skills: await this.#shelf.search(query) };
   }
 }
@@ -196,7 +196,7 @@ export function noFile({ frontmatter, resources }: Skill, path: string): string 
 export async function read(file: SkillFile, path: string): Promise<string | Uint8Array> {
   const content = typeof file === 'function' ? await file() : file;
   if (content.length > MAX_FILE_BYTES)
-    throw new SkillError(`${path}: has ${content.length} bytes; at most ${MAX_FILE_BYTES}`);
+    throw new SkillError(`${path}: has ${content.length} bytes; at most ${MAX_FILE_BYTES} are allowed`);
   return content;
 }
 

@@ -13,6 +13,7 @@ import {
   isBaseTool,
   isBaseToolset,
   type OptionRules,
+  wrongOption,
 } from '@eventloom/core/internal';
 import { type Skill, toFrontmatter } from './skill.ts';
 import { RunSkillInlineScriptTool, RunSkillScriptTool } from './skill-scripts.ts';
@@ -44,8 +45,9 @@ export interface SkillToolsetOptions extends BaseToolsetOptions {
   readonly maxActiveSkills?: number | undefined;
 }
 
+const SKILLS = "await loadAllSkillsInDir('skills'), of @eventloom/skills/node";
 const OPTIONS: OptionRules<SkillToolsetOptions> = {
-  skills: 'list',
+  skills: { is: 'list', wanted: 'a list of skills', write: SKILLS },
   registry: 'object',
   additionalTools: 'list',
   codeExecutor: 'object',
@@ -108,9 +110,7 @@ export class SkillToolset extends BaseToolset {
     for (const [index, tool] of additionalTools.entries()) {
       if (isBaseToolset(tool)) continue;
       if (!isBaseTool(tool))
-        throw new ConfigurationError(
-          `SkillToolset: additionalTools[${index}] must be a tool or a toolset, got ${describeKind(tool)}`,
-        );
+        throw wrongOption('SkillToolset', `additionalTools[${index}]`, 'a tool or a toolset', tool, '[getWeather]');
       if (taken.has(tool.name))
         throw new ConfigurationError(
           `SkillToolset: additionalTools[${index}]: another tool has the name "${tool.name}"; give one of them another name`,
@@ -171,8 +171,7 @@ export class SkillToolset extends BaseToolset {
 function bySkillName(skills: readonly Skill[]): ReadonlyMap<string, Skill> {
   const byName = new Map<string, Skill>();
   for (const [index, skill] of skills.entries()) {
-    if (!isSkill(skill))
-      throw new ConfigurationError(`SkillToolset: skills[${index}] must be a skill: { frontmatter, instructions }`);
+    if (!isSkill(skill)) throw wrongOption('SkillToolset', `skills[${index}]`, 'a skill', skill, SKILLS);
     const { name } = toFrontmatter({ ...skill.frontmatter }, `skills[${index}]`);
     if (byName.has(name))
       throw new ConfigurationError(
@@ -180,15 +179,22 @@ function bySkillName(skills: readonly Skill[]): ReadonlyMap<string, Skill> {
       );
     byName.set(name, skill);
   }
-  if (byName.size > MAX_SKILLS) throw new ConfigurationError(`SkillToolset: at most ${MAX_SKILLS} skills are allowed`);
+  if (byName.size > MAX_SKILLS)
+    throw new ConfigurationError(
+      `SkillToolset: skills: has ${byName.size}; at most ${MAX_SKILLS} are allowed; write registry for more`,
+    );
   return byName;
 }
 
 function checkRegistry(registry: SkillRegistry | undefined): SkillRegistry | undefined {
   const isRegistry = typeof registry?.getSkill === 'function' && typeof registry.searchSkills === 'function';
   if (registry && !isRegistry)
-    throw new ConfigurationError(
-      'SkillToolset: registry must have the methods getSkill and searchSkills: { getSkill: (name) => …, searchSkills: (query) => … }',
+    throw wrongOption(
+      'SkillToolset',
+      'registry',
+      'an object with the methods getSkill and searchSkills',
+      registry,
+      '{ getSkill: (name) => …, searchSkills: (query) => … }',
     );
   return registry;
 }

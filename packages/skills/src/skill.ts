@@ -1,5 +1,5 @@
 import type { MaybePromise } from '@eventloom/core';
-import { isRecord } from '@eventloom/core/internal';
+import { describeKind, isRecord } from '@eventloom/core/internal';
 import { parseDocument } from 'yaml';
 import { SkillError } from './errors.ts';
 
@@ -66,11 +66,14 @@ export const KINDS = ['references', 'assets', 'scripts'] as const;
 export function loadSkillFromFiles(files: Readonly<Record<string, SkillFile>>, folder = ''): Skill {
   const where = folder === '' ? 'SKILL.md' : `${folder}/SKILL.md`;
   const text = files['SKILL.md'];
-  if (typeof text !== 'string') throw new SkillError(`${where}: expected a text, found none`);
+  if (typeof text !== 'string')
+    throw new SkillError(
+      `${where}: expected the text of a skill, got ${describeKind(text)}; write loadSkillFromFiles({ 'SKILL.md': text })`,
+    );
   const skill = parseSkill(text, where, folder);
   const paths = Object.keys(files);
   if (paths.length > MAX_FILES)
-    throw new SkillError(`${where}: the skill has ${paths.length} files; at most ${MAX_FILES}`);
+    throw new SkillError(`${where}: the skill has ${paths.length} files; at most ${MAX_FILES} are allowed`);
   const resources = Object.fromEntries(KINDS.map((kind) => [kind, filesOf(kind, files)]));
   return { ...skill, resources };
 }
@@ -95,7 +98,8 @@ function filesOf(kind: string, files: Readonly<Record<string, SkillFile>>): Read
     checkPath(path);
     if (!path.startsWith(`${kind}/`)) continue;
     const length = typeof file === 'function' ? 0 : file.length;
-    if (length > MAX_FILE_BYTES) throw new SkillError(`${path}: has ${length} bytes; at most ${MAX_FILE_BYTES}`);
+    if (length > MAX_FILE_BYTES)
+      throw new SkillError(`${path}: has ${length} bytes; at most ${MAX_FILE_BYTES} are allowed`);
     found[path.slice(kind.length + 1)] = file;
   }
   return found;
@@ -119,16 +123,24 @@ export function checkPath(path: string): string {
  */
 export function parseSkill(text: string, where = 'SKILL.md', folder = ''): Skill {
   if (text.length > MAX_SKILL_BYTES)
-    throw new SkillError(`${where}: has ${text.length} characters; at most ${MAX_SKILL_BYTES}`);
+    throw new SkillError(
+      `${where}: has ${text.length} characters; at most ${MAX_SKILL_BYTES} are allowed; move parts of it to files in references/`,
+    );
   const body = text.startsWith('\uFEFF') ? text.slice(1) : text;
   const opening = /^---[ \t]*\r?\n/.exec(body)?.[0];
-  if (opening === undefined) throw new SkillError(`${where}: must begin with front matter between two lines of ---`);
+  if (opening === undefined)
+    throw new SkillError(
+      `${where}: the front matter is missing; begin the file with a line of ---, name: …, description: … and a second line of ---`,
+    );
   const closing = findClosing(body, opening.length);
-  if (!closing) throw new SkillError(`${where}: the front matter has no line of --- at its end`);
+  if (!closing)
+    throw new SkillError(
+      `${where}: the front matter has no line of --- at its end; write the line after its last field`,
+    );
   const frontmatter = toFrontmatter(parseYaml(body.slice(opening.length, closing.start), where), where);
   if (folder !== '' && folder !== frontmatter.name)
     throw new SkillError(
-      `${where}: name is ${JSON.stringify(frontmatter.name)}, and must be that of the folder, ${JSON.stringify(folder)}`,
+      `${where}: name: expected that of the folder, ${JSON.stringify(folder)}, got ${JSON.stringify(frontmatter.name)}; rename one of them`,
     );
   return { frontmatter, instructions: body.slice(closing.end).trim() };
 }
@@ -148,14 +160,17 @@ function findClosing(body: string, from: number): { readonly start: number; read
 function parseYaml(text: string, where: string): Readonly<Record<string, unknown>> {
   const document = parseDocument(text, { logLevel: 'silent' });
   const [fault] = document.errors;
-  if (fault) throw new SkillError(`${where}: the front matter is not YAML: ${fault.message.split('\n')[0] ?? ''}`);
+  if (fault)
+    throw new SkillError(
+      `${where}: the front matter is not YAML: ${(fault.message.split('\n')[0] ?? '').slice(0, 200)}`,
+    );
   try {
     const value: unknown = document.toJS({ maxAliasCount: 0 });
     if (isRecord(value)) return value;
   } catch (cause) {
-    throw new SkillError(`${where}: the front matter must have no aliases`, { cause });
+    throw new SkillError(`${where}: the front matter has aliases; write each value where it is needed`, { cause });
   }
-  throw new SkillError(`${where}: the front matter must have fields, such as name: greeting`);
+  throw new SkillError(`${where}: the front matter has no fields; write name: greeting and description: …`);
 }
 
 const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
@@ -169,11 +184,16 @@ export function toFrontmatter(given: Readonly<Record<string, unknown>>, where: s
   const { name, description, metadata } = given;
   if (typeof name !== 'string' || name.length > 64 || !NAME.test(name))
     throw new SkillError(
-      `${where}: name must be at most 64 small letters, digits and single hyphens, is ${JSON.stringify(name)?.slice(0, 80)}`,
+      `${where}: name: expected at most 64 small letters, digits and single hyphens, got ${typeof name === 'string' ? JSON.stringify(name.slice(0, 80)) : describeKind(name)}; write name: greeting`,
     );
   if (typeof description !== 'string' || description.trim() === '' || description.length > 1024)
-    throw new SkillError(`${where}: description must be a text of at most 1024 characters`);
-  if (metadata !== undefined && !isRecord(metadata)) throw new SkillError(`${where}: metadata must have fields`);
+    throw new SkillError(
+      `${where}: description: expected a text of 1 to 1024 characters, got ${lengthOf(description)}; write description: … with what the skill is for`,
+    );
+  if (metadata !== undefined && !isRecord(metadata))
+    throw new SkillError(
+      `${where}: metadata: expected fields, got ${describeKind(metadata)}; write metadata: { author: me }`,
+    );
   return {
     name,
     description,
@@ -187,6 +207,12 @@ export function toFrontmatter(given: Readonly<Record<string, unknown>>, where: s
 function optional(key: string, value: unknown, maxLength: number, where: string): Readonly<Record<string, string>> {
   if (value === undefined || value === null) return {};
   if (typeof value !== 'string' || value.length > maxLength)
-    throw new SkillError(`${where}: ${key} must be a text of at most ${maxLength} characters`);
+    throw new SkillError(
+      `${where}: ${key}: expected a text of at most ${maxLength} characters, got ${lengthOf(value)}`,
+    );
   return { [key]: value };
+}
+
+function lengthOf(value: unknown): string {
+  return typeof value === 'string' ? `one of ${value.length}` : describeKind(value);
 }

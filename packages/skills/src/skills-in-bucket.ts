@@ -37,11 +37,12 @@ export async function loadAllSkillsInBucket(bucket: SkillBucket, prefix = ''): P
   do {
     const page = await bucket.list(cursor === undefined ? { prefix } : { prefix, cursor });
     for (const { key, size } of page.objects) {
-      if (++count > MAX_OBJECTS) throw new SkillError(`bucket, ${prefix}: has more than ${MAX_OBJECTS} objects`);
+      if (++count > MAX_OBJECTS)
+        throw new SkillError(`bucket, ${prefix}: has more than ${MAX_OBJECTS} objects, which is the maximum`);
       const path = key.slice(prefix.length);
       const isSkill = /^[^/]+\/SKILL\.md$/.test(path);
       const max = isSkill ? MAX_SKILL_BYTES : MAX_FILE_BYTES;
-      if (size > max) throw new SkillError(`${key}: has ${size} bytes; at most ${max}`);
+      if (size > max) throw new SkillError(`${key}: has ${size} bytes; at most ${max} are allowed`);
       files[path] = isSkill ? new TextDecoder().decode(await read(bucket, key)) : () => read(bucket, key);
     }
     cursor = page.truncated ? page.cursor : undefined;

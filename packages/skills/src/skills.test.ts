@@ -214,7 +214,7 @@ describe('additional tools', () => {
   test.each([
     [[toolOf('load_skill')], 'additionalTools[0]: another tool has the name "load_skill"'],
     [[toolOf('a'), toolOf('a')], 'additionalTools[1]: another tool has the name "a"'],
-    [['a'], 'additionalTools[0] must be a tool or a toolset, got a string'],
+    [['a'], 'additionalTools[0]: expected a tool or a toolset, got a string; write additionalTools: [getWeather]'],
   ])('that cannot be offered are refused', (additionalTools, message) => {
     expect(() => new SkillToolset({ skills: [], additionalTools: additionalTools as never })).toThrow(message);
   });
@@ -269,12 +269,16 @@ describe('a registry', () => {
 
   test.each([
     ['fails', () => Promise.reject(new TypeError('no network')), 'registry: failed: no network'],
-    ['returns another skill', async () => sums, 'registry: returned for "far" the skill "sums"'],
-    ['returns no skill', async () => ({ name: 'far' }), 'registry: returned for "far" what is not a skill'],
+    ['returns another skill', async () => sums, 'registry: getSkill: expected the skill "far", got "sums"'],
+    [
+      'returns no skill',
+      async () => ({ name: 'far' }),
+      'registry: getSkill: expected a skill or undefined for "far", got an object; write return {',
+    ],
     [
       'returns wrong front matter',
       async () => ({ frontmatter: { name: 'far' }, instructions: '' }),
-      'registry, "far": description must be a text',
+      'registry, "far": description: expected a text of 1 to 1024 characters, got nothing',
     ],
   ])('that %s is an error for the model, and gets a new request at the next call', async (_, getSkill, message) => {
     const registry = registryOf(getSkill);
@@ -315,7 +319,7 @@ describe.skipIf(navigator.userAgent === 'Cloudflare-Workers')('a script that the
       'done',
     ]);
     expect(responses).toEqual([
-      { error: 'script_content must be a text of at most 16384 characters' },
+      { error: 'script_content: expected a text of at most 16384 characters' },
       { error: 'only JavaScript is run: write language: "javascript"' },
     ]);
   });
@@ -324,12 +328,20 @@ describe.skipIf(navigator.userAgent === 'Cloudflare-Workers')('a script that the
 describe('a skill is refused', () => {
   const long = 'x'.repeat(20_000);
   test.each([
-    ['without front matter', 'Do it.', 'must begin with front matter'],
+    ['without front matter', 'Do it.', 'the front matter is missing; begin the file with a line of ---'],
     ['whose front matter has no end', '---\nname: a\n', 'no line of ---'],
     ['whose front matter is too long', `---\nname: a\nlicense: ${long}\n---\n`, 'no line of ---'],
     ['whose front matter is not YAML', '---\n\tname: [\n---\n', 'is not YAML'],
-    ['whose front matter has aliases', '---\na: &a [x]\nb: *a\n---\n', 'no aliases'],
-    ['without a description', '---\nname: a\n---\n', 'description must be a text'],
+    [
+      'whose front matter has aliases',
+      '---\na: &a [x]\nb: *a\n---\n',
+      'the front matter has aliases; write each value',
+    ],
+    [
+      'without a description',
+      '---\nname: a\n---\n',
+      'description: expected a text of 1 to 1024 characters, got nothing',
+    ],
     ['with a name of other characters', text('A b'), 'small letters'],
     ['that is too large', text('a', 'x'.repeat(300_000)), 'at most 262144'],
   ])('%s', (_, skill, message) => {
@@ -355,7 +367,9 @@ describe('a skill is refused', () => {
   });
 
   test('whose name is not that of its folder', () => {
-    expect(() => loadAllSkillsFromFiles({ 'a/SKILL.md': text('b') })).toThrow('must be that of the folder, "a"');
+    expect(() => loadAllSkillsFromFiles({ 'a/SKILL.md': text('b') })).toThrow(
+      'name: expected that of the folder, "a", got "b"; rename one of them',
+    );
   });
 
   test('beside another one of its name', () => {

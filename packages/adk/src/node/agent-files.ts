@@ -35,16 +35,25 @@ export type ReadAgentFile = (path: string, from?: AgentFile) => AgentFile | Agen
 export function openAgentFiles(firstPath: string): { readonly first: string; readonly read: ReadAgentFile } {
   const folder = dirname(firstPath);
   const read: ReadAgentFile = (path, from) => {
-    if (isAbsolute(path) || path.includes('\0')) return { path: folder, fault: 'must be a relative path' };
+    if (isAbsolute(path) || path.includes('\0'))
+      return { path: folder, fault: 'is not a relative path; write ./agent.yaml' };
     let shown = join(folder, path);
     try {
       const root = realpathSync(folder);
       const file = resolve(from === undefined ? root : dirname(from.id), path);
       shown = join(folder, relative(root, file));
-      if (!isBelow(root, file)) return { path: shown, fault: `is outside of the folder ${JSON.stringify(folder)}` };
+      if (!isBelow(root, file))
+        return {
+          path: shown,
+          fault: `is outside of the folder ${JSON.stringify(folder)}; move the file into the folder`,
+        };
       // The id is the real path, so that a link neither leaves the folder nor hides a cycle.
       const id = realpathSync(file);
-      if (!isBelow(root, id)) return { path: shown, fault: `leads out of the folder ${JSON.stringify(folder)}` };
+      if (!isBelow(root, id))
+        return {
+          path: shown,
+          fault: `leads out of the folder ${JSON.stringify(folder)}; put a copy of the file there`,
+        };
       const stat = statSync(id);
       if (!stat.isFile()) return { path: shown, fault: 'is not a file' };
       if (stat.size > MAX_BYTES) return { path: shown, fault: `has more than ${MAX_BYTES} bytes` };
@@ -109,7 +118,7 @@ function parseConfig(bytes: Buffer): ConfigValue | ConfigFault {
       for (const { key, value } of node.items) {
         const keyLine = key === null ? line : lines.linePos(key.range[0]).line;
         if (!isScalar(key) || typeof key.value !== 'string' || key.value === '__proto__')
-          return refuse(keyLine, 'a name must be text, and not __proto__');
+          return refuse(keyLine, 'expected a name that is text other than __proto__');
         if (fields.has(key.value))
           return refuse(keyLine, `has the name ${JSON.stringify(key.value.slice(0, 80))} twice`);
         fields.set(key.value, read(value, level + 1, keyLine));
@@ -124,7 +133,7 @@ function parseConfig(bytes: Buffer): ConfigValue | ConfigFault {
       });
     const { value } = node;
     if (value !== null && typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
-      return refuse(line, 'a value must be text, a number, true, false or null');
+      return refuse(line, 'expected text, a number, true, false or null');
     return remember(node, { kind: 'scalar', line, value });
   };
   /** Completed nodes by their anchors: an alias inside its own anchor finds none. */

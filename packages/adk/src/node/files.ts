@@ -29,7 +29,7 @@ export async function readTextFiles(folder: string, { maxFiles, maxBytes }: Fold
     .toSorted();
   if (paths.length > maxFiles)
     throw new ConfigurationError(
-      `FilesRetrieval.create: inputDir: ${folder} has ${paths.length} files; at most ${maxFiles} are read`,
+      `FilesRetrieval.create: inputDir: ${folder} has ${paths.length} files; at most ${maxFiles} are read; write a smaller folder, or maxFiles: ${paths.length}`,
     );
   const files: TextFile[] = [];
   let bytes = 0;
@@ -37,7 +37,7 @@ export async function readTextFiles(folder: string, { maxFiles, maxBytes }: Fold
     bytes += (await stat(path)).size;
     if (bytes > maxBytes)
       throw new ConfigurationError(
-        `FilesRetrieval.create: inputDir: the files of ${folder} have more than ${maxBytes} bytes`,
+        `FilesRetrieval.create: inputDir: the files of ${folder} have more than ${maxBytes} bytes; write a smaller folder, or a larger maxBytes`,
       );
     const text = decode(await readFile(path));
     if (text !== undefined) files.push({ path: relative(folder, path), text });

@@ -7,7 +7,7 @@ import {
   type InvocationContext,
   type Part,
 } from '@eventloom/core';
-import { describeKind, isRecord } from '@eventloom/core/internal';
+import { describeKind, isRecord, wrongOption } from '@eventloom/core/internal';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { NodeSchemaValidationError } from '../errors.ts';
 import type { AdkNodeContext } from './node-context.ts';
@@ -66,7 +66,7 @@ export abstract class BaseNode<TInput = unknown, _TOutput = unknown> extends Bas
     const { timeout, retryConfig, inputSchema, outputSchema } = config;
     const owner = `node "${this.name}"`;
     if (timeout !== undefined && !(timeout > 0 && timeout * 1000 < 2 ** 31))
-      throw new ConfigurationError(`${owner}: timeout must be more than 0, in seconds, is ${String(timeout)}`);
+      throw wrongOption(owner, 'timeout', 'a number of seconds above 0, at most 24 days', timeout, '30');
     this.rerunOnResume = config.rerunOnResume ?? false;
     this.waitForOutput = config.waitForOutput ?? false;
     this.retryConfig = retryConfig;

@@ -9,7 +9,7 @@ import {
   type InvocationContext,
   REQUEST_CREDENTIAL,
 } from '@eventloom/core';
-import { isBaseAgent, isBaseTool } from '@eventloom/core/internal';
+import { isBaseAgent, isBaseTool, wrongOption } from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
 import { AuthHandler } from '../auth.ts';
 import { NodeInterruptedError } from '../errors.ts';
@@ -64,7 +64,9 @@ export class FunctionNode<TInput = unknown, TOutput = unknown> extends BaseNode<
   /** @throws ConfigurationError for a value that is no function */
   constructor(name: string, handler: FunctionNodeHandler<TInput, TOutput>, config: FunctionNodeConfig = {}) {
     if (typeof handler !== 'function')
-      throw new ConfigurationError(`FunctionNode "${name}": expected a function, got ${describeNode(handler)}`);
+      throw new ConfigurationError(
+        `FunctionNode "${name}": expected a function, got ${describeNode(handler)}; write new FunctionNode('${name}', (context, input) => …)`,
+      );
     super({ ...config, name });
     this.authConfig = config.authConfig;
     this.#handler = handler;
@@ -262,7 +264,13 @@ export class ParallelWorker extends BaseNode {
     const node = buildNode(inner);
     super({ name: node.name, rerunOnResume: true });
     if (maxParallelWorkers !== undefined && !(maxParallelWorkers >= 1))
-      throw new ConfigurationError(`ParallelWorker "${this.name}": maxParallelWorkers must be at least 1`);
+      throw wrongOption(
+        `ParallelWorker "${this.name}"`,
+        'maxParallelWorkers',
+        'an integer of at least 1',
+        maxParallelWorkers,
+        '4',
+      );
     this.inner = node;
     this.maxParallelWorkers = maxParallelWorkers;
   }
@@ -338,7 +346,7 @@ export function isNodeLike(value: unknown): value is NodeLike {
 export function buildNode(value: NodeLike, options: AdkNodeOptions = {}): BaseNode {
   const { parallelWorker, maxParallelWorkers, ...own } = options;
   if (maxParallelWorkers !== undefined && !parallelWorker)
-    throw new ConfigurationError('node: maxParallelWorkers needs parallelWorker: true');
+    throw new ConfigurationError('node: maxParallelWorkers needs parallelWorker; write parallelWorker: true');
   if (value === 'START') return START;
   const built = buildOne(value, own);
   return parallelWorker ? new ParallelWorker(built, { maxParallelWorkers }) : built;
@@ -350,7 +358,9 @@ function buildOne(value: RunnableNode, options: AdkNodeOptions): BaseNode {
   if (isBaseAgent(value)) return new AgentNode(value, options);
   if (isBaseTool(value)) return new ToolNode(value, options);
   if (typeof value !== 'function')
-    throw new ConfigurationError(`node: expected a node, an agent, a tool or a function, got ${describeNode(value)}`);
+    throw new ConfigurationError(
+      `node: expected a node, an agent, a tool or a function, got ${describeNode(value)}; write node((input) => …, { name: 'work' })`,
+    );
   const name = options.name ?? value.name;
   if (name === '') throw new ConfigurationError("node: the function has no name; write node(work, { name: 'work' })");
   // The types of the function are those that its author gave the node.

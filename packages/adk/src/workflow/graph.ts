@@ -101,7 +101,9 @@ type Build = (value: NodeLike) => BaseNode;
 function edgesOf(item: EdgeItem, build: Build): Edge[] {
   if (isEdge(item)) return [new Edge(build(item.fromNode), build(item.toNode), item.route)];
   if (!Array.isArray(item))
-    throw new ConfigurationError(`edges: expected a chain such as ['START', first], got ${describeNode(item)}`);
+    throw new ConfigurationError(
+      `edges: expected a chain, got ${describeNode(item)}; write edges: [['START', first, second]]`,
+    );
   // `isEdge` and `isArray` leave only chains.
   const chain = item as readonly ChainElement[];
   return chain.slice(1).flatMap((to, at) => edgesBetween(chain[at] as ChainElement, to, build));
@@ -125,7 +127,7 @@ function toNodes(element: NodeLike | readonly NodeLike[]): readonly NodeLike[] {
   for (const each of nodes)
     if (!isNodeLike(each))
       throw new ConfigurationError(
-        `edges: expected a node, an agent, a tool, a function or 'START', got ${describeNode(each)}`,
+        `edges: expected a node, an agent, a tool, a function or 'START', got ${describeNode(each)}; write edges: [['START', first, second]]`,
       );
   return nodes;
 }
@@ -162,12 +164,17 @@ function checkReach(nodes: readonly BaseNode[], edges: readonly Edge[]): void {
   for (const name of reached)
     for (const { fromNode, toNode } of edges) if (fromNode.name === name) reached.add(toNode.name);
   const lost = nodes.find(({ name }) => !reached.has(name));
-  if (lost) throw new ConfigurationError(`no edge leads from START to the node "${lost.name}"`);
+  if (lost)
+    throw new ConfigurationError(
+      `no edge leads from START to the node "${lost.name}"; write ['START', ${lost.name}], or an edge from another node`,
+    );
   for (const { fromNode, toNode, route } of edges) {
     if (toNode.name === START.name)
-      throw new ConfigurationError(`an edge leads from "${fromNode.name}" to START; START has no edges to it`);
+      throw new ConfigurationError(`an edge leads from "${fromNode.name}" to START, where no edge can lead; remove it`);
     if (fromNode.name === START.name && route !== null)
-      throw new ConfigurationError(`the edge from START to "${toNode.name}" has a route; START has none`);
+      throw new ConfigurationError(
+        `the edge from START to "${toNode.name}" has a route, and START sets none; write the route behind a node that sets one`,
+      );
   }
 }
 
@@ -180,12 +187,14 @@ function checkRoutes(edges: readonly Edge[]): void {
       throw new ConfigurationError(`the edge ${place} has DEFAULT_ROUTE among others; write an edge of its own`);
     for (const each of route === null ? [null] : toList(route).map(String)) {
       const key = JSON.stringify([fromNode.name, toNode.name, each]);
-      if (seen.has(key)) throw new ConfigurationError(`there are two equal edges ${place}`);
+      if (seen.has(key)) throw new ConfigurationError(`there are two equal edges ${place}; remove one of them`);
       seen.add(key);
     }
     if (route !== DEFAULT_ROUTE) continue;
     if (fallbacks.has(fromNode.name))
-      throw new ConfigurationError(`the node "${fromNode.name}" has two edges with DEFAULT_ROUTE`);
+      throw new ConfigurationError(
+        `the node "${fromNode.name}" has two edges with DEFAULT_ROUTE; give one of them another route`,
+      );
     fallbacks.add(fromNode.name);
   }
 }

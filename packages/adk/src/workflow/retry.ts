@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
+import { wrongOption } from '@eventloom/core/internal';
 
 /** The class of an error. */
 export type ErrorClass = new (...args: never[]) => Error;
@@ -29,7 +30,9 @@ export function normalizeRetryExceptions(exceptions?: AdkRetryConfig['exceptions
   return exceptions?.map((each) => {
     const name = typeof each === 'function' ? each.name : each;
     if (typeof name === 'string' && name !== '') return name;
-    throw new ConfigurationError("retryConfig.exceptions: must be error classes or their names, such as ['TypeError']");
+    throw new ConfigurationError(
+      "retryConfig.exceptions: expected error classes or their names; write exceptions: ['TypeError']",
+    );
   });
 }
 
@@ -38,7 +41,7 @@ export function prepareRetryConfig(config: AdkRetryConfig): PreparedRetryConfig 
   const { exceptions, ...numbers } = config;
   for (const [option, value] of Object.entries(numbers))
     if (value !== undefined && !(Number.isFinite(value) && value >= 0))
-      throw new ConfigurationError(`retryConfig.${option}: must be a number of at least 0, is ${String(value)}`);
+      throw wrongOption('retryConfig', option, 'a number of at least 0', value, '1');
   return { ...numbers, exceptions: normalizeRetryExceptions(exceptions) };
 }
 

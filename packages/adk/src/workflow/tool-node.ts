@@ -9,6 +9,7 @@ import {
 } from '@eventloom/core';
 import {
   confirmationOf,
+  describeKind,
   inputRequestOf,
   isRecord,
   isToolResult,
@@ -32,7 +33,7 @@ export class ToolNode extends BaseNode {
     super({ ...config, name: config.name ?? tool.name, rerunOnResume: config.rerunOnResume ?? true });
     if (tool.isLongRunning)
       throw new ConfigurationError(
-        `ToolNode "${this.name}": the tool is long-running; write a function node that asks`,
+        `ToolNode "${this.name}": the tool is long-running; write a function node that yields new RequestInput({ message })`,
       );
     this.tool = tool;
   }
@@ -109,5 +110,7 @@ function toArgs(owner: string, input: unknown): Record<string, unknown> {
   const value = typeof text === 'string' ? (text.trim() === '' ? {} : jsonOrText(text)) : text;
   if (value === null || value === undefined) return {};
   if (isRecord(value)) return structuredClone(value);
-  throw new ConfigurationError(`ToolNode "${owner}": the input must be an object, the arguments of the tool`);
+  throw new ConfigurationError(
+    `ToolNode "${owner}": input: expected an object with the arguments of the tool, got ${describeKind(input)}; put a function node before it that returns one`,
+  );
 }

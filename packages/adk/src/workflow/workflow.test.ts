@@ -433,7 +433,7 @@ test.each<[string, () => unknown, string]>([
   [
     'edges and an entry are missing',
     () => new Workflow({ name: 'w' }),
-    "write either edges: [['START', node]] or dynamicEntry",
+    "edges are missing; write edges: [['START', first]]",
   ],
   [
     'two nodes have one name',
@@ -470,7 +470,7 @@ test.each<[string, () => unknown, string]>([
           [upper, START],
         ],
       }),
-    'START has no edges to it',
+    'to START, where no edge can lead; remove it',
   ],
   [
     'two edges are equal',
@@ -512,10 +512,18 @@ test.each<[string, () => unknown, string]>([
       ),
     "write node(work, { name: 'work' })",
   ],
-  ['a node has a negative time limit', () => node(upper, { timeout: -1 }), 'timeout must be more than 0'],
-  ['a retry is no number', () => node(upper, { retryConfig: { maxAttempts: NaN } }), 'retryConfig.maxAttempts'],
+  [
+    'a node has a negative time limit',
+    () => node(upper, { timeout: -1 }),
+    'timeout: expected a number of seconds above 0, at most 24 days, got the number -1; write timeout: 30',
+  ],
+  [
+    'a retry is no number',
+    () => node(upper, { retryConfig: { maxAttempts: NaN } }),
+    'retryConfig: maxAttempts: expected a number of at least 0',
+  ],
   ['a tool node has no input schema', () => new NodeTool(upper), 'has no inputSchema'],
-  ['the root is no node', () => new InMemoryRunner({ agent: 7 as never }), 'agent must be an agent, a workflow'],
+  ['the root is no node', () => new InMemoryRunner({ agent: 7 as never }), 'agent: expected an agent, a workflow'],
 ])('a mistake is named when %s', (_title, make, message) => {
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(message) }));
 });

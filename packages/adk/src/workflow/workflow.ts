@@ -1,5 +1,5 @@
 import { ConfigurationError, type Content, type Event, type InvocationContext, type BaseAgent } from '@eventloom/core';
-import { checkOptions, isBaseAgent, type OptionRules, SCHEMA_RULE } from '@eventloom/core/internal';
+import { checkOptions, isBaseAgent, type OptionRules, SCHEMA_RULE, wrongOption } from '@eventloom/core/internal';
 import type { AbortGuard } from '@eventloom/core/internal';
 import { BaseNode, type BaseNodeConfig, contentOf, describeNode, isBaseNode, START } from './base-node.ts';
 import { commonPrefixOf } from './branch-path.ts';
@@ -66,9 +66,11 @@ export class Workflow extends BaseNode {
     const { edges = [], dynamicEntry, maxConcurrency } = config;
     const owner = `Workflow "${this.name}"`;
     if (edges.length > 0 === (dynamicEntry !== undefined))
-      throw new ConfigurationError(`${owner}: write either edges: [['START', node]] or dynamicEntry`);
+      throw new ConfigurationError(
+        `${owner}: ${edges.length > 0 ? 'has edges and dynamicEntry; remove one of them' : "edges are missing; write edges: [['START', first]]"}`,
+      );
     if (maxConcurrency !== undefined && !(Number.isInteger(maxConcurrency) && maxConcurrency > 0))
-      throw new ConfigurationError(`${owner}: maxConcurrency must be a positive integer, is ${String(maxConcurrency)}`);
+      throw wrongOption(owner, 'maxConcurrency', 'a positive integer', maxConcurrency, '4');
     this.graph = edges.length > 0 ? createGraph(owner, edges) : undefined;
     this.dynamicEntry = dynamicEntry;
     this.maxConcurrency = maxConcurrency;
@@ -156,7 +158,7 @@ class GraphTurn {
     const outputs = ends.filter(({ output }) => output !== undefined);
     if (outputs.length > 1)
       throw new ConfigurationError(
-        `Workflow ${this.#workflow.name}: multiple terminal nodes produced output (${outputs.length}). A workflow must have at most one terminal output.`,
+        `Workflow "${this.#workflow.name}": multiple terminal nodes produced output (${outputs.length}); let all but one return nothing, or join them with a JoinNode`,
       );
     context.output = outputs[0]?.output;
   }
@@ -242,7 +244,10 @@ class GraphTurn {
 
   #nodeOf(name: string): BaseNode {
     const found = this.#graph.nodes.find((each) => each.name === name);
-    if (!found) throw new ConfigurationError(`Workflow "${this.#workflow.name}": has no node "${name}"`);
+    if (!found)
+      throw new ConfigurationError(
+        `Workflow "${this.#workflow.name}": has no node "${name}"; did the workflow change since the run began?`,
+      );
     return found;
   }
 }
@@ -297,7 +302,7 @@ export function asRunnableRoot(root: RunnableNode): RunnableRoot {
   const value: unknown = root;
   if (!isNodeLike(value) || value === 'START')
     throw new ConfigurationError(
-      `Runner: agent must be an agent, a workflow, a node, a tool or a function, is ${describeNode(value)}`,
+      `Runner: agent: expected an agent, a workflow, a node, a tool or a function, got ${describeNode(value)}; write agent: new LlmAgent({ … })`,
     );
   const built = buildNode(value);
   return new Workflow({ name: built.name, description: built.description, edges: [['START', built]] });

@@ -11,8 +11,9 @@ import {
 } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import { ConfigurationError, type Platform, toError } from '@eventloom/core';
-import { checkOptions, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, type OptionRules, wrongOption } from '@eventloom/core/internal';
 import {
+  CONNECTION_OPTIONS,
   type MCPConnectionOptions,
   MCPConnectionParams,
   type OpenTransport,
@@ -41,10 +42,8 @@ export interface StdioConnectionOptions extends MCPConnectionOptions {
 }
 
 const OPTIONS: OptionRules<StdioConnectionOptions> = {
-  serverParams: 'object',
-  timeoutMs: 'number',
-  callTimeoutMs: 'number',
-  maxMessageBytes: 'number',
+  serverParams: { is: 'object', write: "{ command: 'npx', args: ['-y', 'my-mcp-server'] }" },
+  ...CONNECTION_OPTIONS,
 };
 
 const SERVER_OPTIONS: OptionRules<StdioServerParameters> = {
@@ -52,7 +51,7 @@ const SERVER_OPTIONS: OptionRules<StdioServerParameters> = {
   args: 'list',
   env: 'object',
   cwd: 'text',
-  stderr: 'text',
+  stderr: { is: 'text', oneOf: ['ignore', 'inherit'] },
 };
 
 /**
@@ -75,20 +74,18 @@ export class StdioConnectionParams extends MCPConnectionParams {
     checkOptions(owner, OPTIONS, options, {
       type: 'leave it out: the class says what it is',
       timeout: 'write timeoutMs',
+      command: 'write serverParams: { command, args }',
+      args: 'write serverParams: { command, args }',
     });
     checkOptions(`${owner}: serverParams`, SERVER_OPTIONS, options.serverParams);
-    super(owner, options);
-    const { command, args = [], stderr = 'ignore' } = options.serverParams;
+    super(options);
+    const { command, args = [] } = options.serverParams;
     if (typeof command !== 'string' || command === '')
       throw new ConfigurationError(
-        `${owner}: serverParams.command is missing; write the program to start, such as 'npx'`,
+        `${owner}: serverParams.command is missing; write serverParams: { command: 'npx', args: ['-y', 'my-mcp-server'] }`,
       );
     if (!Array.isArray(args) || args.some((arg) => typeof arg !== 'string'))
-      throw new ConfigurationError(`${owner}: serverParams.args must be a list of strings`);
-    if (stderr !== 'inherit' && stderr !== 'ignore')
-      throw new ConfigurationError(
-        `${owner}: serverParams.stderr must be inherit or ignore, is ${JSON.stringify(stderr)}`,
-      );
+      throw wrongOption(owner, 'serverParams.args', 'a list of strings', args, "['-y', 'my-mcp-server']");
     this.serverParams = options.serverParams;
   }
 

@@ -38,7 +38,7 @@ test('files are read on demand, and refused if they have become too large or a l
   await expect(file()).rejects.toThrow('at most 5242880');
   await rm(join(folder, 'a/assets/x.txt'));
   await symlink(join(folder, 'secret.txt'), join(folder, 'a/assets/x.txt'));
-  await expect(file()).rejects.toThrow('no symbolic link');
+  await expect(file()).rejects.toThrow('expected a file, got a link or a device');
 });
 
 test('a symbolic link, a SKILL.md that is a link, and a missing folder are refused', async () => {

@@ -1,5 +1,6 @@
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
+import { toError } from '@eventloom/core';
 import { SkillError } from '../errors.ts';
 import {
   KINDS,
@@ -49,7 +50,10 @@ async function entriesOf(folder: string) {
     const entries = await readdir(folder, { withFileTypes: true });
     return entries.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   } catch (cause) {
-    throw new SkillError(`${folder}: cannot be read as a folder`, { cause });
+    throw new SkillError(
+      `${folder}: cannot be read as a folder (${toError(cause).message.slice(0, 200)}); write the path of a folder`,
+      { cause },
+    );
   }
 }
 
@@ -58,10 +62,14 @@ async function addFiles(files: Record<string, SkillFile>, folder: string, path: 
   if (!isThere) return;
   for (const entry of await entriesOf(join(folder, path))) {
     const inner = `${path}/${entry.name}`;
-    if (Object.keys(files).length > MAX_FILES) throw new SkillError(`${folder}: has more than ${MAX_FILES} files`);
+    if (Object.keys(files).length > MAX_FILES)
+      throw new SkillError(`${folder}: has more than ${MAX_FILES} files, which is the maximum of a skill`);
     if (entry.isDirectory()) await addFiles(files, folder, inner);
     else if (entry.isFile()) files[inner] = () => readRegular(join(folder, inner), MAX_FILE_BYTES);
-    else throw new SkillError(`${join(folder, inner)}: must be a file, and no symbolic link`);
+    else
+      throw new SkillError(
+        `${join(folder, inner)}: expected a file, got a link or a device; put a copy of the file there`,
+      );
   }
 }
 
@@ -69,11 +77,16 @@ async function readRegular(path: string, maxBytes: number): Promise<Uint8Array> 
   let size: number;
   try {
     const stats = await lstat(path);
-    if (!stats.isFile()) throw new SkillError(`${path}: must be a file, and no symbolic link`);
+    if (!stats.isFile())
+      throw new SkillError(
+        `${path}: expected a file, got ${stats.isDirectory() ? 'a folder' : 'a link or a device; put a copy of the file there'}`,
+      );
     size = stats.size;
   } catch (cause) {
-    throw SkillError.isInstance(cause) ? cause : new SkillError(`${path}: cannot be read`, { cause });
+    throw SkillError.isInstance(cause)
+      ? cause
+      : new SkillError(`${path}: cannot be read (${toError(cause).message.slice(0, 200)})`, { cause });
   }
-  if (size > maxBytes) throw new SkillError(`${path}: has ${size} bytes; at most ${maxBytes}`);
+  if (size > maxBytes) throw new SkillError(`${path}: has ${size} bytes; at most ${maxBytes} are allowed`);
   return readFile(path);
 }
