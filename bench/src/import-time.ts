@@ -20,9 +20,9 @@ const programs = { bare: report, imported: `await import('${values.entry}'); ${r
 
 /** Starts a program. Returns its wall time and the processor time of its main thread, in microseconds. */
 function start(program: string): { readonly wallUs: number; readonly cpuUs: number } {
-  const begin = performance.now();
+  const startedAt = performance.now();
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', program], { cwd: project });
-  return { wallUs: (performance.now() - begin) * 1000, cpuUs: Number(output) };
+  return { wallUs: (performance.now() - startedAt) * 1000, cpuUs: Number(output) };
 }
 
 interface Start {

@@ -7,7 +7,7 @@ import { InMemorySessionService, LlmAgent, Runner } from 'eventloom';
 import { expect, onTestFinished, test } from 'vitest';
 import { playOffline } from '../stage/play-offline.ts';
 import { rootAgent } from './agent.ts';
-import { copy, lastWords, undo } from './sessions.ts';
+import { copy, recentEvents, undo } from './sessions.ts';
 import { story } from './story.ts';
 
 test('another session of the user has the user state, but not the session state', async () => {
@@ -41,7 +41,7 @@ test('the last message can be rewound, and a session copied to another back end'
   const key = { appName: 'app', userId: 'ann', sessionId: 's' };
   for (const text of ['What is there?', 'I like fish.'])
     await runner.run({ ...key, newMessage: { parts: [{ text }] } });
-  expect((await lastWords(sessionService, key))?.events).toHaveLength(6);
+  expect((await recentEvents(sessionService, key))?.events).toHaveLength(6);
   await undo(runner, key);
   expect((await sessionService.getSession(key))?.state).toEqual({ 'user:likes': 'fish', 'app:updates': 1 });
 

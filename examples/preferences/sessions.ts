@@ -1,7 +1,7 @@
 import type { BaseSessionService, Runner, Session, SessionKey } from 'eventloom';
 
 /** Reads the last event of a session, without reading the others. */
-export async function lastWords(service: BaseSessionService, key: SessionKey): Promise<Session | undefined> {
+export async function recentEvents(service: BaseSessionService, key: SessionKey): Promise<Session | undefined> {
   return service.getSession({ ...key, config: { numRecentEvents: 10 } });
 }
 

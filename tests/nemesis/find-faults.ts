@@ -155,9 +155,9 @@ function faultsOfCancelled(
   sessions: readonly StoredSession[],
 ): string[] {
   const stored = sessions.find((each) => nameOf(each.session) === nameOf(session))?.events ?? [];
-  const begin = stored.find((event) => event.author === 'user' && event.requestId === requestId);
-  if (!begin || !eventIds.includes(begin.id)) return [];
-  const late = stored.filter(({ id, invocationId }) => invocationId === begin.invocationId && !eventIds.includes(id));
+  const message = stored.find((event) => event.author === 'user' && event.requestId === requestId);
+  if (!message || !eventIds.includes(message.id)) return [];
+  const late = stored.filter(({ id, invocationId }) => invocationId === message.invocationId && !eventIds.includes(id));
   if (late.length === 0) return [];
   return [`${nameOf(session)}: the run of ${requestId} was reported as cancelled and has ${late.length} later events`];
 }

@@ -57,8 +57,8 @@ const program = await bundleProgram(join(import.meta.dirname, 'attacked-process.
 async function play(name: string, scenario: Scenario, backEnd: BackEnd): Promise<boolean> {
   const rounds = Number(name === 'killed-servers' ? values.kills : values.rounds);
   const arena = new Arena(backEnd, Number(values.seed), values.manners.split(',') as Manner[]);
-  const begin = performance.now();
-  const secondsSoFar = (): number => Math.round((performance.now() - begin) / 1000);
+  const startedAt = performance.now();
+  const secondsSoFar = (): number => Math.round((performance.now() - startedAt) / 1000);
   const progress = setInterval(
     () => console.log(`… ${secondsSoFar()} s, ${arena.started} servers, ${arena.answers.length} answers`),
     PROGRESS_MS,

@@ -140,10 +140,10 @@ describe('an empty Worker project that installs the packages from tarballs', () 
       await first.stop();
     }
     watcher.held = new Set();
-    const wentOn = watcher.seen(names.map((name) => `/${name}/stream`));
+    const continued = watcher.seen(names.map((name) => `/${name}/stream`));
     const second = await startDevServer(project, { entry, vars });
     try {
-      await wentOn;
+      await continued;
       for (const name of names) {
         const events = await endedRun(`${second.origin}${session(name)}`);
         const parts = events.flatMap(({ content }) => content?.parts ?? []);

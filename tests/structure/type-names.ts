@@ -13,7 +13,6 @@ const SAME_MEANING = new Set([
   'MCPConnectionParams',
   'MCPSession',
   'RemoteA2AAgent',
-  'Route',
   'RunSkillInlineScriptTool',
   'RunSkillScriptTool',
   'SearchSkillsTool',

@@ -95,9 +95,9 @@ export function spansOf(events: readonly Event[], invocationId: string, prices: 
   };
   for (const execution of executions.values())
     if (execution.parentId === undefined || !executions.has(execution.parentId)) {
-      const begin = execution.events[0];
-      const index = begin ? run.indexOf(begin) : 0;
-      add(execution, 1, run[index - 1]?.timestamp ?? begin?.timestamp ?? first.timestamp);
+      const opening = execution.events[0];
+      const index = opening ? run.indexOf(opening) : 0;
+      add(execution, 1, run[index - 1]?.timestamp ?? opening?.timestamp ?? first.timestamp);
     }
   return spans;
 }

@@ -7,7 +7,7 @@ export type CountedTurn = 'text' | 'tenCalls' | 'parallelCalls' | 'chunks' | 'sq
 
 /** The cost of one turn. */
 export interface TurnCounts {
-  /** Bytes allocated. */
+  /** Number of bytes that the turn allocates. */
   readonly bytes: number;
   /** Bytes of garbage that survive collections of the young generation, including recently sealed values. */
   readonly keptBytes: number;

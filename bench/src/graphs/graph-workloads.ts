@@ -127,7 +127,7 @@ function append<Item>(items: string, schema: z.ZodType<Item>, itemOf: (round: nu
   return { name: `1,000 rounds that append to a list of ${items}`, graph, nodes: rounds, calls };
 }
 
-/** All workloads that run a graph from begin to end. */
+/** All workloads that run a graph from start to end. */
 export const GRAPH_WORKLOADS: readonly (() => GraphWorkload)[] = [
   chain,
   fanOut,

@@ -35,14 +35,14 @@ async function talk(): Promise<TenMinutes[]> {
   const clock = fixedPlatform();
   const pieces = new PieceCounter();
   let connected = Promise.withResolvers<void>();
-  let turnOver = Promise.withResolvers<void>();
+  let turnEnd = Promise.withResolvers<void>();
   const listener = {
     onPiece: () => {
       clock.advance(PIECE_MS);
       pieces.add();
     },
     onEvent: ({ turnComplete }: { readonly turnComplete?: boolean }) => {
-      if (turnComplete === true) turnOver.resolve();
+      if (turnComplete === true) turnEnd.resolve();
     },
     onConnected: () => connected.resolve(),
   };
@@ -52,14 +52,14 @@ async function talk(): Promise<TenMinutes[]> {
   const measured: TenMinutes[] = [];
   for (let connection = 1; connection <= CONNECTIONS; connection++) {
     for (let minute = 0; minute < MINUTES; minute++) {
-      turnOver = Promise.withResolvers();
+      turnEnd = Promise.withResolvers();
       for (let second = 0; second < 60; second++) call.queue?.sendRealtime(SPOKEN);
       await say({ serverContent: { inputTranscription: { text: HEARD } } });
       const heard = pieces.more(PIECES_A_MINUTE);
       await gemini.order({ does: 'speak', model: OURS, pieces: PIECES_A_MINUTE });
       await say({ serverContent: { outputTranscription: { text: SAID } } });
       await say({ serverContent: { turnComplete: true } });
-      await Promise.all([heard, turnOver.promise]);
+      await Promise.all([heard, turnEnd.promise]);
     }
     const storedBytes = JSON.stringify(await call.stored?.()).length;
     measured.push({ heapBytes: await collectedHeap(), storedBytes });

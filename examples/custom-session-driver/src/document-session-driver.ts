@@ -1,7 +1,7 @@
 import type { Event, LeaveOpen, PutRunWebhookRequest, RunWebhook, RunWebhookChange } from '@eventloom/core';
 import type { SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
 import type { AppendOutcome, BeginOutcome, EventAppend, EventWindow, LeaseClaim } from '@eventloom/sessions';
-import type { OpenRunPage, RecordChanges, RunBegin, RunEnd, RunMessage, RunWebhookPage } from '@eventloom/sessions';
+import type { OpenRunPage, RecordChanges, RunClaim, RunEnd, RunMessage, RunWebhookPage } from '@eventloom/sessions';
 import type { SessionCreation, SessionDriver, SessionImport, SessionPage } from '@eventloom/sessions';
 import { endLease, findRecord, isLeaseLive, keepLease, refusedAppend, takeLease } from '@eventloom/sessions';
 import { type RunTable, type StoredRun, takeRun, withdrawTicket } from '@eventloom/sessions';
@@ -64,17 +64,17 @@ export class DocumentSessionDriver implements SessionDriver {
     });
   }
 
-  beginRun(begin: RunBegin) {
-    const { appName, userId, sessionId, nowMs, create, window } = begin;
-    return this.#change(begin, (app, existing): BeginOutcome => {
+  beginRun(claim: RunClaim) {
+    const { appName, userId, sessionId, nowMs, create, window } = claim;
+    return this.#change(claim, (app, existing): BeginOutcome => {
       const empty = { updatedAtMs: nowMs, initialState: [], events: [], toolCalls: [], runs: [] };
       const session = existing ?? (create ? addSession(app, { appName, userId, sessionId, ...empty }) : undefined);
       if (!session) return { status: 'missing' };
       const before = toStored(app, session, selectEvents(session.events, window));
-      const outcome = takeRun(session, new RunList(session.runs), begin, before.lastSeq, ++app.count);
+      const outcome = takeRun(session, new RunList(session.runs), claim, before.lastSeq, ++app.count);
       if (outcome.status !== 'taken') return outcome;
       // The callback may throw; then nothing is written, because the document is written last.
-      const message = begin.message?.(coveredUntil(session.events));
+      const message = claim.message?.(coveredUntil(session.events));
       const duplicate = message && session.events.find(({ id }) => id === message.event.id);
       if (message && !duplicate) addEvent(app, session, message, nowMs);
       return { ...outcome, session: before, duplicate };

@@ -12,7 +12,7 @@ const newObject = () => env.EVENTLOOM_USERS.getByName(crypto.randomUUID());
 test('unreferenced values are due after five seconds, and failed deletes are retried with growing delays and reported once', () =>
   runInDurableObject(newObject(), async (_instance, { storage }) => {
     const platform = new ManualPlatform();
-    const bucket = { ...failing(), isAway: true };
+    const bucket = { ...failing(), isUnavailable: true };
     const sessions = new DurableObjectSessionService({ storage, platform, bucket, maxRowBytes: 0 });
     const reported: unknown[] = [];
     const sweep = new LargeValueSweep(sessions, platform, (error) => reported.push(error));
@@ -31,7 +31,7 @@ test('unreferenced values are due after five seconds, and failed deletes are ret
     void sweep.dueMs;
     await sweep.sweep();
     expect(bucket.deletes()).toBe(9);
-    bucket.isAway = false;
+    bucket.isUnavailable = false;
     await attempt();
     expect(sweep.dueMs).toBe(Infinity);
   }));
@@ -40,12 +40,12 @@ test('unreferenced values are due after five seconds, and failed deletes are ret
 function failing() {
   let deletes = 0;
   return {
-    isAway: false,
+    isUnavailable: false,
     put: () => Promise.resolve(),
     get: () => Promise.resolve({ text: () => Promise.resolve('"x"') }),
-    delete(this: { readonly isAway: boolean }) {
+    delete(this: { readonly isUnavailable: boolean }) {
       deletes++;
-      return this.isAway ? Promise.reject(new RangeError('the bucket is unreachable')) : Promise.resolve();
+      return this.isUnavailable ? Promise.reject(new RangeError('the bucket is unreachable')) : Promise.resolve();
     },
     deletes: () => deletes,
   };

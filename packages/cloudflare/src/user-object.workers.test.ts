@@ -185,10 +185,10 @@ test('an error message of 3 MB is truncated in the answer', async () => {
 
 test('an object whose storage fails once at its start answers the next request', () =>
   runInDurableObject(env.EVENTLOOM_USERS.getByName(crypto.randomUUID()), async (_instance, state) => {
-    let isAway = true;
+    let isUnavailable = true;
     const storage = new Proxy(state.storage, {
       get(target, key) {
-        if (key === 'getAlarm' && isAway) return () => Promise.reject(new Error('storage is unreachable'));
+        if (key === 'getAlarm' && isUnavailable) return () => Promise.reject(new Error('storage is unreachable'));
         const value: unknown = Reflect.get(target, key);
         return typeof value === 'function' ? value.bind(target) : value;
       },
@@ -201,6 +201,6 @@ test('an object whose storage fails once at its start answers the next request',
     const object = new UserObject({ id: state.id, storage }, env);
     const ask = () => object.fetch(new Request('http://localhost/health'));
     await expect(ask()).rejects.toThrow('storage is unreachable');
-    isAway = false;
+    isUnavailable = false;
     expect((await ask()).status).toBe(200);
   }));

@@ -26,7 +26,7 @@ import {
   liveProtocolOf,
   openApiRoute,
   type RequestGuardOptions,
-  type Route,
+  type HttpRoute,
   serverRoutes,
   UserQuotas,
   userRoutes,
@@ -118,9 +118,9 @@ export class WorkerRouter<Env extends CloudflareBindings> {
       report,
       version: { version: VERSION, language: 'typescript', ...shared.version },
     };
-    const routes: Route<FrontContext>[] = [
+    const routes: HttpRoute<FrontContext>[] = [
       ...serverRoutes,
-      ...ofUsers.map((route) => ({ ...route, handle: (request: FrontRequest) => this.#handOn(route, request) })),
+      ...ofUsers.map((route) => ({ ...route, handle: (request: FrontRequest) => this.#forward(route, request) })),
       ...commonRoutes(shared.protocols),
       ...(shared.live?.routes ?? []),
     ];
@@ -135,11 +135,11 @@ export class WorkerRouter<Env extends CloudflareBindings> {
 
   fetch(request: Request): Response | Promise<Response> {
     const live = this.#live;
-    return live && isLiveRequest(request, live) ? this.#handOnLive(request, live) : this.#route(request);
+    return live && isLiveRequest(request, live) ? this.#forwardLive(request, live) : this.#route(request);
   }
 
   /** Forwards a live run to the user's object. A refusal is sent over a WebSocket that this Worker opens. */
-  async #handOnLive(request: Request, live: LiveEndpoint): Promise<Response> {
+  async #forwardLive(request: Request, live: LiveEndpoint): Promise<Response> {
     try {
       guardRequest(request, this.#guard);
       const user = await this.#identify(request);
@@ -180,7 +180,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     if (!isAllowed) throw new RateLimitedError('more requests than the rate limit allows; wait');
   }
 
-  async #handOn(route: Route, request: FrontRequest): Promise<Response> {
+  async #forward(route: HttpRoute, request: FrontRequest): Promise<Response> {
     const owner = await requireOwner(route, request);
     const hasBody = route.body !== undefined || route.bodySchema !== undefined;
     return this.#send(owner, request.raw, request.user, hasBody ? await request.bytes() : undefined);

@@ -186,7 +186,7 @@ export class ChannelState {
     const at = lastOfStepBefore ? recorded.indexOf(lastOfStepBefore) : -1;
     // This process began the step, so no write of it is committed yet.
     if (at < 0) return this.snapshot();
-    const before = recorded.slice(this.#record.begin ? recorded.indexOf(this.#record.begin) + 1 : 0, at + 1);
+    const before = recorded.slice(this.#record.start ? recorded.indexOf(this.#record.start) + 1 : 0, at + 1);
     return this.#gather((name, { stateKey }) => {
       if (stateKey === undefined) return found.get(name);
       const last = before.findLast(

@@ -33,7 +33,7 @@ export function changedChannels(
 }
 
 /** The run id of the event that begins a graph: `START` in step 0. */
-export const BEGIN = '0-0';
+export const START_RUN = '0-0';
 /** The run id of the event that ends a graph; its output is the graph's output. */
 export const FINISH = 'end';
 /** The run id of an event that changes channels from outside, as a fork does. */

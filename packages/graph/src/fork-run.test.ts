@@ -28,9 +28,9 @@ async function setUp(agent: BaseAgent, deletedBefore: readonly string[] = [], sa
   const stream = start('x');
   for await (const _ of stream);
   const { invocationId } = stream;
-  const goOn = () => runner.run({ userId: 'u', sessionId: 'fork', invocationId });
+  const resume = () => runner.run({ userId: 'u', sessionId: 'fork', invocationId });
   const params = { sessionService, ...KEY, invocationId, newSessionId: 'fork' };
-  return { sessionService, artifactService, params, events: stored, goOn };
+  return { sessionService, artifactService, params, events: stored, resume };
 }
 
 test('fork copies the named run of a graph, by default the last one', async () => {
@@ -43,7 +43,7 @@ test('fork copies the named run of a graph, by default the last one', async () =
     .addEdge('one', 'two')
     .addEdge('two', END)
     .compile();
-  const { params, events, goOn, sessionService } = await setUp(
+  const { params, events, resume, sessionService } = await setUp(
     new LoopAgent({ name: 'loop', subAgents: [agent], maxIterations: 3 }),
   );
   const runs = agent.history({ events: await events(), invocationId: params.invocationId });
@@ -54,7 +54,7 @@ test('fork copies the named run of a graph, by default the last one', async () =
     round = 3;
     ran.length = 0;
     await agent.fork({ ...params, step: 1, executionId });
-    await goOn();
+    await resume();
     expect(ran).toEqual(expected);
     await sessionService.deleteSession(FORK);
   }
@@ -83,13 +83,13 @@ function savingGraph() {
 
 test('a fork has the artifact versions of its step, and the session keeps its own', async () => {
   const agent = savingGraph();
-  const { params, artifactService, goOn } = await setUp(agent);
+  const { params, artifactService, resume } = await setUp(agent);
   await agent.fork({ ...params, artifactService, step: 2 });
   const versions = (key: typeof KEY, filename: string) => artifactService.listVersions({ ...key, filename });
   expect(await artifactService.listArtifactKeys(FORK)).toEqual(['notes.txt']);
   expect(await versions(FORK, 'notes.txt')).toEqual([0, 1]);
   expect(await artifactService.loadArtifact({ ...FORK, filename: 'notes.txt', version: 0 })).toEqual({ text: 'one' });
-  const said = (await goOn()).findLast(({ content }) => content);
+  const said = (await resume()).findLast(({ content }) => content);
   expect(JSON.parse(contentText(said?.content))).toEqual([['notes.txt', 'other.txt'], 'two']);
   expect([await versions(KEY, 'notes.txt'), await versions(KEY, 'other.txt')]).toEqual([[0, 1], [0]]);
 });

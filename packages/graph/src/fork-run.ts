@@ -106,8 +106,8 @@ function lastEventOf(
     return fail('was not started with `resumable: true`, so it cannot be forked');
   const { executionId } = history;
   const own = events.filter((event) => event.executionId === executionId && checkpointOf(event));
-  const [begin] = own;
-  if (step === 0 && begin) return begin;
+  const [start] = own;
+  if (step === 0 && start) return start;
   const found = history.steps.find((each) => each.step === step);
   if (!found || found.open.length > 0) return fail(`has no step ${step} that has completed`);
   const ids = new Set(found.nodes.map(({ eventId }) => eventId));
@@ -128,10 +128,10 @@ function* keptRecords(
     if (checkpoint)
       runs.set(event.executionId ?? '', (runs.get(event.executionId ?? '') ?? new Set()).add(checkpoint.run));
   }
-  const begins = new Map(kept.map((event) => [event.id, checkpointOf(event) ? event.executionId : undefined]));
+  const starts = new Map(kept.map((event) => [event.id, checkpointOf(event) ? event.executionId : undefined]));
   const isKept = ({ toolCall }: ToolCallRecord): boolean => {
     const [eventId = '', ...rest] = toolCall.callId.split('/');
-    const executionId = begins.get(eventId);
+    const executionId = starts.get(eventId);
     // A ledger entry of a node run is kept only if the run's completion is kept.
     return (
       ids.has(eventId) &&

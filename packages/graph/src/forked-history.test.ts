@@ -113,8 +113,8 @@ test('a fork omits state that was removed before its step, and keeps state that 
     .addEdge('two', END)
     .compile();
   const { run, sessionService } = await scenario({ agent, resumable: true, state: { first: 1, second: 2 } });
-  const [begin] = await run('x');
-  const invocationId = begin?.invocationId ?? '';
+  const [start] = await run('x');
+  const invocationId = start?.invocationId ?? '';
   const fork = await agent.fork({ sessionService, ...KEY, invocationId, step: 1, newSessionId: 'fork' });
   expect(fork.state).toEqual({ second: 2 });
 });
@@ -126,11 +126,11 @@ test('fork throws for a run that is not resumable', async () => {
     .addEdge('n', END)
     .compile();
   const { run, sessionService } = await scenario({ agent: simple });
-  const [begin] = await run('x');
+  const [start] = await run('x');
   const fork = simple.fork({
     sessionService,
     ...KEY,
-    invocationId: begin?.invocationId ?? '',
+    invocationId: start?.invocationId ?? '',
     step: 1,
     newSessionId: 'fork',
   });

@@ -197,7 +197,7 @@ test('history lists no questions of a failed run', async () => {
   expect(history).toMatchObject({ status: 'failed', questions: [] });
 });
 
-const begin = createEvent({ id: 'begin', executionId: 'x', author: 'g' });
+const start = createEvent({ id: 'begin', executionId: 'x', author: 'g' });
 
 function asked(id: string, place: { readonly branch?: string; readonly executionId?: string }): Event {
   const content = { role: 'model', parts: [{ functionCall: { id, name: 'later', args: {} } }] };
@@ -206,18 +206,18 @@ function asked(id: string, place: { readonly branch?: string; readonly execution
 
 test('openQuestions returns questions of the graph and inside its nodes, and of no other agent', () => {
   const events = [
-    begin,
+    start,
     asked('own', { executionId: 'x' }),
     asked('node', { executionId: 'y', branch: 'helper@1-0' }),
     asked('deeper', { executionId: 'z', branch: 'sub@1-0.helper@2-1' }),
     asked('beside', { executionId: 'v', branch: 'both.helper' }),
     asked('tool', { executionId: 'w', branch: 'helper@call-1' }),
   ];
-  expect(openQuestions(begin, events).map(({ id }) => id)).toEqual(['own', 'node', 'deeper']);
+  expect(openQuestions(start, events).map(({ id }) => id)).toEqual(['own', 'node', 'deeper']);
 });
 
 test("openQuestions returns questions on branches below the graph's branch", () => {
-  const onBranch = { ...begin, branch: 'both.g' };
+  const onBranch = { ...start, branch: 'both.g' };
   const events = [
     onBranch,
     asked('node', { executionId: 'y', branch: 'both.g.helper@1-0' }),
@@ -230,5 +230,5 @@ test("openQuestions returns questions on branches below the graph's branch", () 
 test('openQuestions omits answered questions', () => {
   const parts = [{ functionResponse: { id: 'own', name: 'later', response: {} } }];
   const answer = createEvent({ id: 'a', author: 'user', content: { role: 'user', parts } });
-  expect(openQuestions(begin, [begin, asked('own', { executionId: 'x' }), answer])).toEqual([]);
+  expect(openQuestions(start, [start, asked('own', { executionId: 'x' }), answer])).toEqual([]);
 });

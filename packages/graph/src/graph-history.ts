@@ -10,7 +10,7 @@ import {
   isBaseAgent,
 } from '@eventloom/core/internal';
 import { type StateChanges, ChannelHistory } from './channel-history.ts';
-import { BEGIN, type Checkpoint, checkpointOf, FINISH, outermostRun, placeOf, runId } from './checkpoint.ts';
+import { START_RUN, type Checkpoint, checkpointOf, FINISH, outermostRun, placeOf, runId } from './checkpoint.ts';
 import type { NodeWork } from './graph-node.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import type { Task } from './graph-progress.ts';
@@ -84,22 +84,22 @@ export function graphHistories(plan: GraphPlan, { events, invocationId }: Histor
   const ends = new Map<string | undefined, number>();
   const histories: GraphHistory[] = [];
   for (let from = own.all.length - 1; from >= 0; from--) {
-    const begin = own.all[from];
-    if (!begin || !isBegin(plan, begin)) continue;
-    const to = ends.get(begin.branch) ?? own.all.length;
-    ends.set(begin.branch, from);
-    histories.push(historyOf(plan, begin, own, { from, to }));
+    const start = own.all[from];
+    if (!start || !isStart(plan, start)) continue;
+    const to = ends.get(start.branch) ?? own.all.length;
+    ends.set(start.branch, from);
+    histories.push(historyOf(plan, start, own, { from, to }));
   }
   return histories.reverse();
 }
 
-function isBegin(plan: GraphPlan, event: Event): boolean {
-  return checkpointOf(event)?.run === BEGIN && event.author === plan.name;
+function isStart(plan: GraphPlan, event: Event): boolean {
+  return checkpointOf(event)?.run === START_RUN && event.author === plan.name;
 }
 
 /** @param stretch the range of events that may belong to the run, from its beginning */
-function historyOf(plan: GraphPlan, begin: Event, events: RunEvents, stretch: Stretch): GraphHistory {
-  const { executionId = '', branch } = begin;
+function historyOf(plan: GraphPlan, start: Event, events: RunEvents, stretch: Stretch): GraphHistory {
+  const { executionId = '', branch } = start;
   const own = events.ofExecution(executionId, stretch);
   const keys = [...plan.channels.values()].flatMap(({ stateKey }) => stateKey ?? []);
   const executed = keys.length === 0 ? own : events.ofExecutionAndKeys(executionId, keys, until(own, events, stretch));
@@ -134,7 +134,7 @@ function historyOf(plan: GraphPlan, begin: Event, events: RunEvents, stretch: St
     if (!checkpoint) continue;
     channels.add(checkpoint, event);
     const { run } = checkpoint;
-    if (run === BEGIN) {
+    if (run === START_RUN) {
       ({ next: entry = [], output: input } = checkpoint);
       initialState = channels.takeChanges().changed;
     }
@@ -157,7 +157,7 @@ function historyOf(plan: GraphPlan, begin: Event, events: RunEvents, stretch: St
     const open = openTasks.map((task) => nodeOf(task, runId(step, task.index)));
     Object.assign(stepOf(step), { open, ...channels.takeChanges() });
   }
-  const questions = openQuestions(begin, record.isFinished ? [] : events.all.slice(stretch.from, stretch.to));
+  const questions = openQuestions(start, record.isFinished ? [] : events.all.slice(stretch.from, stretch.to));
   const status = statusOf(record, own, questions, events, stretch);
   return {
     executionId,
@@ -230,9 +230,9 @@ function nested(
   if (!isBaseAgent(work) || !isGraphAgent(work)) return {};
   const { plan } = work;
   const place = enclosedBranch(branch, work.name, run);
-  const from = events.lastOnBranch(place, stretch, (event) => isBegin(plan, event)) ?? stretch.to;
-  const begin = events.all[from];
-  return begin && from < stretch.to ? { graph: historyOf(plan, begin, events, { from, to: stretch.to }) } : {};
+  const from = events.lastOnBranch(place, stretch, (event) => isStart(plan, event)) ?? stretch.to;
+  const start = events.all[from];
+  return start && from < stretch.to ? { graph: historyOf(plan, start, events, { from, to: stretch.to }) } : {};
 }
 
 function given<K extends string>(value: JsonValue | undefined, key: K): { readonly [P in K]?: JsonValue } {
@@ -259,7 +259,7 @@ const NODE_WORLD = /^[^.@]+@\d+-\d/;
 /**
  * Returns the long-running calls and requests of a graph, and of everything within its nodes, that have no response, oldest first.
  *
- * @param begin the first event of the graph
+ * @param start the first event of the graph
  * @param events of the run of the runner, from there on
  */
 export function openQuestions({ executionId, branch }: Event, events: readonly Event[]): OpenQuestion[] {

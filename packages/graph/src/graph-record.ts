@@ -9,7 +9,7 @@ import {
 import { askedCallId, Calls, inputRequestOf } from '@eventloom/core/internal';
 import {
   askingRun,
-  BEGIN,
+  START_RUN,
   changedChannels,
   checkpointOf,
   FINISH,
@@ -48,7 +48,7 @@ export class GraphRecord {
   /** Ids of the runs whose events have content. */
   readonly withContent = new Set<string>();
   /** The event with which the graph began; undefined before it. */
-  begin: Event | undefined;
+  start: Event | undefined;
   /** The last event before the current step: of the previous step, or one that changed channels from outside. */
   lastOfStepBefore: Event | undefined;
   isFinished = false;
@@ -75,7 +75,7 @@ export class GraphRecord {
       if (Object.hasOwn(stateKey === undefined ? changed : event.actions.stateDelta, stateKey ?? name))
         this.writers.set(name, outermostRun(run));
     }
-    if (run === BEGIN) this.begin = event;
+    if (run === START_RUN) this.start = event;
     if (run === FINISH) this.isFinished = true;
     if (run === UPDATE) this.#beginStep(event);
     const place = placeOf(run);

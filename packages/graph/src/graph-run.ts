@@ -9,7 +9,7 @@ import {
 import { type AbortGuard, reportUnlessStopped, STRUCTURED_OUTPUT } from '@eventloom/core/internal';
 import type { ValueSchema } from '@eventloom/tools';
 import { ChannelState } from './channel-state.ts';
-import { BEGIN, FINISH, runId, toAgentState } from './checkpoint.ts';
+import { START_RUN, FINISH, runId, toAgentState } from './checkpoint.ts';
 import { StepLimitError } from './errors.ts';
 import { validateValue } from './json-values.ts';
 import type { GraphPlan } from './graph-plan.ts';
@@ -63,7 +63,7 @@ export class GraphRun {
     const record = this.#record;
     const { progress } = record;
     if (record.isFinished) return;
-    if (!record.begin) {
+    if (!record.start) {
       const event = await this.#beginning();
       yield event;
       record.add(event);
@@ -95,7 +95,7 @@ export class GraphRun {
     });
     const agentState = toAgentState({
       node: START,
-      run: BEGIN,
+      run: START_RUN,
       ...(output === undefined ? {} : { output }),
       next,
       ...(Object.keys(state).length > 0 ? { state } : {}),
@@ -182,9 +182,9 @@ export class GraphRun {
       hasLifecycleEvents: this.#params.hasLifecycleEvents,
       finished: new Map(),
       commit: (run, outcome) => this.#commit(run, outcome),
-      ledgerId: (call) => `${this.#record.begin?.id}/${call}`,
+      ledgerId: (call) => `${this.#record.start?.id}/${call}`,
       recorded: async (call) =>
-        this.#context.resumedFrom ? (await this.#readLedger()).get(`${this.#record.begin?.id}/${call}`) : undefined,
+        this.#context.resumedFrom ? (await this.#readLedger()).get(`${this.#record.start?.id}/${call}`) : undefined,
     };
   }
 

@@ -37,22 +37,22 @@ export async function runAgent(
     onRecorded: (event) => answer.add(event),
     onPause: () => (isWaiting = true),
   });
-  const words = new LastWords((event) => run.post(event));
+  const buffer = new AnswerBuffer((event) => run.post(event));
   try {
     await readAll(events, guard, async (event) => {
       // Events of inner agents are for the agents that called them, not part of the answer.
       const isOwn = enclosureOf(event.branch) === enclosure;
       if (isOwn) answer.add(event);
-      await words.pass(event, isOwn && isAnswer(event));
+      await buffer.pass(event, isOwn && isAnswer(event));
     });
   } catch (error) {
-    await words.release();
+    await buffer.release();
     throw error;
   }
   const said = answer.last;
   const fault = isWaiting ? undefined : faultOf(said);
   const isDone = !isWaiting && fault === undefined;
-  await words.release(
+  await buffer.release(
     isDone
       ? (event) => {
           const shown = withoutText(event);
@@ -134,7 +134,7 @@ function isAnswer(event: Event): boolean {
 }
 
 /** Passes on the events of an agent. An event that may be its answer is held back until another follows or the agent is done. */
-class LastWords {
+class AnswerBuffer {
   readonly #post: (event: Event) => Promise<unknown>;
   /** The event that may be the answer, and the events without content that follow it. */
   #held: Event[] = [];

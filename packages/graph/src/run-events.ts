@@ -4,7 +4,7 @@ import { isInput } from '@eventloom/core/internal';
 /** A range of the events of one invocation, by index. */
 export interface Stretch {
   readonly from: number;
-  /** Exclusive end. */
+  /** Index after the last event of the range. */
   readonly to: number;
 }
 

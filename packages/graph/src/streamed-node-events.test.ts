@@ -34,17 +34,17 @@ test.each([false, true])(
 );
 
 test("events of a graph that is a node's tool are streamed", async () => {
-  const received = new StateGraph({ name: 'told' })
+  const received = new StateGraph({ name: 'report' })
     .addNode('deep', (_: string, context) => void context.emitText('so far'))
     .addEdge(START, 'deep')
     .addEdge('deep', END)
     .compile();
   const agent = new StateGraph({ name: 'g' })
     .addNode('ask', (text: string) => ({ request: text }))
-    .addNode('told', new AgentTool({ agent: received }))
+    .addNode('report', new AgentTool({ agent: received }))
     .addEdge(START, 'ask')
-    .addEdge('ask', 'told')
-    .addEdge('told', END)
+    .addEdge('ask', 'report')
+    .addEdge('report', END)
     .compile();
   const events = await (await scenario({ agent })).run('x');
   expect(events.flatMap(({ nodeEvent }) => nodeEvent?.message ?? [])).toEqual(['so far']);

@@ -32,7 +32,7 @@ test.each([
     const { queue, stream, stored } = await setup([
       { heard: 'content' },
       'So far',
-      { errorCode, errorMessage: 'told why', turnComplete: true },
+      { errorCode, errorMessage: 'the reason', turnComplete: true },
       { heard: /again/ },
       'Here',
       END,
@@ -42,7 +42,7 @@ test.each([
     for await (const event of stream) {
       if (event.errorCode !== undefined) {
         advice.push(errorAdvice(event.errorCode).action);
-        expect(event).toMatchObject({ author: 'bot', errorMessage: 'told why' });
+        expect(event).toMatchObject({ author: 'bot', errorMessage: 'the reason' });
         queue.sendContent(user('again'));
       }
       if (summarize(event) === 'Here' && !event.partial) queue.close();

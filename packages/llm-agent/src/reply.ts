@@ -192,7 +192,7 @@ export class ModelCall {
     const { agent, context, parts } = this.#turn;
     const { content } = response;
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(
-      isCutShort(response) ? cutShort(response) : response,
+      isTruncated(response) ? withTruncationError(response) : response,
       actions,
     );
     if (event.partial !== undefined) delete event.partial;
@@ -290,11 +290,11 @@ function toolGrounding({ invocation: { session } }: InvocationContext): Event['g
 }
 
 /** Returns true for a reply that the model did not complete: its finish reason is not STOP, and it has no error code. */
-export function isCutShort({ finishReason, errorCode }: LlmResponse): boolean {
+export function isTruncated({ finishReason, errorCode }: LlmResponse): boolean {
   return finishReason !== undefined && finishReason !== 'STOP' && errorCode === undefined;
 }
 
-function cutShort(response: LlmResponse): LlmResponse {
+function withTruncationError(response: LlmResponse): LlmResponse {
   const { finishReason = '', errorMessage = `the model stopped with ${finishReason}` } = response;
   return { ...response, errorCode: finishReason, errorMessage };
 }

@@ -245,12 +245,12 @@ test.each([
 
 test('a server over HTTP that was unreachable is asked for its protocol version again', async () => {
   const served = serveModern({ build: (server) => server.registerTool('f', {}, () => ({ content: [] })) });
-  let isAway = true;
+  let isUnavailable = true;
   const toolset = toolsetOf({
-    fetch: (url, init) => (isAway ? Promise.reject(new TypeError('fetch failed')) : served.fetch(url, init)),
+    fetch: (url, init) => (isUnavailable ? Promise.reject(new TypeError('fetch failed')) : served.fetch(url, init)),
   });
   await expect(toolset.getTools()).rejects.toMatchObject({ code: 'MCP_CONNECTION' });
-  isAway = false;
+  isUnavailable = false;
   expect(await toolset.getTools()).toHaveLength(1);
   await toolset.close();
 });

@@ -195,7 +195,7 @@ async function loadYaml(): Promise<typeof import('yaml')> {
   });
 }
 
-/** Parses JSON. @throws OpenApiDocumentError */
+/** Parses the JSON text of an OpenAPI document. @throws OpenApiDocumentError if the text is not JSON, or not an OpenAPI document */
 export function parseJsonDocument(text: string): OpenApiDocument {
   let value: unknown;
   try {

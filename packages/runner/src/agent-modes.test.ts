@@ -119,8 +119,8 @@ describe.each([false, true])('a task whose process is killed right after the com
       if (!first) return;
       const { invocationId } = first;
       const { run } = restart({ model: [finish({ city: 'Rome' })] });
-      const isOver = (await stored()).at(-1)?.object === 'runner.end';
-      if (!isOver) await run(undefined, { newMessage: undefined, invocationId });
+      const hasEnded = (await stored()).at(-1)?.object === 'runner.end';
+      if (!hasEnded) await run(undefined, { newMessage: undefined, invocationId });
       const events = await stored();
       expect(events.filter(({ output }) => output !== undefined).map(({ output }) => output)).toEqual([
         { city: 'Rome' },

@@ -8,7 +8,7 @@ import {
 import { reportTo } from '@eventloom/core/internal';
 import { effectiveHistory, type EventsCompactor } from '@eventloom/llm-agent/internal';
 import type { EventCommitter } from './event-committer.ts';
-import { type HistoryPlace, HistoryPlaces, FROM_THE_BEGIN } from './history-reader.ts';
+import { type HistoryPlace, HistoryPlaces, FROM_THE_START } from './history-reader.ts';
 import type { LoadedSession } from './session-loader.ts';
 
 /** A run that has ended, of a session that may be compacted. */
@@ -34,7 +34,7 @@ export async function compactSession(
     const event = await context.whileConnected(compactor.compact(context, sessionService));
     if (!event) return;
     const { events } = session;
-    const places = loaded.places ?? FROM_THE_BEGIN;
+    const places = loaded.places ?? FROM_THE_START;
     const history = pointBehindCompaction(events, event, places, session.lastSeq + 1);
     await committer.append(history ? { ...event, actions: { ...event.actions, history } } : event);
     // Summarized events are not kept in memory.

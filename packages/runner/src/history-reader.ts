@@ -227,4 +227,4 @@ export class HistoryPlaces {
 }
 
 /** The places of a list that begins with the session's first event and lacks none after it. */
-export const FROM_THE_BEGIN = new HistoryPlaces([]);
+export const FROM_THE_START = new HistoryPlaces([]);

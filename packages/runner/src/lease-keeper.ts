@@ -29,7 +29,7 @@ const MAX_PAUSE_MS = 1000;
  * @param signal ends a pause
  * @throws the last error of the work
  */
-export async function repeatWhileAway<T>(
+export async function repeatWhileUnavailable<T>(
   work: () => MaybePromise<T>,
   thrown: unknown,
   platform: Platform,
@@ -38,7 +38,7 @@ export async function repeatWhileAway<T>(
   isAborted = (): boolean => signal?.aborted === true,
 ): Promise<T> {
   let error = thrown;
-  for (let pauseMs = FIRST_PAUSE_MS; isAway(error) && !isAborted(); pauseMs *= 2) {
+  for (let pauseMs = FIRST_PAUSE_MS; isUnavailable(error) && !isAborted(); pauseMs *= 2) {
     const leftMs = endMs - platform.now();
     if (leftMs <= 0) break;
     await pause(platform, Math.min(pauseMs, MAX_PAUSE_MS, leftMs) * (0.5 + Math.random() / 2), signal);
@@ -52,7 +52,7 @@ export async function repeatWhileAway<T>(
 }
 
 /** True if the storage cannot be used now, and may be used again later. */
-export function isAway(error: unknown): error is StorageError {
+export function isUnavailable(error: unknown): error is StorageError {
   return StorageError.isInstance(error) && error.retryable;
 }
 
@@ -128,7 +128,7 @@ export class LeaseKeeper {
         await renew();
         held.renewedMs = nowMs;
       } catch (error) {
-        await repeatWhileAway(renew, error, this.#platform, held.endMs);
+        await repeatWhileUnavailable(renew, error, this.#platform, held.endMs);
         held.renewedMs = this.#platform.now();
       }
     } catch (error) {

@@ -17,7 +17,7 @@ import {
 } from '@eventloom/core';
 import { createErrorEvent, errorCodeOf, errorOutcome, isYielded, nameFault, reportTo } from '@eventloom/core/internal';
 import { stampEvent } from './event-committer.ts';
-import { isAway } from './lease-keeper.ts';
+import { isUnavailable } from './lease-keeper.ts';
 import { responsesToOpenCalls } from './resume/close-run.ts';
 import type { RunInvocation } from './run-invocation.ts';
 import type { Runner } from './runner.ts';
@@ -43,7 +43,7 @@ export function toRunError(
  * that did not answer may have stored the message: its error says so, and takes precedence over the reason of an abort.
  */
 export function toRefusal(thrown: unknown, abortReason: EventloomError | undefined): EventloomError {
-  if (isAway(thrown)) return thrown;
+  if (isUnavailable(thrown)) return thrown;
   const error = toRunError(thrown, abortReason);
   if (!StaleWriterError.isInstance(error)) return error;
   return new SessionBusyError(

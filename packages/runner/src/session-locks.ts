@@ -30,7 +30,7 @@ import {
   RUN_CONFIG_DEFAULTS,
   type ToolLedger,
 } from '@eventloom/core/internal';
-import { type HeldLease, isAway, LeaseKeeper, repeatWhileAway } from './lease-keeper.ts';
+import { type HeldLease, isUnavailable, LeaseKeeper, repeatWhileUnavailable } from './lease-keeper.ts';
 import type { Runner } from './runner.ts';
 import type { SessionCacheOptions } from './session-loader.ts';
 import { type LoadedSession, type LoadRequest, SessionLoader } from './session-loader.ts';
@@ -252,7 +252,7 @@ export class SessionLocks {
    */
   #askAgain<T>(ask: () => Promise<T>, thrown: unknown, { abortSignal }: LockRequest): Promise<T> {
     const { platform } = this.runner;
-    return repeatWhileAway(ask, thrown, platform, platform.now() + this.#ttlMs, abortSignal);
+    return repeatWhileUnavailable(ask, thrown, platform, platform.now() + this.#ttlMs, abortSignal);
   }
 
   #toLease({ key, onBusy, busyWaitMs, abortSignal }: LockRequest): AcquireLeaseRequest {
@@ -403,7 +403,7 @@ export class SessionLock implements HeldLease, ToolLedger {
     const run = this.#lockingRun;
     const isAborted = (): boolean => run?.abortReason !== undefined;
     try {
-      return await repeatWhileAway(
+      return await repeatWhileUnavailable(
         work,
         thrown,
         this.#locks.runner.platform,
@@ -412,7 +412,7 @@ export class SessionLock implements HeldLease, ToolLedger {
         isAborted,
       );
     } catch (error) {
-      if (isAway(error) && !isAborted()) this.lose(error);
+      if (isUnavailable(error) && !isAborted()) this.lose(error);
       throw error;
     }
   }
@@ -465,7 +465,7 @@ export class SessionLock implements HeldLease, ToolLedger {
   #releaseLater(options: ReleaseLeaseOptions | undefined, error: unknown): void {
     const { platform } = this.#locks.runner;
     const release = (): MaybePromise<void> => this.#service.releaseLease(this.lease, options);
-    platform.background(repeatWhileAway(release, error, platform, this.endMs));
+    platform.background(repeatWhileUnavailable(release, error, platform, this.endMs));
   }
 
   /** Unlocks the session as if the run had never begun. A run with stored events stays open. */

@@ -1,12 +1,22 @@
 import { type AuthConfig, getFunctionCalls, type ToolContext } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
-import { answer, askedOf, AUTH, CALL, responses, SECRET, setUp, STORED, TOKEN } from './fixtures/credential-run.ts';
+import {
+  answer,
+  credentialRequests,
+  AUTH,
+  CALL,
+  responses,
+  SECRET,
+  setUp,
+  STORED,
+  TOKEN,
+} from './fixtures/credential-run.ts';
 
 test('the client gets the auth config without its secrets', async () => {
   const { send, stored } = await setUp();
   const events = await send({ text: 'go' });
-  const [call] = askedOf(events);
+  const [call] = credentialRequests(events);
   const authConfig = {
     authScheme: AUTH.authScheme,
     rawAuthCredential: { authType: 'oauth2', http: { scheme: 'bearer' }, oauth2: { clientId: 'me' } },
@@ -23,7 +33,7 @@ test('the client gets the auth config without its secrets', async () => {
 test('the next call for the user finds the credential without a request', async () => {
   const { send, got } = await setUp([{ calls: [CALL] }, 'Done.', { calls: [{ ...CALL, id: 'c2' }] }, 'Done.']);
   await send(answer(await send({ text: 'go' }), TOKEN));
-  expect(askedOf(await send({ text: 'again' }))).toEqual([]);
+  expect(credentialRequests(await send({ text: 'again' }))).toEqual([]);
   expect(got).toHaveLength(2);
 });
 
@@ -85,7 +95,7 @@ test('secrets that a tool writes to actions are removed too', async () => {
     },
   );
   const events = await send({ text: 'go' });
-  expect(askedOf(events)).toHaveLength(1);
+  expect(credentialRequests(events)).toHaveLength(1);
   expect(JSON.stringify(events) + (await stored())).not.toContain(SECRET);
 });
 

@@ -5,7 +5,7 @@ import { createReporter } from './http/error-response.ts';
 import { identify } from './http/authentication.ts';
 import { UserQuotas } from './http/user-quotas.ts';
 import { guardOf, guardRequest } from './http/request-guard.ts';
-import type { Route } from './http/route.ts';
+import type { HttpRoute } from './http/route.ts';
 import type { LiveAdmission } from './live-endpoint.ts';
 import { openApiRoute } from './openapi/open-api-document.ts';
 import { createStorageProbe, serverRoutes } from './routes/server-routes.ts';
@@ -97,7 +97,7 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
     trustsImportedEvents: options.trustImportedEvents === true,
     version: { version: VERSION, language: 'typescript', ...options.version },
   };
-  const routes: Route[] = [
+  const routes: HttpRoute[] = [
     ...serverRoutes,
     ...userRoutes(options.protocols),
     ...commonRoutes(options.protocols),

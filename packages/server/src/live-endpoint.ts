@@ -1,7 +1,7 @@
 import type { Platform, SessionKey } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
 import type { RunConfigHook } from './http/run-policy.ts';
-import type { Route } from './http/route.ts';
+import type { HttpRoute } from './http/route.ts';
 import type { FrontContext } from './server-context.ts';
 import type { ServerLimits } from './server-limits.ts';
 import type { AuthenticatedUser } from './server-options.ts';
@@ -13,7 +13,7 @@ export interface LiveEndpoint {
   /** The WebSocket subprotocol that the server confirms to a client that offers it. */
   readonly protocol: string;
   /** Routes that describe the endpoint in the OpenAPI document, and answer requests that do not ask for a WebSocket. */
-  readonly routes: readonly Route<FrontContext>[];
+  readonly routes: readonly HttpRoute<FrontContext>[];
 
   /** Creates the host of the live runs of one server. */
   createHost(server: LiveServer): LiveHost;

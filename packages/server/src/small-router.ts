@@ -1,7 +1,7 @@
 import { Hono } from 'hono/tiny';
 import { createServerOn, type EventloomServer } from './create-server-on.ts';
 import { addRoutes, type RoutesOptions } from './http/add-routes.ts';
-import type { Route } from './http/route.ts';
+import type { HttpRoute } from './http/route.ts';
 import type { FrontContext } from './server-context.ts';
 import type { ServerOptions } from './server-options.ts';
 
@@ -15,7 +15,7 @@ export function createSmallServer(options: ServerOptions): EventloomServer {
 
 /** Creates a `fetch` that answers requests to these routes, and all others with an error. */
 export function createSmallRouter<Server extends FrontContext>(
-  routes: readonly Route<Server>[],
+  routes: readonly HttpRoute<Server>[],
   options: RoutesOptions<Server>,
 ): (request: Request) => Response | Promise<Response> {
   const app = new Hono();

@@ -23,7 +23,7 @@ import type {
   EventWindow,
   OpenRunPage,
   RecordChanges,
-  RunBegin,
+  RunClaim,
   RunEnd,
   RunWebhookPage,
   SessionBackground,
@@ -180,22 +180,22 @@ export class InMemorySessionDriver implements SessionDriver {
     return outcomes;
   }
 
-  beginRun(begin: RunBegin): BeginOutcome {
-    let record = this.#find(begin);
+  beginRun(claim: RunClaim): BeginOutcome {
+    let record = this.#find(claim);
     // Checked first, because the check may throw.
-    const message = begin.message?.(record?.events.coveredUntil ?? -Infinity);
-    if (!record && begin.create) record = this.#add(begin, begin.nowMs);
+    const message = claim.message?.(record?.events.coveredUntil ?? -Infinity);
+    if (!record && claim.create) record = this.#add(claim, claim.nowMs);
     if (!record) return { status: 'missing' };
-    const outcome = takeRun(record, record.runs, begin, record.events.length, this.#epochs + 1);
+    const outcome = takeRun(record, record.runs, claim, record.events.length, this.#epochs + 1);
     if (outcome.status !== 'taken') return outcome;
     this.#epochs++;
     record.app.openRuns.add(record);
-    if (begin.webhook) record.app.webhooks.add(record);
-    const session = toStored(record, record.events.read(begin.window));
+    if (claim.webhook) record.app.webhooks.add(record);
+    const session = toStored(record, record.events.read(claim.window));
     const duplicate = message && record.events.add(message.event);
     if (message && !duplicate) {
       if (message.writes.length > 0) writeState(record, message.writes);
-      record.updatedAtMs = begin.nowMs;
+      record.updatedAtMs = claim.nowMs;
     }
     return { ...outcome, session, duplicate };
   }

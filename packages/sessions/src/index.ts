@@ -44,7 +44,7 @@ export type {
   OpenRunPage,
   RecordChanges,
   OpenRunPosition,
-  RunBegin,
+  RunClaim,
   RunEnd,
   RunMessage,
   RunRefusal,

@@ -163,7 +163,7 @@ export type AppendOutcome =
   | { readonly status: 'stored'; readonly seq: number };
 
 /** Parameters of `SessionDriver.beginRun`. */
-export interface RunBegin extends LeaseClaim {
+export interface RunClaim extends LeaseClaim {
   readonly invocationId: string;
   /** Id of the caller's request, which differs from `invocationId`; undefined if the caller gave none. */
   readonly requestId: string | undefined;
@@ -291,7 +291,7 @@ export interface SessionDriver {
    * and with one attempt otherwise. A run that is not recorded yet, and its request id, are recorded with the number of the run's first
    * event, which is the session's next one. The record of a request whose run was forgotten counts as none.
    */
-  beginRun(begin: RunBegin): MaybePromise<BeginOutcome>;
+  beginRun(claim: RunClaim): MaybePromise<BeginOutcome>;
 
   /**
    * Appends as `appendEvent` does. If the event is stored, now or by an earlier call, releases the lease as `releaseLease` does, with the

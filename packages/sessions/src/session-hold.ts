@@ -6,7 +6,7 @@ import type {
   AppendOutcome,
   EventAppend,
   RecordChanges,
-  RunBegin,
+  RunClaim,
   RunRefusal,
   StoredRun,
   TakenRun,
@@ -66,17 +66,17 @@ export function takeLease(hold: SessionHold | undefined, claim: LeaseClaim, epoc
 export function takeRun(
   hold: SessionHold & WebhookHold,
   runs: RunTable,
-  begin: RunBegin,
+  claim: RunClaim,
   lastSeq: number,
   epoch: number,
 ): ClaimRefusal | RunRefusal | RunTaken {
-  const { appName, userId, sessionId, invocationId, requestId, resumable, continues } = begin;
+  const { appName, userId, sessionId, invocationId, requestId, resumable, continues } = claim;
   const asked = requestId === undefined ? undefined : runs.get(requestId);
   if (asked && asked.invocationId !== invocationId && runs.get(asked.invocationId))
     return { status: 'known', invocationId: asked.invocationId };
   const known = runs.get(invocationId);
   if (continues && known?.invocationId !== invocationId) return { status: 'unknown' };
-  const refused = refusedClaim(hold, begin);
+  const refused = refusedClaim(hold, claim);
   if (refused) return refused;
   const { openRun } = hold;
   if (openRun && openRun.invocationId !== invocationId)
@@ -89,8 +89,8 @@ export function takeRun(
   const record = known ?? { invocationId, firstSeq: lastSeq + 1 };
   if (!known) runs.set(invocationId, record);
   if (requestId !== undefined) runs.set(requestId, { invocationId, firstSeq: record.firstSeq });
-  if (begin.webhook) addWebhook(hold, begin.webhook);
-  const lease = giveLease(hold, begin, epoch, invocationId);
+  if (claim.webhook) addWebhook(hold, claim.webhook);
+  const lease = giveLease(hold, claim, epoch, invocationId);
   return { status: 'taken', lease, firstSeq: record.firstSeq, wasOpen: openRun !== undefined };
 }
 

@@ -21,9 +21,9 @@ class Reporter extends BaseAgent {
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { invocationId, branch, artifactService } = context;
-    const told = { invocationId, author: this.name, ...(branch && { branch }) };
+    const shared = { invocationId, author: this.name, ...(branch && { branch }) };
     const call = { id: 'call-1', name: 'save_report', args: { name: 'report.md' } };
-    yield createEvent({ ...told, content: { role: 'model', parts: [{ functionCall: call }] } });
+    yield createEvent({ ...shared, content: { role: 'model', parts: [{ functionCall: call }] } });
     const artifactDelta: Record<string, number> = {};
     let versions: number[] = [];
     let keys: string[] = [];
@@ -46,12 +46,12 @@ class Reporter extends BaseAgent {
     }
     const response = { versions, keys, first, latest };
     yield createEvent({
-      ...told,
+      ...shared,
       content: { role: 'user', parts: [{ functionResponse: { id: 'call-1', name: 'save_report', response } }] },
       actions: createEventActions({ stateDelta: { saved: versions.length }, artifactDelta }),
     });
     yield createEvent({
-      ...told,
+      ...shared,
       content: { role: 'model', parts: [{ text: 'The report is saved.' }] },
       actions: createEventActions({ stateDelta: { turns: 1 } }),
     });

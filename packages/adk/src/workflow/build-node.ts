@@ -204,9 +204,9 @@ function toMessage(input: unknown): Content {
 }
 
 /** The message to an agent whose node has no input: the last text of a node, or the message of the user. */
-function toContext({ runs: { lastWords }, invocationContext }: NodePlace): Content {
-  if (!lastWords) return invocationContext.userContent ?? toMessage(null);
-  return { role: 'user', parts: [{ text: 'For context:' }, { text: `[${lastWords.author}] said: ${lastWords.text}` }] };
+function toContext({ runs: { lastText }, invocationContext }: NodePlace): Content {
+  if (!lastText) return invocationContext.userContent ?? toMessage(null);
+  return { role: 'user', parts: [{ text: 'For context:' }, { text: `[${lastText.author}] said: ${lastText.text}` }] };
 }
 
 /** Runs an agent for a node: its last answer is the output of the node. */

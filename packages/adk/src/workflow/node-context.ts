@@ -47,7 +47,7 @@ export interface AdkRunNodeOptions {
 export interface NodeRuns {
   run(outer: AdkNodeContext, nodeLike: RunnableNode, input: unknown, options: AdkRunNodeOptions): Promise<NodeResult>;
   /** The last text that a node yielded, and its author; undefined before the first. */
-  readonly lastWords: { readonly author: string; readonly text: string } | undefined;
+  readonly lastText: { readonly author: string; readonly text: string } | undefined;
   /** Adds an event to the stream of the workflow. Resolves to false if the stream has no reader any more. */
   post(event: Event): Promise<boolean>;
 }

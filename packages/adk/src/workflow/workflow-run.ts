@@ -50,7 +50,7 @@ export class WorkflowRun implements NodeRuns {
   readonly context: InvocationContext;
   readonly history: AdkNodeHistory;
   /** The last text that a node yielded, and its author; undefined before the first. */
-  lastWords: { readonly author: string; readonly text: string } | undefined;
+  lastText: { readonly author: string; readonly text: string } | undefined;
   /** The output of the latest event with one. */
   lastOutput: { readonly value: unknown } | undefined;
   readonly #channel = new EventChannel();
@@ -306,7 +306,7 @@ export class WorkflowRun implements NodeRuns {
 
   async #postAsIs(event: Event): Promise<void> {
     const text = event.partial === true ? '' : contentText(event.content);
-    if (text !== '') this.lastWords = { author: event.author, text };
+    if (text !== '') this.lastText = { author: event.author, text };
     if (await this.#channel.post(event)) return;
     throw new RunAbortedError('the reader of the workflow stopped reading');
   }

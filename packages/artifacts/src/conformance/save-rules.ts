@@ -32,7 +32,7 @@ const NOTHING_TO_SAVE: Readonly<Record<string, Part>> = {
   'a function call': { functionCall: { name: 'tool', args: {} } },
 };
 
-/** Saving versions. */
+/** Rules about the numbers and the contents of saved versions. */
 export const saveRules: readonly ArtifactRule[] = [
   {
     id: 'save.counts-versions',

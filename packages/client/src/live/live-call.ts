@@ -66,7 +66,7 @@ export class LiveCall implements AsyncIterable<Event> {
   #isClosed = false;
   #wake: (() => void) | undefined;
 
-  /** Connects. @throws ConfigurationError for an option that is unknown or cannot work, and if there is no WebSocket */
+  /** Connects to the server. @throws ConfigurationError for an option that is unknown or cannot work, and if there is no WebSocket */
   constructor(options: LiveCallOptions) {
     checkNames('LiveCall', OPTIONS, options);
     const { baseUrl, WebSocket = globalThis.WebSocket } = options;

@@ -136,7 +136,7 @@ function toSnakeCase(value: unknown): unknown {
   );
 }
 
-/** Under this key the keys are call ids, which are the user's. */
+/** Converts a member to snake_case. The keys of `requestedToolConfirmations` are call ids, which stay as they are. */
 function mapUnder(key: string, value: unknown): unknown {
   if (key !== 'requestedToolConfirmations') return toSnakeCase(value);
   return Object.fromEntries(Object.entries(value as object).map(([id, item]) => [id, toSnakeCase(item)]));

@@ -34,7 +34,7 @@ export interface Field<out T = unknown, out Required extends boolean = boolean> 
   readonly limits: Limits | undefined;
   /** Makes the value of a required member that JSON may leave out. */
   readonly fallback: (() => unknown) | undefined;
-  /** Never present: it carries the type for the compiler. */
+  /** Always absent: it carries the type for the compiler. */
   readonly [TYPE]?: T;
 }
 

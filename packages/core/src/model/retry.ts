@@ -31,7 +31,7 @@ const OPTIONS: OptionRules<RetryOptions> = {
 };
 
 /**
- * Applies defaults.
+ * Returns complete options: those of a class, with the defaults for the others.
  * @param owner the class that has the option, for error messages, e.g. `Gemini`
  * @throws ConfigurationError for invalid numbers, and for an option name that this version does not know
  */

@@ -2,9 +2,9 @@ import { toError } from '../errors.ts';
 
 /** The functions of Node that `makeFolder` needs. */
 export interface FolderModules {
-  /** Of `node:fs`. */
+  /** The function of `node:fs`. */
   mkdirSync(path: string, options: { readonly mode: number }): unknown;
-  /** Of `node:path`. */
+  /** The function of `node:path`. */
   dirname(path: string): string;
 }
 

@@ -1,7 +1,7 @@
 import { type LlmResponse, type Platform } from '@eventloom/core';
 import { ResponseAggregator } from '@eventloom/core/internal';
 import type { GenerateContentResponse } from '@google/genai';
-import { withCutShort } from './cut-short.ts';
+import { withFinishError } from './finish-error.ts';
 import { toLlmResponse } from './to-llm-response.ts';
 
 /** A reply that is being streamed: its chunks, and then the response that merges them. */
@@ -46,7 +46,7 @@ export class StreamedReply {
 
   /** Returns the whole reply. Call it after the last chunk. */
   finish(): LlmResponse {
-    return withCutShort(this.#aggregator.finish(), {
+    return withFinishError(this.#aggregator.finish(), {
       promptFeedback: this.#promptFeedback,
       finishMessage: this.#finishMessage,
       answered: this.#answered,

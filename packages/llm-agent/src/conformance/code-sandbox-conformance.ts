@@ -14,7 +14,7 @@ interface Programs {
   /** Prints `one` to the standard output and `two` to the standard error. */
   readonly prints: string;
   readonly fails: string;
-  /** Never ends. */
+  /** Runs until it is ended from outside. */
   readonly hangs: string;
   /** Prints the text of the file `in.txt`. */
   readonly reads: string;

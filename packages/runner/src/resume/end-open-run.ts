@@ -39,7 +39,7 @@ export async function endOpenRun(
   try {
     await closeRun(runner, { userId, sessionId, invocationId, reason, onBusy, abortSignal });
   } catch (error) {
-    // A session has at most one open run: this one ended while `closeRun` waited, and the next begin reports the other
+    // A session has at most one open run: this one ended while `closeRun` waited, and the next run reports the other
     // one.
     if (!UnfinishedRunError.isInstance(error)) throw error;
   }
@@ -67,7 +67,7 @@ async function finish(
       });
     for (const type of NOT_RESUMABLE)
       if (type.isInstance(error)) return `the run cannot be resumed: ${error.publicMessage}`;
-    // Any other failure of that run is stored in the session, or the run is still open, which the next begin reports.
+    // Any other failure of that run is stored in the session, or the run is still open, which the next run reports.
   } finally {
     abortSignal?.removeEventListener('abort', leave);
   }

@@ -100,7 +100,7 @@ describe('a run that cannot be resumed is refused and nothing is written', () =>
     ['one that the session does not have', 'e-unknown', true, {}, RunNotFoundError],
     ['one that was not resumable', undefined, false, {}, InvalidRequestError],
     [
-      'one that is to be told something',
+      'one that gets a message without an answer',
       undefined,
       true,
       { newMessage: { parts: [{ text: 'x' }] } },

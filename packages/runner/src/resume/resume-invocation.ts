@@ -16,7 +16,7 @@ import {
   streamedRecordOf,
   toStreamed,
 } from '@eventloom/core/internal';
-import { FROM_THE_BEGIN } from '../history-reader.ts';
+import { FROM_THE_START } from '../history-reader.ts';
 import { lastSpeaker, type PickedAgent } from '../pick-agent.ts';
 import type { LoadedSession } from '../session-loader.ts';
 import { InvocationLog } from './invocation-log.ts';
@@ -105,7 +105,7 @@ export interface ReplayedEvent {
  * @param first the index of the first effective event of the run
  */
 export function replayedEvents(
-  { session, places = FROM_THE_BEGIN }: LoadedSession,
+  { session, places = FROM_THE_START }: LoadedSession,
   { events }: InvocationLog,
   first = 0,
 ): ReplayedEvent[] {

@@ -9,7 +9,7 @@ import { errorResponse } from './error-response.ts';
 import { shownAddress } from './request-body.ts';
 import { guardOf, guardRequest, isAllowedOrigin } from './request-guard.ts';
 import { jsonResponse, INVOCATION_ID_HEADER, NEXT_CURSOR } from './responses.ts';
-import type { Route } from './route.ts';
+import type { HttpRoute } from './route.ts';
 
 /** Options of `addRoutes`. */
 export interface RoutesOptions<Server extends FrontContext> extends Pick<
@@ -29,7 +29,7 @@ export interface RoutesOptions<Server extends FrontContext> extends Pick<
 /** Adds routes to an empty router, which answers all other requests with an error. */
 export function addRoutes<Server extends FrontContext>(
   app: Hono,
-  routes: readonly Route<Server>[],
+  routes: readonly HttpRoute<Server>[],
   options: RoutesOptions<Server>,
 ): void {
   addGuards(app, routes, options);
@@ -60,7 +60,7 @@ function nothingAt(method: string, path: string): RouteNotFoundError {
 
 function addGuards<Server extends FrontContext>(
   app: Hono,
-  routes: readonly Route<Server>[],
+  routes: readonly HttpRoute<Server>[],
   options: RoutesOptions<Server>,
 ): void {
   const publicRoutes = new Set(
@@ -94,7 +94,7 @@ function addGuards<Server extends FrontContext>(
 function addPath<Server extends FrontContext>(
   app: Hono,
   path: string,
-  group: readonly Route<Server>[],
+  group: readonly HttpRoute<Server>[],
   { server, identify }: RoutesOptions<Server>,
 ): void {
   const methods = group.map(({ method }) => method.toUpperCase());

@@ -62,7 +62,7 @@ export interface RouteSpec {
 }
 
 /** A route: its path, its description and the function that answers it. */
-export interface Route<Server extends FrontContext = ServerContext> extends RouteSpec {
+export interface HttpRoute<Server extends FrontContext = ServerContext> extends RouteSpec {
   /**
    * Returns the user and app that a request is for, if the path does not name them. On Workers the object of that user answers the
    * request.

@@ -13,7 +13,7 @@ export type { SocketClose } from '../http/error-response.ts';
 export { createReporter, errorBody, errorResponse, socketCloseOf } from '../http/error-response.ts';
 export type { RequestGuardOptions } from '../http/request-guard.ts';
 export { guardOf, guardRequest } from '../http/request-guard.ts';
-export type { Route } from '../http/route.ts';
+export type { HttpRoute } from '../http/route.ts';
 export { GRACE_MS } from '../runs/run-hub.ts';
 export { within } from '../runs/within.ts';
 export { isLiveRequest, liveProtocolOf } from '../live-endpoint.ts';

@@ -7,19 +7,19 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 /**
  * Shuts the server down at the first SIGTERM or SIGINT, then calls `onDone`. A second signal ends the process at once, also if it is the
  * first process of a container.
- * @param onBegin called at the first signal, before the server begins to shut down
+ * @param onStart called at the first signal, before the server begins to shut down
  */
 export function shutDownOnSignal(
   server: NodeServer,
   onDone: () => void,
-  onBegin?: (signal: NodeJS.Signals) => void,
+  onStart?: (signal: NodeJS.Signals) => void,
 ): void {
-  const begin = (received: NodeJS.Signals): void => {
-    for (const signal of SIGNALS) process.off(signal, begin).on(signal, endAtOnce);
-    onBegin?.(received);
+  const start = (received: NodeJS.Signals): void => {
+    for (const signal of SIGNALS) process.off(signal, start).on(signal, endAtOnce);
+    onStart?.(received);
     void server.shutDown().then(onDone);
   };
-  for (const signal of SIGNALS) process.on(signal, begin);
+  for (const signal of SIGNALS) process.on(signal, start);
 }
 
 function endAtOnce(received: NodeJS.Signals): void {

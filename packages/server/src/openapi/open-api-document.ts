@@ -2,7 +2,7 @@ import { type WireSchema, wireSchemas } from '@eventloom/core/wire';
 import { errorStatus } from '../http/error-response.ts';
 import type { CountLimits } from '../http/request-body.ts';
 import { jsonTextResponse } from '../http/responses.ts';
-import type { AnswerSpec, BodySpec, ComponentName, QuerySpec, RouteSpec, Route } from '../http/route.ts';
+import type { AnswerSpec, BodySpec, ComponentName, QuerySpec, RouteSpec, HttpRoute } from '../http/route.ts';
 import type { FrontContext } from '../server-context.ts';
 
 /** Error statuses of every route. A route that is not public has 401 too. */
@@ -205,9 +205,13 @@ function withProperties(schema: object, properties: Schema): Schema {
 }
 
 /** Creates the route of the OpenAPI document, which describes these routes and itself. The document is built at the first request. */
-export function openApiRoute(routes: readonly RouteSpec[], version: string, limits: CountLimits): Route<FrontContext> {
+export function openApiRoute(
+  routes: readonly RouteSpec[],
+  version: string,
+  limits: CountLimits,
+): HttpRoute<FrontContext> {
   let text: string | undefined;
-  const route: Route<FrontContext> = {
+  const route: HttpRoute<FrontContext> = {
     method: 'get',
     path: '/openapi.json',
     operationId: 'openApi',

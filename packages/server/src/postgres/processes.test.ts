@@ -46,7 +46,7 @@ test('a run that starts in one process is continued and completed by another', a
     const { reader, path } = await startRun(a.url);
     const here = new SseText(await fetch(`${b.url}${path}`));
     await here.until('"two "');
-    a.goOn();
+    a.proceed();
     expect(await here.rest()).toBe(await reader.rest());
   } finally {
     await database.drop();
@@ -66,7 +66,7 @@ test('a killed process leaves its frames and RUN_GOES_ON, and another one contin
     await reader.rest().catch(() => undefined);
     const rest = (await here.rest()).slice(seen.length);
     expect(rest).toMatch(/^retry: 2000\n\ndata: \{"error":".*","code":"RUN_GOES_ON"\}\n\n$/);
-    b.goOn();
+    b.proceed();
     const headers = { 'last-event-id': lastIdOf(seen) };
     const read = async (): Promise<string> => (await fetch(`${b.url}${path}`, { headers })).text();
     await expect.poll(read).toMatch(/"one two three"(?!.*RUN_GOES_ON)/s);
@@ -87,7 +87,7 @@ test('a follower of a killed process is led to the process that continues the ru
     await a.kill();
     await endLeases(database.url);
     await reader.rest().catch(() => undefined);
-    b.goOn();
+    b.proceed();
     const rest = (await here.rest()).slice(seen.length);
     expect(rest).toMatch(/"one two three"|"code":"RUN_GOES_ON"/);
     const headers = { 'last-event-id': lastIdOf(seen) };

@@ -5,7 +5,7 @@ import type { PostgresClient, PostgresPool } from '@eventloom/core/internal';
 import { reasonOf } from './reason-of.ts';
 import { CHANNEL } from './relay-statements.ts';
 
-/** Receives notifications. */
+/** Functions that are called with the notifications of a PostgreSQL connection. */
 export interface NotificationListener {
   /** Called with a notification: two words, the kind of change and the key of the run. */
   notified(what: string, id: string): void;

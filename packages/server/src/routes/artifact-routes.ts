@@ -3,7 +3,7 @@ import { ArtifactNotFoundError } from '../errors.ts';
 import { type ServerRequest, parseCount } from '../http/server-request.ts';
 import { jsonResponse } from '../http/responses.ts';
 import { quotedName } from '../http/request-body.ts';
-import type { Route } from '../http/route.ts';
+import type { HttpRoute } from '../http/route.ts';
 import { readWithoutState } from '../http/session-response.ts';
 
 const ARTIFACTS = '/apps/{appName}/users/{userId}/sessions/{sessionId}/artifacts';
@@ -52,7 +52,7 @@ async function existingSession(request: ServerRequest): Promise<SessionKey> {
 }
 
 /** The routes for the files of a session and their versions. A slash in a name is written as `%2F`. */
-export const artifactRoutes: readonly Route[] = [
+export const artifactRoutes: readonly HttpRoute[] = [
   {
     method: 'get',
     path: ARTIFACTS,

@@ -3,7 +3,7 @@ import { hasBeginOfRun, readNewest } from '@eventloom/core/internal';
 import { RunNotFoundError } from '../errors.ts';
 import type { ServerRequest } from '../http/server-request.ts';
 import { jsonResponse } from '../http/responses.ts';
-import type { Route } from '../http/route.ts';
+import type { HttpRoute } from '../http/route.ts';
 
 const TEXT = { type: 'string' };
 const DESCRIPTION = {
@@ -63,7 +63,7 @@ function agentsOf(agent: BaseAgent, found = new Set<BaseAgent>()): ReadonlySet<B
 }
 
 /** Routes about agents that are graphs. */
-export const graphRoutes: readonly Route[] = [
+export const graphRoutes: readonly HttpRoute[] = [
   {
     method: 'get',
     path: '/apps/{appName}/users/{userId}/graphs',

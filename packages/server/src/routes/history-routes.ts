@@ -2,7 +2,7 @@ import { InvalidRequestError, serializeEvent } from '@eventloom/core';
 import { readRewindSessionRequest } from '@eventloom/core/wire';
 import type { ServerRequest } from '../http/server-request.ts';
 import { jsonTextResponse, NEXT_CURSOR } from '../http/responses.ts';
-import type { BodySpec, Route } from '../http/route.ts';
+import type { BodySpec, HttpRoute } from '../http/route.ts';
 
 const REWIND = { component: 'RewindSessionBody', read: readRewindSessionRequest } satisfies BodySpec;
 const SESSION = '/apps/{appName}/users/{userId}/sessions/{sessionId}';
@@ -32,7 +32,7 @@ async function rewind(request: ServerRequest): Promise<Response> {
 }
 
 /** The routes that read the history of a session in pages, and rewind it. */
-export const historyRoutes: readonly Route[] = [
+export const historyRoutes: readonly HttpRoute[] = [
   {
     method: 'get',
     path: `${SESSION}/events`,

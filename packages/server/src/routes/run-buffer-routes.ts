@@ -7,7 +7,7 @@ import {
   invocationHeader,
   sseResponse,
 } from '../http/responses.ts';
-import type { Route } from '../http/route.ts';
+import type { HttpRoute } from '../http/route.ts';
 import { parsePosition } from '../runs/run-log.ts';
 import { RUN_STATE_SCHEMA } from '../runs/run-state.ts';
 
@@ -67,7 +67,7 @@ const RUN_CODES = [
 ];
 
 /** The routes that follow a run again, read its state and cancel it. */
-export const runBufferRoutes: readonly Route[] = [
+export const runBufferRoutes: readonly HttpRoute[] = [
   {
     method: 'get',
     path: RUN,

@@ -25,7 +25,7 @@ import {
   SSE_FRAMES,
   sseResponse,
 } from '../http/responses.ts';
-import type { BodySpec, Route } from '../http/route.ts';
+import type { BodySpec, HttpRoute } from '../http/route.ts';
 import { preferredWait } from '../http/preferred-wait.ts';
 import { HostedRun } from '../http/hosted-run.ts';
 import { readRequestedRun, parseRunBody, type RequestedRun, startRun } from '../http/start-run.ts';
@@ -279,7 +279,7 @@ const START_CODES = [
 ];
 
 /** The routes that start runs. */
-export const runRoutes: readonly Route[] = [
+export const runRoutes: readonly HttpRoute[] = [
   {
     method: 'post',
     path: '/run',

@@ -2,7 +2,7 @@ import type { Platform } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
 import { jsonResponse } from '../http/responses.ts';
 import type { ServerRequest } from '../http/server-request.ts';
-import type { Route } from '../http/route.ts';
+import type { HttpRoute } from '../http/route.ts';
 import type { FrontContext } from '../server-context.ts';
 
 const OK = { type: 'object', properties: { status: { type: 'string' } }, required: ['status'] };
@@ -87,7 +87,7 @@ export function createStorageProbe(runners: Iterable<Runner>, platform: Platform
 }
 
 /** The routes about the server itself. */
-export const serverRoutes: readonly Route<FrontContext>[] = [
+export const serverRoutes: readonly HttpRoute<FrontContext>[] = [
   {
     method: 'get',
     path: '/health',

@@ -16,7 +16,7 @@ import type { Runner } from '@eventloom/runner';
 import type { ServerRequest } from '../http/server-request.ts';
 import { checkId } from '../http/request-body.ts';
 import { jsonResponse, NEXT_CURSOR, partsResponse } from '../http/responses.ts';
-import type { BodySpec, Route } from '../http/route.ts';
+import type { BodySpec, HttpRoute } from '../http/route.ts';
 import {
   sessionResponse,
   type SessionSource,
@@ -150,7 +150,7 @@ function sourceOf(request: ServerRequest, key: SessionKey): SessionSource {
 }
 
 /** The routes that create, list, read, change and delete sessions. */
-export const sessionRoutes: readonly Route[] = [
+export const sessionRoutes: readonly HttpRoute[] = [
   {
     method: 'post',
     path: SESSIONS,

@@ -2,7 +2,7 @@ import { ConfigurationError } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
 import { checkProtocolResponse } from '../http/protocol-response.ts';
 import { checkId } from '../http/request-body.ts';
-import type { Route } from '../http/route.ts';
+import type { HttpRoute } from '../http/route.ts';
 import type { ServerRequest } from '../http/server-request.ts';
 import { checkProtocols, type Protocol, type ProtocolRoute, type RunOwner, specOf } from '../protocol.ts';
 import type { FrontContext } from '../server-context.ts';
@@ -15,7 +15,7 @@ import { serverRoutes } from './server-routes.ts';
 import { sessionRoutes } from './session-routes.ts';
 
 /** The routes of the ADK's server that act for a user. Every server has them. */
-const adkRoutes: readonly Route[] = [
+const adkRoutes: readonly HttpRoute[] = [
   ...sessionRoutes,
   ...historyRoutes,
   ...artifactRoutes,
@@ -34,13 +34,13 @@ const OTHER_ROUTES = [
  * Returns the routes that act for a user, in the order in which they are described. On Workers that user's object answers them.
  * @throws ConfigurationError for a protocol that cannot be served
  */
-export function userRoutes(protocols: readonly Protocol[] = []): Route[] {
+export function userRoutes(protocols: readonly Protocol[] = []): HttpRoute[] {
   checkProtocols(protocols, [...serverRoutes, ...adkRoutes, ...OTHER_ROUTES]);
   return [...adkRoutes, ...protocols.flatMap(({ routes }) => routes.map(toRoute))];
 }
 
 /** Returns the routes of the protocols that act for no user. On Workers the Worker answers them. */
-export function commonRoutes(protocols: readonly Protocol[] = []): Route<FrontContext>[] {
+export function commonRoutes(protocols: readonly Protocol[] = []): HttpRoute<FrontContext>[] {
   return protocols.flatMap(({ commonRoutes: routes = [] }) =>
     routes.map((route) => ({
       ...specOf(route),
@@ -50,7 +50,7 @@ export function commonRoutes(protocols: readonly Protocol[] = []): Route<FrontCo
   );
 }
 
-function toRoute(route: ProtocolRoute): Route {
+function toRoute(route: ProtocolRoute): HttpRoute {
   const owner = route.owner?.bind(route);
   const spec = { ...specOf(route), ...(owner ? { owner } : {}) };
   const handle = async (request: ServerRequest): Promise<Response> => {
@@ -65,7 +65,7 @@ function toRoute(route: ProtocolRoute): Route {
  * @throws InvalidRequestError @throws ForbiddenError @throws AppNotFoundError, and what the route's `owner` throws
  */
 export async function requireOwner<Server extends FrontContext>(
-  { path, owner }: Pick<Route, 'path' | 'owner'>,
+  { path, owner }: Pick<HttpRoute, 'path' | 'owner'>,
   request: ServerRequest<Server>,
 ): Promise<RunOwner> {
   const { appName, userId } = owner ? checkOwner(path, await owner(request)) : ownerInPath(path, request);

@@ -44,15 +44,15 @@ const framesOf = (text: string): { id: string; data: { error?: string; code?: st
     data.includes('"partial":true') ? [] : [{ id, data: JSON.parse(data) }],
   );
 
-const cutShort = (finishReason: string): LlmResponse => ({
+const truncated = (finishReason: string): LlmResponse => ({
   content: { role: 'model', parts: [{ text: 'Hel' }] },
   finishReason,
 });
 
 const ENDS: readonly (readonly [string, ScriptedStep, object])[] = [
   ['completed', { text: 'Hello.' }, { state: 'completed' }],
-  ['was ended early by its model', { response: cutShort('MAX_TOKENS') }, { state: 'completed' }],
-  ['was blocked by its model', { response: cutShort('SAFETY') }, { state: 'completed' }],
+  ['was ended early by its model', { response: truncated('MAX_TOKENS') }, { state: 'completed' }],
+  ['was blocked by its model', { response: truncated('SAFETY') }, { state: 'completed' }],
   ['broke in mid-stream', { chunks: ['Hel'], error: new TypeError('cut') }, { state: 'failed', code: 'MODEL_ERROR' }],
   ['met an error of its own', { error: new ConfigurationError('no') }, { state: 'failed', code: 'CONFIGURATION' }],
   [

@@ -43,7 +43,7 @@ class ScriptedRelay implements RunRelay {
     this.asked.push('forget the session');
   }
 
-  /** Publishes events. */
+  /** Publishes one event for each text, numbered from `firstSeq`. */
   tell(firstSeq: number, ...texts: string[]): void {
     const frames = texts.map((text, index) => frame(firstSeq + index, text));
     for (const mirror of this.mirrors) mirror.mirror(frames, (firstSeq - 1) * 1e9);

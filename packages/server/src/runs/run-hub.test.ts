@@ -81,7 +81,7 @@ describe('a run', () => {
     expect(log.failure?.message).toBe('the run was cancelled');
   });
 
-  test('whose begin gets no answer of the storage fails with an error that does not say that nothing is stored', async () => {
+  test('whose start the storage does not answer fails with an error that leaves open whether its message is stored', async () => {
     const { play } = setUp();
     const taken = new Gate();
     taken.open();

@@ -214,7 +214,7 @@ export class RunHub {
     const failure = RunAbortedError.isInstance(thrown) && log.stopReason ? log.stopReason : toError(thrown);
     if (stream.isLeftOpen) return log.leaveOpen(leftOpenError(failure));
     if (StorageError.isInstance(failure) && failure.retryable && !(await stream.whenStarted()))
-      return log.fail(uncertainBegin(failure, log.requestId));
+      return log.fail(unansweredStart(failure, log.requestId));
     const asksToSendAgain = ShuttingDownError.isInstance(failure) || SessionBusyError.isInstance(failure);
     if (!asksToSendAgain) return log.fail(failure);
     // The message is stored, so it must not be sent again.
@@ -371,8 +371,8 @@ function stoppedError(cause: Error): RunAbortedError {
   return new RunAbortedError(`${why} before the run ended; its committed events are in the session`, { cause });
 }
 
-/** Returns the error of a run whose begin got no answer: a database that was only frozen carries it out later. */
-function uncertainBegin({ message, publicMessage, cause }: StorageError, requestId: string | undefined): StorageError {
+/** Returns the error of a run whose start the storage did not answer: a frozen database can still store it later. */
+function unansweredStart({ message, publicMessage, cause }: StorageError, requestId: string | undefined): StorageError {
   const how =
     requestId === undefined ? 'read the session before you send it again' : 'send it again with this requestId';
   const advice = `; the message may be stored all the same: ${how}`;

@@ -98,7 +98,7 @@ test('an append is a StorageError and changes nothing if the bucket refuses its 
   ));
 
 test('a value whose deletion failed is deleted by a later sweep', async () => {
-  let isAway = true;
+  let isUnavailable = true;
   await inObject(
     async ({ service, stored }) => {
       const session = await service.createSession(KEY);
@@ -106,13 +106,13 @@ test('a value whose deletion failed is deleted by a later sweep', async () => {
       await service.deleteSession(KEY);
       await expect(service.sweep()).rejects.toThrow('the bucket is unreachable');
       expect(service.hasLoose).toBe(true);
-      isAway = false;
+      isUnavailable = false;
       await service.sweep();
       expect([await stored(), service.hasLoose]).toEqual([0, false]);
     },
     {
       delete: (keys) =>
-        isAway ? Promise.reject(new RangeError('the bucket is unreachable')) : env.ARTIFACTS.delete(keys),
+        isUnavailable ? Promise.reject(new RangeError('the bucket is unreachable')) : env.ARTIFACTS.delete(keys),
     },
   );
 });

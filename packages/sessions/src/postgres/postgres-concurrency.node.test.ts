@@ -189,8 +189,8 @@ test.each([true, false])(
     await client.query('BEGIN');
     await other.beginRun({ ...KEY, invocationId: 'first', resumable: true });
     const message = hasMessage ? eventOf('two') : undefined;
-    const begin = service.beginRun({ ...KEY, invocationId: 'second', onBusy: 'interrupt', message });
-    const refused = expect(begin).rejects.toMatchObject({ code: 'RUN_OPEN', run: { invocationId: 'first' } });
+    const pending = service.beginRun({ ...KEY, invocationId: 'second', onBusy: 'interrupt', message });
+    const refused = expect(pending).rejects.toMatchObject({ code: 'RUN_OPEN', run: { invocationId: 'first' } });
     await untilWaiting(pool);
     await client.query('COMMIT');
     await refused;
@@ -208,8 +208,8 @@ test.each([true, false])(
     const first = await other.beginRun({ ...KEY, invocationId: 'first', requestId });
     await other.releaseLease(first.lease);
     const message = hasMessage ? eventOf('two') : undefined;
-    const begin = service.beginRun({ ...KEY, invocationId: 'second', requestId, onBusy: 'interrupt', message });
-    const refused = expect(begin).rejects.toMatchObject({ code: 'REQUEST_KNOWN', invocationId: 'first' });
+    const pending = service.beginRun({ ...KEY, invocationId: 'second', requestId, onBusy: 'interrupt', message });
+    const refused = expect(pending).rejects.toMatchObject({ code: 'REQUEST_KNOWN', invocationId: 'first' });
     await untilWaiting(pool);
     await client.query('COMMIT');
     await refused;
@@ -221,10 +221,10 @@ test('a run that waited for an append starts after it and reads its event', asyn
   const theirs = await read(other);
   await client.query('BEGIN');
   await other.appendEvent({ session: theirs, event: eventOf('one', { stateDelta: { key: 1 } }) });
-  const begin = service.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('two') });
+  const pending = service.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('two') });
   await untilWaiting(pool);
   await client.query('COMMIT');
-  const { session, lease } = await begin;
+  const { session, lease } = await pending;
   expect(session.events.map(({ id }) => id)).toEqual(['one', 'two']);
   expect({ ...session.state }).toEqual({ key: 1 });
   await service.appendEvent({ session, event: eventOf('three'), lease });
@@ -237,10 +237,10 @@ test('the message of a run that waited for a compaction has a timestamp after it
   const compaction = { startTimestamp: 0, endTimestamp: 9, compactedContent };
   await client.query('BEGIN');
   await other.appendEvent({ session: theirs, event: eventOf('one', { compaction }) });
-  const begin = service.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('two') });
+  const pending = service.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('two') });
   await untilWaiting(pool);
   await client.query('COMMIT');
-  expect((await begin).message?.timestamp).toBeGreaterThan(9);
+  expect((await pending).message?.timestamp).toBeGreaterThan(9);
 });
 
 test('a run that waited for the append of its own message gets the stored event', async () => {
@@ -248,10 +248,10 @@ test('a run that waited for the append of its own message gets the stored event'
   await client.query('BEGIN');
   await other.appendEvent({ session: theirs, event: eventOf('one', { stateDelta: { writer: 'other' } }) });
   const message = eventOf('one', { stateDelta: { writer: 'mine' } });
-  const begin = service.beginRun({ ...KEY, invocationId: 'e-1', message });
+  const pending = service.beginRun({ ...KEY, invocationId: 'e-1', message });
   await untilWaiting(pool);
   await client.query('COMMIT');
-  const begun = await begin;
+  const begun = await pending;
   expect(begun.message?.actions.stateDelta).toEqual({ writer: 'other' });
   expect(begun.session.lastSeq).toBe(1);
   expect({ ...(await read()).state }).toEqual({ writer: 'other' });
@@ -274,10 +274,10 @@ test('of two concurrent runs one is refused, and nothing of it is stored', async
 test('a repeated beginRun of one run continues after its message', async () => {
   await client.query('BEGIN');
   const first = await other.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('one'), resumable: true });
-  const begin = service.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('two'), onBusy: 'interrupt' });
+  const pending = service.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('two'), onBusy: 'interrupt' });
   await untilWaiting(pool);
   await client.query('COMMIT');
-  const { session, lease } = await begin;
+  const { session, lease } = await pending;
   expect(session.events.map(({ id }) => id)).toEqual(['one', 'two']);
   expect(lease.epoch).toBeGreaterThan(first.lease.epoch);
   expect((await service.listOpenRuns(KEY)).runs).toMatchObject([{ invocationId: 'e-1', attempts: 2 }]);
@@ -288,10 +288,10 @@ test('a run that waited for the creation of the session starts in it', async () 
   const key = { ...KEY, sessionId: 'new' };
   await client.query('BEGIN');
   const made = await other.createSession({ ...key, state: { maker: 'other' } });
-  const begin = service.beginRun({ ...key, invocationId: 'e-1', create: true, message: eventOf('one') });
+  const pending = service.beginRun({ ...key, invocationId: 'e-1', create: true, message: eventOf('one') });
   await untilWaiting(pool);
   await client.query('COMMIT');
-  const { session } = await begin;
+  const { session } = await pending;
   expect(session.incarnation).toBe(made.incarnation);
   expect({ ...session.state }).toEqual({ maker: 'other' });
   expect(session.events.map(({ id }) => id)).toEqual(['one']);
@@ -300,22 +300,22 @@ test('a run that waited for the creation of the session starts in it', async () 
 test('a run that waited for a deletion throws SessionNotFoundError', async () => {
   await client.query('BEGIN');
   await client.query(`DELETE FROM "${schema}".eventloom_sessions`);
-  const begin = expect(async () =>
+  const pending = expect(async () =>
     service.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('one') }),
   ).rejects.toThrow(SessionNotFoundError);
   await untilWaiting(pool);
   await client.query('COMMIT');
-  await begin;
+  await pending;
 });
 
 test('a run with create that waited for a deletion creates the session again', async () => {
   const before = await read();
   await client.query('BEGIN');
   await client.query(`DELETE FROM "${schema}".eventloom_sessions`);
-  const begin = service.beginRun({ ...KEY, invocationId: 'e-1', create: true, message: eventOf('one') });
+  const pending = service.beginRun({ ...KEY, invocationId: 'e-1', create: true, message: eventOf('one') });
   await untilWaiting(pool);
   await client.query('COMMIT');
-  const { session } = await begin;
+  const { session } = await pending;
   expect(session.incarnation).not.toBe(before.incarnation);
   expect(session.events.map(({ id }) => id)).toEqual(['one']);
 });

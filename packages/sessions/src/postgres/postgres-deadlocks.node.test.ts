@@ -92,8 +92,8 @@ test('concurrent sets and removals of the same keys all commit, and the last wri
   /** Every key is set or removed, in a different order for each append. Every third session appends by the start of a run. */
   const append = async (session: Session, index: number, round: number): Promise<void> => {
     const number = index * rounds + round;
-    const begin = (index * 3 + round * 5) % keys.length;
-    const turned = [...keys.slice(begin), ...keys.slice(0, begin)];
+    const start = (index * 3 + round * 5) % keys.length;
+    const turned = [...keys.slice(start), ...keys.slice(0, start)];
     if (index % 2 === 1) turned.reverse();
     const stateDelta = Object.fromEntries(turned.slice(0, 4).map((key) => [key, number]));
     written[number] = stateDelta;

@@ -50,9 +50,9 @@ async function thrownBy(work: () => unknown): Promise<unknown> {
 /** Waits for work that fails only after time-outs, and lets them pass. */
 async function thrownLate(work: () => unknown): Promise<unknown> {
   const thrown = thrownBy(work);
-  let isOver = false;
-  void thrown.then(() => (isOver = true));
-  await expect.poll(() => vi.advanceTimersByTime(TIMEOUT_MS) && isOver).toBe(true);
+  let isSettled = false;
+  void thrown.then(() => (isSettled = true));
+  await expect.poll(() => vi.advanceTimersByTime(TIMEOUT_MS) && isSettled).toBe(true);
   return thrown;
 }
 

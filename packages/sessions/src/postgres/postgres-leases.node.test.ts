@@ -4,7 +4,7 @@ import { Client, Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { ClaimOutcome, LeaseClaim, LeaseTicket } from '../lease-claim.ts';
 import { ALL_EVENTS } from '../session-view.ts';
-import type { RunBegin } from '../session-driver.ts';
+import type { RunClaim } from '../session-driver.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import { PostgresSessionDriver } from './postgres-session-driver.ts';
 import { PostgresSessionService } from './postgres-session-service.ts';
@@ -43,7 +43,7 @@ const ticketOf = (id: string, sinceMs: number): LeaseTicket => ({ id, sinceMs, t
 const tickets = async (): Promise<unknown[]> =>
   (await pool.query(`SELECT id, expires_at FROM ${schema}.eventloom_lease_tickets ORDER BY id`)).rows;
 
-async function begin(nowMs: number, more: Partial<RunBegin> = {}) {
+async function begin(nowMs: number, more: Partial<RunClaim> = {}) {
   const run = { invocationId: 'run', requestId: undefined, resumable: true, continues: false };
   const claimed = { ...KEY, nowMs, ttlMs: 1000, takeOver: false, ticket: undefined };
   const rest = { create: false, window: ALL_EVENTS, message: undefined };

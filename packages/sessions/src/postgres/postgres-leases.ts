@@ -8,7 +8,7 @@ import type {
   ToolLedgerEntry,
 } from '@eventloom/core';
 import type { ClaimOutcome, ClaimRefusal, LeaseClaim } from '../lease-claim.ts';
-import type { OpenRunPage, RecordChanges, RunBegin, RunRefusal } from '../session-driver.ts';
+import type { OpenRunPage, RecordChanges, RunClaim, RunRefusal } from '../session-driver.ts';
 import { type RunTaken, toEnd } from '../session-hold.ts';
 import { type EventAppender, outcomeValues, releaseValues } from './event-appender.ts';
 import {
@@ -115,7 +115,7 @@ export class PostgresLeases {
    * Refuses a waiting run without sending its message, which is the result of most polls. Returns undefined if the run
    * may begin or its ticket has to be written.
    */
-  async refuseAgain({ ticket, nowMs, ...key }: RunBegin): Promise<ClaimRefusal | undefined> {
+  async refuseAgain({ ticket, nowMs, ...key }: RunClaim): Promise<ClaimRefusal | undefined> {
     if (!ticket) return undefined;
     const values = [...keyOf(key), nowMs, ticket.id, ticket.sinceMs, nowMs + ticket.ttlMs];
     const [row] = (await this.#run(this.#statements.refuseAgain, values)) as readonly { readonly free_in: unknown }[];
@@ -132,10 +132,10 @@ export class PostgresLeases {
   }
 
   /** Claims the lease for a run; undefined if the claim has to be repeated with the session's row locked. */
-  async claimForRun(run: RunStatement, begin: RunBegin, isLocked: boolean): Promise<RunClaimOutcome | undefined> {
-    const values = [...claimValues(begin), ...runValues(begin), isLocked];
+  async claimForRun(run: RunStatement, claim: RunClaim, isLocked: boolean): Promise<RunClaimOutcome | undefined> {
+    const values = [...claimValues(claim), ...runValues(claim), isLocked];
     const [row] = (await run(this.#statements.claimForRun, values)) as readonly RunClaimRow[];
-    return this.toRunOutcome(begin, row, Number(row?.seq) + 1);
+    return this.toRunOutcome(claim, row, Number(row?.seq) + 1);
   }
 
   /** Reads the outcome of a claim; undefined if the lease was not granted although the session is free. */
@@ -158,12 +158,12 @@ export class PostgresLeases {
    * @param nextSeq the number of the session's next event
    */
   toRunOutcome(
-    begin: RunBegin,
+    claim: RunClaim,
     row: RunClaimRow | undefined,
     nextSeq: number | undefined,
   ): RunClaimOutcome | undefined {
-    const { appName, userId, sessionId, invocationId, continues } = begin;
-    const outcome = this.#toOutcome(begin, row);
+    const { appName, userId, sessionId, invocationId, continues } = claim;
+    const outcome = this.#toOutcome(claim, row);
     if (!row || outcome?.status === 'missing') return { status: 'missing' };
     if (outcome?.status === 'taken') {
       const firstSeq = Number(row.first_seq ?? nextSeq);
@@ -173,7 +173,7 @@ export class PostgresLeases {
     if (row.known_as !== null) return { status: 'known', invocationId: row.known_as };
     if (continues && row.first_seq === null) return { status: 'unknown' };
     if (outcome || row.open_run === null || row.open_run === invocationId) return outcome;
-    const run = { appName, userId, sessionId, invocationId: row.open_run, ...openStateOf(row, begin.nowMs) };
+    const run = { appName, userId, sessionId, invocationId: row.open_run, ...openStateOf(row, claim.nowMs) };
     return { status: 'open', run };
   }
 }
@@ -185,7 +185,7 @@ export function claimValues({ nowMs, ttlMs, takeOver, ticket, ...key }: LeaseCla
 }
 
 /** Returns the parameters of a run, which follow those of its claim. */
-export function runValues({ invocationId, resumable, requestId, continues }: RunBegin): unknown[] {
+export function runValues({ invocationId, resumable, requestId, continues }: RunClaim): unknown[] {
   return [invocationId, resumable, requestId ?? null, continues];
 }
 

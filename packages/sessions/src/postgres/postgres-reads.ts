@@ -44,8 +44,8 @@ export class PostgresReads {
   }
 
   async listSessions({ appName, userId, limit, after }: SessionPage): Promise<StoredSession[]> {
-    const begin = after ? [after.updatedAtMs, after.sessionId, after.userId] : [Infinity, '', ''];
-    const values = [appName, ...begin, limit];
+    const start = after ? [after.updatedAtMs, after.sessionId, after.userId] : [Infinity, '', ''];
+    const values = [appName, ...start, limit];
     const rows =
       userId === undefined
         ? await this.#run(this.#statements.sessionsOfApp, values)

@@ -18,7 +18,7 @@ import type {
   EventWindow,
   OpenRunPage,
   RecordChanges,
-  RunBegin,
+  RunClaim,
   RunEnd,
   RunWebhookPage,
   SessionBackground,
@@ -34,7 +34,7 @@ import { EventAppender } from './event-appender.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
 import { PostgresLeases } from './postgres-leases.ts';
 import { PostgresReads } from './postgres-reads.ts';
-import { PostgresRunBegins } from './postgres-run-begins.ts';
+import { PostgresRunStarts } from './postgres-run-starts.ts';
 import { PostgresRunWebhooks } from './postgres-run-webhooks.ts';
 import { SessionImporter } from './session-importer.ts';
 import { keyOf } from './session-sql.ts';
@@ -55,7 +55,7 @@ export class PostgresSessionDriver implements SessionDriver {
   readonly #importer: SessionImporter;
   readonly #reads: PostgresReads;
   readonly #leases: PostgresLeases;
-  readonly #begins: PostgresRunBegins;
+  readonly #starts: PostgresRunStarts;
   readonly #webhooks: PostgresRunWebhooks;
 
   constructor(database: PostgresDatabase) {
@@ -66,7 +66,7 @@ export class PostgresSessionDriver implements SessionDriver {
     this.#importer = new SessionImporter(database, this.#sessions, this.#reads);
     this.#leases = new PostgresLeases(database, this.#positions, this.#appender);
     this.#webhooks = new PostgresRunWebhooks(database);
-    this.#begins = new PostgresRunBegins(database, {
+    this.#starts = new PostgresRunStarts(database, {
       appender: this.#appender,
       webhooks: this.#webhooks,
       leases: this.#leases,
@@ -127,8 +127,8 @@ export class PostgresSessionDriver implements SessionDriver {
     return this.#appender.appendAll(appends);
   }
 
-  beginRun(begin: RunBegin): Promise<BeginOutcome> {
-    return this.#begins.begin(begin);
+  beginRun(claim: RunClaim): Promise<BeginOutcome> {
+    return this.#starts.begin(claim);
   }
 
   async endRun(end: RunEnd): Promise<AppendOutcome> {

@@ -103,16 +103,16 @@ export const narrowedWindow = (
           SELECT (${since}::double precision IS NULL OR high_timestamp >= ${since}) AND (until IS NULL OR high_timestamp > until) AS late
           FROM ${events} WHERE session = pk AND seq = middle OFFSET 0
         ) AS event
-      ), begin AS (
+      ), start AS (
         SELECT pk, until, high AS seq FROM covered CROSS JOIN bounds WHERE high - low = 1
       )`,
     events: `
       SELECT 'event', NULL, NULL, NULL, event, counted.seq, NULL, NULL
-      FROM begin CROSS JOIN LATERAL (
+      FROM start CROSS JOIN LATERAL (
         SELECT seq, event FROM (
-          ${newest('stored.seq >= begin.seq AND (until IS NULL OR timestamp > until OR compaction_end IS NOT NULL)')}
+          ${newest('stored.seq >= start.seq AND (until IS NULL OR timestamp > until OR compaction_end IS NOT NULL)')}
           UNION ALL
-          ${newest('stored.seq < begin.seq AND until IS NOT NULL AND compaction_end IS NOT NULL')}
+          ${newest('stored.seq < start.seq AND until IS NOT NULL AND compaction_end IS NOT NULL')}
         ) AS either ORDER BY seq DESC LIMIT ${limit}::bigint
       ) AS counted`,
   };

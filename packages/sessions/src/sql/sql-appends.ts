@@ -1,5 +1,5 @@
 import type { Event, SessionLease } from '@eventloom/core';
-import type { AppendOutcome, EventAppend, RunBegin, RunEnd, RunMessage } from '../session-driver.ts';
+import type { AppendOutcome, EventAppend, RunClaim, RunEnd, RunMessage } from '../session-driver.ts';
 import { findSession } from './find-session.ts';
 import type { SqlConnection } from './sql-connection.ts';
 import { type EventPlace, nextHighTimestamp, type SqlEvents } from './sql-events.ts';
@@ -96,7 +96,7 @@ export class SqlAppends {
    * @returns the stored event of this id if the session has one; then nothing is appended
    */
   appendMessage(
-    { appName, userId, nowMs }: RunBegin,
+    { appName, userId, nowMs }: RunClaim,
     lease: SessionLease,
     row: SessionRow,
     { event, writes }: RunMessage,

@@ -127,11 +127,11 @@ export class SqlEvents {
 
   /** Reads the newest events that meet the times, from a range whose timestamps are in order. */
   #ordered(pk: number, first: number, last: number, { later, from, hasCompactions }: Times, limit: number): Event[] {
-    const begin = this.#search(pk, first, last, (high) => high > later && high >= from);
-    const events = begin > last ? [] : this.#range(pk, Math.max(begin, last - limit + 1), last);
-    if (!hasCompactions || events.length === limit || begin === first) return events;
+    const start = this.#search(pk, first, last, (high) => high > later && high >= from);
+    const events = start > last ? [] : this.#range(pk, Math.max(start, last - limit + 1), last);
+    if (!hasCompactions || events.length === limit || start === first) return events;
     const most = Math.min(limit - events.length, last);
-    const compactions = this.#sql.compactions.all(pk, first, begin - 1, from, most).map(this.#toEvent);
+    const compactions = this.#sql.compactions.all(pk, first, start - 1, from, most).map(this.#toEvent);
     return [...compactions, ...events];
   }
 

@@ -8,7 +8,7 @@ import type {
   SessionLease,
 } from '@eventloom/core';
 import type { ClaimOutcome, ClaimRefusal, LeaseClaim, LeaseTicket } from '../lease-claim.ts';
-import type { OpenRunPage, RecordChanges, RunBegin, RunRefusal, StoredRun } from '../session-driver.ts';
+import type { OpenRunPage, RecordChanges, RunClaim, RunRefusal, StoredRun } from '../session-driver.ts';
 import { type RunTaken, toEnd } from '../session-hold.ts';
 import { checkFound, findSession } from './find-session.ts';
 import type { BeginRow, ListedRow, SessionRow, SqlStatements } from './statements.ts';
@@ -51,7 +51,7 @@ export class SqlLeases {
   }
 
   /** Reads a session with the records of the run and its request; undefined if it does not exist. */
-  findForRun({ appName, userId, sessionId, invocationId, requestId }: RunBegin): BeginRow | undefined {
+  findForRun({ appName, userId, sessionId, invocationId, requestId }: RunClaim): BeginRow | undefined {
     const row = this.#sql.sessionForRun.get(appName, userId, sessionId, invocationId, requestId ?? null);
     return checkFound(this.#sql, row as BeginRow | undefined);
   }
@@ -60,14 +60,14 @@ export class SqlLeases {
    * Claims the lease for a run and records the run. Called inside a transaction.
    * @param row the session before the run
    */
-  claimForRun(row: BeginRow, begin: RunBegin): ClaimRefusal | RunRefusal | RunTaken {
-    const { appName, userId, sessionId, invocationId, requestId, continues, nowMs, ttlMs } = begin;
+  claimForRun(row: BeginRow, claim: RunClaim): ClaimRefusal | RunRefusal | RunTaken {
+    const { appName, userId, sessionId, invocationId, requestId, continues, nowMs, ttlMs } = claim;
     const asked = requestId !== undefined && isOpenId(row, requestId) ? row.open_run : row.asked_run;
     if (asked !== null && asked !== invocationId) return { status: 'known', invocationId: asked };
     const wasOpen = row.open_run === invocationId;
     const recorded = (wasOpen ? row.open_first_seq : null) ?? row.first_seq;
     if (continues && recorded === null) return { status: 'unknown' };
-    const refused = row.has_tickets || row.free_at > nowMs ? this.#refuse(row, begin) : undefined;
+    const refused = row.has_tickets || row.free_at > nowMs ? this.#refuse(row, claim) : undefined;
     if (refused) return refused;
     if (row.open_run !== null && !wasOpen)
       return { status: 'open', run: { appName, userId, sessionId, ...toOpenRun(row) } };
@@ -83,9 +83,9 @@ export class SqlLeases {
       requestId ?? (wasOpen ? row.open_request : null),
       firstSeq,
       (wasOpen ? (row.open_attempts ?? 0) : 0) + 1,
-      (wasOpen && continues ? row.open_resumable === 1 : begin.resumable) ? 1 : 0,
+      (wasOpen && continues ? row.open_resumable === 1 : claim.resumable) ? 1 : 0,
     );
-    return { status: 'taken', lease: this.#give(row, begin, invocationId), firstSeq, wasOpen };
+    return { status: 'taken', lease: this.#give(row, claim, invocationId), firstSeq, wasOpen };
   }
 
   /** Grants the lease to a claim, and removes its ticket. */

@@ -20,7 +20,7 @@ import type {
   ListedSession,
   OpenRunPage,
   RecordChanges,
-  RunBegin,
+  RunClaim,
   RunEnd,
   RunWebhookPage,
   SessionBackground,
@@ -198,8 +198,8 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#work.write(() => this.#appends.appendAll(appends));
   }
 
-  beginRun(begin: RunBegin): MaybePromise<BeginOutcome> {
-    return this.#work.write(() => this.#refuseAgain(begin) ?? this.#connection.write(() => this.#beginRun(begin)));
+  beginRun(claim: RunClaim): MaybePromise<BeginOutcome> {
+    return this.#work.write(() => this.#refuseAgain(claim) ?? this.#connection.write(() => this.#beginRun(claim)));
   }
 
   endRun(end: RunEnd): MaybePromise<AppendOutcome> {
@@ -267,21 +267,21 @@ export class SqlSessionDriver implements SessionDriver {
     });
   }
 
-  #beginRun(begin: RunBegin): BeginOutcome {
-    const { appName, userId, sessionId, nowMs } = begin;
-    let row = this.#leases.findForRun(begin);
-    if (!row && begin.create) {
+  #beginRun(claim: RunClaim): BeginOutcome {
+    const { appName, userId, sessionId, nowMs } = claim;
+    let row = this.#leases.findForRun(claim);
+    if (!row && claim.create) {
       this.#insertSession(appName, userId, sessionId, nowMs);
-      row = this.#leases.findForRun(begin);
+      row = this.#leases.findForRun(claim);
     }
     if (!row) return { status: 'missing' };
-    const outcome = this.#leases.claimForRun(row, begin);
+    const outcome = this.#leases.claimForRun(row, claim);
     if (outcome.status !== 'taken') return outcome;
-    if (begin.webhook) this.#webhooks.add(begin.webhook);
+    if (claim.webhook) this.#webhooks.add(claim.webhook);
     const state = this.#state.read(appName, userId, row.pk);
-    const session = { ...describe(begin, row), state, events: this.#events.read(row, begin.window) };
-    const message = begin.message?.(row.covered_until ?? -Infinity);
-    const duplicate = message && this.#appends.appendMessage(begin, outcome.lease, row, message);
+    const session = { ...describe(claim, row), state, events: this.#events.read(row, claim.window) };
+    const message = claim.message?.(row.covered_until ?? -Infinity);
+    const duplicate = message && this.#appends.appendMessage(claim, outcome.lease, row, message);
     return { ...outcome, session, duplicate };
   }
 

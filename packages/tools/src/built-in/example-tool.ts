@@ -54,7 +54,7 @@ export class ExampleTool extends BaseTool {
     this.examples = examples;
   }
 
-  /** Rejects. @throws ConfigurationError always: the tool is not offered to models */
+  /** @throws ConfigurationError always: the tool is not offered to models */
   override runAsync(): Promise<never> {
     return Promise.reject(new ConfigurationError('example_tool: is not a function that the model can call'));
   }

@@ -2,7 +2,7 @@ import { AddressRefusedError } from '../errors.ts';
 
 /** A request to a host of the public internet. */
 export interface PublicRequest {
-  /** Default GET. */
+  /** The HTTP method. Default: `GET`. */
   readonly method?: string | undefined;
   /** Headers, with names in lower case. Default: only `accept`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;

@@ -109,7 +109,7 @@ export class PreloadMemoryTool extends BaseTool {
     this.#options = memoryToolOptions('PreloadMemoryTool', options);
   }
 
-  /** Rejects. @throws ConfigurationError always: the tool is not offered to models */
+  /** @throws ConfigurationError always: the tool is not offered to models */
   override runAsync(): Promise<never> {
     return Promise.reject(new ConfigurationError('preload_memory: is not a function that the model can call'));
   }

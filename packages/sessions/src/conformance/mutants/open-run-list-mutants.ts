@@ -13,9 +13,9 @@ export const openRunListMutants: readonly Mutant[] = [
         note(claim);
         return driver.claimLease(claim);
       },
-      beginRun(begin) {
-        note(begin);
-        return driver.beginRun(begin);
+      beginRun(claim) {
+        note(claim);
+        return driver.beginRun(claim);
       },
       listOpenRuns: (page) =>
         driver.listOpenRuns(page).map((run) => ({ ...run, heldUntilMs: until.get(run.sessionId) ?? 0 })),
@@ -28,9 +28,9 @@ export const openRunListMutants: readonly Mutant[] = [
         isForRun = false;
         return driver.claimLease(claim);
       },
-      beginRun(begin) {
+      beginRun(claim) {
         isForRun = true;
-        return driver.beginRun(begin);
+        return driver.beginRun(claim);
       },
       listOpenRuns: (page) =>
         driver.listOpenRuns(page).map((run) => ({ ...run, heldUntilMs: isForRun ? run.heldUntilMs : 0 })),

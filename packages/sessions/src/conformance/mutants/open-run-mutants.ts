@@ -1,7 +1,7 @@
 import type { OpenRun } from '@eventloom/core';
 import { ALL_EVENTS } from '../../session-view.ts';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
-import type { RunBegin, SessionDriver } from '../../session-driver.ts';
+import type { RunClaim, SessionDriver } from '../../session-driver.ts';
 import { withLease } from './held-leases.ts';
 import { brokenDriver, brokenService, type Mutant, NO_WAIT } from './mutant.ts';
 
@@ -9,10 +9,10 @@ export const openRunMutants: readonly Mutant[] = [
   brokenRuns('open.begins-with-run', 'omits runs that are not resumable', (runs) =>
     runs.filter(({ resumable }) => resumable),
   ),
-  brokenBegin('open.begins-with-run', 'marks every run as resumable', (begin) => ({ ...begin, resumable: true })),
+  brokenClaim('open.begins-with-run', 'marks every run as resumable', (claim) => ({ ...claim, resumable: true })),
   brokenDriver('open.lease-names-run', 'omits invocationId in leases', (driver) => ({
-    beginRun(begin) {
-      const outcome = driver.beginRun(begin);
+    beginRun(claim) {
+      const outcome = driver.beginRun(claim);
       if (outcome.status !== 'taken') return outcome;
       const { invocationId: _, ...lease } = outcome.lease;
       return { ...outcome, lease };
@@ -50,8 +50,8 @@ export const openRunMutants: readonly Mutant[] = [
   brokenDriver('open.attempts', 'continues the count after the end of a run', (driver) => {
     let attempts = 0;
     return {
-      beginRun(begin) {
-        const outcome = driver.beginRun(begin);
+      beginRun(claim) {
+        const outcome = driver.beginRun(claim);
         if (outcome.status === 'taken') attempts++;
         return outcome;
       },
@@ -129,8 +129,8 @@ export const openRunMutants: readonly Mutant[] = [
 ];
 
 /** A mutant that changes the run that begins. */
-export function brokenBegin(breaks: string, how: string, change: (begin: RunBegin) => RunBegin): Mutant {
-  return brokenDriver(breaks, how, (driver) => ({ beginRun: (begin) => driver.beginRun(change(begin)) }));
+export function brokenClaim(breaks: string, how: string, change: (claim: RunClaim) => RunClaim): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({ beginRun: (claim) => driver.beginRun(change(claim)) }));
 }
 
 /** A mutant that lists wrong open runs. */
@@ -152,13 +152,13 @@ function brokenEnd(
 }
 
 /** A mutant that counts attempts wrongly. */
-function countsAttempts(breaks: string, how: string, counts: (begin: RunBegin, isTaken: boolean) => boolean): Mutant {
+function countsAttempts(breaks: string, how: string, counts: (claim: RunClaim, isTaken: boolean) => boolean): Mutant {
   return brokenDriver(breaks, how, (driver) => {
     let more = 0;
     return {
-      beginRun(begin) {
-        const outcome = driver.beginRun(begin);
-        if (counts(begin, outcome.status === 'taken')) more++;
+      beginRun(claim) {
+        const outcome = driver.beginRun(claim);
+        if (counts(claim, outcome.status === 'taken')) more++;
         return outcome;
       },
       listOpenRuns: (page) => driver.listOpenRuns(page).map((run) => ({ ...run, attempts: run.attempts + more })),

@@ -1,22 +1,22 @@
 import { SessionNotFoundError, StaleWriterError, toError } from '@eventloom/core';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
-import type { BeginOutcome, RunBegin, RunMessage } from '../../session-driver.ts';
+import type { BeginOutcome, RunClaim, RunMessage } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 import { brokenSharing } from './shared-driver.ts';
 
-function withMessage(begin: RunBegin, change: (message: RunMessage) => RunMessage): RunBegin {
-  const { message } = begin;
-  return { ...begin, message: message && ((coveredUntil) => change(message(coveredUntil))) };
+function withMessage(claim: RunClaim, change: (message: RunMessage) => RunMessage): RunClaim {
+  const { message } = claim;
+  return { ...claim, message: message && ((coveredUntil) => change(message(coveredUntil))) };
 }
 
 /** Begins a run in three steps, as a driver without transactions does. */
-function beginInSteps(driver: InMemorySessionDriver, begin: RunBegin): BeginOutcome {
-  if (begin.create) driver.createSession({ ...begin, writes: [] });
-  const claimed = driver.claimLease(begin);
-  const session = driver.readSession(begin, begin.window);
+function beginInSteps(driver: InMemorySessionDriver, claim: RunClaim): BeginOutcome {
+  if (claim.create) driver.createSession({ ...claim, writes: [] });
+  const claimed = driver.claimLease(claim);
+  const session = driver.readSession(claim, claim.window);
   if (claimed.status !== 'taken' || !session) return { status: 'missing' };
-  const message = begin.message?.(-Infinity);
-  const append = message && { ...begin, ...message, incarnation: session.incarnation, lease: claimed.lease };
+  const message = claim.message?.(-Infinity);
+  const append = message && { ...claim, ...message, incarnation: session.incarnation, lease: claimed.lease };
   const outcome = append && driver.appendEvent(append);
   const duplicate = outcome?.status === 'duplicate' ? outcome.event : undefined;
   return { ...claimed, session, duplicate, firstSeq: session.lastSeq + 1, wasOpen: false };
@@ -24,11 +24,11 @@ function beginInSteps(driver: InMemorySessionDriver, begin: RunBegin): BeginOutc
 
 export const runMutants: readonly Mutant[] = [
   brokenDriver('run.begins', 'returns no events', (driver) => ({
-    beginRun: (begin) => driver.beginRun({ ...begin, window: { ...begin.window, limit: 0 } }),
+    beginRun: (claim) => driver.beginRun({ ...claim, window: { ...claim.window, limit: 0 } }),
   })),
   brokenDriver('run.begins', 'grants a lease without a run', (driver) => ({
-    beginRun(begin) {
-      const outcome = driver.beginRun(begin);
+    beginRun(claim) {
+      const outcome = driver.beginRun(claim);
       if (outcome.status !== 'taken') return outcome;
       const { invocationId: _, ...lease } = outcome.lease;
       return { ...outcome, lease };
@@ -45,7 +45,7 @@ export const runMutants: readonly Mutant[] = [
     beginRun: async (request) => ({ ...(await service.beginRun(request)), message: undefined }),
   })),
   brokenDriver('run.begins-with-window', 'ignores the requested window', (driver) => ({
-    beginRun: (begin) => driver.beginRun({ ...begin, window: { ...begin.window, afterSeq: 0, limit: undefined } }),
+    beginRun: (claim) => driver.beginRun({ ...claim, window: { ...claim.window, afterSeq: 0, limit: undefined } }),
   })),
   brokenService('run.begins-with-window', 'counts the message towards the window', (service) => ({
     async beginRun(request) {
@@ -66,31 +66,31 @@ export const runMutants: readonly Mutant[] = [
     },
   })),
   brokenDriver('run.missing-session', 'always creates the session', (driver) => ({
-    beginRun: (begin) => driver.beginRun({ ...begin, create: true }),
+    beginRun: (claim) => driver.beginRun({ ...claim, create: true }),
   })),
   brokenDriver('run.missing-session', 'creates a session before a refusal', (driver) => ({
-    beginRun(begin) {
-      const outcome = driver.beginRun(begin);
-      if (outcome.status === 'missing') driver.createSession({ ...begin, writes: [] });
+    beginRun(claim) {
+      const outcome = driver.beginRun(claim);
+      if (outcome.status === 'missing') driver.createSession({ ...claim, writes: [] });
       return outcome;
     },
   })),
   brokenDriver('run.creates', 'does not create the session', (driver) => ({
-    beginRun: (begin) => driver.beginRun({ ...begin, create: false }),
+    beginRun: (claim) => driver.beginRun({ ...claim, create: false }),
   })),
   brokenDriver('run.creates', 'replaces an existing session', (driver) => ({
-    beginRun(begin) {
-      if (begin.create) driver.deleteSession(begin);
-      return driver.beginRun(begin);
+    beginRun(claim) {
+      if (claim.create) driver.deleteSession(claim);
+      return driver.beginRun(claim);
     },
   })),
   brokenSharing('run.creates-once', 'throws for the second of two concurrent creations', (driver) => {
     let created = false;
     return {
-      beginRun(begin) {
-        if (created && begin.create) throw new SessionNotFoundError('created by another caller');
+      beginRun(claim) {
+        if (created && claim.create) throw new SessionNotFoundError('created by another caller');
         created = true;
-        return driver.beginRun(begin);
+        return driver.beginRun(claim);
       },
     };
   }),
@@ -101,7 +101,7 @@ export const runMutants: readonly Mutant[] = [
     },
   })),
   brokenDriver('run.message-state', 'ignores the state of the message', (driver) => ({
-    beginRun: (begin) => driver.beginRun(withMessage(begin, (message) => ({ ...message, writes: [] }))),
+    beginRun: (claim) => driver.beginRun(withMessage(claim, (message) => ({ ...message, writes: [] }))),
   })),
   brokenService('run.message-state', 'omits temp: keys of the message', (service) => ({
     async beginRun(request) {
@@ -111,10 +111,10 @@ export const runMutants: readonly Mutant[] = [
     },
   })),
   brokenDriver('run.bad-message-new-session', 'creates the session before it checks the message', (driver) => ({
-    beginRun: (begin) => beginInSteps(driver, begin),
+    beginRun: (claim) => beginInSteps(driver, claim),
   })),
   brokenDriver('run.bad-message', 'acquires the lease before it checks the message', (driver) => ({
-    beginRun: (begin) => beginInSteps(driver, { ...begin, create: false }),
+    beginRun: (claim) => beginInSteps(driver, { ...claim, create: false }),
   })),
   brokenService('run.bad-message', 'begins a run without an invalid message', (service) => ({
     async beginRun(request) {
@@ -137,9 +137,9 @@ export const runMutants: readonly Mutant[] = [
       }),
   })),
   brokenDriver('run.same-message', 'stores a duplicate under another id', (driver) => ({
-    beginRun: (begin) =>
+    beginRun: (claim) =>
       driver.beginRun(
-        withMessage(begin, ({ event, writes }) => ({ event: { ...event, id: `${event.id} again` }, writes })),
+        withMessage(claim, ({ event, writes }) => ({ event: { ...event, id: `${event.id} again` }, writes })),
       ),
   })),
   brokenService('run.same-message', 'returns the new message', (service) => ({
@@ -153,18 +153,18 @@ export const runMutants: readonly Mutant[] = [
       }),
   })),
   brokenDriver('run.message-time', 'ignores compacted ranges', (driver) => ({
-    beginRun({ message, ...begin }) {
-      return driver.beginRun({ ...begin, message: message && (() => message(-Infinity)) });
+    beginRun({ message, ...claim }) {
+      return driver.beginRun({ ...claim, message: message && (() => message(-Infinity)) });
     },
   })),
   brokenDriver('run.ends-open', 'does not count the attempt', (driver) => ({
     endRun: (end) => driver.endRun({ ...end, leaveOpen: end.leaveOpen && 'uncounted' }),
   })),
   brokenDriver('run.unfinished-waits', 'takes over every session', (driver) => ({
-    beginRun: (begin) => driver.beginRun({ ...begin, takeOver: true }),
+    beginRun: (claim) => driver.beginRun({ ...claim, takeOver: true }),
   })),
   brokenDriver('run.unfinished-interrupt', 'never takes over a session', (driver) => ({
-    beginRun: (begin) => driver.beginRun({ ...begin, takeOver: false }),
+    beginRun: (claim) => driver.beginRun({ ...claim, takeOver: false }),
   })),
   brokenDriver('run.ends', 'does not release the lease', (driver) => ({ endRun: (end) => driver.appendEvent(end) })),
   brokenDriver('run.ends', 'never ends a run', (driver) => ({

@@ -1,19 +1,19 @@
 import type { RunRecord } from '@eventloom/core';
 import { ALL_EVENTS } from '../../session-view.ts';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
-import type { BeginOutcome, RunBegin, SessionDriver, StoredRun } from '../../session-driver.ts';
+import type { BeginOutcome, RunClaim, SessionDriver, StoredRun } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
-import { brokenBegin } from './open-run-mutants.ts';
+import { brokenClaim } from './open-run-mutants.ts';
 import { brokenSharing } from './shared-driver.ts';
 
 /** A mutant that handles a refused run wrongly. */
 function brokenRefusal(
   breaks: string,
   how: string,
-  change: (driver: InMemorySessionDriver, begin: RunBegin, outcome: BeginOutcome) => BeginOutcome,
+  change: (driver: InMemorySessionDriver, claim: RunClaim, outcome: BeginOutcome) => BeginOutcome,
 ): Mutant {
   return brokenDriver(breaks, how, (driver) => ({
-    beginRun: (begin) => change(driver, begin, driver.beginRun(begin)),
+    beginRun: (claim) => change(driver, claim, driver.beginRun(claim)),
   }));
 }
 
@@ -27,70 +27,70 @@ function brokenFind(
 }
 
 /** Ends the open run, if there is one, as a back end would in which a run replaces another. */
-function endOpenRun(driver: InMemorySessionDriver, begin: RunBegin): void {
-  const [run] = driver.listOpenRuns({ appName: begin.appName, limit: 1, after: undefined });
-  if (!run || run.invocationId === begin.invocationId || begin.continues) return;
+function endOpenRun(driver: InMemorySessionDriver, claim: RunClaim): void {
+  const [run] = driver.listOpenRuns({ appName: claim.appName, limit: 1, after: undefined });
+  if (!run || run.invocationId === claim.invocationId || claim.continues) return;
   const { invocationId } = run;
-  const outcome = driver.beginRun({ ...begin, invocationId, requestId: undefined, message: undefined });
+  const outcome = driver.beginRun({ ...claim, invocationId, requestId: undefined, message: undefined });
   if (outcome.status === 'taken') driver.releaseLease(outcome.lease, false);
 }
 
 export const runRecordMutants: readonly Mutant[] = [
   brokenDriver('run.unfinished-refused', 'ends the open run for another run', (driver) => ({
-    beginRun(begin) {
-      endOpenRun(driver, begin);
-      return driver.beginRun(begin);
+    beginRun(claim) {
+      endOpenRun(driver, claim);
+      return driver.beginRun(claim);
     },
   })),
-  brokenRefusal('run.unfinished-refused', 'keeps the lease of a refused run', (driver, begin, outcome) => {
-    if (outcome.status === 'open') driver.claimLease(begin);
+  brokenRefusal('run.unfinished-refused', 'keeps the lease of a refused run', (driver, claim, outcome) => {
+    if (outcome.status === 'open') driver.claimLease(claim);
     return outcome;
   }),
   brokenRefusal('run.unfinished-refused', 'treats every open run as resumable', (_, __, outcome) =>
     outcome.status === 'open' ? { ...outcome, run: { ...outcome.run, resumable: true } } : outcome,
   ),
-  brokenRefusal('run.unfinished-waits', 'waits for a run that was left open', (_, begin, outcome) =>
-    outcome.status === 'open' && begin.ticket === undefined
-      ? { status: 'busy', freeAtMs: begin.nowMs + 100_000 }
+  brokenRefusal('run.unfinished-waits', 'waits for a run that was left open', (_, claim, outcome) =>
+    outcome.status === 'open' && claim.ticket === undefined
+      ? { status: 'busy', freeAtMs: claim.nowMs + 100_000 }
       : outcome,
   ),
   brokenDriver('run.unfinished-waits', 'refuses a waiting run at once', (driver) => ({
-    beginRun(begin) {
-      const [run] = driver.listOpenRuns({ appName: begin.appName, limit: 1, after: undefined });
-      if (run && run.invocationId !== begin.invocationId) return { status: 'open', run };
-      return driver.beginRun(begin);
+    beginRun(claim) {
+      const [run] = driver.listOpenRuns({ appName: claim.appName, limit: 1, after: undefined });
+      if (run && run.invocationId !== claim.invocationId) return { status: 'open', run };
+      return driver.beginRun(claim);
     },
   })),
   brokenDriver('run.unfinished-interrupt', 'takes over the session before it refuses a run', (driver) => ({
-    beginRun(begin) {
-      if (begin.takeOver) driver.claimLease(begin);
-      return driver.beginRun(begin);
+    beginRun(claim) {
+      if (claim.takeOver) driver.claimLease(claim);
+      return driver.beginRun(claim);
     },
   })),
-  brokenBegin('run.request-known', 'ignores request ids', (begin) => ({ ...begin, requestId: undefined })),
+  brokenClaim('run.request-known', 'ignores request ids', (claim) => ({ ...claim, requestId: undefined })),
   brokenDriver('run.request-known', 'checks the request id only once the session is free', (driver) => ({
-    beginRun(begin) {
-      const { requestId } = begin;
-      const known = requestId === undefined ? undefined : driver.findRun(begin, requestId);
+    beginRun(claim) {
+      const { requestId } = claim;
+      const known = requestId === undefined ? undefined : driver.findRun(claim, requestId);
       const heldUntilMs = known?.open?.heldUntilMs ?? 0;
-      if (heldUntilMs > begin.nowMs && !begin.takeOver) return { status: 'busy', freeAtMs: heldUntilMs };
-      return driver.beginRun(begin);
+      if (heldUntilMs > claim.nowMs && !claim.takeOver) return { status: 'busy', freeAtMs: heldUntilMs };
+      return driver.beginRun(claim);
     },
   })),
-  brokenRefusal('run.request-known', 'refuses another attempt of the same run', (driver, begin, outcome) => {
-    if (outcome.status !== 'taken' || begin.requestId === undefined || outcome.session.lastSeq === 0) return outcome;
+  brokenRefusal('run.request-known', 'refuses another attempt of the same run', (driver, claim, outcome) => {
+    if (outcome.status !== 'taken' || claim.requestId === undefined || outcome.session.lastSeq === 0) return outcome;
     driver.releaseLease(outcome.lease, false);
-    return { status: 'known', invocationId: begin.invocationId };
+    return { status: 'known', invocationId: claim.invocationId };
   }),
   brokenDriver('run.request-of-session', 'shares request ids between sessions', (driver) => {
     const known = new Map<string, string>();
     return {
-      beginRun(begin) {
-        const { requestId, invocationId } = begin;
+      beginRun(claim) {
+        const { requestId, invocationId } = claim;
         const other = requestId === undefined ? undefined : known.get(requestId);
         if (other !== undefined && other !== invocationId) return { status: 'known', invocationId: other };
         if (requestId !== undefined) known.set(requestId, invocationId);
-        return driver.beginRun(begin);
+        return driver.beginRun(claim);
       },
     };
   }),
@@ -101,11 +101,11 @@ export const runRecordMutants: readonly Mutant[] = [
   brokenSharing('run.requests-at-once', 'checks the request id only before it waits', (driver) => {
     const asked = new Map<string, boolean>();
     return {
-      beginRun(begin) {
-        const { requestId, invocationId } = begin;
-        const isNew = asked.get(invocationId) ?? (requestId === undefined || !driver.findRun(begin, requestId));
+      beginRun(claim) {
+        const { requestId, invocationId } = claim;
+        const isNew = asked.get(invocationId) ?? (requestId === undefined || !driver.findRun(claim, requestId));
         asked.set(invocationId, isNew);
-        return driver.beginRun(isNew ? { ...begin, requestId: undefined } : begin);
+        return driver.beginRun(isNew ? { ...claim, requestId: undefined } : claim);
       },
     };
   }),
@@ -115,22 +115,22 @@ export const runRecordMutants: readonly Mutant[] = [
   brokenRefusal('run.continues', 'never sets wasOpen', (_, __, outcome) =>
     outcome.status === 'taken' ? { ...outcome, wasOpen: false } : outcome,
   ),
-  brokenBegin('run.continues', 'overwrites resumable of an open run', (begin) => ({
-    ...begin,
+  brokenClaim('run.continues', 'overwrites resumable of an open run', (claim) => ({
+    ...claim,
     continues: false,
   })),
-  brokenBegin('run.continues-unknown', 'begins an unknown run with continues', (begin) => ({
-    ...begin,
+  brokenClaim('run.continues-unknown', 'begins an unknown run with continues', (claim) => ({
+    ...claim,
     continues: false,
   })),
-  brokenRefusal('run.continues-unknown', 'acquires the lease for an unknown run', (driver, begin, outcome) => {
-    if (outcome.status === 'unknown') driver.claimLease(begin);
+  brokenRefusal('run.continues-unknown', 'acquires the lease for an unknown run', (driver, claim, outcome) => {
+    if (outcome.status === 'unknown') driver.claimLease(claim);
     return outcome;
   }),
   brokenDriver('run.continues-unknown', 'finds the run to continue by its request id', (driver) => ({
-    beginRun(begin) {
-      const invocationId = driver.findRun(begin, begin.invocationId)?.invocationId ?? begin.invocationId;
-      return driver.beginRun({ ...begin, invocationId });
+    beginRun(claim) {
+      const invocationId = driver.findRun(claim, claim.invocationId)?.invocationId ?? claim.invocationId;
+      return driver.beginRun({ ...claim, invocationId });
     },
   })),
   brokenFind('run.found', 'finds only open runs', (record) => (record?.open ? record : undefined)),
@@ -147,12 +147,12 @@ export const runRecordMutants: readonly Mutant[] = [
     },
   })),
   brokenDriver('run.bad-message-unknown', 'records a run before it checks the message', (driver) => ({
-    beginRun(begin) {
-      const { message: _, ...rest } = begin;
+    beginRun(claim) {
+      const { message: _, ...rest } = claim;
       const outcome = driver.beginRun({ ...rest, message: undefined });
       if (outcome.status !== 'taken') return outcome;
       driver.releaseLease(outcome.lease, false);
-      return driver.beginRun(begin);
+      return driver.beginRun(claim);
     },
   })),
   brokenDriver('run.forgotten', 'ignores forget', (driver) => ({
@@ -210,9 +210,9 @@ export const runRecordMutants: readonly Mutant[] = [
   brokenDriver('run.end-kept', 'drops the previous outcome when a run continues', (driver) => {
     const continued = new Set<string>();
     return {
-      beginRun(begin) {
-        if (begin.continues) continued.add(begin.invocationId);
-        return driver.beginRun(begin);
+      beginRun(claim) {
+        if (claim.continues) continued.add(claim.invocationId);
+        return driver.beginRun(claim);
       },
       findRun(key, id) {
         const record = driver.findRun(key, id);

@@ -33,18 +33,18 @@ export const runWebhookMutants: readonly Mutant[] = [
     putRunWebhook: (webhook) => driver.putRunWebhook({ ...webhook, url: 'https://hooks.example/' }),
   })),
   brokenDriver('webhook.begun', 'begins a run without its webhook', (driver) => ({
-    beginRun: (begin) => driver.beginRun({ ...begin, webhook: undefined }),
+    beginRun: (claim) => driver.beginRun({ ...claim, webhook: undefined }),
   })),
   brokenDriver('webhook.begun', 'stores the webhook of a beginRun that is refused', (driver) => ({
-    beginRun(begin) {
-      if (begin.webhook) driver.putRunWebhook(begin.webhook);
-      return driver.beginRun({ ...begin, webhook: undefined });
+    beginRun(claim) {
+      if (claim.webhook) driver.putRunWebhook(claim.webhook);
+      return driver.beginRun({ ...claim, webhook: undefined });
     },
   })),
   brokenDriver('webhook.begun', 'replaces the earlier webhook of a run that continues', (driver) => ({
-    beginRun(begin) {
-      const outcome = driver.beginRun(begin);
-      if (begin.webhook && outcome.status === 'taken') driver.putRunWebhook(begin.webhook);
+    beginRun(claim) {
+      const outcome = driver.beginRun(claim);
+      if (claim.webhook && outcome.status === 'taken') driver.putRunWebhook(claim.webhook);
       return outcome;
     },
   })),

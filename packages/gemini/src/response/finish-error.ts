@@ -19,7 +19,7 @@ export interface ReplyEnd {
  * codes are Eventloom's own, for replies without a reason: `UNKNOWN_ERROR` (the ADK's) for an empty reply, `NO_FINISH_REASON` for a stream of text
  * that stopped. A stream that stopped after calls, or inside one, has the code `INCOMPLETE_CALL` and no calls.
  */
-export function withCutShort(reply: LlmResponse, end: ReplyEnd): LlmResponse {
+export function withFinishError(reply: LlmResponse, end: ReplyEnd): LlmResponse {
   if (reply.errorCode === INCOMPLETE_CALL) return reply;
   const calls = end.stream && reply.finishReason === undefined ? callsToRun(reply.content?.parts) : [];
   // The stream stopped after these calls, so others may be missing.

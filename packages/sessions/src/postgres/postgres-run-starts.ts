@@ -1,4 +1,4 @@
-import type { BeginOutcome, RunBegin } from '../session-driver.ts';
+import type { BeginOutcome, RunClaim } from '../session-driver.ts';
 import type { StateChange } from './append-statement.ts';
 import { beginStatement } from './begin-statement.ts';
 import { changeOf, type EventAppender, eventValues, stateValues } from './event-appender.ts';
@@ -25,12 +25,12 @@ export interface BeginParts {
  * Begins runs: in one statement with a message, in two without one, and in a transaction if the run has a webhook or
  * the session's row must be locked.
  */
-export class PostgresRunBegins {
+export class PostgresRunStarts {
   readonly #database: PostgresDatabase;
   readonly #run: RunStatement;
   readonly #parts: BeginParts;
   readonly #insertSession: Statement;
-  readonly #begins: Readonly<Record<'plain' | 'narrowed', Readonly<Record<StateChange, Statement>>>>;
+  readonly #starts: Readonly<Record<'plain' | 'narrowed', Readonly<Record<StateChange, Statement>>>>;
 
   constructor(database: PostgresDatabase, parts: BeginParts) {
     const { tables, run } = database;
@@ -43,64 +43,64 @@ export class PostgresRunBegins {
       sets: beginStatement(tables, 'sets', isNarrowed),
       removes: beginStatement(tables, 'removes', isNarrowed),
     });
-    this.#begins = { plain: begins(false), narrowed: begins(true) };
+    this.#starts = { plain: begins(false), narrowed: begins(true) };
   }
 
-  async begin(begin: RunBegin): Promise<BeginOutcome> {
-    const outcome = begin.webhook
-      ? await this.#parts.leases.refuseAgain(begin)
-      : begin.message
-        ? ((await this.#parts.leases.refuseAgain(begin)) ?? (await this.#beginWith(begin, begin.message)))
-        : await this.#beginWithoutMessage(begin);
-    return outcome ?? this.#database.transaction((run) => this.#beginLocked(run, begin));
+  async begin(claim: RunClaim): Promise<BeginOutcome> {
+    const outcome = claim.webhook
+      ? await this.#parts.leases.refuseAgain(claim)
+      : claim.message
+        ? ((await this.#parts.leases.refuseAgain(claim)) ?? (await this.#beginWith(claim, claim.message)))
+        : await this.#beginWithoutMessage(claim);
+    return outcome ?? this.#database.transaction((run) => this.#beginLocked(run, claim));
   }
 
   /** Begins a run with a message in one statement. Returns undefined if the run has to begin with the session's row locked. */
-  async #beginWith(begin: RunBegin, toMessage: RunBegin['message'] & {}): Promise<BeginOutcome | undefined> {
+  async #beginWith(claim: RunClaim, toMessage: RunClaim['message'] & {}): Promise<BeginOutcome | undefined> {
     const message = toMessage(-Infinity);
-    const { isNarrowed, values: window } = windowValues(begin.window);
-    const statement = this.#begins[isNarrowed ? 'narrowed' : 'plain'][changeOf(message)];
-    const event = [...eventValues(message), begin.create];
-    const values = [...claimValues(begin), ...runValues(begin), ...event, ...window, ...stateValues(message)];
-    const { claim, session } = new StoredRows(begin.appName, await this.#run(statement, values));
-    const claimed = this.#parts.leases.toRunOutcome(begin, claim, session && session.lastSeq + 1);
-    if (claimed?.status === 'missing' && begin.create) return undefined;
+    const { isNarrowed, values: window } = windowValues(claim.window);
+    const statement = this.#starts[isNarrowed ? 'narrowed' : 'plain'][changeOf(message)];
+    const event = [...eventValues(message), claim.create];
+    const values = [...claimValues(claim), ...runValues(claim), ...event, ...window, ...stateValues(message)];
+    const { claim: row, session } = new StoredRows(claim.appName, await this.#run(statement, values));
+    const claimed = this.#parts.leases.toRunOutcome(claim, row, session && session.lastSeq + 1);
+    if (claimed?.status === 'missing' && claim.create) return undefined;
     if (claimed?.status !== 'taken') return claimed;
     return session && { ...claimed, session, duplicate: undefined };
   }
 
   /** Begins a run without a message in two statements. Returns undefined if the session has to be created. */
-  async #beginWithoutMessage(begin: RunBegin): Promise<BeginOutcome | undefined> {
-    let claimed = await this.#parts.leases.claimForRun(this.#run, begin, false);
+  async #beginWithoutMessage(claim: RunClaim): Promise<BeginOutcome | undefined> {
+    let claimed = await this.#parts.leases.claimForRun(this.#run, claim, false);
     while (!claimed) {
       claimed = await this.#database.transaction(async (run) => {
-        await this.#parts.appender.lock(run, begin);
-        return this.#parts.leases.claimForRun(run, begin, true);
+        await this.#parts.appender.lock(run, claim);
+        return this.#parts.leases.claimForRun(run, claim, true);
       });
     }
-    if (claimed.status === 'missing' && begin.create) return undefined;
+    if (claimed.status === 'missing' && claim.create) return undefined;
     if (claimed.status !== 'taken') return claimed;
-    const session = await this.#parts.reads.readSession(begin, begin.window);
+    const session = await this.#parts.reads.readSession(claim, claim.window);
     return session ? { ...claimed, session, duplicate: undefined } : { status: 'missing' };
   }
 
   /** Begins a run with the session's row locked, so that the message follows the events that are read. */
-  async #beginLocked(run: RunStatement, begin: RunBegin): Promise<BeginOutcome> {
-    const { appName, userId, sessionId, nowMs } = begin;
+  async #beginLocked(run: RunStatement, claim: RunClaim): Promise<BeginOutcome> {
+    const { appName, userId, sessionId, nowMs } = claim;
     const key = { appName, userId, sessionId };
     const pk = await this.#parts.appender.lock(run, key);
-    if (pk === undefined && begin.create) {
+    if (pk === undefined && claim.create) {
       await run(this.#insertSession, [...keyOf(key), nowMs]);
       // Another caller may have created the session in the meantime.
       await this.#parts.appender.lock(run, key);
     }
-    const claimed = await this.#parts.leases.claimForRun(run, begin, true);
+    const claimed = await this.#parts.leases.claimForRun(run, claim, true);
     if (claimed?.status !== 'taken') return claimed ?? { status: 'busy', freeAtMs: nowMs };
     const { lease } = claimed;
-    if (begin.webhook) await this.#parts.webhooks.add(run, begin.webhook);
-    const session = await this.#parts.reads.readSession(key, begin.window, run);
+    if (claim.webhook) await this.#parts.webhooks.add(run, claim.webhook);
+    const session = await this.#parts.reads.readSession(key, claim.window, run);
     if (!session) return { status: 'missing' };
-    const message = begin.message?.(this.#parts.positions.get(lease.epoch)?.compactedUntil ?? -Infinity);
+    const message = claim.message?.(this.#parts.positions.get(lease.epoch)?.compactedUntil ?? -Infinity);
     if (!message) return { ...claimed, session, duplicate: undefined };
     const append = { ...key, incarnation: session.incarnation, ...message, nowMs, lease };
     return { ...claimed, session, duplicate: await this.#parts.appender.appendMessage(run, append, lease) };
