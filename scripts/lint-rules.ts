@@ -1,5 +1,12 @@
 // The lint rules of this repository that oxlint does not have.
-import { findPackageAsTag, findStartWithoutSubject, findWordToDecode } from './plain-words.ts';
+import { basename } from 'node:path';
+import {
+  findEmptyDescription,
+  findPackageAsTag,
+  findStartWithoutSubject,
+  findWordToDecode,
+  findWordToDecodeInName,
+} from './plain-words.ts';
 
 interface ThrowStatement {
   readonly argument: { readonly type: string; readonly callee?: { readonly name?: string } };
@@ -18,7 +25,12 @@ interface TemplateElement {
   readonly value: { readonly raw: string };
 }
 
+interface Identifier {
+  readonly name: string;
+}
+
 interface RuleContext {
+  readonly filename: string;
   readonly sourceCode: { getAllComments(): readonly Comment[] };
   report(problem: { message: string; node: unknown }): void;
 }
@@ -37,7 +49,10 @@ const noBareError = {
   },
 };
 
-/** Reports a docstring that starts neither with a verb nor with the thing itself, and one that editors break at the name of a package. */
+/**
+ * Reports a docstring that starts neither with a verb nor with the thing itself, one that says nothing, and one that editors break at the
+ * name of a package.
+ */
 const docstringSubject = {
   create(context: RuleContext) {
     return {
@@ -50,6 +65,9 @@ const docstringSubject = {
               message: `Start the docstring with a verb or with the thing itself, not with "${found}".`,
               node: comment,
             });
+          const empty = findEmptyDescription(comment.value.slice(1));
+          if (empty !== undefined)
+            context.report({ message: `Say in the docstring more than "${empty}".`, node: comment });
           const name = findPackageAsTag(comment.value);
           if (name !== undefined)
             context.report({ message: `Write \`${name}\` with backticks: editors take it for a tag.`, node: comment });
@@ -59,7 +77,7 @@ const docstringSubject = {
   },
 };
 
-/** Reports words in comments, error messages, test titles and other strings that readers have to decode. */
+/** Reports words in comments, error messages, test titles, other strings and names that readers have to decode. */
 const plainWords = {
   create(context: RuleContext) {
     const check = (text: unknown, node: unknown): void => {
@@ -67,10 +85,24 @@ const plainWords = {
       if (found === undefined) return;
       context.report({ message: `Say "${found}" in plain technical English, with its subject.`, node });
     };
+    const names = new Set<string>();
+    const checkName = (name: string, node: unknown): void => {
+      if (names.has(name)) return;
+      names.add(name);
+      const found = findWordToDecodeInName(name);
+      if (found === undefined) return;
+      context.report({
+        message: `"${name}" has "${found}", which readers must decode: name it in the field's words.`,
+        node,
+      });
+    };
     return {
-      Program() {
+      Program(node: unknown) {
+        checkName(basename(context.filename), node);
         for (const comment of context.sourceCode.getAllComments()) check(comment.value, comment);
       },
+      Identifier: (node: Identifier) => checkName(node.name, node),
+      PrivateIdentifier: (node: Identifier) => checkName(node.name, node),
       Literal: (node: Literal) => check(node.value, node),
       TemplateElement: (node: TemplateElement) => check(node.value.raw, node),
       JSXText: (node: Literal) => check(node.value, node),

@@ -7,13 +7,39 @@ export function findWordToDecode(text: string): string | undefined {
   return WORDS.exec(text.replaceAll(/\s*\n\s*(?:\*(?!\/)\s?|\/\/\s?)?/g, ' '))?.[0];
 }
 
+/** Turns that only names contain: `onTold`, `goOn`. In texts some of them are plain English. */
+const TURNS_OF_NAMES = /\b(?:told|(?:go|gone|goes|went) on|last words|make way|note inner|lacks something)\b/;
+
+/** The protocol prescribes the code `RUN_GOES_ON`; the error that has it is named after it. */
+const PRESCRIBED = new Set(['RUN_GOES_ON', 'RunGoesOnError']);
+
+/** Returns the first word or turn in the name of a variable, a type, a member or a file that readers have to decode; undefined for a plain name. */
+export function findWordToDecodeInName(name: string): string | undefined {
+  if (PRESCRIBED.has(name)) return undefined;
+  const words = name.replaceAll(/([a-z\d])(?=[A-Z])|[_\-.#]/g, '$1 ').toLowerCase();
+  return TURNS_OF_NAMES.exec(words)?.[0] ?? WORDS.exec(words)?.[0];
+}
+
 /** First words of a docstring without a subject. A label is fine: `In live runs: true if …`. */
 const STARTS =
-  /^(?:What|How|Whether|Who|Whom|Whose|Where|Which|When|Why|It|That|So|As|Is|Told|Nothing|Neither|None|Those|These|Like|To|At|By|Before|Until|While|Since|Within|There|Also|And|But|If|(?:For|From|In|With|Without)\b(?![^.:]{1,50}:\s))\b/;
+  /^(?:What|How|Whether|Who|Whom|Whose|Where|Which|When|Why|It|That|So|As|Is|Told|Nothing|Neither|None|Those|These|Like|Of|On|To|At|By|Before|Until|While|Since|Within|Under|Never|There|Also|And|But|If|(?:For|From|In|With|Without)\b(?![^.:]{1,50}:\s))\b/;
 
 /** Returns the first word of a docstring that begins neither with a verb nor with the thing itself; undefined for others. */
 export function findStartWithoutSubject(docstring: string): string | undefined {
   return STARTS.exec(docstring.replace(/^[\s*]+/, ''))?.[0];
+}
+
+/**
+ * Returns the description of a docstring if it has too few words to say anything: "Secret.", "The program."; undefined for others. A
+ * docstring may consist of tags, or of a value in backticks.
+ */
+export function findEmptyDescription(docstring: string): string | undefined {
+  const [description = ''] = docstring
+    .replaceAll(/\n\s*\*/g, ' ')
+    .replace(/^[\s*]+/, '')
+    .split(/(?:^|\s)@\w/);
+  const words = description.trim().split(/\s+/);
+  return words[0] !== '' && words.length < 3 && !/[`\d]/.test(description) ? description.trim() : undefined;
 }
 
 /**

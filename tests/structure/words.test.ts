@@ -1,9 +1,15 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findPackageAsTag, findStartWithoutSubject, findWordToDecode } from '../../scripts/plain-words.ts';
+import {
+  findEmptyDescription,
+  findPackageAsTag,
+  findStartWithoutSubject,
+  findWordToDecode,
+  findWordToDecodeInName,
+} from '../../scripts/plain-words.ts';
 
-// The linter checks comments, strings and docstrings of the sources with the same rules (scripts/lint-rules.ts).
+// The linter checks comments, strings, names and docstrings of the sources with the same rules (scripts/lint-rules.ts).
 
 const root = join(import.meta.dirname, '../..');
 const pages = globSync(['*.md', '.changeset/*.md', '{docs,examples,packages,bench,apps}/**/*.md'], {
@@ -75,11 +81,42 @@ test.each([
   expect(findWordToDecode(text)).toBeUndefined();
 });
 
+// The names are joined here, so that the linter passes this file.
+test.each([
+  ['is-told', 'told'],
+  ['go-on-reading', 'go on'],
+  ['LAST-WORDS', 'last words'],
+])('a name with a word to decode is found: %s', (name, word) => {
+  expect(findWordToDecodeInName(`${name}.ts`)).toBe(word);
+  const camel = name.toLowerCase().replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  expect(findWordToDecodeInName(camel)).toBe(word);
+});
+
+test.each(['goOnce', 'isOnline', 'RUN_GOES_ON', 'RunGoesOnError', 'threshold'])('a plain name passes: %s', (name) => {
+  expect(findWordToDecodeInName(name)).toBeUndefined();
+});
+
+test.each([
+  ['* Secret.', 'Secret.'],
+  ['* The program.', 'The program.'],
+  ['*\n   * Connects.\n   * @throws TypeError for an address that is not a URL', 'Connects.'],
+])('a docstring that says nothing is found: %j', (docstring, found) => {
+  expect(findEmptyDescription(docstring)).toBe(found);
+});
+
+test.each(['* @throws TypeError for no URL', '* Default 1.', '* See `Call.id`.', '* Ends the request.'])(
+  'a docstring of tags, of a value or of a sentence passes: %j',
+  (docstring) => {
+    expect(findEmptyDescription(docstring)).toBeUndefined();
+  },
+);
+
 test.each([
   ['* What a message answers.', 'What'],
   ['*\n   * In order.', 'In'],
   ['* For the client.', 'For'],
   ['* Told before a step.', 'Told'],
+  ['* Of `node:fs`.', 'Of'],
 ])('a docstring without a subject is found: %j', (docstring, first) => {
   expect(findStartWithoutSubject(docstring)).toBe(first);
 });
