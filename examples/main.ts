@@ -15,7 +15,7 @@ import { UsageError } from './stage/usage-error.ts';
 
 const NO_KEY = 'Neither GEMINI_API_KEY nor GOOGLE_API_KEY is set: what the models say is scripted, all else is real.';
 const folder = import.meta.dirname;
-/** The story of an example with its own workspace is among its sources. */
+/** Returns the path of an example's story, which is in `src` if the example has a package of its own; undefined if there is none. */
 const storyOf = (name: string): string | undefined =>
   ['story.ts', 'src/story.ts'].map((file) => `./${name}/${file}`).find((file) => existsSync(join(folder, file)));
 const names = readdirSync(folder).filter((name) => name !== 'stage' && storyOf(name) !== undefined);

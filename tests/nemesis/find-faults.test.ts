@@ -205,6 +205,6 @@ test.each<[string, RegExp, Promise<string[]>]>([
   ],
   ['a live run with an open call', /the call c of the run e-1 has no response/, liveFaultsOf([SPOKEN, CALL, FINAL])],
   ['a live run without an answer', /0 answers to "m1"/, liveFaultsOf([SPOKEN, CALL, RESPONSE])],
-])('finds %s', async (_name, expected, faults) => {
+])('findFaults finds %s', async (_name, expected, faults) => {
   expect(await faults).toContainEqual(expect.stringMatching(expected));
 });

@@ -13,7 +13,7 @@ describe('this repository', () => {
     expect(exportKeyChanges(readPackages(), pinnedKeys)).toEqual([]);
   });
 
-  test('has every entry where its key says', () => {
+  test('exports each entry under its pinned key', () => {
     expect(misplacedEntries(readPackages())).toEqual([]);
   });
 });

@@ -41,7 +41,7 @@ const sayLegacy = (text: string): object => ({
 const CHUNKS: ScriptedStep = { chunks: ['one ', 'two'] };
 
 describe('the agent card', () => {
-  test('names the endpoint, what it can do and the skills, for clients of 1.0 and of 0.3', async () => {
+  test('names the endpoint, its capabilities and its skills, for clients of 1.0 and of 0.3', async () => {
     const { server } = setUp([]);
     const get = async (path: string, headers = {}): Promise<Json> =>
       (await (await server.fetch(new Request(`http://localhost${path}`, { headers }))).json()) as Json;
@@ -109,7 +109,7 @@ describe('the agent card', () => {
     [{ agents: { app: {} } }, /agents.app: expected an agent/],
     [{ agents: { app: payingAgent([]) }, url: 'here' }, /url: "here" is no address/],
     [{ agents: { app: payingAgent([]) }, urls: '' }, /has no option "urls"/],
-  ])('is refused with an advice for the options %#', (options, advice) => {
+  ])('is refused for the invalid options %#, and the error says what to write', (options, advice) => {
     expect(() => a2a(options as never)).toThrow(advice);
   });
 });
@@ -130,7 +130,7 @@ describe('a message', () => {
     expect((await sessionService.getSession(session))?.events.length).toBeGreaterThan(1);
   });
 
-  test('has the same answer in the words of 0.3', async () => {
+  test('has the same answer in the format of 0.3', async () => {
     const { call } = setUp([{ text: 'Hello.' }]);
     const { result } = await call('message/send', sayLegacy('hi'));
     expect(result).toMatchObject({
@@ -207,7 +207,7 @@ describe('a message', () => {
     ]);
   });
 
-  test('that need not be waited for is answered at once; its task is followed and asked for', async () => {
+  test('with returnImmediately is answered at once, and its task can be read and followed', async () => {
     const gate = new Gate();
     const { call, post } = setUp([{ gate, text: 'late' }], { limits: { answerAfterMs: 0 } });
     const { task } = (await call('SendMessage', { ...say('hi'), configuration: { returnImmediately: true } })).result;
@@ -223,7 +223,7 @@ describe('a message', () => {
     expect((await call('SubscribeToTask', { id: task.id })).error.code).toBe(-32004);
   });
 
-  test('has a failed task with the code of the error, and none of its internals', async () => {
+  test('whose run fails has a failed task with the code of the error and without its message', async () => {
     const { call, stream } = setUp([new Error('secret address'), new Error('secret address')]);
     const { result } = await call('SendMessage', say('hi'));
     expect(result.task).toMatchObject({
@@ -239,7 +239,7 @@ describe('a message', () => {
     });
   });
 
-  test('is cancelled', async () => {
+  test('is cancelled with its task, and its stream ends', async () => {
     const gate = new Gate();
     const { call, post } = setUp([{ gate, text: 'late' }]);
     const streaming = await post({

@@ -486,6 +486,6 @@ test.each([
   [{ agentCard: { name: 'a' } }, /agentCard: the card has no address for JSON-RPC/],
   [{ agentCard: ADDRESS, timeout: 5 }, /has no option "timeout"/],
   [{ agentCard: ADDRESS, timeoutMs: 0 }, /timeoutMs/],
-])('a remote agent is refused with an advice for the options %#', (options, advice) => {
+])('a remote agent is refused for the invalid options %#, and the error says what to write', (options, advice) => {
   expect(() => new RemoteA2AAgent({ name: 'remote', ...options } as never)).toThrow(advice);
 });

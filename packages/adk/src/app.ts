@@ -24,7 +24,7 @@ export interface AppOptions {
   readonly rootAgent: RunnableNode;
   /** Plugins of every run of the app. Default: none. */
   readonly plugins?: BasePlugin[] | undefined;
-  /** Default: runs cannot be resumed. */
+  /** `{ isResumable: true }` lets a run continue after its process was lost. Default: runs cannot be resumed. */
   readonly resumabilityConfig?: ResumabilityConfig | undefined;
 }
 

@@ -29,7 +29,7 @@ export interface HttpCredentials {
 
 /** Basic or bearer authentication over HTTP. */
 export interface HttpAuth {
-  /** `basic`, `bearer`, … */
+  /** Name of the HTTP authentication scheme: `basic`, `bearer`, … */
   scheme: string;
   credentials: HttpCredentials;
   additionalHeaders?: Record<string, string>;

@@ -141,7 +141,7 @@ test('the model reads in another run that a background tool needs runStream', as
   });
 });
 
-test('there are no arguments outside a script', async () => {
+test('getBackgroundToolParams returns undefined outside a script', async () => {
   expect(await getBackgroundToolParams()).toBeUndefined();
 });
 

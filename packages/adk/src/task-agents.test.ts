@@ -306,7 +306,7 @@ test('the model reads that the arguments of a task are wrong', async () => {
   ]);
 });
 
-test('the tool has the name and the input schema of the agent, and gives way to a tool of the program', async () => {
+test('the tool has the name and the input schema of the agent, and a tool of the program with that name replaces it', async () => {
   const model = new ScriptedModel(['Hello.']);
   const own = new FunctionTool({ name: 'porter', description: 'Carries books.', execute: () => 'done' });
   const agent = new LlmAgent({

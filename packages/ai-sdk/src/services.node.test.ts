@@ -139,16 +139,19 @@ describe.each(WIRES)('$name', (wire) => {
     [true, ''],
     [true, '<html>The gateway has no answer.</html>'],
     [false, ''],
-  ])('an empty reply is made again, and then is an error (streamed: %s, body: %j)', async (streamed, body) => {
-    const empty = { body, headers: { 'content-type': streamed ? 'text/event-stream' : 'application/json' } };
-    await using service = await FakeService.start([empty, empty]);
-    const model = wire.model({ url: service.url }, { retry: { attempts: 2, initialDelayMs: 0 } });
-    await expect(responsesOf(model, requestOf('Hi'), streamed)).rejects.toMatchObject({
-      errorCode: 'UNAVAILABLE',
-      retryable: true,
-    });
-    expect(service.requests).toHaveLength(2);
-  });
+  ])(
+    'an empty reply is requested again, and a second one is an error (streamed: %s, body: %j)',
+    async (streamed, body) => {
+      const empty = { body, headers: { 'content-type': streamed ? 'text/event-stream' : 'application/json' } };
+      await using service = await FakeService.start([empty, empty]);
+      const model = wire.model({ url: service.url }, { retry: { attempts: 2, initialDelayMs: 0 } });
+      await expect(responsesOf(model, requestOf('Hi'), streamed)).rejects.toMatchObject({
+        errorCode: 'UNAVAILABLE',
+        retryable: true,
+      });
+      expect(service.requests).toHaveLength(2);
+    },
+  );
 
   test.each([
     ['text/html; charset=utf-8', '<html>Welcome!</html>'],
@@ -206,7 +209,7 @@ describe.each(WIRES)('$name', (wire) => {
     },
   );
 
-  test('a streamed call with an empty answer of the type application/json is made again', async () => {
+  test('a streamed call with an empty answer of the type application/json is repeated', async () => {
     const headers = { 'content-type': 'application/json', 'content-length': '0' };
     await using service = await FakeService.start([{ body: '', headers }, { body: stream }]);
     const model = wire.model({ url: service.url }, { retry: { attempts: 2, initialDelayMs: 0 } });
@@ -232,7 +235,7 @@ describe.each(WIRES)('$name', (wire) => {
     );
   });
 
-  test('the message about an answer of another kind has no list of its faults, which the cause has', async () => {
+  test('the message for an answer of another type omits the list of its faults, which is in the cause', async () => {
     await using service = await FakeService.start([{ body: { answer: 42 } }]);
     const error: unknown = await responsesOf(wire.model({ url: service.url }, ONCE)).catch((thrown: unknown) => thrown);
     const { message } = error instanceof Error ? error : expect.unreachable();

@@ -140,7 +140,7 @@ describe('a tool call', () => {
     expect(answered.messages[0]?.parts[0]).toMatchObject({ status: 'running' });
   });
 
-  test('waits for the person, though it returned, until it is run again after the answer', () => {
+  test('has the status waiting after its first response until it is run again with the answer', () => {
     const ask = call(
       'q1',
       'adk_request_credential',

@@ -54,7 +54,7 @@ function toLiveSocket(socket: WorkerSocket): LiveSocket {
   socket.addEventListener('close', end);
   socket.addEventListener('error', end);
   return {
-    tellsTaken: false,
+    reportsTaken: false,
     send(frame) {
       if (isOpen) socket.send(frame);
     },

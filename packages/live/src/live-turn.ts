@@ -139,7 +139,7 @@ function isText(part: Part): boolean {
   return part.text !== undefined && !part.inlineData && !part.functionCall;
 }
 
-/** Content in the user's role has the user as its author. */
+/** Returns the author `user` for content in the user's role; otherwise no author. */
 function authorOf(role: string): Pick<EventParams, 'author'> {
   return role === 'user' ? { author: 'user' } : {};
 }

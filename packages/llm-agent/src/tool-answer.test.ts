@@ -11,7 +11,7 @@ test.each([
   [[1, 2], { results: [1, 2] }],
   [new Date(0), { result: '1970-01-01T00:00:00.000Z' }],
   [{ when: new Date(0), left: undefined }, { when: '1970-01-01T00:00:00.000Z' }],
-])('%o answers %j', (result, response) => {
+])('a tool that returns %o gives the model the response %j', (result, response) => {
   expect(toToolAnswer('f', result).response).toEqual(response);
 });
 

@@ -277,7 +277,7 @@ test.each([
   await toolset.close();
 });
 
-test('a lost socket says nothing about the version of a server', async () => {
+test('a server whose socket is lost during discovery is asked for its version again', async () => {
   let asked = 0;
   const served = serveModern({
     build: (server) => server.server.registerCapabilities({ tools: {} }),

@@ -70,7 +70,7 @@ test('artifacts are added to the actions, and later versions win; chunks, state 
   expect(actions).toEqual({ stateDelta: { own: 1 }, artifactDelta: { f: 1, g: 0 } });
 });
 
-test('treats names like __proto__ as data', () => {
+test('the answer treats names like __proto__ as data', () => {
   const actions = createEventActions();
   new AgentAnswer('helper', actions).add(said('a', { actions: { artifactDelta: JSON.parse('{"__proto__": 1}') } }));
   expect(Object.keys(actions.artifactDelta)).toEqual(['__proto__']);

@@ -53,7 +53,7 @@ test('a workflow agent has no targets and is not a target of its sub-agents', ()
   expect(names(steps)).toEqual([]);
 });
 
-test('ignores agents above the root of the run', () => {
+test('transferTargets ignores agents above the root of the run', () => {
   const agent = speaker('agent', [speaker('below')]);
   speaker('top', [agent, speaker('peer')]);
   expect(names(agent, agent)).toEqual(['below']);

@@ -170,7 +170,7 @@ export class OtlpExporter implements Instrumentation {
     return new ExportedSpan(operation, parent instanceof ExportedSpan ? parent : undefined, this.#settings, this);
   }
 
-  /** Sends what waits, tries again at once what could not be delivered, and settles when everything is delivered or given up. */
+  /** Sends the waiting spans, and repeats failed requests at once. Settles when each span is delivered or dropped. */
   async flush(): Promise<void> {
     this.#flushes++;
     try {

@@ -25,16 +25,16 @@ test.each([
   [2, TALK.slice(2)],
   [3, TALK],
   [9, TALK],
-])('keeps the newest %i invocations', async (numInvocationsToKeep, kept) => {
+])('the plugin keeps the newest %i invocations', async (numInvocationsToKeep, kept) => {
   expect(await filtered({ numInvocationsToKeep }, TALK)).toEqual(kept);
 });
 
-test('keeps a call together with its late response', async () => {
+test('the plugin keeps a call together with its late response', async () => {
   const late = [user('1'), call('c1'), user('2'), model('two'), user('3'), answer('c1'), model('three')];
   expect(await filtered({ numInvocationsToKeep: 1 }, late)).toEqual(late.slice(1));
 });
 
-test('removes removeAmount invocations at a time, so that requests between two removals have the same prefix', async () => {
+test('the plugin removes removeAmount invocations at a time, so that requests between two removals have the same prefix', async () => {
   const contents = Array.from({ length: 7 }, (_, index) => [user(`${index}`), model('m')]).flat();
   const first = async (count: number): Promise<string> => {
     const kept = await filtered({ numInvocationsToKeep: 2, removeAmount: 2 }, contents.slice(0, 2 * count));

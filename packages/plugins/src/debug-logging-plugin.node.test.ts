@@ -44,7 +44,7 @@ function dataOf(run: Run | undefined, type: string): Record<string, unknown> | u
   return run?.entries.find(({ entry_type: entryType }) => entryType === type)?.data;
 }
 
-test('writes one document per run with all its steps', async () => {
+test('the plugin writes one document per run with all its steps', async () => {
   const [run, second] = await documents({}, 2);
   expect(run).toMatchObject({
     session_id: 's',
@@ -78,7 +78,7 @@ test('writes one document per run with all its steps', async () => {
   expect(dataOf(run, 'tool_response')).toMatchObject({ result: { status: 'ok' } });
 });
 
-test('leaves out the bytes of media and temporary state', async () => {
+test('the plugin leaves out the bytes of media and temporary state', async () => {
   const [run] = await documents();
   expect(dataOf(run, 'user_message')).toMatchObject({
     content: { parts: [{ text: 'hi' }, { inline_data: { mime_type: 'image/png', _data_omitted: true } }] },
@@ -88,13 +88,13 @@ test('leaves out the bytes of media and temporary state', async () => {
   expect(JSON.stringify(dataOf(run, 'session_state_snapshot'))).not.toContain('hidden');
 });
 
-test('leaves out the parts that the options turn off', async () => {
+test('the plugin leaves out the parts that the options turn off', async () => {
   const [run] = await documents({ includeSessionState: false, includeSystemInstruction: false });
   expect(dataOf(run, 'session_state_snapshot')).toBeUndefined();
   expect(dataOf(run, 'llm_request')?.['config']).toEqual({ system_instruction_length: expect.any(Number) });
 });
 
-test('writes a failed run with its error', async () => {
+test('the plugin writes a failed run with its error', async () => {
   const written: string[] = [];
   const plugin = new DebugLoggingPlugin({ write: (document) => void written.push(document) });
   const { run } = await play({ plugins: [plugin], model: [new TypeError('no model')] });
@@ -104,7 +104,7 @@ test('writes a failed run with its error', async () => {
   expect(dataOf(document, 'invocation_end')).toMatchObject({ error_message: expect.stringContaining('no model') });
 });
 
-test('appends to a file that only its owner may read', async () => {
+test('the plugin appends to a file that only its owner may read', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const outputPath = join(folder, 'debug.yaml');

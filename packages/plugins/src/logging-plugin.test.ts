@@ -14,7 +14,7 @@ function log() {
   return { lines, headings, plugin: new LoggingPlugin({ log: (line) => lines.push(line) }) };
 }
 
-test('logs each step of a run, in order', async () => {
+test('the plugin logs each step of a run, in order', async () => {
   const { lines, headings, plugin } = log();
   const call = { calls: [{ id: 'c1', name: 'f', args: { n: 1 } }] };
   const { run } = await play({
@@ -47,7 +47,7 @@ test('logs each step of a run, in order', async () => {
   expect(lines).toContain("[logging_plugin]    Content: text: 'done'");
 });
 
-test('logs errors of tools and models', async () => {
+test('the plugin logs errors of tools and models', async () => {
   const { lines, headings, plugin } = log();
   const broken = new FunctionTool({
     name: 'f',
@@ -67,7 +67,7 @@ test('logs errors of tools and models', async () => {
   expect(lines.filter((line) => line.includes('no model')).length).toBeGreaterThan(0);
 });
 
-test('logs to the console, under its own name', async () => {
+test('the plugin logs to the console, under its own name', async () => {
   const console = vi.spyOn(globalThis.console, 'log').mockReturnValue();
   try {
     const { run } = await play({ plugins: [new LoggingPlugin('steps')], model: ['done'] });

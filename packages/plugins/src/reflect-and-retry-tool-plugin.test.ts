@@ -29,7 +29,7 @@ async function responses(plugin: ReflectAndRetryToolPlugin, tool: FunctionTool, 
   return (await run()).flatMap(getFunctionResponses).map(({ response }) => response);
 }
 
-test('sends the model the error and its arguments up to maxRetries times, and then fails the run', async () => {
+test('the plugin sends the model the error and its arguments up to maxRetries times, and then fails the run', async () => {
   const plugin = new ReflectAndRetryToolPlugin({ maxRetries: 1 });
   const { run, model } = await play({
     plugins: [plugin],
@@ -55,7 +55,7 @@ test('a success resets the count', async () => {
   expect(reflection).toMatchObject([{ retry_count: 1 }, { result: 1 }, { retry_count: 1 }]);
 });
 
-test('asks the model to stop trying if the plugin may not throw', async () => {
+test('the plugin asks the model to stop trying if the plugin may not throw', async () => {
   const plugin = new ReflectAndRetryToolPlugin({ maxRetries: 1, throwExceptionIfRetryExceeded: false });
   const [, last] = await responses(plugin, divide(true, true), 2);
   expect(last?.['reflection_guidance']).toMatch(
@@ -94,7 +94,7 @@ test('a subclass finds failures in results', async () => {
 test.each([
   [TrackingScope.INVOCATION, [1, 1]],
   [TrackingScope.GLOBAL, [1, 2]],
-])('counts failures of two runs in the scope %s', async (trackingScope, counts) => {
+])('the plugin counts failures of two runs in the scope %s', async (trackingScope, counts) => {
   const plugin = new ReflectAndRetryToolPlugin({ trackingScope });
   const { run } = await play({
     plugins: [plugin],

@@ -5,7 +5,7 @@ import { FailureCounter, REFLECT_AND_RETRY_RESPONSE_TYPE, type RetryLimits, RETR
 
 /** Options of `ReflectAndRetryToolPlugin`. */
 export interface ReflectAndRetryToolPluginOptions extends RetryLimits {
-  /** Default `reflect_retry_tool_plugin`. */
+  /** Name of the plugin. Default `reflect_retry_tool_plugin`. */
   readonly name?: string | undefined;
 }
 

@@ -12,7 +12,7 @@ function message(...parts: Part[]): Content {
   return { role: 'user', parts };
 }
 
-test('saves the files of a message, and replaces them by their names', async () => {
+test('the plugin saves the files of a message, and replaces them by their names', async () => {
   const { run, artifactService, model } = await play({
     plugins: [new SaveFilesAsArtifactsPlugin()],
     model: ['Thanks.'],

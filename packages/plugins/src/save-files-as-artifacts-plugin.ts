@@ -11,7 +11,7 @@ import { checkOptions, type OptionRules, reportTo, sessionKeyOf, setOwn } from '
 
 /** Options of `SaveFilesAsArtifactsPlugin`. */
 export interface SaveFilesAsArtifactsPluginOptions {
-  /** Default `save_files_as_artifacts_plugin`. */
+  /** Name of the plugin. Default `save_files_as_artifacts_plugin`. */
   readonly name?: string | undefined;
   /** True adds a reference to each saved file that models can read at its address (`gs:`, `https:` or `http:`). Default true. */
   readonly attachFileReference?: boolean | undefined;

@@ -11,7 +11,7 @@ import { METER } from './meter.ts';
 /** The type `WebAssembly.Module`; any object if the compiler does not know that name, as with only the types of Node. */
 type WasmModule = typeof globalThis extends { WebAssembly: { Module: { prototype: infer Module } } } ? Module : object;
 
-/** The source of the engine. */
+/** The WebAssembly module of the engine. */
 export interface QuickJsEngine {
   /**
    * The compiled `@eventloom/quickjs/engine.wasm`, and no other build: only this one counts its operations. Required where code may not be

@@ -195,7 +195,7 @@ describe('an AgentTool in a resumable run', () => {
   });
 });
 
-test('gives its model an error in a run that is not resumable, and answers its caller', async () => {
+test('a tool call that would wait gives its model an error in a run that is not resumable, and answers its caller', async () => {
   const { run, agentOf, paid } = await setUp();
   const helper = agentOf('helper', [PAY, 'I could not ask.']);
   const events = await run(agentOf('lead', [ask('helper'), 'done'], toolOf(helper)), saying(), false);

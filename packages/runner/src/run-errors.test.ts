@@ -77,7 +77,7 @@ test('an error of the agent becomes one stored error event, and is then thrown',
 test.each([
   ['an error of Eventloom is thrown as it is', new ConfigurationError('no model'), 'CONFIGURATION'],
   [
-    'a model error tells the code of its service',
+    'a model error has the code of its service',
     new ModelError('slow down', { errorCode: 'RESOURCE_EXHAUSTED' }),
     'RESOURCE_EXHAUSTED',
   ],
@@ -203,7 +203,7 @@ test('a run whose end cannot be stored stays open, and its stream does not end a
   await expect(platform.drain()).rejects.toThrow('disk full');
 });
 
-test('the run fails if its agent throws the error of a request that another run knows', async () => {
+test('the run fails with RequestKnownError if its agent throws one', async () => {
   const known = new RequestKnownError('known', { invocationId: 'e-other' });
   const { start, stored } = await scenario({
     async *agent() {

@@ -45,7 +45,7 @@ test('sessions are removed until the number of events fits', () => {
   expect(['a', 'b', 'c', 'd'].map((key) => loader.take(key)?.lastSeq)).toEqual([undefined, undefined, 3, 7]);
 });
 
-test('events of a session that was taken free their space', () => {
+test('a session that is taken leaves room for the events of another one', () => {
   const loader = createLoader({ maxEvents: 4 });
   loader.keep('a', loadedOf(2));
   loader.keep('b', loadedOf(2));

@@ -52,7 +52,7 @@ export interface CachedEvents {
 
 /** Limits of the events that a runner keeps in memory between runs. */
 export interface SessionCacheOptions {
-  /** Default 1,000. */
+  /** Maximum number of sessions that are kept. Default 1,000. */
   readonly maxSessions?: number;
   /** Maximum number of events of all these sessions together. Default 250,000. */
   readonly maxEvents?: number;

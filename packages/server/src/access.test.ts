@@ -281,7 +281,7 @@ describe('the root', () => {
     expect(await send(server, '/admin/users', { host: 'rebound.example' })).toMatchObject({ code: 'FORBIDDEN' });
   });
 
-  test('answers requests to an added route with what the context makes', async () => {
+  test('answers requests to an added route with the response of its handler', async () => {
     const { server } = createApp();
     server.app.get('/moved', ({ redirect }) => redirect('/new'));
     server.app.post('/echo/:name', async ({ req, json }) =>

@@ -75,7 +75,7 @@ export interface LiveSocket {
   pause?(): void;
   resume?(): void;
   /** True if `LiveSocketEvents.taken` is called for all sent frames. */
-  readonly tellsTaken: boolean;
+  readonly reportsTaken: boolean;
 }
 
 /** The events of a WebSocket, for a live run. */

@@ -69,7 +69,7 @@ describe('the page', () => {
     expect((await serve()(path)).status).toBe(404);
   });
 
-  test('a Worker without the binding of the assets is refused', () => {
+  test('refuses a Worker without the binding of its assets', () => {
     expect(() => assetFiles(undefined as never)).toThrow(/"binding": "ASSETS"/);
   });
 

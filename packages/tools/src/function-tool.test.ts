@@ -49,7 +49,7 @@ test.each([
   });
 });
 
-test('waits for a schema that checks asynchronously', async () => {
+test('a function tool waits for a schema that checks asynchronously', async () => {
   const schema = {
     '~standard': {
       version: 1 as const,
@@ -96,7 +96,7 @@ test('the declaration contains the JSON schema and is created once', () => {
   expect(tool._getDeclaration()).toBe(tool._getDeclaration());
 });
 
-test('adds itself to a model request', async () => {
+test('a function tool adds itself to a model request', async () => {
   const tool = new FunctionTool({ name: 'f', description: 'F.', execute: () => '' });
   const llmRequest = createLlmRequest();
   await tool.processLlmRequest({ toolContext: toolContext(), llmRequest });
@@ -104,7 +104,7 @@ test('adds itself to a model request', async () => {
   expect(llmRequest.config.tools).toEqual([{ functionDeclarations: [{ name: 'f', description: 'F.' }] }]);
 });
 
-test('has the name of the function if no name is given', () => {
+test('a function tool has the name of the function if no name is given', () => {
   function getWeather(): string {
     return 'sunny';
   }
@@ -265,7 +265,7 @@ test('is long-running; a FunctionTool is long-running only with isLongRunning', 
   expect(new FunctionTool({ ...options, isLongRunning: true }).isLongRunning).toBe(true);
 });
 
-test('adds to its description that the model must not call it again for the same task', () => {
+test('a function tool adds to its description that the model must not call it again for the same task', () => {
   const tool = new LongRunningFunctionTool({
     name: 'approve',
     description: 'Asks for approval.',

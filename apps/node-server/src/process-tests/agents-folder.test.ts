@@ -166,7 +166,7 @@ describe('a folder of agents', () => {
     ]);
   });
 
-  test('is the folder that ask --agents takes the app from', async () => {
+  test('is read by ask --agents, which runs its app', async () => {
     using folder = temporaryFolder();
     writeAgents(folder.path, { 'agents/good/agent.ts': ECHO });
     const { stdout } = await runProgram(['ask', 'hi', '--agents', 'agents', '--app', 'good'], { folder: folder.path });

@@ -132,7 +132,7 @@ const TIME_PASSES_AT_A_SIGNAL = `
     ms === 3_600_000 ? process.once('SIGUSR2', run) : setTimeout(run, ms, ...values);
 `;
 
-test('answers new connections with 503 on /readyz after SIGTERM until it stops listening', async () => {
+test('a server answers new connections with 503 on /readyz after SIGTERM until it stops listening', async () => {
   using folder = temporaryFolder();
   const environment = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(TIME_PASSES_AT_A_SIGNAL)}` };
   await using server = await startServer(['--unready', '1h', '--drain', '10m', '--agents', 'agents'], {

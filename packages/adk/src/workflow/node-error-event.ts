@@ -12,7 +12,7 @@ export interface NodeErrorEvent extends Event {
 /** Parameters of `createNodeErrorEvent`: the error, and fields of the event. */
 export interface CreateNodeErrorEventParams extends Omit<EventParams, 'error'> {
   readonly error: unknown;
-  /** Default 1. */
+  /** Number of attempts that failed. Default 1. */
   readonly attemptCount?: number | undefined;
 }
 

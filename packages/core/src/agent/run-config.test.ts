@@ -99,13 +99,16 @@ test.each([
   expect(check).toThrow(message);
 });
 
-test.each(['volume', 'toString', '__proto__'])('throws ConfigurationError for the unknown option %s', (option) => {
-  const config = Object.fromEntries([[option, {}]]) as RunConfig;
-  expect(() => checkRunConfig(config)).toThrow(`runConfig: has no option "${option}"; it has streaming`);
-});
+test.each(['volume', 'toString', '__proto__'])(
+  'checkRunConfig throws ConfigurationError for the unknown option %s',
+  (option) => {
+    const config = Object.fromEntries([[option, {}]]) as RunConfig;
+    expect(() => checkRunConfig(config)).toThrow(`runConfig: has no option "${option}"; it has streaming`);
+  },
+);
 
 test.each(['transfer_to_agent', 'set_model_response', 'task_completed', 'adk_request_confirmation'])(
-  'refuses a client tool with the reserved name %s',
+  'checkRunConfig refuses a client tool with the reserved name %s',
   (name) => {
     expect(() => checkRunConfig({ clientTools: [{ name }] })).toThrow(
       `runConfig.clientTools[0].name: "${name}" is reserved for a function of the runtime; choose another name`,

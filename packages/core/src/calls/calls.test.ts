@@ -86,7 +86,7 @@ test('answeredIn returns the calls that the responses of an event belong to', ()
   expect(calls.answeredIn(begun)).toEqual([]);
 });
 
-test('ignores a partial event', () => {
+test('Calls ignores a partial event', () => {
   expect(read(calling(['c'], { partial: true }), calling(['c']), responding('c', 1, { partial: true }))).toEqual([[]]);
 });
 

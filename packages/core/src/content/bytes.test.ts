@@ -4,17 +4,20 @@ import { decodeBase64, encodeBase64, isBase64, joinBytes, normaliseBase64 } from
 
 const everyByte = Uint8Array.from({ length: 256 }, (_, byte) => byte);
 
-test('writes the standard alphabet with padding', () => {
+test('encodeBase64 writes the standard alphabet with padding', () => {
   expect(encodeBase64(new Uint8Array([0xfb, 0xff]))).toBe('+/8=');
   expect(encodeBase64(new Uint8Array([0xfb]))).toBe('+w==');
   expect(encodeBase64(new Uint8Array())).toBe('');
 });
 
-test.each(['+/8=', '+/8', '-_8=', '-_8', '-/8'])('reads %s in either alphabet, with or without padding', (text) => {
-  expect(decodeBase64(text)).toEqual(new Uint8Array([0xfb, 0xff]));
-});
+test.each(['+/8=', '+/8', '-_8=', '-_8', '-/8'])(
+  'decodeBase64 reads %s in either alphabet, with or without padding',
+  (text) => {
+    expect(decodeBase64(text)).toEqual(new Uint8Array([0xfb, 0xff]));
+  },
+);
 
-test('decodes every digit of both alphabets and refuses other characters', () => {
+test('decodeBase64 decodes every digit of both alphabets and refuses other characters', () => {
   const digits = Array.from({ length: 300 }, (_, code) => String.fromCharCode(code)).filter((text) =>
     isBase64(`${text}AAA`),
   );
@@ -23,23 +26,23 @@ test('decodes every digit of both alphabets and refuses other characters', () =>
     expect([...decodeBase64(`${digit}AAA`)]).toEqual([...Buffer.from(`${digit}AAA`, 'base64')]);
 });
 
-test('encodes only the bytes of a view, and decodes into a new buffer', () => {
+test('encodeBase64 encodes only the bytes of a view, and decodes into a new buffer', () => {
   expect(encodeBase64(everyByte.subarray(4, 8))).toBe('BAUGBw==');
   expect(decodeBase64('BAUGBw').buffer.byteLength).toBe(4);
 });
 
-test.each(['-w==', '-w=', '-w'])('reads %s, even with incomplete padding', (text) => {
+test.each(['-w==', '-w=', '-w'])('decodeBase64 reads %s, even with incomplete padding', (text) => {
   expect(decodeBase64(text)).toEqual(new Uint8Array([0xfb]));
 });
 
-test('decodes what it encoded, for every byte and length', () => {
+test('decodeBase64 reads what encodeBase64 wrote, for every byte and length', () => {
   for (let length = 0; length <= everyByte.length; length++) {
     const bytes = everyByte.subarray(0, length);
     expect(decodeBase64(encodeBase64(bytes))).toEqual(bytes);
   }
 });
 
-test('decodes what it encoded, for files larger than the call stack', () => {
+test('decodeBase64 reads what encodeBase64 wrote, for files larger than the call stack', () => {
   const bytes = new Uint8Array(200_001).map((_, at) => at * 7);
   expect(decodeBase64(encodeBase64(bytes))).toEqual(bytes);
 });
@@ -66,12 +69,12 @@ test.each([
   'A\fAA',
   'AAA\r',
   'AAA=A===',
-])('refuses %j, which is not base64', (text) => {
+])('decodeBase64 refuses %j, which is not base64', (text) => {
   expect(() => decodeBase64(text)).toThrow(InvalidRequestError);
   expect(isBase64(text)).toBe(false);
 });
 
-test('concatenates pieces into a new array', () => {
+test('joinBytes concatenates pieces into a new array', () => {
   const pieces = [Uint8Array.of(1, 2), new Uint8Array(), Uint8Array.of(0, 3, 0).subarray(1, 2)];
   const whole = joinBytes(pieces);
   expect(whole).toEqual(Uint8Array.of(1, 2, 3));

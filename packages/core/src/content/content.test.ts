@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { callsToRun, contentText, type Part } from './content.ts';
 
-test('joins the text of all parts and leaves thoughts out', () => {
+test('contentText joins the text of all parts and leaves thoughts out', () => {
   const parts = [{ text: 'Hm.', thought: true }, { text: 'It is ' }, { functionCall: { name: 'f' } }, { text: '4.' }];
   expect(contentText({ role: 'model', parts })).toBe('It is 4.');
 });

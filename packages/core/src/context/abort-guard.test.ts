@@ -32,7 +32,7 @@ test('a wait that begins after the abort rejects at once', async () => {
   await expect(guard.until(Promise.resolve(5))).rejects.toThrow(RunAbortedError);
 });
 
-test('ignores work that rejects after the abort', async () => {
+test('a guard ignores work that rejects after the abort', async () => {
   const guard = new AbortGuard();
   const { promise, reject } = Promise.withResolvers<void>();
   const wait = guard.until(promise);

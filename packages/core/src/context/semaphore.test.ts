@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Semaphore } from './semaphore.ts';
 
-test('limits the tasks that run at the same time, and serves waiting tasks in order', async () => {
+test('a semaphore limits the tasks that run at the same time, and serves waiting tasks in order', async () => {
   const slots = new Semaphore(2);
   const had: number[] = [];
   const takes = Array.from({ length: 5 }, (_, index) => slots.take().then(() => had.push(index)));

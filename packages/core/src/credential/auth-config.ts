@@ -44,7 +44,7 @@ export interface AuthCredential {
   apiKey?: string;
   /** Basic or bearer authentication over HTTP. */
   http?: {
-    /** `basic`, `bearer`, … */
+    /** Name of the HTTP authentication scheme: `basic`, `bearer`, … */
     scheme?: string;
     /** User name and password, or a bearer token: secrets. */
     credentials?: { username?: string; password?: string; token?: string };

@@ -19,7 +19,7 @@ test('objectTypeOf derives the kind from the content if the event has no object'
   expect(objectTypeOf(createEvent({ content: text }))).toBe('chat.completion');
 });
 
-test('joins the text of an event and leaves thoughts out', () => {
+test('stringifyContent joins the text of an event and leaves thoughts out', () => {
   const parts = [{ text: 'Hm.', thought: true }, { text: 'It is ' }, { functionCall: { name: 'f' } }, { text: '4.' }];
   expect(stringifyContent(createEvent({ content: { role: 'model', parts } }))).toBe('It is 4.');
 });

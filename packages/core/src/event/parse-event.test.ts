@@ -158,7 +158,7 @@ describe('parseEvent names the path of an error', () => {
   });
 });
 
-test('throws InvalidEventError for JSON that is nested too deep, without a stack overflow', () => {
+test('parseEvent throws InvalidEventError for JSON that is nested too deep, without a stack overflow', () => {
   const state = (levels: number): string => `{"actions":{"stateDelta":{"a":${nested(levels)}}}}`;
   const lists = (levels: number): string => `{"someday":${'['.repeat(levels)}${']'.repeat(levels)}}`;
   for (const text of [state(200), nested(250), lists(249)]) expect(faultOf(() => parseEvent(text))).toBeNull();
@@ -175,7 +175,7 @@ test('throws InvalidEventError for JSON that is nested too deep, without a stack
   expect(faultOf(() => parseContent(JSON.parse(nested(20_000))))?.path).toBe('content');
 });
 
-test('throws InvalidEventError with the beginning of a long path', () => {
+test('parseEvent throws InvalidEventError with the beginning of a long path', () => {
   const fault = faultOf(() => parseEvent({ actions: { artifactDelta: { ['k'.repeat(5000)]: 'x' } } }));
   const path = `event.actions.artifactDelta.${'k'.repeat(228)}…`;
   expect([fault?.path, fault?.message]).toEqual([path, `${path}: expected an integer, got a string`]);
@@ -196,7 +196,7 @@ describe('parseContent', () => {
   });
 });
 
-test('does not change its argument', () => {
+test('parseEvent does not change its argument', () => {
   const given: unknown = JSON.parse(PYTHON_DUMP);
   const before = structuredClone(given);
   parseEvent(given);

@@ -57,7 +57,7 @@ describe('a value that is not JSON', () => {
   });
 });
 
-test('copies and checks an object that is frozen only on the outside', () => {
+test('sealEvent copies and checks an object that is frozen only on the outside', () => {
   const part = { text: 'fine' };
   const content = Object.freeze({ role: 'model', parts: Object.freeze([part]) as never });
   const sealed = sealEvent(createEvent({ id: '1', content }));

@@ -11,7 +11,7 @@ function fifoOf(count: number): Fifo<Item> {
   return fifo;
 }
 
-test('returns items in the order in which they were pushed, also after many were taken', () => {
+test('a queue returns items in the order in which they were pushed, also after many were taken', () => {
   const fifo = fifoOf(3000);
   const taken: (number | undefined)[] = [];
   for (let at = 0; at < 2500; at++) taken.push(fifo.shift()?.at);

@@ -32,13 +32,13 @@ test('consecutive text of one kind is joined, and thoughts stay separate in thei
   });
 });
 
-test('does not merge a part with a signature', () => {
+test('the aggregator does not merge a part with a signature', () => {
   const signed: Part = { text: ' end.', thoughtSignature: 'sig' };
   const whole = merge(chunkOf({ text: 'The' }), chunkOf(signed), chunkOf({ text: 'More' }));
   expect(whole.content?.parts).toEqual([{ text: 'The' }, signed, { text: 'More' }]);
 });
 
-test('keeps an empty part only if it has a signature', () => {
+test('the aggregator keeps an empty part only if it has a signature', () => {
   const whole = merge(
     chunkOf({ text: 'Hi' }),
     chunkOf({ text: '', thought: true }),
@@ -48,7 +48,7 @@ test('keeps an empty part only if it has a signature', () => {
   expect(whole.content?.parts).toEqual([{ text: 'Hi!' }, { text: '', thoughtSignature: 's' }]);
 });
 
-test('keeps unknown parts unchanged', () => {
+test('the aggregator keeps unknown parts unchanged', () => {
   const odd = { text: 'a', somethingNew: { x: 1 } } as Part;
   expect(merge(chunkOf({ text: 'b' }), chunkOf(odd)).content?.parts).toEqual([{ text: 'b' }, odd]);
 });
@@ -66,7 +66,7 @@ test('calls keep their order among text', () => {
   ]);
 });
 
-test('takes every other field from the last chunk that has it', () => {
+test('the aggregator takes every other field from the last chunk that has it', () => {
   const whole = merge(
     { ...chunkOf({ text: 'a' }), usageMetadata: { totalTokenCount: 1 }, responseId: 'r' },
     { ...chunkOf({ text: 'b' }), usageMetadata: { totalTokenCount: 2 }, finishReason: 'STOP' },
@@ -85,7 +85,7 @@ test('a reply without content gets no content', () => {
   expect(merge({ usageMetadata: { totalTokenCount: 1 } })).toEqual({ usageMetadata: { totalTokenCount: 1 } });
 });
 
-test('merges each alternative separately', () => {
+test('the aggregator merges each alternative separately', () => {
   const whole = merge(
     { ...chunkOf({ text: 'A' }), alternatives: [{ index: 1, content: { role: 'model', parts: [{ text: 'B' }] } }] },
     {
@@ -120,13 +120,13 @@ test('add returns a chunk without pieces of a call unchanged', () => {
   expect(new ResponseAggregator().add(chunk)).toBe(chunk);
 });
 
-test('leaves out a call that was never completed', () => {
+test('the aggregator leaves out a call that was never completed', () => {
   expect(merge(chunkOf({ text: 'a' }, { functionCall: { name: 'f', willContinue: true } })).content?.parts).toEqual([
     { text: 'a' },
   ]);
 });
 
-test('keeps everything but the calls of a truncated reply', () => {
+test('the aggregator keeps everything but the calls of a truncated reply', () => {
   const aggregator = new ResponseAggregator();
   aggregator.add(chunkOf({ text: 'a' }, { functionCall: { name: 'f' } }));
   aggregator.add({ usageMetadata: { totalTokenCount: 3 } });

@@ -10,12 +10,12 @@ function gather(...pieces: (FunctionCall | Part)[]): (Part | undefined)[] {
     .filter((part) => part !== undefined);
 }
 
-test('returns a call that is not streamed unchanged', () => {
+test('the reader of streamed calls returns a call that is not streamed unchanged', () => {
   const part: Part = { functionCall: { id: 'c1', name: 'f', args: { a: 1 } }, thoughtSignature: 's' };
   expect(new StreamedCalls().add(part)).toBe(part);
 });
 
-test('assembles pieces of arguments into one call when the last piece arrives', () => {
+test('the reader of streamed calls assembles pieces of arguments into one call when the last piece arrives', () => {
   const whole = gather(
     { functionCall: { name: 'weather', id: 'c1', willContinue: true }, thoughtSignature: 'sig' },
     { partialArgs: [{ jsonPath: '$.city', stringValue: 'New', willContinue: true }], willContinue: true },
@@ -38,7 +38,7 @@ test('assembles pieces of arguments into one call when the last piece arrives', 
   ]);
 });
 
-test('sets the arguments of a call that comes in one piece', () => {
+test('the reader of streamed calls sets the arguments of a call that comes in one piece', () => {
   const whole = gather({
     name: 'divide',
     partialArgs: [
@@ -49,7 +49,7 @@ test('sets the arguments of a call that comes in one piece', () => {
   expect(whole).toEqual([{ functionCall: { name: 'divide', args: { a: 1, b: 2 } } }]);
 });
 
-test('paths reach into objects and lists', () => {
+test('the path of a piece may lead into objects and lists', () => {
   const [whole] = gather(
     { name: 'f', willContinue: true },
     { partialArgs: [{ jsonPath: '$.rows[0].name', stringValue: 'a' }], willContinue: true },
@@ -70,7 +70,7 @@ test('a path through __proto__ is data and changes no prototype', () => {
   expect('polluted' in {}).toBe(false);
 });
 
-test('takes complete arguments from a later piece', () => {
+test('the reader of streamed calls takes complete arguments from a later piece', () => {
   const whole = gather({ name: 'f', args: { a: 1 }, willContinue: true }, { args: { b: 2 } });
   expect(whole).toEqual([{ functionCall: { name: 'f', args: { a: 1, b: 2 } } }]);
 });
@@ -97,22 +97,22 @@ test('two consecutive calls with the same name are two calls', () => {
   ]);
 });
 
-test('drops an incomplete call when the next call begins', () => {
+test('the reader of streamed calls drops an incomplete call when the next call begins', () => {
   expect(gather({ name: 'f', willContinue: true }, { name: 'g', args: {} })).toEqual([
     { functionCall: { name: 'g', args: {} } },
   ]);
 });
 
-test('drops a piece that belongs to no call', () => {
+test('the reader of streamed calls drops a piece that belongs to no call', () => {
   expect(gather({}, { partialArgs: [{ jsonPath: '$.a', stringValue: 'x' }] })).toEqual([]);
 });
 
-test('keeps a signature that comes with a later piece', () => {
+test('the reader of streamed calls keeps a signature that comes with a later piece', () => {
   const whole = gather({ name: 'f', willContinue: true }, { functionCall: {}, thoughtSignature: 'late' });
   expect(whole).toEqual([{ functionCall: { name: 'f', args: {} }, thoughtSignature: 'late' }]);
 });
 
-test('drops a piece that sets a named key of a list, such as its length', () => {
+test('the reader of streamed calls drops a piece that sets a named key of a list, such as its length', () => {
   const pieces = [
     { jsonPath: '$.a[0]', numberValue: 1 },
     { jsonPath: '$.a.length', numberValue: 4e9 },

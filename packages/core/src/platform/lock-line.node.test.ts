@@ -33,7 +33,7 @@ test('runs work at once if the file is not locked', () => {
   expect(() => line.write(() => database.exec('nonsense'))).toThrow('nonsense');
 });
 
-test('retries after SQLITE_BUSY_SNAPSHOT, when another process wrote between a read and the following write', async () => {
+test('a lock line retries after SQLITE_BUSY_SNAPSHOT, when another process wrote between a read and the following write', async () => {
   const platform = new ManualPlatform();
   const line = new LockLine('the database', platform);
   const codes: unknown[] = [];
@@ -60,7 +60,7 @@ test('retries after SQLITE_BUSY_SNAPSHOT, when another process wrote between a r
   expect(count()).toBe(2);
 });
 
-test('rejects work that fails for another reason once the lock is released, and runs the work behind it', async () => {
+test('a lock line rejects work that fails for another reason once the lock is released, and runs the work behind it', async () => {
   const platform = new ManualPlatform();
   const line = new LockLine('the database', platform);
   stranger.exec('BEGIN IMMEDIATE');

@@ -113,11 +113,11 @@ test('a plugin that overrides no hook is never called', async () => {
   expect(asked).toEqual([]);
 });
 
-test('throws ConfigurationError if two plugins have the same name', () => {
+test('the manager throws ConfigurationError if two plugins have the same name', () => {
   expect(() => new PluginManager([new Silent('a'), new Silent('a')])).toThrow(ConfigurationError);
 });
 
-test('copies the list of plugins', () => {
+test('the manager copies the list of plugins', () => {
   const plugins = [new Silent('a')];
   const manager = new PluginManager(plugins);
   plugins.push(new Asked('b', []));

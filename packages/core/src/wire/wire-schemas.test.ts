@@ -48,7 +48,7 @@ test('a schema has the types, limits, required members and additional members of
   expect(wireSchemas().RunBody).not.toHaveProperty('additionalProperties');
 });
 
-test('leaves out members that are accepted only for compatibility with other ADKs', () => {
+test('a schema leaves out members that are accepted only for compatibility with other ADKs', () => {
   const { Event } = wireSchemas();
   expect(Event.properties).not.toHaveProperty('tag');
   expect(Object.keys(Event.properties?.['inputTranscription']?.properties ?? {})).toEqual(['text', 'finished']);

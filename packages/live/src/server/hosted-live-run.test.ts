@@ -68,7 +68,7 @@ test('a run that is interrupted by another one stores the speech so far and clos
   expect(received).toEqual(['Hi', 'I was saying', 'RUN_ABANDONED']);
 });
 
-test('a run whose lease another process took asks its client to call again, and claims no failure that is not stored', async () => {
+test('a run whose lease another process took asks its client to call again, and reports no failure that is not stored', async () => {
   const steps = [{ heard: 'content' }, 'I was saying', new Gate()] as const;
   const { runner, sessionService, platform, clock, call, socket, stored } = await setup(steps);
   call.message(say('Hi'));

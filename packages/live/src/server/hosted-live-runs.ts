@@ -106,7 +106,7 @@ export class HostedLiveRuns implements LiveHost {
       );
     }
     // Frames that disconnected clients did not take wait in memory as well.
-    if (!params.socket.tellsTaken && this.#unconfirmed.isTooMuch) {
+    if (!params.socket.reportsTaken && this.#unconfirmed.isTooMuch) {
       throw new ServerBusyError(
         'too many bytes wait for clients that do not read or acknowledge them; try again, with ping=text',
       );

@@ -38,7 +38,7 @@ export class LiveFrameWriter {
   constructor(socket: LiveSocket, options: LiveFrameWriterOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.#isBlind = !options.answersPings && !socket.tellsTaken;
+    this.#isBlind = !options.answersPings && !socket.reportsTaken;
   }
 
   /** False while too much is in flight. */
@@ -106,7 +106,7 @@ export class LiveFrameWriter {
   close(code: number, reason: string): void {
     if (!this.#isClosed) {
       this.#socket.close(code, reason);
-      if (!this.#isBlind && !this.#socket.tellsTaken) this.#count(this.#sent - this.#taken);
+      if (!this.#isBlind && !this.#socket.reportsTaken) this.#count(this.#sent - this.#taken);
     }
     this.closed();
   }

@@ -124,7 +124,7 @@ describe('an open run', () => {
     expect((await stored()).at(-1)?.object).toBe('runner.end');
   });
 
-  test('that another process closes, before it leaves a further one, keeps no message from its start', async () => {
+  test('that another process closes before it leaves a second open run delays a message only until both are closed', async () => {
     const { runner, open, sessionService, stored } = await setUp(async function* ({ abortSignal, userContent }) {
       if (userContent?.parts?.[0]?.text !== 'last') await new Gate().pass(abortSignal);
       yield modelEvent('bot', 'done');

@@ -39,7 +39,7 @@ export function openNodeSocket(webSocket: WebSocket, admission: LiveAdmission): 
 
 function toLiveSocket(webSocket: WebSocket, onTaken: (size: number) => void): LiveSocket {
   return {
-    tellsTaken: true,
+    reportsTaken: true,
     send: (frame) => webSocket.send(frame, () => onTaken(frame.length)),
     close: (code, reason) => webSocket.close(code, reason),
     ping: () => webSocket.ping(),

@@ -127,7 +127,7 @@ describe('shutting down', () => {
   });
 });
 
-test('keeps an idle connection for longer than load balancers do, so that no request meets its end', async () => {
+test('serve keeps an idle connection for longer than load balancers do, so that no request is sent over a closing one', async () => {
   const server = await serve(createApp([]), { port: 0 });
   const { headers } = await fetch(`${server.url}/livez`);
   expect(headers.get('keep-alive')).toBe('timeout=65');

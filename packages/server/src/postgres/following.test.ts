@@ -20,7 +20,7 @@ describe('a run of another process', () => {
     expect(text).toContain('one two three');
   });
 
-  test('can be followed from a Last-Event-ID of its host, and the other way round', async () => {
+  test('can be followed by turns on both servers, with the Last-Event-ID of the other one', async () => {
     const gates = [new Gate(), new Gate(), new Gate()];
     const chunks = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].flatMap((text, index) => {
       const gate = gates[(index - 2) / 2];

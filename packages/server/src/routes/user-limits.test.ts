@@ -118,7 +118,7 @@ describe('runs in flight', () => {
     expect(await running).toEqual(DONE);
   });
 
-  test('are not begun for a stream if the user has as many connections as one may have', async () => {
+  test('are not started for a stream if the user has the maximum number of connections', async () => {
     const gate = new Gate();
     const { run, stream } = setUp([{ gate, text: 'late' }, 'not streamed', 'again'], { maxReadersPerUser: 1 });
     const first = await stream('ann', 's0');

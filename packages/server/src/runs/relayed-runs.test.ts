@@ -98,13 +98,16 @@ describe('a run of another process', () => {
     expect(relay.mirrors.size).toBe(0);
   });
 
-  test.each([0, 7])('is not found if it is lost and not in its session, by a reader at %i', async (seq) => {
-    const { relay, read } = setUp();
-    const received = readAll(await read(seq));
-    relay.tell(1, 'a');
-    relay.lose();
-    expect(await received).toEqual([...(seq === 0 ? ['1 a'] : []), 'retry: 2000', '- RUN_NOT_FOUND']);
-  });
+  test.each([0, 7])(
+    'is not found by a reader at %i if its host is lost and its session does not have it',
+    async (seq) => {
+      const { relay, read } = setUp();
+      const received = readAll(await read(seq));
+      relay.tell(1, 'a');
+      relay.lose();
+      expect(await received).toEqual([...(seq === 0 ? ['1 a'] : []), 'retry: 2000', '- RUN_NOT_FOUND']);
+    },
+  );
 
   test.each([true, false])('ends with its stored outcome if its host is lost (open: %j)', async (isOpen) => {
     const { relay, read, sessionService } = setUp();

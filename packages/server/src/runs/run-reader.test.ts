@@ -43,7 +43,7 @@ describe('writes to a reader', () => {
     expect(() => platform.advance(10_000)).not.toThrow();
   });
 
-  test('end with a cut connection if the client does not even read that', async () => {
+  test('end with a closed connection if the client does not read the error frame either', async () => {
     const { hub, play, platform } = setUp({ heartbeatMs: 1000 });
     const stream = hub.readers.read(play([say('one'), new Gate()]));
     platform.advance(3000);
@@ -101,8 +101,8 @@ describe('a format whose writer throws', () => {
   });
 });
 
-describe('a format that leaves items out', () => {
-  test('gets those behind a page of them', async () => {
+describe('a format that omits frames', () => {
+  test('is sent the frames after a page of which it omits all', async () => {
     const { hub, play } = setUp();
     const run = play([say('one'), say('two')]);
     await run.ended;
@@ -239,7 +239,7 @@ describe('an event with an error', () => {
   const event = { author: 'bot', errorCode: 'SAFETY', errorMessage: 'no', error: { type: 'SAFETY', message: 'no' } };
   const json = JSON.stringify(event);
 
-  test('has no error in a plain frame, at which ADK clients would end, and its code and message', () => {
+  test('keeps its code and message in a plain frame, without the member error, at which ADK clients would end', () => {
     const { error: _, ...plain } = event;
     expect(SSE_FRAMES.encode(json, 1)).toBe(`data: ${JSON.stringify(plain)}\n\n`);
   });

@@ -109,7 +109,7 @@ export class PostgresSessionDriver implements SessionDriver {
     return (await this.#importer.import(session)) ?? this.#refused();
   }
 
-  /** Locks the session's row: otherwise the deletion would not see rows of a concurrent append, which would remain. */
+  /** Deletes a session whose row it has locked: without the lock, rows of a concurrent append would remain. */
   async deleteSession(key: SessionKey): Promise<void> {
     const isFound = await this.#database.transaction(async (run) => {
       const pk = await this.#appender.lock(run, key);

@@ -23,7 +23,7 @@ async function instructionOf(tool: ExampleTool, text = 'Rain?'): Promise<unknown
   return llmRequest.config.systemInstruction;
 }
 
-test('adds the examples to the instruction, with calls and responses', async () => {
+test('the tool adds the examples to the instruction, with calls and responses', async () => {
   expect(await instructionOf(new ExampleTool([RAIN]))).toBe(`<EXAMPLES>
 Begin few-shot
 The following are examples of user queries and model responses using the available tools.
@@ -48,7 +48,7 @@ End few-shot
 </EXAMPLES>`);
 });
 
-test('asks a provider with the text of the message', async () => {
+test('the tool asks a provider with the text of the message', async () => {
   class Similar extends BaseExampleProvider {
     override async getExamples(query: string): Promise<Example[]> {
       return query === 'Rain?' ? [RAIN] : [];
@@ -59,7 +59,7 @@ test('asks a provider with the text of the message', async () => {
   expect(await instructionOf(tool, 'Snow?')).toBeUndefined();
 });
 
-test('adds nothing for a message without text', async () => {
+test('the tool adds nothing for a message without text', async () => {
   expect(await instructionOf(new ExampleTool([RAIN]), '')).toBeUndefined();
 });
 

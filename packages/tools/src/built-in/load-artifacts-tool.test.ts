@@ -31,7 +31,7 @@ function file(mimeType: string, data = 'hello'): Part {
   return { inlineData: { mimeType, data: encodeBase64(new TextEncoder().encode(data)) } };
 }
 
-test('sends the model the names before the conversation, and declares the function', async () => {
+test('the tool sends the model the names before the conversation, and declares the function', async () => {
   const request = await requestWith({ 'a.txt': { text: 'A' }, 'user:b.txt': { text: 'B' } });
   expect(request.contents).toEqual([{ role: 'user', parts: [{ text: 'Artifacts: ["a.txt","user:b.txt"]' }] }, MESSAGE]);
   expect(Object.keys(request.toolsDict)).toEqual(['load_artifacts']);
@@ -55,7 +55,7 @@ test('a request without contents, which opens a live connection, stays without c
   expect(llmRequest.contents).toEqual([]);
 });
 
-test('adds the contents of the artifacts that the last response names', async () => {
+test('the tool adds the contents of the artifacts that the last response names', async () => {
   const request = await requestWith({ 'a.txt': { text: 'A' }, 'b.png': file('image/png') }, [
     'b.png',
     'a.txt',
@@ -82,15 +82,18 @@ test.each([
   expect(added(await requestWith({ f: file(mimeType) }, ['f']))?.[1]).toEqual(part);
 });
 
-test("finds the user's artifact by its name without the prefix", async () => {
+test("the tool finds the user's artifact by its name without the prefix", async () => {
   expect(added(await requestWith({ 'user:b.txt': { text: 'B' } }, ['b.txt']))?.[1]).toEqual({ text: 'B' });
 });
 
-test.each(['missing', 'user:missing', '', '\u0000'])('answers that the artifact %j does not exist', async (name) => {
-  expect(added(await requestWith({ 'a.txt': { text: 'A' } }, [name]))).toEqual([
-    { text: `There is no artifact ${name}.` },
-  ]);
-});
+test.each(['missing', 'user:missing', '', '\u0000'])(
+  'the tool answers that the artifact %j does not exist',
+  async (name) => {
+    expect(added(await requestWith({ 'a.txt': { text: 'A' } }, [name]))).toEqual([
+      { text: `There is no artifact ${name}.` },
+    ]);
+  },
+);
 
 test('only declares the function without an artifact service', async () => {
   const toolContext = new ToolContext({ invocationContext: testContext(), functionCallId: 'c1' });

@@ -22,24 +22,24 @@ function redirect(location: string): Response {
   return new Response(null, { status: 302, headers: { location } });
 }
 
-test('returns the text of a page', async () => {
+test('the tool returns the text of a page', async () => {
   const { open } = pages({ [PAGE]: () => html('<h1>News</h1><script>x</script><p>All is <b>well</b>.') });
   expect(await loadWebPage(PAGE, { open })).toBe('News\nAll is well.');
 });
 
-test('returns text and JSON unchanged', async () => {
+test('the tool returns text and JSON unchanged', async () => {
   const { open } = pages({ [PAGE]: () => html('{"a": "<b>"}', 'application/json') });
   expect(await loadWebPage(PAGE, { open })).toBe('{"a": "<b>"}');
 });
 
-test('decodes the character set of the page', async () => {
+test('the tool decodes the character set of the page', async () => {
   const latin = Uint8Array.of(0x63, 0x61, 0x66, 0xe9);
   const headers = { 'content-type': 'text/plain; charset="ISO-8859-1"' };
   const { open } = pages({ [PAGE]: () => new Response(latin, { headers }) });
   expect(await loadWebPage(PAGE, { open })).toBe('café');
 });
 
-test('follows redirects, and checks each address', async () => {
+test('the tool follows redirects, and checks each address', async () => {
   const { open, opened } = pages({
     'http://example.com/': () => redirect('https://example.com/'),
     'https://example.com/': () => redirect('/page'),
@@ -49,18 +49,18 @@ test('follows redirects, and checks each address', async () => {
   expect(opened).toEqual(['http://example.com/', 'https://example.com/', PAGE]);
 });
 
-test('gives up after five redirects', async () => {
+test('the tool gives up after five redirects', async () => {
   const { open, opened } = pages({ [PAGE]: () => redirect('/page') });
   expect(await loadWebPage(PAGE, { open })).toBe(`Failed to fetch url: ${PAGE} (it redirects more than 5 times)`);
   expect(opened).toHaveLength(6);
 });
 
-test('truncates a long text', async () => {
+test('the tool truncates a long text', async () => {
   const { open } = pages({ [PAGE]: () => html('word '.repeat(100)) });
   expect(await loadWebPage(PAGE, { open, maxCharacters: 10 })).toBe('word word …');
 });
 
-test('reads at most five megabytes', async () => {
+test('the tool reads at most five megabytes', async () => {
   let pulled = 0;
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -82,7 +82,7 @@ test.each([
   expect(await loadWebPage(PAGE, { open })).toBe(`Failed to fetch url: ${PAGE} (${reason})`);
 });
 
-test('gives up after the time-out', async () => {
+test('the tool gives up after the time-out', async () => {
   const open = (_url: string, signal: AbortSignal): Promise<Response> =>
     new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
   expect(await loadWebPage(PAGE, { open, timeoutMs: 1 })).toBe(`Failed to fetch url: ${PAGE} (no answer in 1 ms)`);

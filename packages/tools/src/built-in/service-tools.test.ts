@@ -57,7 +57,7 @@ test.each([
   ).toBeUndefined();
 });
 
-test('adds nothing to a request without a model, which is used only to collect tools', async () => {
+test('a tool adds nothing to a request without a model, which is used only to collect tools', async () => {
   for (const tool of [GOOGLE_SEARCH, new VertexAiSearchTool({ dataStoreId: STORE })])
     expect(await toolsOf(tool, undefined)).toBeUndefined();
 });

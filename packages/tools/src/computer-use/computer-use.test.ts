@@ -82,7 +82,7 @@ async function act(
   return { response, steps: given.browser.steps, toolContext };
 }
 
-test('adds one setting and all actions to a request', async () => {
+test('the toolset adds one setting and all actions to a request', async () => {
   const { toolset } = setUp({}, { excludedPredefinedFunctions: ['drag_and_drop'] });
   const llmRequest = { ...createLlmRequest(), model: 'gemini-2.5-computer-use-preview-10-2025' };
   const toolContext = new ToolContext({ invocationContext: testContext(), functionCallId: '' });

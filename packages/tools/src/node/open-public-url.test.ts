@@ -44,7 +44,7 @@ function resolver(...addresses: string[]) {
 /** A client that considers this machine part of the internet. */
 const open = new PublicClient(resolver('127.0.0.1').resolve, () => true);
 
-test('connects to the address that was checked, and resolves the name once', async () => {
+test('openPublicUrl connects to the address that was checked, and resolves the name once', async () => {
   const { names, resolve } = resolver('127.0.0.1');
   const client = new PublicClient(resolve, () => true);
   const response = await client.open(`${url}/a?b`, signal);
@@ -57,7 +57,7 @@ test('connects to the address that was checked, and resolves the name once', asy
 });
 
 test.each([[['127.0.0.1']], [['::1']], [['93.184.215.14', '10.0.0.1']], [['::ffff:127.0.0.1']], [[]]])(
-  'refuses a name that resolves to %j, without a connection',
+  'openPublicUrl refuses a name that resolves to %j, without a connection',
   async (addresses) => {
     const client = new PublicClient(resolver(...addresses).resolve, isPublicAddress);
     await expect(client.open(url, signal)).rejects.toThrow(
@@ -68,7 +68,7 @@ test.each([[['127.0.0.1']], [['::1']], [['93.184.215.14', '10.0.0.1']], [['::fff
   },
 );
 
-test('refuses an address without resolving anything', async () => {
+test('openPublicUrl refuses an address without resolving anything', async () => {
   const { names, resolve } = resolver('127.0.0.1');
   await expect(new PublicClient(resolve).open(url.replace('pages.example.com', '127.0.0.1'), signal)).rejects.toThrow(
     'the host 127.0.0.1 is not public',
@@ -76,7 +76,7 @@ test('refuses an address without resolving anything', async () => {
   expect(names).toEqual([]);
 });
 
-test('refuses the host name of this machine', async () => {
+test('openPublicUrl refuses the host name of this machine', async () => {
   await expect(openPublicUrl(url.replace('pages.example.com', 'localhost'), signal)).rejects.toThrow(
     AddressRefusedError,
   );

@@ -11,7 +11,7 @@ test('a value that matches has no issues', () => {
   expect(issues({ type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }, { n: 1 })).toEqual([]);
 });
 
-test('returns all issues at once, each with its path', () => {
+test('the validator returns all issues at once, each with its path', () => {
   const schema = {
     type: 'object',
     properties: {
@@ -29,7 +29,7 @@ test('returns all issues at once, each with its path', () => {
   ]);
 });
 
-test('returns the issues of each alternative if all fail', () => {
+test('the validator returns the issues of each alternative if all fail', () => {
   expect(issues({ anyOf: [{ type: 'string' }, { type: 'object', required: ['k'] }] }, { j: 1 })).toEqual([
     'value: Instance does not match any subschemas.',
     'value: Instance type "object" is invalid. Expected "string".',
@@ -37,18 +37,18 @@ test('returns the issues of each alternative if all fail', () => {
   ]);
 });
 
-test('follows a reference within the schema', () => {
+test('the validator follows a reference within the schema', () => {
   const schema = { $defs: { id: { type: 'string' } }, properties: { a: { $ref: '#/$defs/id' } } };
   expect(issues(schema, { a: 'x' })).toEqual([]);
   expect(issues(schema, { a: 1 })).toEqual(['a: Instance type "number" is invalid. Expected "string".']);
 });
 
-test('ignores examples with ids', () => {
+test('the validator ignores examples with ids', () => {
   const person = { type: 'object', example: { id: 'same' } };
   expect(issues({ type: 'object', properties: { a: person, b: person } }, { a: {}, b: {} })).toEqual([]);
 });
 
-test('accepts a frozen schema', () => {
+test('the validator accepts a frozen schema', () => {
   const schema = Object.freeze({ type: 'object', properties: Object.freeze({ a: Object.freeze({ type: 'string' }) }) });
   expect(issues(schema, { a: 'x' })).toEqual([]);
   expect(Object.getOwnPropertyNames(schema)).toEqual(['type', 'properties']);
@@ -62,13 +62,13 @@ test.each([
   expect(() => issues(schema, value)).toThrow(/^tool "f": the schema cannot be used: /);
 });
 
-test('treats inherited keys as absent', () => {
+test('the validator treats inherited keys as absent', () => {
   expect(issues({ type: 'object', required: ['constructor'] }, {})).toEqual([
     'value: Instance does not have required property "constructor".',
   ]);
 });
 
-test('returns an issue for a value that is not JSON, and treats undefined properties as absent', () => {
+test('the validator returns an issue for a value that is not JSON, and treats undefined properties as absent', () => {
   expect(issues({}, undefined)).toEqual(['value: is undefined']);
   expect(issues({}, { list: [new Date()] })).toEqual(['list.0: is a Date, not a plain object']);
   expect(issues({ required: ['a'] }, { a: undefined })).toEqual([
@@ -76,18 +76,18 @@ test('returns an issue for a value that is not JSON, and treats undefined proper
   ]);
 });
 
-test('returns an issue for a name with a lone surrogate', () => {
+test('the validator returns an issue for a name with a lone surrogate', () => {
   expect(issues({ properties: {}, additionalProperties: false }, { '\ud800': 1 })).toEqual([
     'value: has a name that is not well-formed text',
   ]);
 });
 
-test('ignores id as an annotation', () => {
+test('the validator ignores id as an annotation', () => {
   const schema = { properties: { a: { id: 'same', type: 'string' }, b: { id: 'same', type: 'string' } } };
   expect(issues(schema, { a: 'x', b: 1 })).toEqual(['b: Instance type "number" is invalid. Expected "string".']);
 });
 
-test('checks formats in linear time', () => {
+test('the validator checks formats in linear time', () => {
   const attacks = [
     `http://${'a'.repeat(30)}!`,
     `${'a-'.repeat(20_000)}!`,

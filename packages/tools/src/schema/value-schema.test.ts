@@ -18,7 +18,7 @@ function standard(parts: Partial<StandardSchemaWithJson['~standard']>): Standard
   };
 }
 
-test('converts a zod schema to JSON Schema of its input, without $schema', async () => {
+test('a value schema converts a zod schema to JSON Schema of its input, without $schema', async () => {
   const schema = new ValueSchema(z.object({ n: z.number(), s: z.string().default('x') }), OWNER);
   expect(schema.json).toEqual({
     type: 'object',
@@ -27,7 +27,7 @@ test('converts a zod schema to JSON Schema of its input, without $schema', async
   });
 });
 
-test('returns the output of a zod schema: defaults, coercion, transforms', async () => {
+test('a value schema returns the output of a zod schema: defaults, coercion, transforms', async () => {
   const schema = new ValueSchema(z.object({ n: z.coerce.number(), s: z.string().default('x') }), OWNER);
   expect(await schema.check({ n: '4' })).toEqual({ value: { n: 4, s: 'x' } });
 });
@@ -40,7 +40,7 @@ test('issues of a zod schema name their path', async () => {
   expect(await schema.check(5)).toEqual({ issues: ['value: Invalid input: expected object, received number'] });
 });
 
-test('waits for a schema that checks asynchronously', async () => {
+test('a value schema waits for a schema that checks asynchronously', async () => {
   const even = z.number().refine(async (number) => number % 2 === 0, 'must be even');
   const schema = new ValueSchema(even, OWNER);
   expect(await schema.check(2)).toEqual({ value: 2 });
@@ -52,7 +52,7 @@ test('path segments may be objects with a key', async () => {
   expect(new ValueSchema(standard({ validate }), OWNER).check({})).toEqual({ issues: ['a.0: wrong'] });
 });
 
-test('checks JSON Schema synchronously and returns the value unchanged', () => {
+test('a value schema checks JSON Schema synchronously and returns the value unchanged', () => {
   const schema = new ValueSchema({ type: 'object', properties: { n: { type: 'integer' } } }, OWNER);
   const value = { n: 1, other: true };
   expect(schema.check(value)).toEqual({ value });
@@ -61,7 +61,7 @@ test('checks JSON Schema synchronously and returns the value unchanged', () => {
   });
 });
 
-test('converts the genai dialect to JSON Schema and checks it', async () => {
+test('a value schema converts the genai dialect to JSON Schema and checks it', async () => {
   const schema = new ValueSchema(
     { type: 'OBJECT', properties: { note: { type: 'STRING', nullable: true, maxLength: '3' } }, required: ['note'] },
     OWNER,
@@ -110,7 +110,7 @@ test.each([
   expect(() => new ValueSchema(schema, OWNER)).toThrow(new ConfigurationError(`tool "f": ${message}`));
 });
 
-test('checks with the JSON Schema of a Standard JSON Schema that cannot validate', () => {
+test('a value schema checks with the JSON Schema of a Standard JSON Schema that cannot validate', () => {
   const { validate: _, ...rest } = standard({ jsonSchema: { input: () => ({ type: 'string' }) } })['~standard'];
   const schema = new ValueSchema({ '~standard': rest }, OWNER);
   expect(schema.check('x')).toEqual({ value: 'x' });
