@@ -96,7 +96,7 @@ export class ModelCall {
     if (!operation) return model.generateContentAsync(request, streaming, abortSignal);
     const ask = (): AsyncGenerator<LlmResponse, void, void> =>
       model.generateContentAsync(request, streaming, abortSignal);
-    return observeGenerator(operation, operation.run(ask), abortSignal, (response) => operation.response(response));
+    return observeGenerator(operation, context.abortGuard, ask, (response) => operation.response(response));
   }
 
   /** Runs the callbacks for a response. Returns the replacement of a callback, or the response. */

@@ -168,6 +168,7 @@ export class AgentTool extends BaseTool {
       agent: this.agent,
       userContent: this.#toContent(checked.value),
       callId: functionCallId,
+      caller: toolContext,
       streaming: this.streamInner,
       onRecorded: (event) => answer.add(this.#withValue(event)),
       onPause: () => toolContext.pause(),

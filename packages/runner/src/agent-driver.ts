@@ -157,11 +157,7 @@ function startAgent(context: InvocationContext): AgentEvents {
   const run = progress.shouldYieldToEventLoop() ? runAfterYielding : undefined;
   const operation = invocation.operations?.start({ kind: 'agent', context });
   if (!operation) return run ? run(context) : agent.runIn(context);
-  return observeGenerator(
-    operation,
-    operation.run(() => (run ? run(context) : agent.runIn(context))),
-    context.abortSignal,
-  );
+  return observeGenerator(operation, context.abortGuard, () => (run ? run(context) : agent.runIn(context)));
 }
 
 /**

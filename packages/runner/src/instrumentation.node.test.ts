@@ -2,11 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   type ActiveOperation,
   type BaseAgent,
+  BaseLlm,
   type Instrumentation,
   ModelError,
   type Operation,
   type OperationEnd,
 } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool, LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, type ScriptedStep } from '@eventloom/testing';
@@ -304,4 +306,28 @@ test("an abort ends a model call in a callback that never returns, and an agent'
   const { recorder, start } = await setUp(hanging);
   await expect(start('hi', { abortSignal: abort.signal }).next()).rejects.toThrow(/aborted/);
   expect(recorder.lines).toEqual(['run < -: left', 'agent bot < run: left', 'model of bot < agent bot: left']);
+});
+
+test('a model that throws before it returns a generator ends once, with its error', async () => {
+  const error = new ModelError('no connection', { errorCode: 'UNAVAILABLE' });
+  class BrokenModel extends BaseLlm {
+    override generateContentAsync(): never {
+      throw error;
+    }
+  }
+  const { recorder, run } = await setUp(new LlmAgent({ name: 'bot', model: new BrokenModel({ model: 'broken' }) }));
+  await expect(run()).rejects.toThrow(error);
+  expect(recorder.lines).toEqual(['run < -: error', 'agent bot < run: error', 'model of bot < agent bot: error']);
+});
+
+test('a model whose generator is synchronous runs as it does without instrumentation', async () => {
+  class SynchronousModel extends BaseLlm {
+    // Programs in JavaScript may write it so.
+    override generateContentAsync = function* () {
+      yield { content: { role: 'model', parts: [{ text: 'fine' }] } };
+    } as unknown as BaseLlm['generateContentAsync'];
+  }
+  const { recorder, run } = await setUp(new LlmAgent({ name: 'bot', model: new SynchronousModel({ model: 'sync' }) }));
+  expect(await run()).toHaveLength(1);
+  expect(recorder.lines.at(-1)).toBe('model of bot < agent bot: ok');
 });

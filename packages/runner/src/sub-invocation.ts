@@ -22,7 +22,6 @@ export async function* runSubInvocation(
   committer: EventCommitter,
 ): AsyncGenerator<Event, void, void> {
   const context = parent.forSubInvocation(request, partOf(parent.invocation, request));
-  context.invocation.operations?.noteCaller(parent, request.callId, context);
   const own = new InnerCommitter(context, committer);
   const inTurn = context.invocation.inTurn ?? atOnce;
   context.throwIfAborted();

@@ -70,6 +70,7 @@ export class NodeTool extends BaseTool {
       agent,
       userContent: { role: 'user', parts: [{ text: JSON.stringify(input ?? null) }] },
       callId: functionCallId,
+      caller: toolContext,
       streaming: true,
       onPause: () => toolContext.pause(),
     });

@@ -1,4 +1,5 @@
 import { RunAbortedError } from '../errors.ts';
+import type { ObservedOperation } from '../instrumentation/instrumentation.ts';
 
 /**
  * The abort of one run or of a part of it: a signal to pass on, and waits that end at once when it fires. A wait adds no listener to the
@@ -9,11 +10,13 @@ export class AbortGuard {
   readonly signal: AbortSignal = this.#controller.signal;
   #waiting: Set<(error: RunAbortedError) => void> | undefined;
   #forks: Set<AbortGuard> | undefined;
+  #watched: Set<ObservedOperation> | undefined;
 
-  /** Fires the signal, ends every wait, and aborts the forks. A second abort changes nothing. */
+  /** Fires the signal, ends every wait and watched operation, and aborts the forks. A second abort changes nothing. */
   abort(reason: unknown): void {
     if (this.signal.aborted) return;
     this.#controller.abort(reason);
+    for (const operation of this.#watched ?? []) operation.leave();
     const error = this.error();
     for (const reject of this.#waiting ?? []) reject(error);
     this.#waiting = undefined;
@@ -32,6 +35,16 @@ export class AbortGuard {
   /** Releases a fork: it no longer fires with this guard. */
   drop(fork: AbortGuard): void {
     this.#forks?.delete(fork);
+  }
+
+  /** Leaves an operation when the guard fires. A listener of the signal would cost a turn several times as much. */
+  watch(operation: ObservedOperation): void {
+    (this.#watched ??= new Set()).add(operation);
+  }
+
+  /** Releases an operation that has ended. */
+  unwatch(operation: ObservedOperation): void {
+    this.#watched?.delete(operation);
   }
 
   /** Settles as `work` does, or rejects with RunAbortedError as soon as the run is aborted. Does not stop the work; ignores its later result. */

@@ -8,7 +8,7 @@ import { enclosedBranch } from '../event/branch.ts';
 import { checkEventFields, copyOtherFields, type EventParams, fillKind } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { createEventActions, type EventActions } from '../event/event-actions.ts';
-import type { TraceHeaders } from '../instrumentation/instrumentation.ts';
+import type { ObservedOperation, TraceHeaders } from '../instrumentation/instrumentation.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -49,6 +49,8 @@ interface Place extends AgentPlace {
   readonly hasEvents: boolean;
   readonly parent: InvocationContext | undefined;
   readonly resumedFrom: RecordedExecution | undefined;
+  /** Default: none. */
+  readonly operation?: ObservedOperation | undefined;
 }
 
 const NONE: readonly never[] = [];
@@ -85,6 +87,8 @@ export class InvocationContext {
    * in a ParallelAgent failed. Pass it to `fetch` and the like.
    */
   readonly abortSignal: AbortSignal;
+  /** The abort of the part of the run that the agent belongs to. @internal */
+  readonly abortGuard: AbortGuard;
   /** True if the agents of this run store their progress, so that the run can be resumed. See `RunConfig.resumable`. */
   readonly isResumable: boolean;
   /** The branch that the agent's events get: see `Event.branch`. Undefined outside of a ParallelAgent or a called agent. */
@@ -113,9 +117,10 @@ export class InvocationContext {
   readonly resumedFrom: RecordedExecution | undefined;
   /** The last event of the agent, if the agent announced it before it yields it. @internal */
   lastEvent: Event | undefined = undefined;
+  /** Observes the work of this context: the run, the agent, or the tool call that runs an agent. @internal */
+  operation: ObservedOperation | undefined;
   /** False before any agent has started. */
   readonly #hasAgent: boolean;
-  readonly #abort: AbortGuard;
   readonly #parent: InvocationContext | undefined;
   #isPaused: boolean;
   /** True once this execution has an event. */
@@ -131,7 +136,7 @@ export class InvocationContext {
     this.plugins = invocation.plugins;
     this.agent = agent ?? invocation.rootAgent;
     this.#hasAgent = agent !== undefined;
-    this.#abort = abort;
+    this.abortGuard = abort;
     this.abortSignal = abort.signal;
     this.branch = place.branch;
     this.isolationScope = place.isolationScope;
@@ -141,6 +146,7 @@ export class InvocationContext {
     this.extraInstructions = place.instructions ?? NONE;
     this.progress = place.progress;
     this.resumedFrom = place.resumedFrom;
+    this.operation = place.operation;
     this.#parent = place.parent;
     this.#isPaused = false;
     this.#hasEvents = place.hasEvents;
@@ -177,7 +183,7 @@ export class InvocationContext {
       resumedFrom,
       branch,
       isolationScope: place.isolationScope ?? this.isolationScope,
-      abort: place.abort ?? this.#abort,
+      abort: place.abort ?? this.abortGuard,
       tools: place.tools,
       instructions: place.instructions,
     });
@@ -189,7 +195,7 @@ export class InvocationContext {
    * agent that called it waits as well.
    * @internal
    */
-  forSubInvocation({ agent, callId, abort }: SubInvocation, invocation: Invocation): InvocationContext {
+  forSubInvocation({ agent, callId, abort, caller }: SubInvocation, invocation: Invocation): InvocationContext {
     const branch = enclosedBranch(this.branch, agent.name, callId);
     const parentExecutionId = this.#visibleExecutionId;
     const resumedFrom = invocation.recorded?.claimChild({ parentExecutionId, branch, after: this.#childrenAfter });
@@ -203,7 +209,8 @@ export class InvocationContext {
       hasEvents: true,
       parent: this,
       branch,
-      abort: abort ?? this.#abort,
+      abort: abort ?? this.abortGuard,
+      operation: caller?.operation,
     });
   }
 
@@ -365,7 +372,7 @@ export class InvocationContext {
    * stop the work itself: pass `abortSignal` to it for that. Its later result or error is ignored.
    */
   untilAborted<T>(work: Promise<T>): Promise<T> {
-    return this.#abort.until(work);
+    return this.abortGuard.until(work);
   }
 
   /** Waits for application code as `untilAborted` does. In a live run whose client has disconnected it waits for at most one minute. @internal */
@@ -375,12 +382,12 @@ export class InvocationContext {
 
   /** Creates an abort guard for a part of the agent's work, to be passed to the agents of that part. Call `dropAbort` when the part is complete. @internal */
   forkAbort(): AbortGuard {
-    return this.#abort.fork();
+    return this.abortGuard.fork();
   }
 
   /** Releases a guard of `forkAbort`: it no longer fires with the run. @internal */
   dropAbort(fork: AbortGuard): void {
-    this.#abort.drop(fork);
+    this.abortGuard.drop(fork);
   }
 
   /** Returns a copy of this context with another abort guard, for one call that can be stopped while the agent continues. @internal */
@@ -404,10 +411,11 @@ export class InvocationContext {
       parentExecutionId: this.parentExecutionId,
       tools: this.extraTools,
       instructions: this.extraInstructions,
-      abort: this.#abort,
+      abort: this.abortGuard,
       hasEvents: this.#hasEvents,
       parent: this.#parent,
       resumedFrom: this.resumedFrom,
+      operation: this.operation,
       ...changes,
     });
   }
@@ -417,7 +425,7 @@ export class InvocationContext {
    * not traced.
    */
   get traceHeaders(): TraceHeaders {
-    return this.invocation.operations?.traceHeaders(this) ?? {};
+    return this.operation?.traceHeaders() ?? {};
   }
 
   /** Notes that an event for this error was yielded, so that the runner adds none. @internal */
@@ -432,7 +440,7 @@ export class InvocationContext {
 
   /** @throws RunAbortedError when the run was aborted */
   throwIfAborted(): void {
-    if (this.abortSignal.aborted) throw this.#abort.error();
+    if (this.abortSignal.aborted) throw this.abortGuard.error();
   }
 
   /**

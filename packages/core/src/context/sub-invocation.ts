@@ -2,6 +2,7 @@ import type { BaseAgent } from '../agent/base-agent.ts';
 import type { Content } from '../content/content.ts';
 import type { Event } from '../event/event.ts';
 import type { AbortGuard } from './abort-guard.ts';
+import type { ToolContext } from './tool-context.ts';
 
 /** Runs a commit when it is the caller's turn, and returns the result of the commit. */
 export type InTurn = <T>(commit: () => Promise<T>) => Promise<T>;
@@ -14,6 +15,8 @@ export interface SubInvocation {
   readonly userContent: Content;
   /** Id of the call, which distinguishes several sub-invocations of one agent. */
   readonly callId: string;
+  /** The tool call that runs the agent. Its operation is the parent of the agent's. Absent for an agent that no tool runs. */
+  readonly caller?: ToolContext | undefined;
   /** True yields chunks as well, if the run streams. */
   readonly streaming: boolean;
   /** Called with each event that is stored already when an interrupted call continues. */

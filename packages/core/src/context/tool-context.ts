@@ -5,7 +5,7 @@ import { RunAbortedError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import type { ToolConfirmation } from '../event/event-actions.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
-import type { TraceHeaders } from '../instrumentation/instrumentation.ts';
+import type { ObservedOperation, TraceHeaders } from '../instrumentation/instrumentation.ts';
 import type { ResponseScheduling } from '../tool/base-tool.ts';
 import { type InputRequestParams, toInputRequest, type ToolRequest, toolRequestOf } from '../tool/input-request.ts';
 import { REQUEST_CREDENTIAL } from '../tool/reserved-calls.ts';
@@ -71,6 +71,8 @@ export class ToolContext extends CallbackContext {
    * the call. A tool reads here the payload that it asked a person to confirm.
    */
   readonly requests: readonly ToolRequest[];
+  /** Observes the call. @internal */
+  operation: ObservedOperation | undefined = undefined;
   readonly #listener: ToolListener | undefined;
   readonly #inputs: ReadonlyMap<string, unknown> | undefined;
   readonly #asked: readonly FunctionCall[];
@@ -102,7 +104,7 @@ export class ToolContext extends CallbackContext {
    * `fetch(url, { headers: { ...toolContext.traceHeaders } })`. Empty if the run is not traced.
    */
   get traceHeaders(): TraceHeaders {
-    return this.invocationContext.invocation.operations?.traceHeaders(this) ?? {};
+    return this.operation?.traceHeaders() ?? {};
   }
 
   /**

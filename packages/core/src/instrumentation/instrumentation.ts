@@ -1,3 +1,4 @@
+import type { AbortGuard } from '../context/abort-guard.ts';
 import type { InvocationContext } from '../context/invocation-context.ts';
 import type { ToolContext } from '../context/tool-context.ts';
 import { RunAbortedError, toError } from '../errors.ts';
@@ -78,20 +79,10 @@ export interface ActiveOperation {
   end(end: OperationEnd): void;
 }
 
-/**
- * The operations of one run that are in progress. The parent of a new operation is found by the executions of agents and the ids of tool
- * calls, which also connect an agent with the tool that called it.
- */
+/** Starts the operations of a run. An operation is kept by the context that it observes, and found there as the parent of others. */
 export class RunOperations {
   readonly #instrumentation: Instrumentation;
   readonly #platform: Platform;
-  #run: ObservedOperation | undefined;
-  /** Agents, by the id of their execution. */
-  readonly #agents = new Map<string, ObservedOperation>();
-  /** Tool calls, by the execution that called them and the id of the call. */
-  #tools: Map<string, ObservedOperation> | undefined;
-  /** The tool calls that run an agent, by the id of that agent's execution. */
-  #callers: Map<string, ObservedOperation> | undefined;
 
   constructor(instrumentation: Instrumentation, platform: Platform) {
     this.#instrumentation = instrumentation;
@@ -100,51 +91,28 @@ export class RunOperations {
 
   /** Starts an operation. Returns undefined if it is not observed. */
   start(operation: Operation): ObservedOperation | undefined {
-    const active = startOf(this.#instrumentation, this.#platform, operation, this.#parentOf(operation)?.active);
+    const active = startOf(this.#instrumentation, this.#platform, operation, parentOf(operation)?.active);
     if (!active) return undefined;
     const observed = new ObservedOperation(active, this.#platform);
-    if (operation.kind === 'run') this.#run = observed;
-    else if (operation.kind === 'agent') observed.keepIn(this.#agents, operation.context.executionId);
-    else if (operation.kind === 'tool') observed.keepIn((this.#tools ??= new Map()), toolKey(operation.context));
+    if (operation.kind !== 'model') operation.context.operation = observed;
     return observed;
   }
+}
 
-  /** Notes that a tool call runs the agents of a sub-invocation. */
-  noteCaller(caller: InvocationContext, callId: string, context: InvocationContext): void {
-    const tool = this.#tools?.get(`${caller.executionId} ${callId}`);
-    tool?.keepIn((this.#callers ??= new Map()), context.executionId);
+/** Returns the innermost operation around this one that has not ended; the run if all have. */
+function parentOf(operation: Operation): ObservedOperation | undefined {
+  const { kind } = operation;
+  const place = kind === 'tool' ? operation.context.invocationContext : operation.context;
+  let parent: ObservedOperation | undefined;
+  // An agent that transferred control has ended: its parent is then the parent of the target.
+  for (let at = kind === 'run' || kind === 'agent' ? place.parent : place; at; at = at.parent) {
+    parent = at.operation ?? parent;
+    if (parent && !parent.isEnded) return parent;
   }
-
-  /** Returns the trace headers of a tool call or an agent in progress. */
-  traceHeaders(context: ToolContext | InvocationContext): TraceHeaders {
-    const isTool = 'invocationContext' in context;
-    const { active } = (isTool ? this.#tools?.get(toolKey(context)) : this.#agents.get(context.executionId)) ?? {};
-    try {
-      return active?.traceHeaders?.() ?? NO_HEADERS;
-    } catch (error) {
-      reportTo(this.#platform, error);
-      return NO_HEADERS;
-    }
-  }
-
-  #parentOf(operation: Operation): ObservedOperation | undefined {
-    if (operation.kind === 'run') return undefined;
-    const { context, kind } = operation;
-    const place = 'invocationContext' in context ? context.invocationContext : context;
-    // An agent that transferred control has ended: its parent is then the parent of the target.
-    for (let at = kind === 'agent' ? place.parent : place; at; at = at.parent) {
-      const found = this.#agents.get(at.executionId) ?? this.#callers?.get(at.executionId);
-      if (found) return found;
-    }
-    return this.#run;
-  }
+  return parent;
 }
 
 const NO_HEADERS: TraceHeaders = Object.freeze({});
-
-function toolKey({ invocationContext, functionCallId }: ToolContext): string {
-  return `${invocationContext.executionId} ${functionCallId}`;
-}
 
 function startOf(
   instrumentation: Instrumentation,
@@ -160,18 +128,15 @@ function startOf(
   }
 }
 
-interface KeptOperation {
-  readonly operations: Map<string, ObservedOperation> | Set<ObservedOperation>;
-  readonly key: string;
-  readonly next: KeptOperation | undefined;
-}
+const SUCCEEDED: OperationEnd = Object.freeze({ status: 'ok' });
+const LEFT: OperationEnd = Object.freeze({ status: 'left' });
 
 /** An operation in progress. Ends once, and keeps errors of the instrumentation away from the run. */
 export class ObservedOperation {
   readonly active: ActiveOperation;
   readonly #platform: Platform;
-  /** The maps and sets that keep the operation until it ends. A tool call that runs agents is kept under their executions as well. */
-  #kept: KeptOperation | undefined;
+  /** The abort that ends the operation. */
+  #abort: AbortGuard | undefined;
   #isEnded = false;
   #failure: { readonly thrown: unknown } | undefined;
 
@@ -180,13 +145,15 @@ export class ObservedOperation {
     this.#platform = platform;
   }
 
-  /** Keeps the operation in a map, or in a set, until it ends. */
-  keepIn(operations: Map<string, ObservedOperation>, key: string): void;
-  keepIn(operations: Set<ObservedOperation>): void;
-  keepIn(operations: Map<string, ObservedOperation> | Set<ObservedOperation>, key = ''): void {
-    if (operations instanceof Map) operations.set(key, this);
-    else operations.add(this);
-    this.#kept = { operations, key, next: this.#kept };
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** Ends the operation as `left` when a guard fires, even if its work and its reader ignore that. */
+  endOnAbort(abort: AbortGuard): void {
+    if (abort.signal.aborted) return this.leave();
+    this.#abort = abort;
+    abort.watch(this);
   }
 
   /** Runs one step inside the operation. */
@@ -202,18 +169,29 @@ export class ObservedOperation {
     }
   }
 
+  /** Returns the headers that continue the trace of the operation; none if it has ended. */
+  traceHeaders(): TraceHeaders {
+    if (this.#isEnded) return NO_HEADERS;
+    try {
+      return this.active.traceHeaders?.() ?? NO_HEADERS;
+    } catch (error) {
+      reportTo(this.#platform, error);
+      return NO_HEADERS;
+    }
+  }
+
   succeed(): void {
-    this.end({ status: 'ok' });
+    this.end(SUCCEEDED);
   }
 
   /** Ends the operation as `left`, unless it has ended. */
   leave(): void {
-    this.end({ status: 'left' });
+    this.end(LEFT);
   }
 
   /** Ends the operation with the error that it threw; as `left` if that is a RunAbortedError. */
   fail(thrown: unknown): void {
-    this.end(RunAbortedError.isInstance(thrown) ? { status: 'left' } : { status: 'error', error: toError(thrown) });
+    this.end(RunAbortedError.isInstance(thrown) ? LEFT : { status: 'error', error: toError(thrown) });
   }
 
   /** Makes `around` end the operation as failed even though its function returns, for a tool's error that becomes a response. */
@@ -255,12 +233,7 @@ export class ObservedOperation {
   end(end: OperationEnd): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    for (let kept = this.#kept; kept; kept = kept.next) {
-      const { operations, key } = kept;
-      if (operations instanceof Set) operations.delete(this);
-      else if (operations.get(key) === this) operations.delete(key);
-    }
-    this.#kept = undefined;
+    this.#abort?.unwatch(this);
     try {
       this.active.end(end);
     } catch (error) {
@@ -270,76 +243,58 @@ export class ObservedOperation {
 }
 
 /**
- * Runs the steps of a generator inside an operation, which ends with it.
+ * Opens a generator inside an operation and runs its steps there. The operation ends with the generator, or when the guard fires.
  *
- * @param abortSignal ends the operation when it fires, even if the generator and its reader ignore it
+ * @param open returns the generator; called in the first step
  * @param onValue called with each value before its reader gets it; must not throw
  */
 export function observeGenerator<T>(
   operation: ObservedOperation,
-  inner: AsyncGenerator<T, void, void>,
-  abortSignal: AbortSignal,
+  abort: AbortGuard,
+  open: () => AsyncGenerator<T, void, void>,
   onValue?: (value: T) => void,
 ): AsyncGenerator<T, void, void> {
-  return new ObservedGenerator(operation, inner, abortSignal, onValue);
-}
-
-/** The operations in progress that end when a signal fires: one listener for a signal, because a run has many operations. */
-const endedByAbort = new WeakMap<AbortSignal, Set<ObservedOperation>>();
-
-function leaveOnAbort(operation: ObservedOperation, abortSignal: AbortSignal): void {
-  const open = endedByAbort.get(abortSignal) ?? listenForAbort(abortSignal);
-  operation.keepIn(open);
-}
-
-function listenForAbort(abortSignal: AbortSignal): Set<ObservedOperation> {
-  const open = new Set<ObservedOperation>();
-  endedByAbort.set(abortSignal, open);
-  const leaveAll = (): void => {
-    for (const operation of open) operation.leave();
-  };
-  abortSignal.addEventListener('abort', leaveAll, { once: true });
-  return open;
+  // Also applies at a yield, because the reader may be stuck in a callback and never request the next value.
+  operation.endOnAbort(abort);
+  return new ObservedGenerator(operation, open, onValue);
 }
 
 class ObservedGenerator<T> implements AsyncGenerator<T, void, void> {
   readonly #operation: ObservedOperation;
-  readonly #inner: AsyncGenerator<T, void, void>;
+  readonly #open: () => AsyncGenerator<T, void, void>;
   readonly #onValue: ((value: T) => void) | undefined;
+  #inner: AsyncGenerator<T, void, void> | undefined;
   #isWorking = false;
 
   constructor(
     operation: ObservedOperation,
-    inner: AsyncGenerator<T, void, void>,
-    abortSignal: AbortSignal,
+    open: () => AsyncGenerator<T, void, void>,
     onValue: ((value: T) => void) | undefined,
   ) {
     this.#operation = operation;
-    this.#inner = inner;
+    this.#open = open;
     this.#onValue = onValue;
-    // Also applies at a yield, because the reader may be stuck in a callback and never request the next value.
-    leaveOnAbort(operation, abortSignal);
   }
 
   next(): Promise<IteratorResult<T, void>> {
     return this.#step(this.#next);
   }
 
-  readonly #next = (): Promise<IteratorResult<T, void>> => this.#inner.next();
+  readonly #next = (): Promise<IteratorResult<T, void>> => (this.#inner ??= this.#open()).next();
 
   /** Closes the generator because its reader stopped reading. */
   async return(): Promise<IteratorResult<T, void>> {
     // The generator returns when its current step is done, which may be never.
     if (this.#isWorking) this.#operation.leave();
     try {
-      return await this.#operation.run(() => this.#inner.return());
+      return await this.#operation.run(() => (this.#inner ??= this.#open()).return());
     } finally {
       this.#operation.leave();
     }
   }
 
   throw(error: unknown): Promise<IteratorResult<T, void>> {
-    return this.#step(() => this.#inner.throw(error));
+    return this.#step(() => (this.#inner ??= this.#open()).throw(error));
   }
 
   /** Returns the promise of the generator itself: the operation observes it first, and its reader waits no longer for that. */
@@ -347,7 +302,8 @@ class ObservedGenerator<T> implements AsyncGenerator<T, void, void> {
     this.#isWorking = true;
     let result: Promise<IteratorResult<T, void>>;
     try {
-      result = this.#operation.run(step);
+      // A generator of a program in JavaScript may be synchronous.
+      result = Promise.resolve(this.#operation.run(step));
     } catch (error) {
       result = Promise.reject(error);
     }
