@@ -89,7 +89,12 @@ test.each([
     /parameters\/0\/in$/,
     'expected path, query, header or cookie, got "body"',
   ],
-  ['with a parameter without a name', operation('/a', { parameters: [{ in: 'query' }] }), /0\/name$/, 'the parameter has no name; write name'],
+  [
+    'with a parameter without a name',
+    operation('/a', { parameters: [{ in: 'query' }] }),
+    /0\/name$/,
+    'the parameter has no name; write name',
+  ],
   [
     'with a style of another place',
     operation('/a', { parameters: [{ name: 'a', in: 'query', style: 'matrix' }] }),

@@ -8,7 +8,6 @@ import {
 } from '@eventloom/core';
 import {
   checkOptions,
-  describeKind,
   integer,
   isBaseTool,
   isBaseToolset,

@@ -49,7 +49,7 @@ interface Place extends AgentPlace {
   readonly hasEvents: boolean;
   readonly parent: InvocationContext | undefined;
   readonly resumedFrom: RecordedExecution | undefined;
-  /** Default: none. */
+  /** The observed operation that the agent runs in. Default: none, the run is not observed. */
   readonly operation?: ObservedOperation | undefined;
 }
 
