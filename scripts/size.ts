@@ -32,8 +32,9 @@ const bundles = [
   // errors for loops without await, changed lists of agents, old runtimes, and names that say what to write (0.4 kB);
   // paths of faults with the beginnings of long keys (0.1 kB);
   // errors for streams and promises that are used as lists, assigned lists of agents, and state in the wrong context (0.3 kB);
-  // checks of resumption handles and of parameters of live runs, and errors for models of a wrong kind (0.3 kB).
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 95_900 },
+  // checks of resumption handles and of parameters of live runs, and errors for models of a wrong kind (0.3 kB);
+  // errors for misspelt fields of events, assigned callbacks and schemas, and models that are no generators (0.4 kB).
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 96_300 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
@@ -41,7 +42,7 @@ const bundles = [
   // The streams of protocols that report their failure, and errors that quote a request in few printable characters (0.6 kB).
   // Bodies of protocols that fail before their response begins or have another length, and starts of runs without an answer of the storage (0.7 kB).
   // It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 139_500 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 140_200 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The root entry: the code that a page with a chat loads. The aim is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -63,8 +64,8 @@ const bundles = [
   { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 12_500 },
   // Since it has Studio, and agents and a model for those who have no key: 2.3 kB more. The spans that Studio draws, and their routes: 5.6 kB.
   // What the server grew by, above: 3 kB. What the runtime grew by, above: 1.7 kB. Spans that are made when they are read: 0.9 kB.
-  // Bodies of protocols, above: 0.7 kB. Checks of live runs, above: 0.3 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 234_800 },
+  // Bodies of protocols, above: 0.7 kB. Checks of live runs, above: 0.3 kB. Errors, above: 0.7 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 235_500 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

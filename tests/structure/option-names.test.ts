@@ -176,7 +176,7 @@ const CASES: Readonly<Record<string, Case>> = {
   LoopAgent: [
     'max_iterations',
     'maxIterations',
-    (options: object) => new LoopAgent({ ...named, subAgents: [], ...options }),
+    (options: object) => new LoopAgent({ ...named, subAgents: [new LlmAgent({ name: 'step' })], ...options }),
   ],
   node: ['retrys', 'retry', (options: object) => node('n', () => ({}), options)],
   OpenAPIToolset: ['spec_str', 'specStr', (options) => new OpenAPIToolset(options)],

@@ -66,7 +66,7 @@ export class Attempt {
     const owner = `node "${this.run.node.name}"`;
     const key = params.key ?? String(this.#questions.size);
     const request = toInputRequest(`${owner}: requestInput`, { ...params, key });
-    if (this.#questions.has(key)) throw this.#misused(`asks twice with the key "${key}"`);
+    if (this.#questions.has(key)) throw this.#misused(`requestInput: the key "${key}" is used twice`);
     this.#questions.add(key);
     const question = this.run.questionOf(key);
     if (question?.answer !== undefined) return question.answer['result'];
@@ -100,13 +100,13 @@ export class Attempt {
 
   #start(node: GraphNode | BaseAgent | BaseTool, input: JsonValue, key: string): Promise<NodeOutcome> {
     const named = JSON.stringify([node.name, key]);
-    if (this.#runs.has(named)) throw this.#misused(`runs "${node.name}" twice with the key "${key}"`);
+    if (this.#runs.has(named)) throw this.#misused(`runNode: the key "${key}" of "${node.name}" is used twice`);
     this.#runs.add(named);
     return this.run.runInner(node, input, key, this);
   }
 
   #misused(how: string): ConfigurationError {
-    return (this.fault ??= new ConfigurationError(`node "${this.run.node.name}": ${how}; keys are unique`));
+    return (this.fault ??= new ConfigurationError(`node "${this.run.node.name}": ${how}; write another key`));
   }
 
   /** Ends the attempt, and waits for the nodes that it runs. */

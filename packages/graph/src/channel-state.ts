@@ -66,7 +66,11 @@ export class ChannelState {
     const refuse = (fault: string): Error => new NodeError(nodeName, fault);
     for (const [name, update] of updates) {
       const channel = this.#plan.channels.get(name);
-      if (!channel) throw new NodeError(nodeName, `writes "${name}", which no longer exists`);
+      if (!channel)
+        throw new NodeError(
+          nodeName,
+          `writes the channel "${name}", which the graph no longer has; add the channel, or start a new run`,
+        );
       const writer = this.#record.writers.get(name);
       if (!channel.reducer && writer !== undefined && writer !== outermostRun(run)) {
         throw new NodeError(
@@ -136,7 +140,7 @@ export class ChannelState {
       const checked = await schema.check(this.#value(name, channel));
       if ('issues' in checked)
         throw this.#misfit(
-          `the session's state has under "${stateKey}" what the channel "${name}" does not take: ${checked.issues.join('; ')}`,
+          `the session's state under "${stateKey}" does not match the schema of the channel "${name}": ${checked.issues.join('; ')}`,
         );
       this.#checked.set(stateKey, held);
     }

@@ -109,7 +109,9 @@ export function channel<S extends SchemaLike, Update = InferInput<S>>(
 export function channel(schema: SchemaLike, options: ChannelOptions<unknown, never> = {}): unknown {
   checkOptions('channel', OPTIONS, options);
   if (options.reducer !== undefined && typeof options.reducer !== 'function')
-    throw new ConfigurationError(`channel: reducer: expected a function, got ${describeKind(options.reducer)}`);
+    throw new ConfigurationError(
+      `channel: reducer: expected a function, got ${describeKind(options.reducer)}; write reducer: (current, update) => [...current, ...update]`,
+    );
   const made: AnyChannel = {
     schema: new ValueSchema(schema, 'channel'),
     // The reducer is called only with values that the schema parsed.

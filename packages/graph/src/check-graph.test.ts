@@ -216,7 +216,7 @@ test('two routers, or routes without one, throw a ConfigurationError that names 
       .addConditionalEdges('a', () => 'x', { x: END })
       .addRoutes('a', { x: END }),
   ).toThrow(/"a" has routes already/);
-  expect(() => graph().addRoutes('a', {})).toThrow(/"a" has no routes/);
+  expect(() => graph().addRoutes('a', {})).toThrow(/routes of "a": expected at least one route, got none/);
   expect(() => graph().addConditionalEdges('a', undefined as never, { x: END })).toThrow(/router of "a"/);
 });
 

@@ -84,12 +84,16 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
     for (const written of new Set(writes)) {
       const channel = channels.get(written);
       if (!channel) {
-        fail(`node "${name}" writes "${written}", which is not a channel`);
+        fail(
+          `node "${name}" writes "${written}", which is not a channel; write channels: { ${written}: channel(schema) } in the options of the StateGraph`,
+        );
         continue;
       }
       const other = writers.get(written);
       if (other !== undefined && !channel.reducer)
-        fail(`nodes "${other}" and "${name}" write the channel "${written}", which has no reducer`);
+        fail(
+          `nodes "${other}" and "${name}" write the channel "${written}", which has no reducer; write channel(schema, { reducer })`,
+        );
       writers.set(written, name);
     }
   }
@@ -98,7 +102,7 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
     const checked = given === undefined ? undefined : schema.check(given);
     // The result of an asynchronous schema is checked when a run begins.
     if (checked && 'issues' in checked)
-      fail(`the default of channel "${name}" does not fit: ${checked.issues.join('; ')}`);
+      fail(`the default of channel "${name}" does not match its schema: ${checked.issues.join('; ')}`);
     const copied = checked && 'value' in checked ? copyJson(checked.value, { toJson: true }) : undefined;
     if (copied && 'fault' in copied)
       fail(`the default of channel "${name}" ${describeFault(copied.fault)}; channels hold JSON`);
@@ -107,7 +111,7 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
     if (fault !== undefined) fail(`channel "${name}" has an invalid stateKey: ${fault}`);
     if (stateKey.startsWith(TEMP_PREFIX)) fail(`channel "${name}" has a stateKey that is not stored`);
     const other = keys.get(stateKey);
-    if (other !== undefined) fail(`channels "${other}" and "${name}" have the same stateKey`);
+    if (other !== undefined) fail(`channels "${other}" and "${name}" have the same stateKey; give one of them another`);
     keys.set(stateKey, name);
   }
   for (const { name, work } of nodes.values()) {

@@ -26,7 +26,7 @@ test('runNode throws an error that names both nodes when a key is used twice', a
   const { run } = await setUp((context) =>
     Promise.all([context.runNode(leaf, 1, { key: 'x' }), context.runNode(leaf, 2, { key: 'x' })]),
   );
-  await expect(run()).rejects.toThrow(/node "outer": runs "leaf" twice with the key "x"/);
+  await expect(run()).rejects.toThrow(/node "outer": runNode: the key "x" of "leaf" is used twice; write another key/);
 });
 
 test('runNode throws when a completed run had another input', async () => {
@@ -74,7 +74,7 @@ test('requestInput throws when a key is used twice', async () => {
   const { run } = await setUp((context) =>
     Promise.all([context.requestInput({ key: 'x' }), context.requestInput({ key: 'x' })]),
   );
-  await expect(run()).rejects.toThrow(/node "outer": asks twice with the key "x"/);
+  await expect(run()).rejects.toThrow(/node "outer": requestInput: the key "x" is used twice; write another key/);
 });
 
 test('a node with several questions runs again when all are answered', async () => {

@@ -103,7 +103,9 @@ function lastEventOf(
   if (!history)
     return fail(`has no run ${wanted === undefined ? '' : `${JSON.stringify(wanted)} `}of the graph "${plan.name}"`);
   if (!events.some((event) => event.invocationId === invocationId && beginsResumableRun(event)))
-    return fail('was not started with `resumable: true`, so it cannot be forked');
+    return fail(
+      'cannot be forked, because it was not resumable; write runConfig: { resumable: true } when you start it',
+    );
   const { executionId } = history;
   const own = events.filter((event) => event.executionId === executionId && checkpointOf(event));
   const [start] = own;
@@ -192,7 +194,7 @@ async function checkedUpdate(
     if (!channel) throw new InvalidRequestError(`fork: the graph "${name}" has no channel "${key}"`);
     if (channel.stateKey !== undefined && isShared(channel.stateKey))
       throw new InvalidRequestError(
-        `fork: the channel "${key}" is shared with other sessions, so a fork cannot change it`,
+        `fork: the channel "${key}" is shared with other sessions, so a fork cannot change it; remove it from the update`,
       );
     const checked = await channel.schema.check(value);
     const copied = 'value' in checked ? copyJson(checked.value, { toJson: true }) : undefined;

@@ -2,10 +2,11 @@ import { type BaseAgent, type BaseTool, ConfigurationError } from '@eventloom/co
 import {
   checkOptions,
   describeKind,
-  type OptionRules,
   isBaseAgent,
   isBaseTool,
+  type OptionRules,
   SCHEMA_RULE,
+  wrongOption,
 } from '@eventloom/core/internal';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { NodeContext } from './node-context.ts';
@@ -111,22 +112,26 @@ export function createNode(name: string, work: NodeWork, options: NodeOptions = 
   const owner = `node ${JSON.stringify(name)}`;
   if (typeof name !== 'string' || !NAME.test(name) || name === 'user' || name.startsWith('__')) {
     throw new ConfigurationError(
-      `${owner}: expected a name of letters, digits, _, $ and -, not beginning with a digit or __, other than "user"`,
+      `${owner}: expected a name of letters, digits, _, $ and -, not beginning with a digit or __, other than "user"; write addNode('draft', …)`,
     );
   }
   if (typeof work !== 'function' && !isBaseAgent(work) && !isBaseTool(work))
-    throw new ConfigurationError(`${owner}: work: expected a function, an agent or a tool, got ${describeKind(work)}`);
+    throw new ConfigurationError(
+      `${owner}: work: expected a function, an agent or a tool, got ${describeKind(work)}; write addNode(${JSON.stringify(name)}, (input, context) => …)`,
+    );
   checkOptions(owner, OPTIONS, options);
   const { inputSchema, outputSchema, writes = [], retry, timeoutMs } = options;
   if (retry !== undefined) checkRetry(owner, retry);
   if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0 && timeoutMs <= MAX_TIMER_MS))
     throw new ConfigurationError(
-      `${owner}: timeoutMs: expected a number above 0 and at most ${MAX_TIMER_MS}, got ${describeKind(timeoutMs)}`,
+      `${owner}: timeoutMs: expected a number above 0 and at most ${MAX_TIMER_MS}, got ${describeKind(timeoutMs)}; write timeoutMs: 30_000`,
     );
   if (!Array.isArray(writes) || writes.some((name) => typeof name !== 'string'))
-    throw new ConfigurationError(`${owner}: writes: expected a list of channel names, got ${describeKind(writes)}`);
+    throw wrongOption(owner, 'writes', 'a list of channel names', writes, "['draft']");
   if (writes.length > 0 && typeof work !== 'function')
-    throw new ConfigurationError(`${owner}: only function nodes can write channels; add a function node after it`);
+    throw new ConfigurationError(
+      `${owner}: writes: only function nodes can write channels; remove it, and add a function node after this one`,
+    );
   return {
     name,
     work,
@@ -147,9 +152,9 @@ export function passOn(input: unknown): unknown {
 /** @throws ConfigurationError if `runNode` cannot run the value; the message begins with `owner` */
 export function checkRunnable(owner: string, value: unknown): asserts value is GraphNode | BaseAgent | BaseTool {
   if (isGraphNode(value) || isBaseAgent(value) || isBaseTool(value)) return;
-  const hint = typeof value === 'function' ? "; write runNode(node('name', work), input)" : '';
+  const work = typeof value === 'function' ? 'work' : '(input) => …';
   throw new ConfigurationError(
-    `${owner}: runNode: expected a node, an agent or a tool, got ${describeKind(value)}${hint}`,
+    `${owner}: runNode: expected a node, an agent or a tool, got ${describeKind(value)}; write runNode(node('name', ${work}), input)`,
   );
 }
 

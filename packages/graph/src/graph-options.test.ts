@@ -53,7 +53,7 @@ test.each<[string, () => unknown, RegExp]>([
   [
     'a default that a JSON Schema does not let through',
     graphWith({ c: channel({ type: 'object', required: ['n'] }, { default: {} }) }),
-    /default of channel "c" does not fit: value: Instance does not have required property "n"/,
+    /default of channel "c" does not match its schema: value: Instance does not have required property "n"/,
   ],
 ])('%s is a configuration error that names the faulty option', (_, make, message) => {
   expect(make).toThrow(ConfigurationError);

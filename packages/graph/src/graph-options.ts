@@ -58,10 +58,10 @@ export function checkGraphOptions(config: StateGraphConfig): void {
     throw wrongOption(`graph "${graph}"`, 'channels', 'an object', channels, '{ draft: channel(z.string()) }');
   for (const [name, channel] of Object.entries(channels)) {
     if (!isChannel(channel))
-      throw new ConfigurationError(`graph "${graph}": "${name}" is not a channel; create it with \`channel(schema)\``);
+      throw new ConfigurationError(`graph "${graph}": "${name}" is not a channel; write ${name}: channel(schema)`);
     // An assignment to this name sets the prototype and creates no property.
     if (name === '__proto__')
-      throw new ConfigurationError(`graph "${graph}": a channel cannot have the name "${name}"`);
+      throw new ConfigurationError(`graph "${graph}": a channel cannot have the name "${name}"; choose another name`);
   }
 }
 

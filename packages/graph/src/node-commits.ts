@@ -55,7 +55,10 @@ export class NodeCommits {
     for (const [name, { stateKey }] of this.#plan.channels) {
       if (stateKey === undefined || !Object.hasOwn(stateDelta, stateKey)) continue;
       if (!isBaseTool(this.#plan.nodes.get(nodeName)?.work))
-        throw new NodeError(nodeName, `wrote "${stateKey}", which is the channel "${name}"; write it with update`);
+        throw new NodeError(
+          nodeName,
+          `wrote "${stateKey}", which is the channel "${name}"; write context.update({ ${name}: value })`,
+        );
     }
     return stateDelta;
   }
@@ -77,7 +80,7 @@ export class NodeCommits {
       return [...(way?.targets ?? [])];
     }
     if (way.router && route !== undefined)
-      throw new NodeError(name, `sets the route ${JSON.stringify(route)} and has a router; use one of them`);
+      throw new NodeError(name, `sets the route ${JSON.stringify(route)} and has a router; remove one of them`);
     const step = this.#record.progress.step;
     const named = way.router
       ? await routed(name, () => way.router?.(output as never, { state: state ?? this.#channels.snapshot(), step }))

@@ -85,7 +85,7 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
     for (const [name, value] of Object.entries(updates as Readonly<Record<string, unknown>>)) {
       if (!this.#attempt.run.writes.has(name)) {
         throw new ConfigurationError(
-          `node "${this.nodeName}": cannot write the channel "${name}"; add it to the node's \`writes\``,
+          `node "${this.nodeName}": cannot write the channel "${name}"; write writes: ['${name}'] in the node's options`,
         );
       }
       this.#attempt.updates.push([name, toJson(`update: ${name}`, value)]);
@@ -100,7 +100,9 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
    */
   emitCustom(type: string, payload?: unknown): Promise<boolean> {
     if (typeof type !== 'string' || type === '')
-      throw new InvalidEventError(`emitCustom: type: expected a non-empty string, got ${describeKind(type)}`);
+      throw new InvalidEventError(
+        `emitCustom: type: expected a non-empty string, got ${describeKind(type)}; write emitCustom('found', payload)`,
+      );
     return this.#emit(
       'custom',
       type,

@@ -137,6 +137,6 @@ test('running a node twice with the same key throws', async () => {
     .addEdge('outer', END)
     .compile();
   await expect((await scenario({ agent: graph })).run('x')).rejects.toThrow(
-    /node "outer": runs "inner" twice with the key "k"/,
+    /node "outer": runNode: the key "k" of "inner" is used twice/,
   );
 });

@@ -1,4 +1,4 @@
-import { checkOptions, describeKind } from '@eventloom/core/internal';
+import { checkOptions, integer, wrongOption } from '@eventloom/core/internal';
 import { ConfigurationError, type Platform, RunAbortedError, toError } from '@eventloom/core';
 import type { AbortGuard, OptionRules } from '@eventloom/core/internal';
 import { NodeError } from './errors.ts';
@@ -23,33 +23,21 @@ export interface NodeRetryOptions {
 /** The longest timer that every runtime supports, in milliseconds. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
+const DELAY = { is: 'number', min: 0, max: MAX_TIMER_MS } as const;
 const OPTIONS: OptionRules<NodeRetryOptions> = {
-  maxAttempts: 'number',
-  initialDelayMs: 'number',
-  backoffFactor: 'number',
-  maxDelayMs: 'number',
+  maxAttempts: integer(1, Number.MAX_SAFE_INTEGER),
+  initialDelayMs: DELAY,
+  backoffFactor: { is: 'number', min: 1, max: Number.MAX_VALUE },
+  maxDelayMs: DELAY,
   retryOn: 'function',
 };
 
 /** @throws ConfigurationError for an invalid option; the message begins with `owner` */
 export function checkRetry(owner: string, retry: NodeRetryOptions): void {
   checkOptions(`${owner}: retry`, OPTIONS, retry);
-  const { maxAttempts, initialDelayMs = 1, backoffFactor = 1, maxDelayMs = 1, retryOn } = retry;
-  if (!Number.isSafeInteger(maxAttempts) || maxAttempts < 1)
-    throw new ConfigurationError(
-      `${owner}: retry.maxAttempts: expected an integer of at least 1, got ${describeKind(maxAttempts)}`,
-    );
-  for (const [option, delayMs] of Object.entries({ initialDelayMs, maxDelayMs }))
-    if (!(Number.isFinite(delayMs) && delayMs >= 0 && delayMs <= MAX_TIMER_MS))
-      throw new ConfigurationError(
-        `${owner}: retry.${option}: expected a number from 0 to ${MAX_TIMER_MS}, got ${describeKind(delayMs)}`,
-      );
-  if (!(backoffFactor >= 1 && Number.isFinite(backoffFactor)))
-    throw new ConfigurationError(
-      `${owner}: retry.backoffFactor: expected a number of at least 1, got ${describeKind(backoffFactor)}`,
-    );
-  if (retryOn !== undefined && typeof retryOn !== 'function')
-    throw new ConfigurationError(`${owner}: retry.retryOn: expected a function, got ${describeKind(retryOn)}`);
+  const { maxAttempts } = retry;
+  if (maxAttempts === undefined)
+    throw wrongOption(`${owner}: retry`, 'maxAttempts', 'an integer of at least 1', maxAttempts, '3');
 }
 
 /**

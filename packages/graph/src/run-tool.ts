@@ -12,7 +12,14 @@ import {
   type ToolContext,
   toError,
 } from '@eventloom/core';
-import { type AbortGuard, confirmationOf, isEmptyActions, personRequests, refusalOf } from '@eventloom/core/internal';
+import {
+  type AbortGuard,
+  confirmationOf,
+  describeKind,
+  isEmptyActions,
+  personRequests,
+  refusalOf,
+} from '@eventloom/core/internal';
 import { AttemptToolContext } from './attempt-context.ts';
 import { NodeError } from './errors.ts';
 import { frozen, toOutput } from './json-values.ts';
@@ -85,7 +92,7 @@ function toArgs(nodeName: string, input: JsonValue | undefined): JsonObject {
   if (typeof input === 'object' && !Array.isArray(input)) return structuredClone(input);
   throw new NodeError(
     nodeName,
-    `input: expected an object with the arguments of the tool; add a function node before it that returns one`,
+    `input: expected an object with the arguments of the tool, got ${describeKind(input)}; add a function node before it that returns one`,
   );
 }
 

@@ -10,7 +10,9 @@ import type { GraphHistory } from './graph-history.ts';
  */
 export function stateAfter(run: Pick<GraphHistory, 'initialState' | 'steps'>, step: number): Record<string, JsonValue> {
   if (!Number.isInteger(step) || step < 0 || step > run.steps.length)
-    throw new InvalidRequestError(`stateAfter: the run has ${run.steps.length} steps, and no step ${step}`);
+    throw new InvalidRequestError(
+      `stateAfter: step: expected one of the ${run.steps.length} steps of the run, got ${String(step)}`,
+    );
   const state = new Map(Object.entries(run.initialState));
   const lists = new Map<string, JsonValue[]>();
   for (const { changed, added, removed = [] } of run.steps.slice(0, step)) {

@@ -139,7 +139,8 @@ export class StateGraph<
     const way = this.#wayOf(from);
     for (const target of this.#targets(from, to)) {
       this.#checkEnds(from, target);
-      if (way.targets.includes(target)) this.#fail(`an edge from "${from}" to "${target}" exists already`);
+      if (way.targets.includes(target))
+        this.#fail(`an edge from "${from}" to "${target}" exists already; remove one of them`);
       way.targets.push(target);
     }
     return this;
@@ -160,7 +161,9 @@ export class StateGraph<
     routes: Readonly<Record<R, Targets<Names<N> | typeof END>>>,
   ): this {
     if (typeof router !== 'function')
-      this.#fail(`router of "${from}": expected a function, got ${describeKind(router)}`);
+      this.#fail(
+        `router of "${from}": expected a function, got ${describeKind(router)}; write addConditionalEdges('${from}', (output) => 'again', { again: 'draft' })`,
+      );
     return this.#addRoutes(from, routes, router as Router);
   }
 
@@ -203,7 +206,7 @@ export class StateGraph<
   }
 
   #add(node: GraphNode): this {
-    if (this.#nodes.has(node.name)) this.#fail(`two nodes have the name "${node.name}"; names are unique`);
+    if (this.#nodes.has(node.name)) this.#fail(`two nodes have the name "${node.name}"; give one of them another name`);
     this.#nodes.set(node.name, node);
     return this;
   }
@@ -211,7 +214,7 @@ export class StateGraph<
   #addRoutes(from: string, routes: Readonly<Record<string, Targets<string>>>, router: Router | undefined): this {
     if (from === START && !router) this.#fail('START has no function that sets a route; use addConditionalEdges');
     const way = this.#wayOf(from);
-    if (way.routes) this.#fail(`"${from}" has routes already`);
+    if (way.routes) this.#fail(`"${from}" has routes already; write all routes in one call`);
     if (!isRecord(routes))
       this.#fail(
         `routes of "${from}": expected an object of route names and targets, got ${describeKind(routes)}; write { again: 'draft' }`,
@@ -220,7 +223,8 @@ export class StateGraph<
       route,
       this.#targets(from, to),
     ]);
-    if (entries.length === 0) this.#fail(`"${from}" has no routes`);
+    if (entries.length === 0)
+      this.#fail(`routes of "${from}": expected at least one route, got none; write { again: 'draft' }`);
     for (const [, targets] of entries) for (const target of targets) this.#checkEnds(from, target);
     way.routes = new Map(entries);
     way.router = router;
@@ -236,15 +240,18 @@ export class StateGraph<
   #targets(from: string, to: Targets<string>): readonly string[] {
     const targets: readonly string[] = Array.isArray(to) ? [...to] : [to];
     if (targets.length === 0 || targets.some((target) => typeof target !== 'string'))
-      this.#fail(`target of an edge from "${from}": expected the name of a node or a non-empty list of names`);
+      this.#fail(
+        `target of an edge from "${from}": expected the name of a node or a list of names, got ${Array.isArray(to) && to.length === 0 ? 'an empty list' : describeKind(targets.find((target) => typeof target !== 'string'))}; write addEdge('${from}', 'draft')`,
+      );
     const twice = targets.find((target, index) => targets.indexOf(target) !== index);
-    if (twice !== undefined) this.#fail(`"${from}" leads to "${twice}" twice`);
+    if (twice !== undefined) this.#fail(`"${from}" leads to "${twice}" twice; remove one of them`);
     return targets;
   }
 
   #checkEnds(from: string, to: string): void {
-    if (from === END) this.#fail(`an edge cannot start at END, but the one to "${to}" does`);
-    if (to === START) this.#fail(`an edge cannot lead to START, but the one from "${from}" does`);
+    if (from === END) this.#fail(`an edge cannot start at END, but the one to "${to}" does; remove it`);
+    if (to === START)
+      this.#fail(`an edge cannot lead to START, but the one from "${from}" does; lead it to the first node`);
   }
 
   #fail(fault: string): never {

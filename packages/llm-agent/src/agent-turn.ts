@@ -1,5 +1,7 @@
 import {
+  type BaseCodeExecutor,
   type BaseLlm,
+  type BasePlanner,
   ConfigurationError,
   type InvocationContext,
   appendTools,
@@ -33,9 +35,18 @@ export function createTurn(agent: LlmAgent, context: InvocationContext): AgentTu
   const named = agent.model ?? inheritedModel(agent);
   const model = typeof named === 'string' ? findModel(named, agent, context) : named;
   let parts = KNOWN.get(agent);
-  // Programs in JavaScript can assign `tools` and `instruction`: the list is refused, and the instruction is used from the next turn on.
-  if (!Object.isFrozen(agent.tools)) throw assignedListError(agent, 'tools');
-  if (parts?.rootAgent !== rootAgent || parts.model !== model || parts.ownInstruction !== agent.instruction) {
+  // Programs in JavaScript can assign options: lists are refused, and the others are used from the next turn on.
+  for (const option of LISTS) if (!Object.isFrozen(agent[option])) throw assignedListError(agent, option);
+  if (
+    parts?.rootAgent !== rootAgent ||
+    parts.model !== model ||
+    parts.ownInstruction !== agent.instruction ||
+    parts.staticInstruction !== agent.staticInstruction ||
+    parts.planner !== agent.planner ||
+    parts.codeExecutor !== agent.codeExecutor ||
+    parts.outputSchema !== agent.outputSchema ||
+    ('globalInstruction' in rootAgent && parts.globalInstruction !== rootAgent.globalInstruction)
+  ) {
     parts = createStaticRequest(agent, rootAgent, model);
     KNOWN.set(agent, parts);
   }
@@ -76,6 +87,11 @@ export interface StaticRequest {
   readonly model: BaseLlm;
   /** The agent's `instruction` that the request was made with. */
   readonly ownInstruction: string | InstructionProvider;
+  /** The agent's `staticInstruction`, `planner`, `codeExecutor` and `outputSchema` that the request was made with. */
+  readonly staticInstruction: string;
+  readonly planner: BasePlanner | undefined;
+  readonly codeExecutor: BaseCodeExecutor | undefined;
+  readonly outputSchema: LlmAgent['outputSchema'];
   /** The root agent's `globalInstruction`; empty if the root is not an LLM agent. */
   readonly globalInstruction: string | InstructionProvider;
   /** The system instruction without the caller's instructions; undefined if a placeholder or a function makes it vary. */
@@ -101,6 +117,17 @@ export interface WholeRequest {
   readonly declarations: readonly FunctionDeclaration[];
 }
 
+/** The lists of an agent that its constructor made, which are frozen. */
+const LISTS = [
+  'tools',
+  'beforeModelCallback',
+  'afterModelCallback',
+  'onModelErrorCallback',
+  'beforeToolCallback',
+  'afterToolCallback',
+  'onToolErrorCallback',
+] as const;
+
 /** The static request of each agent, for the tree and the model with which it last ran. */
 const KNOWN = new WeakMap<LlmAgent, StaticRequest>();
 
@@ -114,6 +141,10 @@ function createStaticRequest(agent: LlmAgent, rootAgent: BaseAgent, model: BaseL
       ownInstruction,
       "'Answer briefly.'",
     );
+  if (agent.outputSchema !== undefined && agent.outputValueSchema === undefined)
+    throw new ConfigurationError(
+      `agent "${agent.name}": outputSchema was assigned; write it in the options, as in new LlmAgent({ …, outputSchema })`,
+    );
   const globalInstruction = isLlmAgent(rootAgent) ? rootAgent.globalInstruction : '';
   const instruction = plainInstruction(agent, globalInstruction);
   const transfer = createTransfer(agent, rootAgent);
@@ -126,6 +157,10 @@ function createStaticRequest(agent: LlmAgent, rootAgent: BaseAgent, model: BaseL
     rootAgent,
     model,
     ownInstruction: agent.instruction,
+    staticInstruction: agent.staticInstruction,
+    planner: agent.planner,
+    codeExecutor: agent.codeExecutor,
+    outputSchema: agent.outputSchema,
     globalInstruction,
     instruction,
     transfer,

@@ -1,5 +1,6 @@
 import {
   AgentError,
+  ConfigurationError,
   createEventActions,
   type Event,
   EventloomError,
@@ -21,9 +22,9 @@ import {
 } from '@eventloom/core/internal';
 import { startCodeRun } from './code-execution/code-run.ts';
 import type { LlmAgent } from './llm-agent.ts';
-import { createTurn } from './agent-turn.ts';
+import { type AgentTurn, createTurn } from './agent-turn.ts';
 import { missingToolsetsEvent } from './turn-toolsets.ts';
-import { ModelCall, plannedResponse, readResponse } from './reply.ts';
+import { ModelCall, plannedResponse, readResponse, RESPONSE } from './reply.ts';
 import { OutputTool, describeMismatch, readFinalOutput, saveOutput, structuredAnswer, withOutput } from './output.ts';
 import { prepareRequest } from './request.ts';
 import { resumeStep } from './resume.ts';
@@ -69,7 +70,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
         if (call.isOwnFailure(error)) throw error;
         response = await call.onError(error);
         if (!response) {
-          const failure = toFailure(error, agent);
+          const failure = toFailure(error, turn);
           yield createErrorEvent(call.broken(), errorCodeOf(failure), failure.publicMessage, failure.code);
           context.markReported(failure);
           throw failure;
@@ -150,8 +151,15 @@ function joined(first: LlmResponse, second: LlmResponse): LlmResponse {
 }
 
 /** Converts a thrown value to the error that the run reports: an EventloomError unchanged, anything else as the cause of a ModelError. */
-function toFailure(thrown: unknown, agent: LlmAgent): EventloomError {
+function toFailure(thrown: unknown, { agent, model }: AgentTurn): EventloomError {
   if (EventloomError.isInstance(thrown)) return thrown;
+  // Not checked before the call, because a function of the program may return the generator of another model.
+  const isPromised = model.generateContentAsync.constructor.name === 'AsyncFunction';
+  if (thrown instanceof TypeError && (isPromised || /async iterable|asyncIterator/.test(thrown.message)))
+    return new ConfigurationError(
+      `agent "${agent.name}": model: generateContentAsync: expected an async generator; write async *generateContentAsync(request) { yield ${RESPONSE} }`,
+      { cause: thrown },
+    );
   const { message, publicMessage } = AgentError.around(thrown, `the model of agent "${agent.name}"`);
   return new ModelError(message, { errorCode: 'MODEL_ERROR', cause: thrown, publicMessage });
 }

@@ -273,7 +273,8 @@ function checkedAnswer(agent: LlmAgent, callback: string, answer: LlmResponse | 
 }
 
 /** Code of a response, for errors. */
-const RESPONSE = "{ content: { role: 'model', parts: [{ text: 'hello' }] } }";
+/** Code of a response, for errors. */
+export const RESPONSE = "{ content: { role: 'model', parts: [{ text: 'hello' }] } }";
 
 /** The id that a call of the reply was given. */
 interface NamedCall {

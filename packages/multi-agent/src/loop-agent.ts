@@ -2,6 +2,7 @@ import {
   BaseAgent,
   type BaseAgentConfig,
   BaseTool,
+  ConfigurationError,
   type Event,
   type FunctionDeclaration,
   type InvocationContext,
@@ -19,7 +20,7 @@ import { CURRENT_SUB_AGENT, currentSubAgent, requireSubAgents } from './sub-agen
 
 /** Options of a `LoopAgent`. */
 export interface LoopAgentConfig extends BaseAgentConfig {
-  /** The agents of a round, in this order. An empty list runs none. */
+  /** The agents of a round, in this order: at least one. */
   readonly subAgents: readonly BaseAgent[];
   /**
    * Maximum number of rounds, each of which runs all sub-agents once: an integer of at least 1. Default: no limit. Then the loop
@@ -56,11 +57,13 @@ export class LoopAgent extends BaseAgent {
   /** Maximum number of rounds; undefined for no limit. */
   readonly maxIterations: number | undefined;
 
-  /** @throws ConfigurationError without `subAgents`, and for an invalid or unknown option */
+  /** @throws ConfigurationError without a sub-agent, and for an invalid or unknown option */
   constructor(config: LoopAgentConfig) {
     super(config);
     checkOptions(`agent "${config.name}"`, OPTIONS, config);
     requireSubAgents(config);
+    if (this.subAgents.length === 0)
+      throw new ConfigurationError(`agent "${this.name}": subAgents is empty; write subAgents: [writer, critic]`);
     this.maxIterations = config.maxIterations;
   }
 
@@ -74,7 +77,6 @@ export class LoopAgent extends BaseAgent {
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const enclosure = enclosureOf(context.branch);
-    if (this.subAgents.length === 0) return;
     const { agentState, resumedFrom, invocation } = context;
     let isResumed = agentState !== undefined;
     let first = currentSubAgent(context, this.subAgents);

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '@eventloom/core';
+import { wrongOption } from '@eventloom/core/internal';
 import { LEAST_MEMORY_BYTES } from './create-engine.ts';
 
 /** Limits of one execution. */
@@ -42,7 +42,7 @@ export function checkBounds(owner: string, bounds: QuickJsBounds): Required<Quic
     const most = MOST[key] ?? Number.MAX_SAFE_INTEGER;
     if (!(value >= least && value <= most)) {
       const bottom = key === 'memoryBytes' ? `at least ${least}` : 'more than 0';
-      throw new ConfigurationError(`${owner}: ${key}: expected ${bottom} and at most ${most}`);
+      throw wrongOption(owner, key, `a number of ${bottom} and at most ${most}`, value, String(DEFAULTS[key]));
     }
     checked[key] = value;
   }

@@ -6,7 +6,7 @@ import {
   ConfigurationError,
   type ExecuteCodeParams,
 } from '@eventloom/core';
-import { type OptionRules, checkOptions, describeKind } from '@eventloom/core/internal';
+import { checkOptions, describeKind, integer, type OptionRules } from '@eventloom/core/internal';
 import { checkEngine, type QuickJsEngine } from './create-engine.ts';
 import { checkBounds, type QuickJsBounds } from './quickjs-bounds.ts';
 import { runInQuickJs, type RunInQuickJsParams } from './run-in-quickjs.ts';
@@ -16,7 +16,7 @@ export interface QuickJsCodeExecutorOptions
   extends Omit<CodeExecutorOptions, 'stateful' | 'timeoutMs' | 'languages'>, QuickJsBounds, QuickJsEngine {}
 
 const OPTIONS: OptionRules<QuickJsCodeExecutorOptions> = {
-  errorRetryAttempts: 'number',
+  errorRetryAttempts: integer(0),
   codeBlockDelimiters: 'list',
   executionResultDelimiters: 'list',
   instruction: 'text',
@@ -67,7 +67,7 @@ export class QuickJsCodeExecutor extends BaseCodeExecutor {
     checkOptions(new.target.name, OPTIONS, options);
     if (!(maxWaitMs >= 0))
       throw new ConfigurationError(
-        `${new.target.name}: maxWaitMs: expected a number of at least 0, got ${describeKind(maxWaitMs)}`,
+        `${new.target.name}: maxWaitMs: expected a number of at least 0, got ${describeKind(maxWaitMs)}; write maxWaitMs: 10_000`,
       );
     const { wasmModule, ...rest } = options;
     const bounds = checkBounds(new.target.name, options);

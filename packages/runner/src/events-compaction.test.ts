@@ -103,8 +103,8 @@ test('many turns are sent as few contents', async () => {
 
 test.each([
   [{}, /no threshold is set/],
-  [{ tokenThreshold: 5 }, /require each other/],
-  [{ compactionInterval: 1, eventRetentionSize: 5 }, /require each other/],
+  [{ tokenThreshold: 5 }, /need each other/],
+  [{ compactionInterval: 1, eventRetentionSize: 5 }, /need each other/],
   [{ tokenThreshold: 5, eventRetentionSize: 5, overlapSize: 1 }, /overlapSize/],
   [{ compactionInterval: 0 }, /compactionInterval/],
   [{ compactionInterval: 1, overlapSize: -1 }, /overlapSize/],

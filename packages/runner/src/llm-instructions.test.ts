@@ -1,6 +1,6 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { MissingStateKeyError } from '@eventloom/core';
-import { injectSessionState, LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
+import { injectSessionState, LlmAgent, type LlmAgentConfig, PlanReActPlanner } from '@eventloom/llm-agent';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
@@ -198,14 +198,40 @@ test("a tool context has its call, the user's message, ids and names", async () 
   ]);
 });
 
-test('an instruction that a program assigns is used from the next turn on', async () => {
-  const agent = new LlmAgent({ name: 'bot', model: new ScriptedModel(['one', 'two']), instruction: 'Old.' });
+test.each(['instruction', 'globalInstruction', 'staticInstruction'])(
+  'an assigned %s is used from the next turn on',
+  async (option) => {
+    const agent = new LlmAgent({ name: 'bot', model: new ScriptedModel(['one', 'two']), [option]: 'Old.' });
+    const { run } = await scenario({ agent });
+    await run();
+    Reflect.set(agent, option, 'New.');
+    await run();
+    const { requests } = agent.model as ScriptedModel;
+    const texts = requests.map(({ request }) => String(request.config.systemInstruction));
+    expect(texts.map((text) => text.slice(0, 4))).toEqual(['Old.', 'New.']);
+  },
+);
+
+test('an assigned planner is used from the next turn on', async () => {
+  const agent = new LlmAgent({ name: 'bot', model: new ScriptedModel(['one', 'two']) });
   const { run } = await scenario({ agent });
   await run();
-  Reflect.set(agent, 'instruction', 'New.');
+  Reflect.set(agent, 'planner', new PlanReActPlanner());
   await run();
-  const texts = (agent.model as ScriptedModel).requests.map(({ request }) => String(request.config.systemInstruction));
-  expect(texts.map((text) => text.slice(0, 4))).toEqual(['Old.', 'New.']);
+  const { requests } = agent.model as ScriptedModel;
+  expect(requests.map(({ request }) => String(request.config.systemInstruction).includes('/*PLANNING*/'))).toEqual([
+    false,
+    true,
+  ]);
+});
+
+test('an assigned outputSchema is refused when the agent runs', async () => {
+  const agent = new LlmAgent({ name: 'bot', model: new ScriptedModel([]) });
+  Reflect.set(agent, 'outputSchema', { type: 'object' });
+  const { run } = await scenario({ agent });
+  await expect(run()).rejects.toThrow(
+    'agent "bot": outputSchema was assigned; write it in the options, as in new LlmAgent({ …, outputSchema })',
+  );
 });
 
 test('an assigned instruction of another kind is refused', async () => {
@@ -215,9 +241,21 @@ test('an assigned instruction of another kind is refused', async () => {
   await expect(run()).rejects.toThrow('agent "bot": instruction: expected a string or a function, got a list');
 });
 
-test.each(['tools', 'subAgents'])('%s that a program assigns are refused when the agent runs', async (option) => {
+test.each([
+  ['tools', []],
+  ['subAgents', []],
+  ['beforeAgentCallback', () => undefined],
+  ['afterAgentCallback', (context: object) => void context],
+  ['onAgentErrorCallback', [() => undefined]],
+  ['beforeModelCallback', () => undefined],
+  ['afterModelCallback', () => undefined],
+  ['onModelErrorCallback', () => undefined],
+  ['beforeToolCallback', () => undefined],
+  ['afterToolCallback', () => undefined],
+  ['onToolErrorCallback', () => undefined],
+])('an assigned %s is refused when the agent runs', async (option, value) => {
   const agent = new LlmAgent({ name: 'bot', model: new ScriptedModel(['Hello']) });
-  Reflect.set(agent, option, []);
+  Reflect.set(agent, option, value);
   const { run } = await scenario({ agent });
   await expect(run()).rejects.toThrow(
     `agent "bot": ${option} was assigned; the lists of an agent cannot be changed after its construction; write all entries in its options`,

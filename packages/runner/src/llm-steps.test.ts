@@ -254,6 +254,38 @@ test('a model that yields a string fails the run, and the error says what to wri
 });
 
 test.each([
+  ['a promise', async () => ({ content: { role: 'model', parts: [{ text: 'hello' }] } })],
+  ['nothing', () => undefined],
+])(
+  'a model whose generateContentAsync returns %s fails the run, and the error says what to write',
+  async (_, generate) => {
+    class Returning extends BaseLlm {
+      override generateContentAsync = generate as never;
+    }
+    const { run } = await scenario({ agent: { model: new Returning({ model: 'returning' }) } });
+    await expect(run()).rejects.toMatchObject({
+      code: 'CONFIGURATION',
+      message:
+        'agent "bot": model: generateContentAsync: expected an async generator; ' +
+        "write async *generateContentAsync(request) { yield { content: { role: 'model', parts: [{ text: 'hello' }] } } }",
+    });
+  },
+);
+
+test('a TypeError in a model is reported as the failure of the model', async () => {
+  class Broken extends BaseLlm {
+    override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
+      throw new TypeError('no such host');
+    }
+  }
+  const { run } = await scenario({ agent: { model: new Broken({ model: 'broken' }) } });
+  await expect(run()).rejects.toMatchObject({
+    code: 'MODEL',
+    message: 'the model of agent "bot" failed: no such host',
+  });
+});
+
+test.each([
   [{ models: {} }, 'Runner: models: expected a function, got an object; write models: geminiModels({ apiKey })'],
   [{ plugins: {} }, 'Runner: plugins: expected a list of plugins, got an object; write plugins: [new LoggingPlugin()]'],
   [{ plugins: [{}] }, 'Runner: plugins[0]: expected a plugin, got an object'],

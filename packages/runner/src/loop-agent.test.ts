@@ -144,8 +144,10 @@ describe('LoopAgent', () => {
     await expect(running).rejects.toBeInstanceOf(RunAbortedError);
   });
 
-  test('ends immediately without sub-agents', async () => {
-    expect(await textsOf(new LoopAgent({ name: 'loop', subAgents: [] }))).toEqual([]);
+  test('refuses an empty list of sub-agents', () => {
+    expect(() => new LoopAgent({ name: 'loop', subAgents: [] })).toThrow(
+      'agent "loop": subAgents is empty; write subAgents: [writer, critic]',
+    );
   });
 
   test('is stopped by endInvocation during a round', async () => {

@@ -30,11 +30,14 @@ describe.each([
       'agent "w": subAgents is missing; write subAgents: [first, second]',
     );
   });
+});
 
-  test('accept an empty list, with which the agent yields nothing', async () => {
-    const { run } = await scenario({ agent: create({ name: 'w', subAgents: [] }) });
-    expect(await run()).toEqual([]);
-  });
+test.each([
+  ['SequentialAgent', new SequentialAgent({ name: 'w', subAgents: [] })],
+  ['ParallelAgent', new ParallelAgent({ name: 'w', subAgents: [] })],
+])('a %s with an empty list of sub-agents yields nothing', async (_, agent) => {
+  const { run } = await scenario({ agent });
+  expect(await run()).toEqual([]);
 });
 
 test('custom agents may be nested between them, and missing event fields are filled in', async () => {

@@ -45,6 +45,8 @@ export const BASE_AGENT_OPTIONS: OptionRules<BaseAgentConfig> = {
   onAgentErrorCallback: 'function or list',
 };
 
+/** The lists of an agent that its constructor made, which are frozen. */
+const LISTS = ['subAgents', 'beforeAgentCallback', 'afterAgentCallback', 'onAgentErrorCallback'] as const;
 const AGENT_NAME = /^[\p{ID_Start}_$][\p{ID_Continue}$-]*$/u;
 const NO_AGENTS: ReadonlyMap<string, BaseAgent> = new Map();
 
@@ -236,6 +238,7 @@ export abstract class BaseAgent {
    */
   runIn(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { plugins } = context;
+    for (const option of LISTS) if (!Object.isFrozen(this[option])) throw assignedListError(this, option);
     const hasCallbacks =
       this.beforeAgentCallback.length + this.afterAgentCallback.length + this.onAgentErrorCallback.length > 0 ||
       plugins.has('beforeAgentCallback') ||
@@ -249,8 +252,6 @@ export abstract class BaseAgent {
   }
 
   #work(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    // Lists of the constructor are frozen.
-    if (!Object.isFrozen(this.subAgents)) throw assignedListError(this, 'subAgents');
     const { live, rootAgent } = context.invocation;
     live?.checkAgent(this, rootAgent);
     // A class in JavaScript may lack the method, or override `runAsync` in its place.

@@ -20,11 +20,12 @@ function findFault(filename: string): string | undefined {
   const path = isUserArtifact(filename) ? filename.slice(USER_PREFIX.length) : filename;
   const fault = nameFault(path, MAX_NAME_BYTES);
   if (fault !== undefined) return fault;
-  if (path.includes('\\')) return 'holds a backslash; segments are joined by /';
-  if (path.startsWith('/')) return 'is absolute';
+  if (path.includes('\\')) return 'holds a backslash; join segments with /';
+  if (path.startsWith('/')) return 'is absolute; write it without the first /';
   for (const segment of path.split('/')) {
-    if (segment === '') return 'has an empty segment';
-    if (segment === '.' || segment === '..') return `has the segment ${segment}, which would leave its folder`;
+    if (segment === '') return 'has an empty segment; remove it';
+    if (segment === '.' || segment === '..')
+      return `has the segment ${segment}, which would leave its folder; remove it`;
   }
   return nameFault(filename, MAX_NAME_BYTES);
 }

@@ -113,11 +113,11 @@ export abstract class BaseCodeExecutor {
     this.#instruction = options.instruction;
     if (!Number.isInteger(this.errorRetryAttempts) || this.errorRetryAttempts < 0)
       throw new ConfigurationError(
-        `${new.target.name}: errorRetryAttempts: expected an integer of at least 0, got ${describeKind(this.errorRetryAttempts)}`,
+        `${new.target.name}: errorRetryAttempts: expected an integer of at least 0, got ${describeKind(this.errorRetryAttempts)}; write errorRetryAttempts: 2`,
       );
     if (!(this.timeoutMs > 0 && this.timeoutMs <= MAX_TIMER_MS))
       throw new ConfigurationError(
-        `${new.target.name}: timeoutMs: expected a number above 0 and at most ${MAX_TIMER_MS}, got ${describeKind(this.timeoutMs)}`,
+        `${new.target.name}: timeoutMs: expected a number above 0 and at most ${MAX_TIMER_MS}, got ${describeKind(this.timeoutMs)}; write timeoutMs: 30_000`,
       );
   }
 
@@ -129,7 +129,7 @@ export abstract class BaseCodeExecutor {
   set codeBlockDelimiters(delimiters: readonly CodeDelimiters[]) {
     if (delimiters.some(([opening, closing]) => opening === '' || closing === ''))
       throw new ConfigurationError(
-        "codeBlockDelimiters: a delimiter is empty; write codeBlockDelimiters: [['<code>', '</code>']]",
+        `${this.constructor.name}: codeBlockDelimiters: a delimiter is empty; write codeBlockDelimiters: [['<code>', '</code>']]`,
       );
     this.#codeBlockDelimiters = delimiters;
   }

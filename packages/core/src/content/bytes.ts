@@ -21,7 +21,8 @@ export function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
   const digits = countDigits(text);
   const binary = toBinary(text.slice(0, digits));
   // `atob` ignores white space, so the length differs. A length is never negative.
-  if (binary?.length !== Math.floor(digits * 0.75)) throw new InvalidRequestError('not base64 text');
+  if (binary?.length !== Math.floor(digits * 0.75))
+    throw new InvalidRequestError('decodeBase64: the text is not base64');
   const bytes = new Uint8Array(binary.length);
   for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
   return bytes;

@@ -16,6 +16,20 @@ describe('createEvent', () => {
     );
   });
 
+  test.each([
+    [{ autor: 'a' }, 'autor', 'author'],
+    [{ invocation_id: 'e-1' }, 'invocation_id', 'invocationId'],
+    [{ contents: { parts: [] } }, 'contents', 'content'],
+  ])('refuses the misspelt field of %j', (fields, field, meant) => {
+    expect(() => createEvent(fields as EventParams)).toThrow(
+      `createEvent: an event has no field "${field}"; write ${meant}`,
+    );
+  });
+
+  test.each(['usage', 'source', 'filterKey', 'id2d'])('keeps the field %s of another program', (field) => {
+    expect(createEvent({ [field]: 1 })).toMatchObject({ [field]: 1 });
+  });
+
   test('refuses text as content', () => {
     expect(() => createEvent({ content: 'hi' as never })).toThrow(
       'createEvent: content: expected an object, got a string; write content: { role: \'model\', parts: [{ text: "hi" }] }',

@@ -1,8 +1,10 @@
+import { nearestNames } from '../agent/nearest-names.ts';
 import { InvalidEventError } from '../errors.ts';
 import { setOwn } from '../content/json.ts';
 import { type Event, ObjectType, STRUCTURED_OUTPUT } from './event.ts';
 import { systemPlatform } from '../platform/platform.ts';
 import { createEventActions, type EventActions } from './event-actions.ts';
+import { EVENT } from './event-shape.ts';
 
 /**
  * The fields of nearly every event. A new event and its sealed copy begin with them, in this order, so that an engine knows events by a few
@@ -32,8 +34,8 @@ const MISPLACED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Refuses fields that an event does not have and that would be ignored, such as `text`, and text in place of a content. Other unknown
- * fields pass: events of other programs may have them.
+ * Refuses fields that an event does not have and that would be ignored, such as `text`, misspelt fields, and text in place of a content. Other
+ * unknown fields pass: events of other programs may have them.
  * @param owner start of the error message, e.g. `createEvent`
  * @throws InvalidEventError
  */
@@ -47,11 +49,20 @@ export function checkEventFields(owner: string, fields: object): void {
     );
 }
 
-/** Checks that a field is not one that belongs elsewhere. @throws InvalidEventError */
+/** Checks that a field is neither one that belongs elsewhere nor a misspelt one. @throws InvalidEventError */
 export function checkEventField(owner: string, field: string): void {
-  const instead = MISPLACED.get(field);
+  const { fields = {} } = EVENT;
+  if (field in fields) return;
+  const instead = MISPLACED.get(field) ?? fieldLike(field, Object.keys(fields));
   if (instead !== undefined)
     throw new InvalidEventError(`${owner}: an event has no field "${field}"; write ${instead}`, { path: field });
+}
+
+/** Returns the field that a name resembles closely: events of other programs may have fields with other names. */
+function fieldLike(name: string, fields: readonly string[]): string | undefined {
+  const [like, ...others] = nearestNames(name, fields);
+  const isClose = Math.abs(name.replaceAll('_', '').length - (like?.length ?? 0)) <= 1;
+  return others.length === 0 && isClose ? like : undefined;
 }
 
 /** Fields of an event, all of them optional. */
@@ -79,7 +90,7 @@ export function copyOtherFields(params: EventParams, event: { [STRUCTURED_OUTPUT
  * All fields are optional. Without them `id` is a new UUID, `timestamp` is the current time, and `invocationId` and `author` are empty: the
  * runner, or `sessionService.appendEvent`, replaces these. `actions` may be given in part.
  *
- * @throws InvalidEventError for a field that belongs elsewhere, such as `text`, and for a `content` that is text
+ * @throws InvalidEventError for a field that is misspelt or belongs elsewhere, such as `text`, and for a `content` that is text
  *
  * @example
  * const event = createEvent({

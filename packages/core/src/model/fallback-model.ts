@@ -1,7 +1,6 @@
-import { checkOptions, type OptionRules } from '../agent/options.ts';
+import { checkOptions, type OptionRules, wrongOption } from '../agent/options.ts';
 import type { Content } from '../content/content.ts';
-import { describeKind } from '../content/json.ts';
-import { ConfigurationError, LiveConnectionError, ModelError } from '../errors.ts';
+import { LiveConnectionError, ModelError } from '../errors.ts';
 import { moveResponseParts } from '../tool/tool-result.ts';
 import { BaseLlm, isBaseLlm } from './base-llm.ts';
 import type { BaseLlmConnection } from './base-llm-connection.ts';
@@ -47,12 +46,15 @@ export class FallbackModel extends BaseLlm {
     checkOptions('FallbackModel', OPTIONS, options, {}, EXAMPLE);
     const { models } = options;
     const [first] = Array.isArray(models) ? models : [];
-    if (!first)
-      throw new ConfigurationError(`FallbackModel: models must be a list of at least one model; write ${EXAMPLE}`);
+    if (!first) throw wrongOption('FallbackModel', 'models', 'a list of at least one model', models, '[first, second]');
     for (const [index, model] of models.entries()) {
       if (!isBaseLlm(model))
-        throw new ConfigurationError(
-          `FallbackModel: models[${index}] must be a model object, got ${describeKind(model)}; write ${EXAMPLE}`,
+        throw wrongOption(
+          'FallbackModel',
+          `models[${index}]`,
+          'a model object',
+          model,
+          '[new Gemini({ model, apiKey })]',
         );
     }
     super({ model: first.model });

@@ -73,7 +73,7 @@ export function appendInstructions(request: LlmRequest, instructions: readonly s
   const existing = request.config.systemInstruction;
   if (existing !== undefined && typeof existing !== 'string') {
     throw new ConfigurationError(
-      `generateContentConfig.systemInstruction: expected a string, because the agent has instructions too, got ${describeKind(existing)}`,
+      `generateContentConfig.systemInstruction: expected a string, because the agent has instructions too, got ${describeKind(existing)}; write it as the agent's instruction`,
     );
   }
   request.config.systemInstruction = existing === undefined || existing === '' ? text : `${existing}\n\n${text}`;

@@ -1,5 +1,5 @@
 import { checkOptions, integer, type OptionRules } from '../agent/options.ts';
-import { ConfigurationError, ModelError, RunAbortedError } from '../errors.ts';
+import { ModelError, RunAbortedError } from '../errors.ts';
 import type { Platform } from '../platform/platform.ts';
 
 /** Retries of a failed call. Calls are retried on 408, 429, 5xx and lost connections, as long as no part of a reply was passed on. */
@@ -22,11 +22,12 @@ export interface RetryOptions {
 /** The options with defaults applied. */
 export type Retry = { readonly [K in keyof RetryOptions]-?: NonNullable<RetryOptions[K]> };
 
+const DELAY = { is: 'number', min: 0, max: Number.MAX_SAFE_INTEGER } as const;
 const OPTIONS: OptionRules<RetryOptions> = {
   attempts: integer(1),
-  initialDelayMs: 'number',
-  maxDelayMs: 'number',
-  jitter: 'number',
+  initialDelayMs: DELAY,
+  maxDelayMs: DELAY,
+  jitter: { is: 'number', min: 0, max: 1 },
   random: 'function',
 };
 
@@ -38,19 +39,6 @@ const OPTIONS: OptionRules<RetryOptions> = {
 export function toRetry(owner: string, options: RetryOptions = {}): Retry {
   checkOptions(`${owner}: retry`, OPTIONS, options);
   const { attempts = 4, initialDelayMs = 1000, maxDelayMs = 60_000, jitter = 0.5, random = Math.random } = options;
-  if (!Number.isInteger(attempts) || attempts < 1) {
-    throw new ConfigurationError(`${owner}: retry.attempts: expected an integer of at least 1, got ${attempts}`);
-  }
-  for (const [name, value, limit] of [
-    ['initialDelayMs', initialDelayMs, Number.MAX_SAFE_INTEGER],
-    ['maxDelayMs', maxDelayMs, Number.MAX_SAFE_INTEGER],
-    ['jitter', jitter, 1],
-  ] as const) {
-    if (value >= 0 && value <= limit) continue;
-    throw new ConfigurationError(
-      `${owner}: retry.${name}: expected a number ${limit === 1 ? 'from 0 to 1' : 'of at least 0'}, got ${value}`,
-    );
-  }
   return { attempts, initialDelayMs, maxDelayMs, jitter, random };
 }
 

@@ -71,6 +71,6 @@ test('a toolset has the name of its options or of its class, and checks its opti
     'toolset name: expected 1 to 128 letters, digits, _ . : and -, beginning with a letter or _, got "a \\"quoted\\" name"',
   );
   expect(() => new Three([], undefined, { onUnavailable: 'retry' as never })).toThrow(
-    'toolset onUnavailable: expected fail or skip, got "retry"',
+    "Three: onUnavailable: expected fail or skip, got a string; write onUnavailable: 'skip'",
   );
 });

@@ -1,3 +1,5 @@
+import { toValidName } from '../agent/nearest-names.ts';
+import { wrongOption } from '../agent/options.ts';
 import type { ReadonlyContext } from '../context/callback-context.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { BaseTool } from './base-tool.ts';
@@ -55,12 +57,10 @@ export abstract class BaseToolset {
   ) {
     if (name !== undefined && !isToolName(name))
       throw new ConfigurationError(
-        `toolset name: expected 1 to 128 letters, digits, _ . : and -, beginning with a letter or _, got ${JSON.stringify(name)}`,
+        `toolset name: expected 1 to 128 letters, digits, _ . : and -, beginning with a letter or _, got ${JSON.stringify(name)}; write name: '${toValidName(name)}'`,
       );
     if (onUnavailable !== 'fail' && onUnavailable !== 'skip')
-      throw new ConfigurationError(
-        `toolset onUnavailable: expected fail or skip, got ${JSON.stringify(onUnavailable)}`,
-      );
+      throw wrongOption(new.target.name, 'onUnavailable', 'fail or skip', onUnavailable, "'skip'");
     this.toolFilter = toolFilter;
     this.prefix = prefix;
     this.name = name ?? (isToolName(new.target.name) ? new.target.name : 'toolset');

@@ -23,7 +23,9 @@ const SCHEMAS = ['parametersJsonSchema', 'parameters', 'responseJsonSchema', 're
 export function checkClientTools(given: unknown): void {
   const path = 'runConfig.clientTools';
   if (!Array.isArray(given))
-    throw new ConfigurationError(`${path}: expected a list of function declarations, got ${describeKind(given)}`);
+    throw new ConfigurationError(
+      `${path}: expected a list of function declarations, got ${describeKind(given)}; write [{ name, description, parametersJsonSchema }]`,
+    );
   if (given.length > MAX_DECLARATIONS)
     throw new ConfigurationError(`${path}: has ${given.length} declarations; at most ${MAX_DECLARATIONS} are allowed`);
   const copied = copyJson(given);
@@ -34,7 +36,8 @@ export function checkClientTools(given: unknown): void {
   const names = new Set<string>();
   for (const [index, declaration] of given.entries()) {
     const name = checkDeclaration(`${path}[${index}]`, declaration);
-    if (names.has(name)) throw new ConfigurationError(`${path}: declares ${JSON.stringify(name)} twice`);
+    if (names.has(name))
+      throw new ConfigurationError(`${path}: declares ${JSON.stringify(name)} twice; give one of them another name`);
     names.add(name);
   }
 }
@@ -62,6 +65,6 @@ function checkDeclaration(path: string, given: unknown): string {
       throw new ConfigurationError(`${path}.${field}: expected an object, got ${describeKind(given[field])}`);
   }
   if (given['parameters'] !== undefined && given['parametersJsonSchema'] !== undefined)
-    throw new ConfigurationError(`${path}: has parameters and parametersJsonSchema; write one of them`);
+    throw new ConfigurationError(`${path}: has parameters and parametersJsonSchema; remove one of them`);
   return name;
 }

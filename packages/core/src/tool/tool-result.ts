@@ -48,9 +48,12 @@ export type ToolResult = {
  */
 export function toolResult({ response, parts = [] }: ToolResultParams): ToolResult {
   if (!isRecord(response))
-    throw new InvalidEventError(`toolResult: response: expected an object, got ${describeKind(response)}`, {
-      path: 'response',
-    });
+    throw new InvalidEventError(
+      `toolResult: response: expected an object, got ${describeKind(response)}; write toolResult({ response: {} })`,
+      {
+        path: 'response',
+      },
+    );
   if (parts.length > MAX_PARTS)
     throw new SizeLimitError(`toolResult: has ${parts.length} parts; at most ${MAX_PARTS} are allowed`);
   const media = parts.map(toMediaPart);
@@ -77,9 +80,9 @@ function toMediaPart(part: Part, index: number): FunctionResponsePart {
   };
   if ((inlineData === undefined) === (fileData === undefined)) fail(': expected either inlineData or fileData');
   if (inlineData) {
-    if (!inlineData.mimeType) fail('.inlineData.mimeType: is missing');
+    if (!inlineData.mimeType) fail(".inlineData.mimeType: is missing; write mimeType: 'image/png'");
     if (typeof inlineData.data !== 'string' || !isBase64(inlineData.data))
-      fail('.inlineData.data: expected base64 text');
+      fail('.inlineData.data: expected base64 text; write data: encodeBase64(bytes)');
   }
   if (fileData && !fileData.fileUri) fail('.fileData.fileUri: is missing');
   return {

@@ -7,7 +7,7 @@ import {
   type ExecuteCodeParams,
   toError,
 } from '@eventloom/core';
-import { checkOptions, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, integer, type OptionRules } from '@eventloom/core/internal';
 
 /** The result of a program that ran in a sandbox. */
 export interface SandboxResult {
@@ -64,20 +64,26 @@ export interface SandboxCodeExecutorOptions extends CodeExecutorOptions {
 /** The kinds of the options of every executor. */
 export const EXECUTOR_OPTIONS: OptionRules<CodeExecutorOptions> = {
   stateful: 'flag',
-  errorRetryAttempts: 'number',
+  errorRetryAttempts: integer(0),
   codeBlockDelimiters: 'list',
   languages: 'list',
   executionResultDelimiters: 'list',
   timeoutMs: 'number',
   instruction: 'text',
 };
+/** The rules for the numbers of a `SandboxCodeExecutor`. */
+export const SANDBOX_LIMITS: OptionRules<
+  Pick<SandboxCodeExecutorOptions, 'idleMs' | 'maxSandboxes' | 'maxOutputChars' | 'maxFileChars'>
+> = {
+  idleMs: integer(1),
+  maxSandboxes: integer(1),
+  maxOutputChars: integer(1),
+  maxFileChars: integer(1),
+};
 const OPTIONS: OptionRules<SandboxCodeExecutorOptions> = {
   ...EXECUTOR_OPTIONS,
   open: { is: 'function', write: '() => openSandbox()' },
-  idleMs: 'number',
-  maxSandboxes: 'number',
-  maxOutputChars: 'number',
-  maxFileChars: 'number',
+  ...SANDBOX_LIMITS,
 };
 const EXAMPLE = 'new SandboxCodeExecutor({ open: () => openSandbox() })';
 
@@ -119,11 +125,6 @@ export class SandboxCodeExecutor extends BaseCodeExecutor {
     const { open, idleMs = 300_000, maxSandboxes = 20, maxOutputChars = 20_000, maxFileChars = 10_000_000 } = options;
     if (typeof open !== 'function')
       throw new ConfigurationError(`SandboxCodeExecutor: open is missing; write ${EXAMPLE}`);
-    for (const [name, value] of Object.entries({ idleMs, maxSandboxes, maxOutputChars, maxFileChars }))
-      if (!Number.isSafeInteger(value) || value < 1)
-        throw new ConfigurationError(
-          `SandboxCodeExecutor: ${name} must be an integer of at least 1, is ${String(value)}`,
-        );
     this.#open = open;
     this.#idleMs = idleMs;
     this.#maxSandboxes = maxSandboxes;

@@ -6,12 +6,13 @@ import {
   type InvocationContext,
 } from '@eventloom/core';
 import {
+  checkOptions,
   DerivedKey,
   type DerivedValues,
+  integer,
+  type OptionRules,
   readNewest,
   sessionKeyOf,
-  type OptionRules,
-  checkOptions,
   wrongOption,
 } from '@eventloom/core/internal';
 import { type BaseEventsSummarizer, isBaseEventsSummarizer } from './base-events-summarizer.ts';
@@ -81,7 +82,7 @@ export class EventsCompactor {
     const compactedContent = made.actions?.compaction?.compactedContent;
     if (!compactedContent?.parts?.length) {
       throw new ConfigurationError(
-        'maybeSummarizeEvents: expected an event with actions.compaction.compactedContent, or undefined, as the result',
+        'maybeSummarizeEvents: expected an event with actions.compaction.compactedContent, or undefined, as the result; write return createEvent({ actions: { compaction } })',
       );
     }
     const { platform } = context;
@@ -155,32 +156,24 @@ const SUMMARIZER = 'new LlmEventSummarizer({ model })';
 
 const OPTIONS: OptionRules<EventsCompactionConfig> = {
   summarizer: { is: 'object', wanted: 'a summarizer', write: SUMMARIZER },
-  compactionInterval: 'number',
-  overlapSize: 'number',
-  tokenThreshold: 'number',
-  eventRetentionSize: 'number',
+  compactionInterval: integer(1),
+  overlapSize: integer(0),
+  tokenThreshold: integer(1),
+  eventRetentionSize: integer(0),
 };
-
-/** The minimum value of each numeric option. */
-const MINIMA = { compactionInterval: 1, overlapSize: 0, tokenThreshold: 1, eventRetentionSize: 0 } as const;
 
 /** @throws ConfigurationError for an invalid config, and for an option name that this version does not know */
 function checkEventsCompactionConfig(config: EventsCompactionConfig): void {
   checkOptions('eventsCompaction', OPTIONS, config);
   if (!isBaseEventsSummarizer(config.summarizer))
     throw wrongOption('eventsCompaction', 'summarizer', 'a summarizer', config.summarizer, SUMMARIZER);
-  for (const [option, value] of Object.entries(config)) {
-    if (option === 'summarizer' || value === undefined) continue;
-    const minimum = MINIMA[option as keyof typeof MINIMA];
-    if (!Number.isInteger(value) || value < minimum)
-      fail(`${option}: expected an integer of at least ${minimum}, got ${String(value)}`);
-  }
   const { compactionInterval, overlapSize, tokenThreshold, eventRetentionSize } = config;
   if ((tokenThreshold === undefined) !== (eventRetentionSize === undefined))
-    fail('tokenThreshold and eventRetentionSize require each other; set both or neither');
+    fail('tokenThreshold and eventRetentionSize need each other; write tokenThreshold: 30_000, eventRetentionSize: 20');
   if (compactionInterval === undefined && tokenThreshold === undefined)
-    fail('no threshold is set; set compactionInterval, or tokenThreshold with eventRetentionSize');
-  if (compactionInterval === undefined && overlapSize !== undefined) fail('overlapSize requires compactionInterval');
+    fail('no threshold is set; write compactionInterval: 10, or tokenThreshold: 30_000, eventRetentionSize: 20');
+  if (compactionInterval === undefined && overlapSize !== undefined)
+    fail('overlapSize needs compactionInterval; write compactionInterval: 10');
 }
 
 function fail(fault: string): never {

@@ -60,7 +60,7 @@ export class LlmEventSummarizer extends BaseEventsSummarizer {
     if (!isBaseLlm(model)) throw wrongOption('LlmEventSummarizer', 'model', 'a model object', model, MODEL);
     if (!promptTemplate.includes(HISTORY_SLOT))
       throw new ConfigurationError(
-        `LlmEventSummarizer: promptTemplate: expected a text with the placeholder ${HISTORY_SLOT}`,
+        `LlmEventSummarizer: promptTemplate: expected a text with the placeholder ${HISTORY_SLOT}; write promptTemplate: 'Sum up: ${HISTORY_SLOT}'`,
       );
     this.#model = model;
     this.#template = promptTemplate;

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { type CodeFile, ConfigurationError, InvalidRequestError, toError } from '@eventloom/core';
-import { checkOptions, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/internal';
 import {
   type CodeSandbox,
   EXECUTOR_OPTIONS,
+  SANDBOX_LIMITS,
   SandboxCodeExecutor,
   type SandboxCodeExecutorOptions,
   type SandboxProgram,
@@ -30,10 +31,7 @@ export interface UnsafeLocalCodeExecutorOptions extends Omit<SandboxCodeExecutor
 
 const OPTIONS: OptionRules<UnsafeLocalCodeExecutorOptions> = {
   ...EXECUTOR_OPTIONS,
-  idleMs: 'number',
-  maxSandboxes: 'number',
-  maxOutputChars: 'number',
-  maxFileChars: 'number',
+  ...SANDBOX_LIMITS,
   commands: { is: 'object', write: "{ python: ['python3', '-'] }" },
   env: 'object',
 };
@@ -67,7 +65,7 @@ export class UnsafeLocalCodeExecutor extends SandboxCodeExecutor {
     for (const [language, command] of Object.entries(commands ?? {})) {
       if (!Array.isArray(command) || command.length === 0 || !command.every((word) => typeof word === 'string'))
         throw new ConfigurationError(
-          `UnsafeLocalCodeExecutor: commands.${language} must be a list of a program and its arguments; write { ${language}: ['${language}', '-'] }`,
+          `UnsafeLocalCodeExecutor: commands.${language}: expected a list of a program and its arguments, got ${describeKind(command)}; write commands: { ${language}: ['${language}', '-'] }`,
         );
     }
     super({ ...rest, open: () => openLocalSandbox({ commands, env }) });
@@ -101,7 +99,7 @@ class LocalSandbox implements CodeSandbox {
     this.#check();
     if (name === '' || name === '.' || name === '..' || /[/\\\0]/.test(name))
       throw new InvalidRequestError(
-        `the file name ${JSON.stringify(name.slice(0, 100))} leads out of the folder of the code`,
+        `the file name ${JSON.stringify(name.slice(0, 100))} leads out of the folder of the code; write a name without folders`,
       );
     await writeFile(join(this.#folder, name), content, 'base64');
   }
@@ -112,7 +110,11 @@ class LocalSandbox implements CodeSandbox {
     const name = language === '' ? (Object.keys(this.#commands)[0] ?? '') : language;
     const [program, ...args] = (Object.hasOwn(this.#commands, name) && this.#commands[name]) || [];
     if (program === undefined)
-      return { stdout: '', stderr: `The code was not run: there is no command for ${name}.`, exitCode: 1 };
+      return {
+        stdout: '',
+        stderr: `The code was not run: there is no command for ${name.slice(0, 60)}; the languages are ${Object.keys(this.#commands).join(', ')}.`,
+        exitCode: 1,
+      };
     // A group of its own, so that the processes that the code starts end with it.
     const child = spawn(program, args, { cwd: this.#folder, env: this.#env, detached: true, stdio: 'pipe' });
     this.#running.add(child);
@@ -125,9 +127,12 @@ class LocalSandbox implements CodeSandbox {
     child.once('error', (error) => {
       this.#running.delete(child);
       reject(
-        new ConfigurationError(`the program "${program}" for ${name} cannot be started: ${error.message}`, {
-          cause: error,
-        }),
+        new ConfigurationError(
+          `the program "${program}" for ${name} cannot be started: ${error.message}; install it, or write commands: { ${name}: ['…'] } in the options of UnsafeLocalCodeExecutor`,
+          {
+            cause: error,
+          },
+        ),
       );
     });
     child.once('exit', (exitCode) => {

@@ -3,7 +3,8 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { type CodeExecutionOutput, ConfigurationError, type Platform } from '@eventloom/core';
+import type { CodeExecutionOutput, Platform } from '@eventloom/core';
+import { wrongOption } from '@eventloom/core/internal';
 import type { RunInQuickJsParams } from '../run-in-quickjs.ts';
 
 /** Options of `QuickJsThreads`. */
@@ -77,9 +78,9 @@ export class QuickJsThreads {
   /** @throws ConfigurationError for an option out of range */
   constructor({ maxThreads = defaultThreads(), idleMs = 5_000 }: QuickJsThreadsOptions = {}) {
     if (!(Number.isSafeInteger(maxThreads) && maxThreads > 0))
-      throw new ConfigurationError(`QuickJsThreads: maxThreads: expected an integer of at least 1, got ${maxThreads}`);
+      throw wrongOption('QuickJsThreads', 'maxThreads', 'an integer of at least 1', maxThreads, '4');
     if (!(idleMs >= 0 && idleMs <= 2 ** 31 - 1))
-      throw new ConfigurationError(`QuickJsThreads: idleMs: expected a number from 0 to ${2 ** 31 - 1}, got ${idleMs}`);
+      throw wrongOption('QuickJsThreads', 'idleMs', `a number from 0 to ${2 ** 31 - 1}`, idleMs, '5_000');
     this.#maxThreads = maxThreads;
     this.#idleMs = idleMs;
   }

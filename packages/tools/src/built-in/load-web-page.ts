@@ -1,5 +1,5 @@
-import { ConfigurationError, type MaybePromise, toError } from '@eventloom/core';
-import { checkOptions, joinBytes, type OptionRules } from '@eventloom/core/internal';
+import { type MaybePromise, toError } from '@eventloom/core';
+import { checkOptions, integer, joinBytes, type OptionRules } from '@eventloom/core/internal';
 import { openPublicUrl } from '#open-public-url';
 import { FunctionTool } from '../function-tool.ts';
 import type { JsonSchema } from '../schema/standard-schema.ts';
@@ -21,8 +21,8 @@ export interface LoadWebPageOptions {
 }
 
 const OPTIONS: OptionRules<LoadWebPageOptions> = {
-  timeoutMs: 'number',
-  maxCharacters: 'number',
+  timeoutMs: integer(1),
+  maxCharacters: integer(1),
   signal: 'object',
   open: 'function',
 };
@@ -43,9 +43,6 @@ const MAX_BYTES = 5 * 1024 * 1024;
 export async function loadWebPage(url: string, options: LoadWebPageOptions = {}): Promise<string> {
   checkOptions('loadWebPage', OPTIONS, options);
   const { timeoutMs = 30_000, maxCharacters = 100_000, signal, open = openPublicUrl } = options;
-  for (const [name, value] of Object.entries({ timeoutMs, maxCharacters }))
-    if (!Number.isInteger(value) || value < 1)
-      throw new ConfigurationError(`loadWebPage: ${name}: expected a positive integer, got ${String(value)}`);
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
     const response = await follow(url, open, signal ? AbortSignal.any([signal, timeout]) : timeout);

@@ -113,7 +113,10 @@ test.each<[VertexAiSearchToolParams, string]>([
     { dataStoreId: STORE, dataStoreSpecs: [] },
     'VertexAiSearchTool: dataStoreSpecs select stores of an engine; write searchEngineId instead of dataStoreId',
   ],
-  [{ dataStoreId: STORE, maxResults: 0 }, 'VertexAiSearchTool: maxResults: expected a positive integer, got 0'],
+  [
+    { dataStoreId: STORE, maxResults: 0 },
+    'VertexAiSearchTool: maxResults: expected an integer of at least 1, got the number 0; write maxResults: 10',
+  ],
   [{ dataStore: STORE } as object, 'VertexAiSearchTool: has no option "dataStore"; did you mean "dataStoreId"?'],
 ])('new VertexAiSearchTool(%j) is refused', (params, message) => {
   expect(() => new VertexAiSearchTool(params)).toThrow(ConfigurationError);

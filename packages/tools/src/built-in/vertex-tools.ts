@@ -1,5 +1,5 @@
 import { ConfigurationError, type ReadonlyContext, type ToolProcessLlmRequest } from '@eventloom/core';
-import { checkOptions, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, integer, type OptionRules } from '@eventloom/core/internal';
 import { addServiceTool, geminiVersion } from './add-service-tool.ts';
 import { ServiceTool } from './search-tools.ts';
 
@@ -41,7 +41,7 @@ const OPTIONS: OptionRules<VertexAiSearchToolParams> = {
   searchEngineId: 'text',
   dataStoreSpecs: 'list',
   filter: 'text',
-  maxResults: 'number',
+  maxResults: integer(1),
   bypassMultiToolsLimit: 'flag',
 };
 const STORE = 'projects/P/locations/L/collections/default_collection/dataStores/D';
@@ -71,10 +71,6 @@ export class VertexAiSearchTool extends ServiceTool {
     if (dataStoreSpecs !== undefined && searchEngineId === undefined)
       throw new ConfigurationError(
         'VertexAiSearchTool: dataStoreSpecs select stores of an engine; write searchEngineId instead of dataStoreId',
-      );
-    if (maxResults !== undefined && (!Number.isInteger(maxResults) || maxResults < 1))
-      throw new ConfigurationError(
-        `VertexAiSearchTool: maxResults: expected a positive integer, got ${String(maxResults)}`,
       );
     super({ name: 'vertex_ai_search', description: 'Searches documents with Vertex AI Search.' });
     this.dataStoreId = dataStoreId;

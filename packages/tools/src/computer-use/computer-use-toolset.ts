@@ -9,7 +9,7 @@ import {
   toolResult,
   toError,
 } from '@eventloom/core';
-import { checkOptions, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, type OptionRules, wrongOption } from '@eventloom/core/internal';
 import { checkPublicHost } from '#open-public-url';
 import { addServiceTool } from '../built-in/add-service-tool.ts';
 import { AddressRefusedError } from '../errors.ts';
@@ -160,13 +160,17 @@ export class ComputerUseToolset extends BaseToolset {
     super([], undefined, { name: 'computer_use' });
     const { computer, excludedPredefinedFunctions = [] } = options;
     if (typeof computer?.currentState !== 'function')
-      throw new ConfigurationError(
-        'ComputerUseToolset: computer: expected a BaseComputer; write computer: new PlaywrightComputer({ launch: () => chromium.launch() })',
+      throw wrongOption(
+        'ComputerUseToolset',
+        'computer',
+        'a BaseComputer',
+        computer,
+        'new PlaywrightComputer({ launch: () => chromium.launch() })',
       );
     const unknown = excludedPredefinedFunctions.find((name) => !Object.hasOwn(ACTIONS, name));
     if (unknown !== undefined)
       throw new ConfigurationError(
-        `ComputerUseToolset: there is no action ${JSON.stringify(unknown)}; there are ${Object.keys(ACTIONS).join(', ')}`,
+        `ComputerUseToolset: excludedPredefinedFunctions: there is no action ${JSON.stringify(unknown)}; there are ${Object.keys(ACTIONS).join(', ')}`,
       );
     this.#options = options;
   }
@@ -190,7 +194,7 @@ export class ComputerUseToolset extends BaseToolset {
     const screen = await computer.screenSize();
     if (!screen.every((length) => Number.isInteger(length) && length > 0))
       throw new ConfigurationError(
-        `ComputerUseToolset: screenSize: expected two positive integers, got ${screen.join(' × ')}`,
+        `ComputerUseToolset: screenSize: expected two positive integers, got ${screen.join(' × ')}; write async screenSize() { return [1440, 900]; } in the class of the computer`,
       );
     const setting = {
       computerUse: {

@@ -253,11 +253,11 @@ test('a browser that did not start is started again', async () => {
 test.each<[object, string]>([
   [
     {},
-    'ComputerUseToolset: computer: expected a BaseComputer; write computer: new PlaywrightComputer({ launch: () => chromium.launch() })',
+    'ComputerUseToolset: computer: expected a BaseComputer, got nothing; write computer: new PlaywrightComputer({ launch: () => chromium.launch() })',
   ],
   [
     { computer: setUp().computer, excludedPredefinedFunctions: ['click'] },
-    'ComputerUseToolset: there is no action "click"; there are open_web_browser, click_at',
+    'ComputerUseToolset: excludedPredefinedFunctions: there is no action "click"; there are open_web_browser, click_at',
   ],
 ])('a toolset of %j is refused', (options, message) => {
   const make = () => new ComputerUseToolset(options as ComputerUseToolsetOptions);
@@ -272,12 +272,14 @@ test.each<[object, string]>([
   ],
   [
     { launch: () => undefined, screenSize: [0, 5] },
-    'PlaywrightComputer: screenSize: expected two positive integers; write screenSize: [1440, 900]',
+    'PlaywrightComputer: screenSize: expected a list of two positive integers, got a list; write screenSize: [1440, 900]',
   ],
 ])('a browser with %j is refused', (options, message) => {
   expect(() => new PlaywrightComputer(options as PlaywrightComputerOptions)).toThrow(message);
 });
 
 test('an action before the browser is open throws an error that says what to call', async () => {
-  await expect(setUp().computer.currentState()).rejects.toThrow('the browser is not open; call initialize() first');
+  await expect(setUp().computer.currentState()).rejects.toThrow(
+    'the browser is not open; await computer.initialize() first',
+  );
 });

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
-import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, describeKind, type OptionRules, wrongOption } from '@eventloom/core/internal';
 import { checkPublicHost } from '#open-public-url';
 import { BaseComputer, type ComputerState, type ScreenPoint, type ScrollDirection } from './base-computer.ts';
 
@@ -83,8 +83,12 @@ export class PlaywrightComputer extends BaseComputer {
       );
     const { screenSize = [1440, 900] } = options;
     if (screenSize.length !== 2 || !screenSize.every((length) => Number.isInteger(length) && length > 0))
-      throw new ConfigurationError(
-        'PlaywrightComputer: screenSize: expected two positive integers; write screenSize: [1440, 900]',
+      throw wrongOption(
+        'PlaywrightComputer',
+        'screenSize',
+        'a list of two positive integers',
+        screenSize,
+        '[1440, 900]',
       );
     this.#options = options;
   }
@@ -202,7 +206,8 @@ export class PlaywrightComputer extends BaseComputer {
   /** Runs an action on the page, and returns the screen after it. */
   async #after(action: (page: PlaywrightPage) => Promise<unknown>): Promise<ComputerState> {
     const page = this.#page;
-    if (!page) throw new ConfigurationError('PlaywrightComputer: the browser is not open; call initialize() first');
+    if (!page)
+      throw new ConfigurationError('PlaywrightComputer: the browser is not open; await computer.initialize() first');
     await action(page);
     await page.waitForLoadState();
     return { screenshot: await page.screenshot({ type: 'png' }), url: page.url() };

@@ -10,7 +10,7 @@ import {
   type ToolContext,
   type ToolProcessLlmRequest,
 } from '@eventloom/core';
-import { reportTo, type OptionRules, checkOptions } from '@eventloom/core/internal';
+import { checkOptions, integer, type OptionRules, reportTo } from '@eventloom/core/internal';
 
 /** Limits of the memories that a model gets. */
 export interface MemoryToolOptions {
@@ -20,16 +20,12 @@ export interface MemoryToolOptions {
   readonly maxCharacters?: number;
 }
 
-const OPTIONS: OptionRules<MemoryToolOptions> = { limit: 'number', maxCharacters: 'number' };
+const OPTIONS: OptionRules<MemoryToolOptions> = { limit: integer(1), maxCharacters: integer(1) };
 
 /** Checks the options and fills in defaults. @throws ConfigurationError for a limit that is not a positive integer, and for an unknown option */
 function memoryToolOptions(owner: string, options: MemoryToolOptions): Required<MemoryToolOptions> {
   checkOptions(owner, OPTIONS, options);
   const { limit = 10, maxCharacters = 20_000 } = options;
-  for (const [name, value] of Object.entries({ limit, maxCharacters })) {
-    if (!Number.isInteger(value) || value < 1)
-      throw new ConfigurationError(`${owner}: ${name}: expected a positive integer, got ${value}`);
-  }
   return { limit, maxCharacters };
 }
 
