@@ -1,5 +1,5 @@
 /* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
-import { CallbackContext, createEvent, type Event, groupByExecution } from '@eventloom/core';
+import { CallbackContext, createEvent, type Event, groupByExecution, type InvocationContext } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { modelEvent, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
@@ -97,6 +97,25 @@ test('the agent that ran a sub-agent reads its state changes, committed or not',
   await run();
   expect(reads).toEqual([{ dirty: 1, clean: 2 }]);
   expect(await state()).toEqual({ clean: 2 });
+});
+
+test('agents and callbacks read from the session service what is stored so far', async () => {
+  const seen: unknown[] = [];
+  const look = async ({ session, sessionService }: InvocationContext): Promise<void> => {
+    const stored = await sessionService?.getSession({ ...session, sessionId: session.id });
+    seen.push([session.state['one'], stored?.state['one'], stored?.events.length]);
+  };
+  const agent = new CustomAgent('lead', async function* (context) {
+    await look(context);
+    yield context.createEvent({ actions: { stateDelta: { one: 1 } } });
+    await look(context);
+  });
+  const { run } = await scenario({ agent });
+  await run();
+  expect(seen).toEqual([
+    [undefined, undefined, 1],
+    [1, 1, 2],
+  ]);
 });
 
 test('callbacks of a sub-agent run around it, and the parent can recover from its error', async () => {

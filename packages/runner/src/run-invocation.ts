@@ -50,6 +50,7 @@ export class RunInvocation implements RunHost {
       platform,
       plugins: runner.pluginManager,
       operations: instrumentation && new RunOperations(instrumentation, platform),
+      sessionService: runner.sessionService,
       artifactService: runner.artifactService,
       memoryService: runner.memoryService,
       credentialService: runner.credentialService,

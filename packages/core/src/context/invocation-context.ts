@@ -15,6 +15,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { PluginManager } from '../plugin/plugin-manager.ts';
 import { withReadOnlyState } from '../session/read-only-state.ts';
 import { type Session, sessionKeyOf } from '../session/session.ts';
+import type { BaseSessionService } from '../session/session-service.ts';
 import type { BaseTool } from '../tool/base-tool.ts';
 import type { AbortGuard } from './abort-guard.ts';
 import type { Invocation } from './invocation.ts';
@@ -317,6 +318,14 @@ export class InvocationContext {
   get artifactService(): SessionArtifactService | undefined {
     const { artifactService, session } = this.invocation;
     return artifactService && new SessionArtifactService(artifactService, sessionKeyOf(session));
+  }
+
+  /**
+   * The runner's session service, with which an agent or a callback reads what is stored: `getSession`, `listSessions`. Only the run itself
+   * appends to its session; write `yield context.createEvent(…)`. Undefined in a context that no runner made.
+   */
+  get sessionService(): BaseSessionService | undefined {
+    return this.invocation.sessionService;
   }
 
   /** The runner's memory service; undefined if it has none. */

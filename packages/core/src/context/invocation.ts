@@ -12,6 +12,7 @@ import type { ModelResolver } from '../model/base-llm.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { PluginManager } from '../plugin/plugin-manager.ts';
 import type { Session, SessionKey } from '../session/session.ts';
+import type { BaseSessionService } from '../session/session-service.ts';
 import type { ToolLedger } from '../session/tool-ledger.ts';
 import type { AbortGuard } from './abort-guard.ts';
 import type { DerivedValues } from './derived-values.ts';
@@ -66,6 +67,8 @@ export interface Invocation {
   readonly plugins: PluginManager;
   /** The observed operations of the run. Absent: the run is not observed. */
   readonly operations?: RunOperations | undefined;
+  /** The runner's session service. Absent in a context that no runner made. */
+  readonly sessionService?: BaseSessionService | undefined;
   readonly artifactService: BaseArtifactService | undefined;
   readonly memoryService: BaseMemoryService | undefined;
   /** Stores credentials. Absent: tools cannot ask for credentials. */
