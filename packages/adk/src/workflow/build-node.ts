@@ -109,7 +109,8 @@ async function askForCredential(authConfig: AuthConfig, context: AdkNodeContext)
     await new AuthHandler({ ...authConfig, exchangedAuthCredential: given }).parseAndStoreAuthResponse(context.state);
     return undefined;
   }
-  const args = { authConfig: credentialService.describe(handler.generateAuthRequest()), message: CREDENTIAL_MESSAGE };
+  const described = credentialService.describe(handler.generateAuthRequest());
+  const args = { functionCallId: credentialKey, authConfig: described, message: CREDENTIAL_MESSAGE };
   const functionCall = { name: REQUEST_CREDENTIAL, id: credentialKey, args };
   return createEvent({ content: { role: 'model', parts: [{ functionCall }] }, longRunningToolIds: [credentialKey] });
 }

@@ -36,6 +36,8 @@ export class AdkNodeHistory {
   readonly isContinued: boolean;
   /** The message that the workflow began with, if it is continued. */
   readonly firstMessage: Content | undefined;
+  /** The executions whose events are known, by the invocation to which they belong. */
+  readonly executions: ReadonlyMap<string, ReadonlySet<string>>;
 
   constructor(context: InvocationContext) {
     const open = new Map<string, { readonly path: string; readonly schema: unknown }>();
@@ -47,6 +49,7 @@ export class AdkNodeHistory {
       this.#add(question.path, { position, answer: { id, value } });
     };
     let isContinued = false;
+    const executions = new Map<string, Set<string>>();
     const events = eventsOfRun(context);
     for (const [position, event] of events.entries()) {
       if (event.author === 'user') {
@@ -62,11 +65,15 @@ export class AdkNodeHistory {
       const path = event.nodeInfo?.path;
       if (path === undefined || event.partial === true) continue;
       isContinued = true;
+      const { invocationId, executionId } = event;
+      if (executionId !== undefined)
+        executions.set(invocationId, (executions.get(invocationId) ?? new Set()).add(executionId));
       this.#add(path, { position, event });
       for (const id of event.longRunningToolIds ?? [])
         if (!open.has(id)) open.set(id, { path, schema: schemaOf(event, id) });
     }
     this.isContinued = isContinued;
+    this.executions = executions;
     this.firstMessage = events.find(({ author }) => author === 'user')?.content;
   }
 

@@ -356,12 +356,21 @@ export class WorkflowRun implements NodeRuns {
   }
 
   async #isRecorded(key: string): Promise<boolean> {
-    const { invocation, invocationId } = this.context;
-    if (!invocation.recorded) return false;
-    this.#recorded ??= Promise.resolve(invocation.ledger.listToolCalls(invocationId)).then(
-      (entries) => new Set(entries.map(({ callId }) => callId)),
-    );
-    return (await this.#recorded).has(this.#ledgerId(key));
+    this.#recorded ??= this.#listRecorded();
+    return (await this.#recorded).has(key);
+  }
+
+  /** Lists the nodes without a result that are done: those of this invocation, and of the earlier ones that a message continues. */
+  async #listRecorded(): Promise<Set<string>> {
+    const { invocation, invocationId, executionId } = this.context;
+    const executions = new Map(this.history.executions);
+    executions.set(invocationId, new Set(executions.get(invocationId)).add(executionId));
+    const found = new Set<string>();
+    for (const [id, ofRun] of executions)
+      for (const { callId } of await invocation.ledger.listToolCalls(id))
+        for (const execution of ofRun)
+          if (callId.startsWith(`${execution}/`)) found.add(callId.slice(execution.length + 1));
+    return found;
   }
 
   #ledgerId(key: string): string {

@@ -261,6 +261,37 @@ describe('a failure', () => {
   });
 });
 
+test.each([
+  ['a text', 'fine'],
+  ['a response', answer('q', { result: 'fine' })],
+])('a node that is done without an output does not run again when %s answers a question', async (_title, reply) => {
+  let runs = 0;
+  const charge = node(
+    function* () {
+      runs += 1;
+      yield createEvent({ actions: { stateDelta: { charged: true } } });
+    },
+    { name: 'charge' },
+  );
+  const silent = node(() => void (runs += 1), { name: 'silent' });
+  const ask = node(() => new RequestInput({ interruptId: 'q' }), { name: 'ask' });
+  const { send } = await talk(new Workflow({ name: 'w', edges: [['START', charge, silent, ask, upper]] }));
+  await send('go');
+  expect(said(await send(reply))).toEqual(['upper: "FINE"']);
+  expect(runs).toBe(2);
+});
+
+test('a workflow that begins again runs its nodes without an output again', async () => {
+  let runs = 0;
+  const silent = node(() => void (runs += 1), { name: 'silent' });
+  const ask = node(() => new RequestInput({ interruptId: 'q' }), { name: 'ask' });
+  const { send } = await talk(new Workflow({ name: 'w', edges: [['START', silent, ask, upper]] }));
+  await send('go');
+  await send('fine');
+  await send('go again');
+  expect(runs).toBe(2);
+});
+
 test('a tool node calls its tool once, also when the run is continued', async () => {
   let calls = 0;
   const count = new FunctionTool({ name: 'count', description: '', execute: () => ({ calls: ++calls }) });
@@ -303,7 +334,7 @@ test('a function with authConfig asks for the credential once, and no event hold
   );
   const { send, stored } = await talk(new Workflow({ name: 'w', edges: [['START', read]] }));
   const [call] = (await send('go')).flatMap(getFunctionCalls);
-  expect(call).toMatchObject({ name: 'adk_request_credential', id: 'weather' });
+  expect(call).toMatchObject({ name: 'adk_request_credential', id: 'weather', args: { functionCallId: 'weather' } });
   const given = answer('weather', { authType: 'apiKey', apiKey: 'hunter2' }, 'adk_request_credential');
   expect((await send(given)).at(-1)?.output).toBe(7);
   expect((await send('again')).at(-1)?.output).toBe(7);
