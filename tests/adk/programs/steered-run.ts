@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import {
   BasePlugin,
   createEvent,
@@ -33,13 +34,16 @@ const program: Program = {
   ],
   async main(tell) {
     const plugin = new ContextPlugin('context');
-    let whileItRuns = async (): Promise<void> => {};
+    let steer = async (): Promise<void> => {};
+    let steered = Promise.resolve();
     const wait = new FunctionTool({
       name: 'wait',
       description: 'Waits.',
       parameters: z.object({ seconds: z.number() }),
       execute: async () => {
-        await whileItRuns();
+        // Nobody waits for it: the ADK appends at once, Eventloom when the run has ended.
+        steered = steer();
+        await setImmediate();
         return { status: 'done' };
       },
     });
@@ -62,7 +66,7 @@ const program: Program = {
       sessionId: 's',
       state: { hints: [] },
     });
-    whileItRuns = async () => {
+    steer = async () => {
       const event = createEvent({
         invocationId: plugin.invocationContext?.invocationId ?? 'none',
         author: 'system',
@@ -81,6 +85,7 @@ const program: Program = {
       newMessage: createUserContent('Wait.'),
     }))
       tell(event);
+    await steered;
     const after = await runner.sessionService.getSession({ appName: 'steering', userId: 'ann', sessionId: 's' });
     tell({ state: { ...after?.state } });
   },
