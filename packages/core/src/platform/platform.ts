@@ -12,13 +12,17 @@ export interface Platform {
   /** A unique id without order: UUID version 4. */
   newUuid(): string;
   /**
-   * Calls `callback` once after `delayMs` milliseconds. The returned function cancels the timer. A pending timer keeps the process
-   * alive, unless it is `idle` (for maintenance work). Default: not idle.
+   * Calls `callback` once after `delayMs` milliseconds; with 0 as soon as the work that is ready now has had its turn. The returned function
+   * cancels the timer. A pending timer keeps the process alive, unless it is `idle` (for maintenance work). Default: not idle.
    */
   schedule(delayMs: number, callback: () => void, options?: { readonly idle?: boolean }): () => void;
   /** Keeps work running after the response was sent. The platform reports a rejection. */
   background(work: Promise<unknown>): void;
 }
+
+// Node and Workers have these, other runtimes may not.
+declare const setImmediate: ((callback: () => void) => unknown) | undefined;
+declare function clearImmediate(immediate: unknown): void;
 
 /** The platform of a plain web-standard runtime: its clock, its random source, its timers. */
 export const systemPlatform: Platform = {
@@ -26,6 +30,11 @@ export const systemPlatform: Platform = {
   newEventId: uuidV7,
   newUuid: uuidV4,
   schedule(delayMs, callback, { idle = false } = {}) {
+    // A timer of Node waits for at least one millisecond.
+    if (delayMs === 0 && !idle && typeof setImmediate !== 'undefined') {
+      const immediate = setImmediate(callback);
+      return () => clearImmediate(immediate);
+    }
     const timer: unknown = setTimeout(callback, delayMs);
     if (idle && typeof timer === 'object' && timer !== null && 'unref' in timer && typeof timer.unref === 'function') {
       timer.unref();

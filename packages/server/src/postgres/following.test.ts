@@ -154,7 +154,9 @@ test("followers of another process's run are asked to reconnect when their serve
   const reader = new SseText(await servers.b.send(path));
   const seen = await reader.until('"one "');
   await servers.b.server.drain(0);
-  expect((await reader.rest()).slice(seen.length)).toMatch(/^(retry: 2000\n\n)+data: \{.*"code":"RUN_GOES_ON"\}\n\n$/);
+  expect((await reader.rest()).slice(seen.length)).toMatch(
+    /^(retry: 2000\n\n)+data: \{.*"code":"RUN_GOES_ON","run":"\/apps\/[^"]*"\}\n\n$/,
+  );
   gate.open();
   expect(await new SseText(response).rest()).toContain('one two');
 });

@@ -65,7 +65,7 @@ test('a killed process leaves its frames and RUN_GOES_ON, and another one contin
     await endLeases(database.url);
     await reader.rest().catch(() => undefined);
     const rest = (await here.rest()).slice(seen.length);
-    expect(rest).toMatch(/^retry: 2000\n\ndata: \{"error":".*","code":"RUN_GOES_ON"\}\n\n$/);
+    expect(rest).toMatch(/^retry: 2000\n\ndata: \{"error":".*","code":"RUN_GOES_ON","run":"\/apps\/[^"]*"\}\n\n$/);
     b.proceed();
     const headers = { 'last-event-id': lastIdOf(seen) };
     const read = async (): Promise<string> => (await fetch(`${b.url}${path}`, { headers })).text();

@@ -32,6 +32,7 @@ import { readRequestedRun, parseRunBody, type RequestedRun, startRun } from '../
 import type { RunHub } from '../runs/run-hub.ts';
 import type { RunLog } from '../runs/run-log.ts';
 import { within } from '../runs/within.ts';
+import { runPath, sessionPath } from '../runs/run-log.ts';
 import { RUN_STATE_SCHEMA, type RunState } from '../runs/run-state.ts';
 
 const RUN = { component: 'RunBody', read: readRunRequest } satisfies BodySpec;
@@ -211,11 +212,7 @@ function failedResponse({ server: { runs } }: ServerRequest, log: RunLog, failur
   const headers = invocationHeader(invocationId);
   if (SessionNotFoundError.isInstance(failure)) return errorResponse(noSessionError(key, failure), headers);
   const run = runToFollow(runs, log, failure);
-  return errorResponse(
-    failure,
-    headers,
-    run === undefined ? {} : { run: `${pathOf(key)}/runs/${encodeURIComponent(run)}` },
-  );
+  return errorResponse(failure, headers, run === undefined ? {} : { run: runPath(key, run) });
 }
 
 /** Returns the invocation id of the run that prevents the requested run, or of the requested run itself if that continues. */
@@ -226,16 +223,11 @@ function runToFollow(runs: RunHub, { key, invocationId, leftOpen }: RunLog, fail
   return SessionBusyError.isInstance(failure) ? runs.holderOf(key) : undefined;
 }
 
-/** Returns the path of a session. */
-function pathOf({ appName, userId, sessionId }: SessionKey): string {
-  return `/apps/${encodeURIComponent(appName)}/users/${encodeURIComponent(userId)}/sessions/${encodeURIComponent(sessionId)}`;
-}
-
 /** Creates the error for a missing session; its message has the request that creates one. */
 function noSessionError(key: SessionKey, cause: Error): SessionNotFoundError {
   const { appName, userId, sessionId } = key;
   return new SessionNotFoundError(
-    `session ${JSON.stringify(sessionId)} of user ${JSON.stringify(userId)} in app ${JSON.stringify(appName)} does not exist; create it first with POST ${pathOf(key)}`,
+    `session ${JSON.stringify(sessionId)} of user ${JSON.stringify(userId)} in app ${JSON.stringify(appName)} does not exist; create it first with POST ${sessionPath(key)}`,
     { cause },
   );
 }

@@ -114,7 +114,7 @@ test('a run that lost its session after its last event is reported as open, and 
   await other.run({ ...more, runConfig: { onBusy: 'interrupt' } });
   gate.open();
   const response = await reading;
-  expect(await response.text()).toMatch(/data: \{"error":"[^"]*","code":"RUN_GOES_ON"\}\n\n$/);
+  expect(await response.text()).toMatch(/data: \{"error":"[^"]*","code":"RUN_GOES_ON","run":"\/apps\/[^"]*"\}\n\n$/);
   const path = `${SESSION}/runs/${response.headers.get('eventloom-invocation-id')}`;
   const followed = framesOf(await (await send(path)).text());
   expect(followed.map(({ data }) => data.errorCode ?? data.code)).toEqual([

@@ -168,7 +168,12 @@ export class RunFollower {
     const untilPosition = end?.frame?.position ?? lastPosition;
     const log = new RunLog(this.#memory, { key, invocationId });
     log.beginAt(untilPosition);
-    log.end(open && new RunGoesOnError('the run continues in another process, or will be resumed; follow it again'));
+    log.end(
+      open &&
+        new RunGoesOnError(
+          'the run is not over: another process has it, or the next one to find it resumes it; follow it again',
+        ),
+    );
     const pages = storedFrames(sessionService, key, stored, position, lastPosition, end?.frame);
     const first = await pages.next();
     if (first.done === true && !open) return { invocationId, body: undefined };

@@ -38,9 +38,11 @@ export interface RunLogParams {
   readonly mayResume?: boolean | undefined;
 }
 
-/** Number of characters that a run appends before other work gets its turn: a few events at first, so that its beginning is sent at once. */
-const CHARS_OF_FIRST_TURN = 2 * 1024;
+/** Number of characters that a run appends before other work gets its turn. */
 const CHARS_PER_TURN = 128 * 1024;
+/** The same for its first events, after which the HTTP server has this time to send them: that of Node starts a response with a timer. */
+const CHARS_OF_FIRST_TURN = 2 * 1024;
+const FIRST_PAUSE_MS = 1;
 /** Number of dropped frames after which the list is shortened. */
 const COMPACT_AT = 1024;
 
@@ -165,6 +167,7 @@ export class RunLog implements RelayedLog, LogMirror {
 
   /** Records the events of a run until its end, with or without readers. Throws the error of the run. */
   async record(stream: RecordedRun, timers: Pick<Platform, 'schedule'>): Promise<void> {
+    let pauseMs = FIRST_PAUSE_MS;
     for (let step = await stream.next(); !step.done; step = await stream.next()) {
       const event = step.value;
       const isStored = stream.offset > this.#offset;
@@ -180,7 +183,9 @@ export class RunLog implements RelayedLog, LogMirror {
       if (this.#charsLeft > 0) continue;
       // An agent that never waits would block all readers and all other runs.
       this.#charsLeft = CHARS_PER_TURN;
-      await new Promise<void>((resolve) => void timers.schedule(0, resolve));
+      const delayMs = pauseMs;
+      await new Promise<void>((resolve) => void timers.schedule(delayMs, resolve));
+      pauseMs = 0;
     }
   }
 
@@ -307,6 +312,16 @@ export class RunLog implements RelayedLog, LogMirror {
  */
 export function runName({ appName, userId, sessionId }: SessionKey, invocationId: string): string {
   return `${appName}\0${userId}\0${sessionId}\0${invocationId}`;
+}
+
+/** Returns the path of a session. */
+export function sessionPath({ appName, userId, sessionId }: SessionKey): string {
+  return `/apps/${encodeURIComponent(appName)}/users/${encodeURIComponent(userId)}/sessions/${encodeURIComponent(sessionId)}`;
+}
+
+/** Returns the path at which a run is followed, asked for its state and cancelled. */
+export function runPath(key: SessionKey, invocationId: string): string {
+  return `${sessionPath(key)}/runs/${encodeURIComponent(invocationId)}`;
 }
 
 /** Number of positions between two stored events. */

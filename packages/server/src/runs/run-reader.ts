@@ -1,13 +1,16 @@
 import type { Platform } from '@eventloom/core';
-import { SlowReaderError, TooManyReadersError, UserLimitError } from '../errors.ts';
+import type { ErrorBody } from '@eventloom/core/wire';
+import { RunGoesOnError, SlowReaderError, TooManyReadersError, UserLimitError } from '../errors.ts';
 import { errorBody } from '../http/error-response.ts';
 import { encodeFrames, type FrameEncoder, NUMBERED_SSE_FRAMES, SSE_HEARTBEAT, SSE_RETRY } from '../http/responses.ts';
 import type { ServerLimits } from '../server-limits.ts';
-import { formatPosition, type RunLog } from './run-log.ts';
+import { formatPosition, type RunLog, runPath } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
 
 /** Maximum number of characters of one write: this much stays in memory for a reader that stops reading. */
 const MAX_WRITE_CHARS = 64 * 1024;
+/** Time for which frames are joined after a write. */
+const GATHER_MS = 1;
 /** Number of heartbeats that a reader may leave unread before it is disconnected. */
 const MAX_MISSED_BEATS = 2;
 /** Time without a read after which a reader is disconnected when the limit of readers is reached. */
@@ -26,7 +29,7 @@ export interface EarlierFrames {
  * One connection that reads a log as server-sent events. It has a position and no frames: a slow reader falls behind
  * until its next frame was dropped, and is then disconnected with a reason.
  *
- * The first frame is written at once; further frames of the same tick are joined into one write.
+ * The first frame is written at once; the frames of the next millisecond are joined into one write.
  */
 export class RunReader {
   /** The bytes of the response. */
@@ -48,7 +51,7 @@ export class RunReader {
   #controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined;
   /** Set while the connection waits for further frames. */
   #onMore: (() => void) | undefined;
-  /** True from a write to the end of its tick: frames that arrive in between are joined into the next write. */
+  /** True for a millisecond after a write: frames that arrive in between are joined into the next write. */
   isGathering = false;
   #hasWritten = false;
   #missedBeats = 0;
@@ -189,7 +192,8 @@ export class RunReader {
       }
       isLast = log.isEnded && (this.#position ?? position) >= log.lastPosition;
       // The reason is not a frame of the run. It has no number, so a client that reconnects skips no frame.
-      if (isLast) text += log.leftOpen ? SSE_RETRY + this.#ending(log.leftOpen) : (this.#frames.end ?? '');
+      if (isLast)
+        text += log.leftOpen ? SSE_RETRY + this.#ending(log.leftOpen, addressOf(log)) : (this.#frames.end ?? '');
     } catch (error) {
       this.#cut(error);
       return true;
@@ -226,8 +230,8 @@ export class RunReader {
   }
 
   /** Returns the last text of a stream that ends before its run. It is not a frame of the run and has no position. */
-  #ending(error: unknown): string {
-    return this.#frames.encode(JSON.stringify(errorBody(error)), undefined) + (this.#frames.end ?? '');
+  #ending(error: unknown, more: Pick<ErrorBody, 'run'> = {}): string {
+    return this.#frames.encode(JSON.stringify({ ...errorBody(error), ...more }), undefined) + (this.#frames.end ?? '');
   }
 
   #disconnect(why: string): void {
@@ -271,6 +275,11 @@ export class RunReader {
   }
 }
 
+/** Returns the address of a run that continues, for the error that ends its stream. */
+function addressOf({ leftOpen, key, invocationId }: RunLog): Pick<ErrorBody, 'run'> {
+  return RunGoesOnError.isInstance(leftOpen) ? { run: runPath(key, invocationId) } : {};
+}
+
 /**
  * Creates the error that ends a stream early. It has no stack, because the HTTP server of Node prints the stack, and
  * the cause was reported already.
@@ -306,7 +315,7 @@ export interface RunReadersOptions {
 export class RunReaders {
   readonly #options: RunReadersOptions;
   readonly #byUser = new Map<string, Set<RunReader>>();
-  /** Readers that wrote in this tick. */
+  /** Readers that wrote within the last millisecond. */
   readonly #gathering = new Set<RunReader>();
   #callOffBeat: (() => void) | undefined;
   #isDraining = false;
@@ -359,10 +368,10 @@ export class RunReaders {
     if (this.#byUser.size > 0) this.#callOffBeat = platform.schedule(limits.heartbeatMs, this.#beat);
   };
 
-  /** Joins everything that a reader gets until the end of the tick into one write, because it has written in this tick. */
+  /** Joins everything that a reader gets in the next millisecond into one write, because it has just written. */
   gather(reader: RunReader): void {
     reader.isGathering = true;
-    if (this.#gathering.size === 0) this.#options.platform.schedule(0, this.#flush);
+    if (this.#gathering.size === 0) this.#options.platform.schedule(GATHER_MS, this.#flush);
     this.#gathering.add(reader);
   }
 
