@@ -50,7 +50,8 @@ describe('lost connections', () => {
 
 test('unlogged tables emptied by a crash are filled again', async () => {
   const gate = new Gate();
-  await using servers = await startTwoServers([{ chunks: ['one ', 'two ', gate, 'three'] }]);
+  const steps = [{ chunks: ['one ', 'two ', gate, 'three'] }];
+  await using servers = await startTwoServers(steps, { isHurried: true });
   const { response, path } = await servers.a.start();
   const follower = new SseText(await servers.b.send(path));
   const seen = await follower.until('"two "');
@@ -71,7 +72,7 @@ test('followers of a run whose row is missing get a coded error', async () => {
   const seen = await follower.until('"one "');
   await servers.query('TRUNCATE eventloom_relay_hosts, eventloom_relay_runs, eventloom_relay_chunks');
   expect((await follower.rest()).slice(seen.length)).toMatch(
-    /^retry: 2000\n\ndata: \{"error":.*"code":"RUN_GOES_ON"\}\n\n$/,
+    /^retry: 2000\n\ndata: \{"error":.*"code":"RUN_GOES_ON","run":"\/apps\/[^"]*"\}\n\n$/,
   );
   expect(servers.a.server.runsInFlight).toBe(1);
 });
