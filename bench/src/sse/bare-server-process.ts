@@ -3,18 +3,18 @@ import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { reportOfThisProcess, type SseOrder, type SseReport } from './sse-order.ts';
 
-// The floor of a server: reads the request, and writes the given events one by one or in one piece. It runs no agent
-// and creates no event.
+// The floor of a server: reads the request, and writes the given events: their texts one by one, or all of them in one piece, of which
+// it then makes the JSON, as each server must. It runs no agent and creates no event.
 
 const eventsOf = new Map<string, readonly string[]>();
-const batchOf = new Map<string, string>();
+const batchOf = new Map<string, readonly unknown[]>();
 const app = new Hono();
 app.post('/run_sse', async (context) => {
   const { appName } = (await context.req.json()) as { readonly appName: string };
   const events = eventsOf.get(appName) ?? [];
   const batch = batchOf.get(appName);
   return streamSSE(context, async (stream) => {
-    if (batch !== undefined) return void (await stream.write(batch));
+    if (batch) return void (await stream.write(batch.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')));
     for (const data of events) await stream.writeSSE({ data });
   });
 });
@@ -26,7 +26,11 @@ serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) => {
 process.on('message', (order: SseOrder) => {
   if (order.does === 'write') {
     eventsOf.set(order.appName, order.events);
-    if (order.isBatched) batchOf.set(order.appName, order.events.map((data) => `data: ${data}\n\n`).join(''));
+    if (order.isBatched)
+      batchOf.set(
+        order.appName,
+        order.events.map((data): unknown => JSON.parse(data)),
+      );
   }
   process.send?.(reportOfThisProcess());
 });
