@@ -8,11 +8,9 @@ import {
   type Session,
   stringifyContent,
 } from '@eventloom/core';
+import { toSeconds } from '@eventloom/core/internal';
 import { isRoutableLlmAgent } from './agent-guards.ts';
 import type { ResumabilityConfig } from './app.ts';
-
-/** The last second of the year 9999. A larger timestamp is in milliseconds. */
-const LAST_SECOND = 253_402_300_799;
 
 /**
  * Creates an event as `createEvent` of `@eventloom/core` does, and takes a `timestamp` in milliseconds too, as programs that were written for `@google/adk` give
@@ -22,9 +20,7 @@ const LAST_SECOND = 253_402_300_799;
  * const event = createEvent({ author: 'system', timestamp: Date.now(), actions: { stateDelta: { step: 2 } } });
  */
 export function createAdkEvent(params: EventParams = {}): Event {
-  const { timestamp } = params;
-  if (typeof timestamp !== 'number' || timestamp <= LAST_SECOND) return createEvent(params);
-  return createEvent({ ...params, timestamp: timestamp / 1000 });
+  return createEvent(params.timestamp === undefined ? params : { ...params, timestamp: toSeconds(params.timestamp) });
 }
 
 /** Returns the newest event before `endIndex` that makes the function call with this id; undefined if there is none. */

@@ -176,6 +176,19 @@ test('a run of an agent without events has none', async () => {
   expect(await stored()).toHaveLength(1);
 });
 
+test('an event object with a timestamp in milliseconds is stored with seconds', async () => {
+  const timestamp = 1_770_714_900_500;
+  const content = { role: 'model', parts: [{ text: 'done' }] };
+  const { run, stored } = await scenario({
+    agent: new CustomAgent('lead', async function* ({ invocationId }) {
+      const actions = { stateDelta: {}, artifactDelta: {} };
+      yield { id: 'e1', invocationId, author: 'lead', content, actions, timestamp } as Event;
+    }),
+  });
+  expect(await run()).toMatchObject([{ id: 'e1', timestamp: 1_770_714_900.5 }]);
+  expect((await stored()).at(-1)?.timestamp).toBe(1_770_714_900.5);
+});
+
 test('an event yielded twice is stored once', async () => {
   const { run, stored } = await scenario({
     agent: new CustomAgent('lead', async function* (context) {

@@ -18,6 +18,7 @@ import {
   DerivedKey,
   type DerivedValues,
   isYieldedAgain,
+  toSeconds,
   toStreamedRecord,
 } from '@eventloom/core/internal';
 import { ChildChanges } from './child-changes.ts';
@@ -245,7 +246,7 @@ export class EventCommitter {
       id: (isNew && event.id) || this.#platform.newEventId(),
       invocationId: this.#invocationId,
       author: event.author || this.agentName,
-      timestamp: (isNew && event.timestamp) || this.#platform.now() / 1000,
+      timestamp: (isNew && toSeconds(event.timestamp)) || this.#platform.now() / 1000,
       executionId: event.executionId ?? this.#invocationId,
       actions: createEventActions(event.actions),
     };

@@ -57,6 +57,11 @@ describe('the events of an agent that another one runs', () => {
     expect((await completed(whole))[0]).toBe(whole);
   });
 
+  test('have a timestamp in milliseconds as seconds', async () => {
+    const [event] = await completed({ timestamp: 1_770_714_900_500, content: say('more') } as Event);
+    expect(event?.timestamp).toBe(1_770_714_900.5);
+  });
+
   test('are passed on unchanged if they are not events', async () => {
     expect(await completed(null as unknown as Event, 5 as unknown as Event)).toEqual([null, 5]);
   });

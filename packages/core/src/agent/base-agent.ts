@@ -1,6 +1,6 @@
 import type { AgentPlace, InvocationContext } from '../context/invocation-context.ts';
 import { ConfigurationError } from '../errors.ts';
-import { isYieldedAgain } from '../event/create-event.ts';
+import { isYieldedAgain, toSeconds } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import {
@@ -287,7 +287,7 @@ function completedEvent(event: Event, context: InvocationContext): Event {
     ...said,
     ...(id && isNew ? { id } : {}),
     ...(author ? { author } : {}),
-    ...(timestamp && isNew ? { timestamp } : {}),
+    ...(timestamp && isNew ? { timestamp: toSeconds(timestamp) } : {}),
   });
 }
 

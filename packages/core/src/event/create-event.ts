@@ -5,6 +5,7 @@ import { type Event, ObjectType, STRUCTURED_OUTPUT } from './event.ts';
 import { systemPlatform } from '../platform/platform.ts';
 import { createEventActions, type EventActions } from './event-actions.ts';
 import { EVENT } from './event-shape.ts';
+import { MAX_SECONDS } from './field.ts';
 
 /**
  * The fields of nearly every event. A new event and its sealed copy begin with them, in this order, so that an engine knows events by a few
@@ -125,6 +126,14 @@ export function createErrorEvent(params: EventParams, type: string, message: str
     errorMessage: message,
     error: code === type ? { type, message } : { type, message, code },
   });
+}
+
+/**
+ * Returns the timestamp of an event that a program wrote, in seconds. One past the year 9999 is in milliseconds, as programs
+ * for `@google/adk` give it.
+ */
+export function toSeconds(timestamp: number): number {
+  return timestamp > MAX_SECONDS ? timestamp / 1000 : timestamp;
 }
 
 const YIELDED = new WeakSet<Event>();

@@ -67,7 +67,7 @@ export type FieldsOf<T> = {
 
 /** Start of year 1 and end of year 9999, in seconds since the epoch. A number outside is not a time in seconds. */
 const MIN_SECONDS = -62_135_596_800;
-const MAX_SECONDS = 253_402_300_799.999;
+export const MAX_SECONDS = 253_402_300_799.999;
 
 export const TEXT: Field<string, false> = field('text');
 export const BASE64: Field<string, false> = field('base64', { description: 'Base64, standard or URL alphabet.' });

@@ -45,7 +45,7 @@ export type { InTurn, SubInvocation } from '../context/sub-invocation.ts';
 export type { ToolListener } from '../context/tool-context.ts';
 export { branchBelow, enclosedBranch, enclosureOf, isVisibleOn } from '../event/branch.ts';
 export { errorCodeOf } from '../errors.ts';
-export { checkEventFields, createErrorEvent, isYieldedAgain } from '../event/create-event.ts';
+export { checkEventFields, createErrorEvent, isYieldedAgain, toSeconds } from '../event/create-event.ts';
 export {
   afterCovered,
   isEmptyActions,
