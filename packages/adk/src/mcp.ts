@@ -179,6 +179,8 @@ export class AdkMCPTool extends BaseTool {
  * const agent = new LlmAgent({ name: 'helper', model: 'gemini-flash-latest', tools: [toolset] });
  */
 export class AdkMCPToolset extends BaseToolset {
+  /** Name that errors show, as the program imports it. */
+  static override readonly name: string = 'MCPToolset';
   readonly #params: MCPConnectionParams;
   readonly #sessions: MCPSessionManager;
   #loading: Promise<MCPToolset> | undefined;

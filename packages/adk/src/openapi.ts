@@ -265,6 +265,8 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
  * const agent = new LlmAgent({ name: 'clerk', model: 'gemini-flash-latest', tools: [toolset] });
  */
 export class AdkOpenAPIToolset extends BaseToolset {
+  /** Name that errors show, as the program imports it. */
+  static override readonly name: string = 'OpenAPIToolset';
   readonly #toolset: OpenAPIToolset;
   readonly #preservesNames: boolean;
   readonly #tools = new Map<BaseTool, AdkRestApiTool>();
