@@ -2,6 +2,7 @@ import type { Event, GenerateContentConfig, InvocationContext } from '@eventloom
 import { toList } from '@eventloom/core/internal';
 import { LlmAgent, type LlmAgentConfig, type ToolUnion } from '@eventloom/llm-agent';
 import { type BaseContextCompactor, shorteningCallbacks } from './context-compactors.ts';
+import { type AdkPackageTool, type AdkPackageToolset, adoptTool } from './package-tools.ts';
 import {
   type BaseLlmRequestProcessor,
   type BaseLlmResponseProcessor,
@@ -13,8 +14,11 @@ import { type BaseNode, isBaseNode } from './workflow/base-node.ts';
 import { scopedInstruction } from './workflow/instruction-scope.ts';
 import { NodeTool } from './workflow/node-tool.ts';
 
-/** A tool of an agent of programs that were written for `@google/adk`: a tool, a toolset, or a node of a workflow with an `inputSchema`. */
-export type AdkToolUnion = ToolUnion | BaseNode;
+/**
+ * A tool of an agent of programs that were written for `@google/adk`: a tool, a toolset, or a node of a workflow with an `inputSchema`. Tools and
+ * toolsets may come from packages that import `@google/adk` themselves.
+ */
+export type AdkToolUnion = ToolUnion | BaseNode | AdkPackageTool | AdkPackageToolset;
 
 /** Options of an `LlmAgent` of programs that were written for `@google/adk`: those of `@eventloom/llm-agent`, and nodes as tools. */
 export interface AdkLlmAgentConfig extends Omit<LlmAgentConfig, 'tools' | 'generateContentConfig'> {
@@ -96,5 +100,5 @@ export class AdkLlmAgent extends LlmAgent {
 }
 
 function toTool(tool: AdkToolUnion): ToolUnion {
-  return isBaseNode(tool) ? new NodeTool(tool) : tool;
+  return isBaseNode(tool) ? new NodeTool(tool) : adoptTool(tool);
 }
