@@ -60,8 +60,12 @@ export interface RunEphemeralParams {
  */
 export class AdkRunner extends Runner {
   readonly resumabilityConfig: ResumabilityConfig | undefined;
-  /** True if runs are resumable only because a workflow needs it: bookkeeping events are then hidden from their reader. */
-  readonly #hidesBookkeeping: boolean;
+  /**
+   * True if runs are resumable only because a workflow needs it: bookkeeping events are then hidden from their reader. It is no private member,
+   * because libraries that trace programs call methods on a `Proxy` of the runner.
+   * @internal
+   */
+  readonly hidesBookkeeping: boolean;
 
   /** @throws ConfigurationError for a missing or invalid option, and for one that does not exist */
   constructor(options: AdkRunnerConfig) {
@@ -90,7 +94,7 @@ export class AdkRunner extends Runner {
       live: config.live ?? live(),
     });
     this.resumabilityConfig = resumability;
-    this.#hidesBookkeeping = resumable !== true && isWorkflow(root);
+    this.hidesBookkeeping = resumable !== true && isWorkflow(root);
   }
 
   get '~eventloom.adk-runner'(): true {
@@ -102,7 +106,7 @@ export class AdkRunner extends Runner {
    * an agent is thrown as it is.
    */
   override runAsync(params: RunAsyncParams): RunStream {
-    return withAdkEnds(super.runAsync(params), params?.abortSignal, this.#hidesBookkeeping);
+    return withAdkEnds(super.runAsync(params), params?.abortSignal, this.hidesBookkeeping);
   }
 
   /** Runs the agent in a new session, and deletes the session afterwards. */
