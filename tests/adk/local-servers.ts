@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import { z } from 'zod';
@@ -22,8 +22,40 @@ export async function fetchMcp(url: string | URL, init?: RequestInit): Promise<R
   return transport.handleRequest(new Request(url, init));
 }
 
+/** A server on a port of this machine. */
+interface LocalServer extends AsyncDisposable {
+  readonly url: string;
+}
+
+/** Serves what `fetchMcp` does. Requests without these headers are refused. */
+export async function serveMcp(headers: Readonly<Record<string, string>>): Promise<LocalServer> {
+  const server = createServer((request, response) => {
+    void text(request).then(async (body) => {
+      const isAllowed = Object.entries(headers).every(([name, value]) => request.headers[name] === value);
+      const { method = 'GET', url = '/' } = request;
+      const init = { method, headers: request.headers as Record<string, string>, ...(body && { body }) };
+      const answer = isAllowed ? await fetchMcp(`http://127.0.0.1${url}`, init) : new Response('no', { status: 403 });
+      response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+    });
+  });
+  return listen(server);
+}
+
+async function listen(server: Server): Promise<LocalServer> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
 /** A REST API with pets, on a port of this machine. */
-export interface PetApi extends AsyncDisposable {
+export interface PetApi extends LocalServer {
   readonly document: string;
 }
 
@@ -39,16 +71,8 @@ export async function servePets(): Promise<PetApi> {
       response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
-  return {
-    document: JSON.stringify(petDocument(`http://127.0.0.1:${port}`)),
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  const local = await listen(server);
+  return { ...local, document: JSON.stringify(petDocument(local.url)) };
 }
 
 function petDocument(url: string): object {

@@ -75,7 +75,7 @@ export class LlmSummarizer implements BaseSummarizer {
     const last = events.at(-1);
     if (!first || !last)
       throw new ConfigurationError('LlmSummarizer: there are no events to summarize; call it with at least one event');
-    const shown = events.map((event, at) => `[Event ${at + 1} - Author: ${event.author}]\n${textOf(event)}\n`);
+    const shown = events.map((event, at) => `[Event ${at + 1} - Author: ${event.author}]\n${textOf(event)}`);
     const request = createLlmRequest();
     request.model = this.#llm.model;
     request.contents = [{ role: 'user', parts: [{ text: [this.#prompt, ...shown].join('\n\n') }] }];
