@@ -21,7 +21,7 @@ const ARTIFACT = /^artifact\.((?:user:)?[\p{L}\p{N}_.\-/]+)$/u;
  * - A `?` at the end, as in `{key?}`, makes the placeholder optional: a missing value becomes an empty string.
  * - A key with dots is looked up as a whole key first, then as a path into an object.
  * - A string is inserted unchanged, null as an empty string, any other value as JSON.
- * - `{{key}}` is the same as `{key}`. Other text in braces is left unchanged: `{ key }`, `{{{key}}}`, `{{key}`.
+ * - `{ key }` and `{{key}}` are the same as `{key}`. Other text in braces is left unchanged: `{a b}`, `{bad-name}`, `{{key}`.
  *
  * The agent fills an instruction string itself. An instruction function must call this function to fill its text.
  *
@@ -41,7 +41,7 @@ export async function injectSessionState(
   for (const match of template.matchAll(PLACEHOLDER)) {
     const [whole, opening = '', inner = '', closing = ''] = match;
     const surplus = closing.length - opening.length;
-    if (surplus < 0 || opening.length > 2) continue;
+    if (surplus < 0) continue;
     // Surplus closing braces belong to the surrounding text, such as JSON.
     const placeholder = whole.slice(0, whole.length - surplus);
     text += template.slice(end, match.index) + (await fill(placeholder, inner, context));
@@ -51,8 +51,9 @@ export async function injectSessionState(
 }
 
 async function fill(placeholder: string, inner: string, context: InvocationContext): Promise<string> {
-  const optional = inner.endsWith('?');
-  const name = optional ? inner.slice(0, -1) : inner;
+  const trimmed = inner.trim();
+  const optional = trimmed.endsWith('?');
+  const name = optional ? trimmed.slice(0, -1) : trimmed;
   const artifact = ARTIFACT.exec(name)?.[1];
   if (artifact !== undefined) return fillArtifact(artifact, optional, context);
   if (!STATE_KEY.test(name)) return placeholder;
