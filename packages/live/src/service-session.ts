@@ -174,11 +174,17 @@ export class ServiceSession {
   }
 }
 
-function deliver(connection: BaseLlmConnection, request: LiveRequest): Promise<void> {
+async function deliver(connection: BaseLlmConnection, request: LiveRequest): Promise<void> {
   if ('blob' in request) return connection.sendRealtime(request.blob);
   if ('content' in request) return connection.sendContent(request.content);
-  if ('toolResponses' in request) return connection.sendToolResponses(request.toolResponses);
-  return 'activityStart' in request ? connection.sendActivityStart() : connection.sendActivityEnd();
+  if ('toolResponses' in request) return sendResponses(connection, request.toolResponses);
+  return 'activityStart' in request ? connection.sendActivityStart?.() : connection.sendActivityEnd?.();
+}
+
+function sendResponses(connection: BaseLlmConnection, responses: readonly FunctionResponse[]): Promise<void> {
+  if (connection.sendToolResponses) return connection.sendToolResponses(responses);
+  const parts = responses.map((functionResponse) => ({ functionResponse }));
+  return connection.sendContent({ role: 'user', parts });
 }
 
 /** The result of a call as text, for a service that takes no response to it. Undefined when there is only the end of its responses. */

@@ -35,12 +35,17 @@ export interface BaseLlmConnection {
   sendHistory(history: readonly Content[], isWaiting?: boolean): Promise<void>;
   /** Sends a whole turn of the user. */
   sendContent(content: Content): Promise<void>;
-  /** Sends responses to the model's calls. With `willContinue` more responses of the same call follow. */
-  sendToolResponses(responses: readonly FunctionResponse[]): Promise<void>;
+  /**
+   * Sends responses to the model's calls. With `willContinue` more responses of the same call follow. Absent: `sendContent` sends them, as
+   * the parts of one content.
+   */
+  sendToolResponses?(responses: readonly FunctionResponse[]): Promise<void>;
   /** Sends a piece of audio or video. */
   sendRealtime(blob: Blob): Promise<void>;
-  sendActivityStart(): Promise<void>;
-  sendActivityEnd(): Promise<void>;
+  /** Reports that the user began to speak. Absent: the service finds that out itself. */
+  sendActivityStart?(): Promise<void>;
+  /** Reports that the user has finished speaking. Absent: the service finds that out itself. */
+  sendActivityEnd?(): Promise<void>;
   /**
    * Yields the output of the model: one response for each message of the service, in order, with all that the message
    * contains. Text and transcriptions come in the pieces of the service, never merged. May be read once, by one reader.
