@@ -1,8 +1,11 @@
-import type { Content, LlmRequest } from '@eventloom/core';
+import type { Content, GenerateContentConfig, LlmRequest } from '@eventloom/core';
 import type { VertexAISearchDataStoreSpec, VertexAiSearchToolParams } from '@eventloom/tools/built-in';
 import type { RouteValue } from './workflow/node-context.ts';
 
 // Types of @google/adk that other packages of Eventloom have no name for.
+
+/** The options that have a name. A type of another library has these, and no index signature. */
+export type KnownOptions<T> = { readonly [K in keyof T as string extends K ? never : K]: T[K] };
 
 /** The routes that a node selects: one, or several at once. */
 export type Route = RouteValue | readonly RouteValue[];
@@ -29,6 +32,9 @@ export interface SearchEngineParams extends VertexAiSearchToolParams {
 
 /** A request to a model, as programs that were written for `@google/adk` create it. */
 export interface AdkModelRequest extends LlmRequest {
+  /** The system instruction, the tools and the options. May be replaced, also by a `GenerateContentConfig` of `@google/genai`. */
+  get config(): GenerateContentConfig;
+  set config(config: GenerateContentConfig | KnownOptions<GenerateContentConfig>);
   /** Settings of a live connection. Not read: a live run has its own. */
   readonly liveConnectConfig?: object | undefined;
 }

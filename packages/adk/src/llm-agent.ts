@@ -1,6 +1,7 @@
 import type { Event, GenerateContentConfig, InvocationContext } from '@eventloom/core';
 import { toList } from '@eventloom/core/internal';
 import { LlmAgent, type LlmAgentConfig, type ToolUnion } from '@eventloom/llm-agent';
+import type { KnownOptions } from './adk-types.ts';
 import { type BaseContextCompactor, shorteningCallbacks } from './context-compactors.ts';
 import { type AdkPackageTool, type AdkPackageToolset, adoptTool } from './package-tools.ts';
 import {
@@ -32,9 +33,6 @@ export interface AdkLlmAgentConfig extends Omit<LlmAgentConfig, 'tools' | 'gener
   /** Change responses of the model in place, before `afterModelCallback`. Default: none. */
   readonly responseProcessors?: readonly BaseLlmResponseProcessor[] | undefined;
 }
-
-/** The options that have a name. A type of another library has these, and no index signature. */
-type KnownOptions<T> = { readonly [K in keyof T as string extends K ? never : K]: T[K] };
 
 /**
  * The `LlmAgent` of programs that were written for `@google/adk`: that of `@eventloom/llm-agent`, with the behavior of the ADK. Nodes may be tools, sub-agents with a `mode` are tools too, and in a workflow the instruction can name the input of
