@@ -22,11 +22,18 @@ const getWeather = new FunctionTool({
   execute: async ({ city }) => ({ status: 'success', report: `It is sunny in ${city}.` }),
 });
 
+const getTime = new FunctionTool({
+  name: 'get_time',
+  description: 'Returns the time in a city.',
+  parameters: z.object({ city: z.string() }),
+  execute: async ({ city }) => ({ status: 'success', report: `It is noon in ${city}.` }),
+});
+
 const agent = new LlmAgent({
   name: 'weather_agent',
   model: 'gemini-2.5-flash',
   instruction: 'Tell the weather.',
-  tools: [getWeather],
+  tools: [getWeather, getTime],
 });
 
 class AskAlways implements BasePolicyEngine {
@@ -39,6 +46,15 @@ const program: Program = {
   replies: [
     jsonReply(wireResponse({ calls: [{ name: 'get_weather', args: { city: 'Oslo' } }] })),
     jsonReply(wireResponse('It is sunny in Oslo.')),
+    jsonReply(
+      wireResponse({
+        calls: [
+          { name: 'get_weather', args: { city: 'Rome' } },
+          { name: 'get_time', args: { city: 'Rome' } },
+        ],
+      }),
+    ),
+    jsonReply(wireResponse('It is noon in sunny Rome.')),
   ],
   async main(tell) {
     const plugins = [new SecurityPlugin({ policyEngine: new AskAlways() })];
@@ -51,15 +67,17 @@ const program: Program = {
         open.push(...getAskUserConfirmationFunctionCalls(event));
       }
     };
-    await send(createUserContent('How is the weather in Oslo?'));
-    for (let call = open.shift(); call; call = open.shift()) {
-      const { id } = call;
-      const functionResponse = {
-        id: id ?? '',
-        name: REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
-        response: { confirmed: true },
-      };
-      await send({ role: 'user', parts: [{ functionResponse }] });
+    for (const text of ['How is the weather in Oslo?', 'And in Rome, and the time?']) {
+      await send(createUserContent(text));
+      for (let call = open.shift(); call; call = open.shift()) {
+        const { id } = call;
+        const functionResponse = {
+          id: id ?? '',
+          name: REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
+          response: { confirmed: true },
+        };
+        await send({ role: 'user', parts: [{ functionResponse }] });
+      }
     }
   },
 };
