@@ -37,7 +37,7 @@ async function ending(script: FakeLiveScript): Promise<unknown> {
     for await (const _ of connection.receive());
     return undefined;
   } catch (error) {
-    await expect(connection.sendActivityStart()).rejects.toBe(error);
+    await expect(connection.sendActivityStart?.()).rejects.toBe(error);
     return error;
   }
 }
@@ -76,7 +76,7 @@ describe('a connection after its setup', () => {
     async (frame) => {
       server.live.enqueue([{ heard: 'realtimeInput' }, frame]);
       const connection = await gemini().connect(requestWith());
-      await connection.sendActivityStart();
+      await connection.sendActivityStart?.();
       await expect(connection.receive().next()).rejects.toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
       await (
         await server.live.connection(0)
@@ -120,7 +120,7 @@ describe('a connection after its setup', () => {
     const reading = expect(reader.next()).rejects.toThrow(RunAbortedError);
     controller.abort();
     await reading;
-    await expect(connection.sendActivityStart()).rejects.toThrow(RunAbortedError);
+    await expect(connection.sendActivityStart?.()).rejects.toThrow(RunAbortedError);
     await (
       await server.live.connection(0)
     ).closed;

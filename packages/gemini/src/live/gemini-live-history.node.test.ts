@@ -61,8 +61,8 @@ test('an announced history that is not sent is ended before the first input', as
   const contents = [user('Hi'), { role: 'model', parts: [{ text: 'Hello.' }] }];
   const connection = await peer.gemini({ model: NEWER }).connect({ ...createLlmRequest(), contents });
   peer.opened(connection);
-  await connection.sendActivityStart();
-  await connection.sendActivityEnd();
+  await connection.sendActivityStart?.();
+  await connection.sendActivityEnd?.();
   await (await peer.last()).heard(/activityEnd/);
   expect((await peer.last()).received).toEqual([
     { clientContent: { turnComplete: true } },
@@ -79,7 +79,7 @@ test.each([
   const contents = [user('Hi'), { role: 'model', parts: [{ text: 'Hello.' }] }];
   const connection = await peer.gemini({ model: NEWER }).connect({ ...createLlmRequest(), contents, ...request });
   peer.opened(connection);
-  await connection.sendActivityStart();
+  await connection.sendActivityStart?.();
   await (await peer.last()).heard(/activityStart/);
   expect((await peer.last()).setup).not.toHaveProperty('historyConfig');
   expect((await peer.last()).received).toEqual([{ realtimeInput: { activityStart: {} } }]);

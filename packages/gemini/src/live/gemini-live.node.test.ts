@@ -40,12 +40,12 @@ test('requests are sent in order', async () => {
   await Promise.all([
     connection.sendHistory([user('Hi'), { role: 'model', parts: [{ text: 'Hello.' }] }]),
     connection.sendContent(user('How are you?')),
-    connection.sendActivityStart(),
+    connection.sendActivityStart?.(),
     connection.sendRealtime({ data: 'AAAA', mimeType: 'audio/pcm;rate=16000' }),
     connection.sendRealtime({ data: '_-A', mimeType: 'image/jpeg' }),
     connection.sendRealtime({ data: 'AAAA', mimeType: 'video/mp4' }),
-    connection.sendActivityEnd(),
-    connection.sendToolResponses([{ id: 'c1', name: 'f', response: { result: 1 }, scheduling: 'SILENT' }]),
+    connection.sendActivityEnd?.(),
+    connection.sendToolResponses?.([{ id: 'c1', name: 'f', response: { result: 1 }, scheduling: 'SILENT' }]),
   ]);
   const { received, heard } = await peer.last().then(async (at) => {
     await at.heard('toolResponse');
@@ -77,7 +77,7 @@ test('a content without a role gets the role user, and function responses are se
 
 test('content that the client refuses throws, and the connection stays open', async () => {
   const connection = await peer.connect([{ heard: 'clientContent' }, { serverContent: { turnComplete: true } }]);
-  await expect(connection.sendToolResponses([{ name: 'f', response: {} }])).rejects.toThrow(InvalidMessageError);
+  await expect(connection.sendToolResponses?.([{ name: 'f', response: {} }])).rejects.toThrow(InvalidMessageError);
   await connection.sendContent(user('Hi'));
   expect(await read(connection, 1)).toEqual([{ turnComplete: true }]);
 });

@@ -126,10 +126,10 @@ async function say(connection: BaseLlmConnection, message: LiveWireMessage): Pro
   };
   if (clientContent) return connection.sendHistory(clientContent.turns);
   // Calls of Vertex AI have no ids, which the contract permits.
-  if (toolResponse) return connection.sendToolResponses(toolResponse.functionResponses);
+  if (toolResponse) return connection.sendToolResponses?.(toolResponse.functionResponses);
   const { activityStart, activityEnd, audio } = realtimeInput ?? {};
-  if (activityStart) return connection.sendActivityStart();
-  return activityEnd ? connection.sendActivityEnd() : connection.sendRealtime(audio ?? {});
+  if (activityStart) return connection.sendActivityStart?.();
+  return activityEnd ? connection.sendActivityEnd?.() : connection.sendRealtime(audio ?? {});
 }
 
 /** Returns the responses that a message must become, computed without the code under test: none or one. */
