@@ -274,6 +274,7 @@ test.each([
 
 test('a TypeError in a model is reported as the failure of the model', async () => {
   class Broken extends BaseLlm {
+    // oxlint-disable-next-line eslint/require-yield -- it fails before it could yield
     override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
       throw new TypeError('no such host');
     }

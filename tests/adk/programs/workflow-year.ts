@@ -24,8 +24,8 @@ const event = node((context: NodeContext) => `Something happened in ${context.st
 });
 const join = new JoinNode({ name: 'join' });
 const combine = node(
-  function* (context: NodeContext, { person: told, event: happened }: Record<string, string>) {
-    yield say(`${context.state.get<string>('year')}: ${told} ${happened}`);
+  function* (context: NodeContext, { person: who, event: happened }: Record<string, string>) {
+    yield say(`${context.state.get<string>('year')}: ${who} ${happened}`);
   },
   { name: 'combine' },
 );
