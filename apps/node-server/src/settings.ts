@@ -138,7 +138,7 @@ function readTokens(line: CommandLine, environment: Environment): JwtAuthenticat
   if (jwksUrl !== undefined && secret !== undefined)
     throw new UsageError(`${source}: the variable ${SECRET_VARIABLE} is also set; remove one of them`);
   if (issuer === undefined || audience === undefined)
-    throw new UsageError(`${source}: needs --jwt-issuer and --jwt-audienceto check tokens with`);
+    throw new UsageError(`${source}: needs --jwt-issuer and --jwt-audience to check tokens with`);
   if (allowUnauthenticated)
     throw new UsageError(`${source}: cannot be combined with --allow-unauthenticated; remove one of them`);
   return { jwksUrl, secret, issuer, audience };

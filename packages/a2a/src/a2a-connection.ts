@@ -50,7 +50,7 @@ export class A2AConnection {
       // The headers of the application may have its password.
       if (new URL(endpoint.url).origin !== new URL(url).origin)
         throw new A2AProtocolError(
-          `the card names an address of another origin, ${endpoint.url}; if that is meant, pass the card itself as agentCard`,
+          `the card names an address of another origin, ${endpoint.url}; to use that address, pass the card itself as agentCard`,
         );
       return endpoint;
     });
@@ -168,13 +168,13 @@ class PendingCall {
     if (status >= 300 && status < 400) {
       const to = response.headers.get('location')?.slice(0, MAX_QUOTED) ?? 'nowhere';
       throw new A2AProtocolError(
-        `the server redirects to ${to}; redirects are not followed, so write that address if it is right`,
+        `the server redirects to ${to}; redirects are not followed; write that address as agentCard if it is right`,
       );
     }
     if (status === 429 || status >= 500) throw new A2AConnectionError(`the server answered with the status ${status}`);
     if (status === 401 || status === 403)
       throw new A2AConnectionError(
-        `the server refused the request with the status ${status}; pass what it needs in headers`,
+        `the server refused the request with the status ${status}; write the credential that it requires in headers`,
         {
           retryable: false,
         },
@@ -212,7 +212,7 @@ class PendingCall {
         this.#bytes += next.value.byteLength;
         if (this.#bytes > maxAnswerBytes)
           throw new A2ALimitError(
-            `the answer has more than ${maxAnswerBytes} bytes; raise maxAnswerBytes if that is meant`,
+            `the answer has more than ${maxAnswerBytes} bytes; write a larger maxAnswerBytes to read it`,
           );
         yield next.value;
       }

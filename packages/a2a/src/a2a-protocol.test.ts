@@ -107,7 +107,7 @@ describe('the agent card', () => {
   test.each([
     [{}, /agents: expected agents by the name/],
     [{ agents: { app: {} } }, /agents.app: expected an agent/],
-    [{ agents: { app: payingAgent([]) }, url: 'here' }, /url: "here" is no address/],
+    [{ agents: { app: payingAgent([]) }, url: 'here' }, /url: expected an address, got "here"; write/],
     [{ agents: { app: payingAgent([]) }, urls: '' }, /has no option "urls"/],
   ])('is refused for the invalid options %#, and the error says what to write', (options, advice) => {
     expect(() => a2a(options as never)).toThrow(advice);

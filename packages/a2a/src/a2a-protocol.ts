@@ -11,7 +11,14 @@ import {
   REQUEST_CREDENTIAL,
   type RunRecord,
 } from '@eventloom/core';
-import { checkOptions, isBaseAgent, isRecord, type OptionRules, wrongOption } from '@eventloom/core/internal';
+import {
+  checkOptions,
+  describeKind,
+  isBaseAgent,
+  isRecord,
+  type OptionRules,
+  wrongOption,
+} from '@eventloom/core/internal';
 import {
   AppNotFoundError,
   checkId,
@@ -78,7 +85,7 @@ export function a2a(options: A2AOptions): Protocol {
     if (!isBaseAgent(agent)) throw wrongOption('a2a', `agents.${appName}`, 'an agent', agent, 'rootAgent');
   if (url !== undefined && !URL.canParse(url))
     throw new ConfigurationError(
-      `a2a: url: ${JSON.stringify(url)} is no address; write url: 'https://agents.example.com'`,
+      `a2a: url: expected an address, got ${JSON.stringify(url.slice(0, 200))}; write url: 'https://agents.example.com'`,
     );
   const agentOf = (appName: string): BaseAgent => {
     const agent = Object.hasOwn(agents, appName) ? agents[appName] : undefined;
@@ -267,16 +274,31 @@ class A2ACall {
       );
     const { id = null, method, params = {} } = json;
     if (typeof id !== 'string' && typeof id !== 'number' && id !== null)
-      throw new A2ARequestError('INVALID_REQUEST', 'id: expected a string, a number or null');
+      throw new A2ARequestError('INVALID_REQUEST', `id: expected a string, a number or null, got ${describeKind(id)}`);
     this.#id = id;
-    if (typeof method !== 'string') throw new A2ARequestError('INVALID_REQUEST', 'method: expected a string');
+    if (typeof method !== 'string')
+      throw new A2ARequestError(
+        'INVALID_REQUEST',
+        `method: expected a string, got ${describeKind(method)}; write "method": "SendMessage"`,
+      );
     this.#isLegacy = method.includes('/');
     const version = this.#request.raw.headers.get(VERSION_HEADER) ?? '';
     if (version !== '' && !/^(?:1(?:\.\d{1,9}){0,2}|0\.3(?:\.\d{1,9})?)$/.test(version))
-      throw new A2ARequestError('VERSION_NOT_SUPPORTED', 'this server speaks A2A 1.0 and 0.3');
+      throw new A2ARequestError(
+        'VERSION_NOT_SUPPORTED',
+        'this server speaks A2A 1.0 and 0.3; write one of them in the header A2A-Version',
+      );
     const operation = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
-    if (!operation) throw new A2ARequestError('METHOD_NOT_FOUND', 'method: A2A has no method of this name');
-    if (!isRecord(params)) throw new A2ARequestError('INVALID_PARAMS', 'params: expected an object');
+    if (!operation)
+      throw new A2ARequestError(
+        'METHOD_NOT_FOUND',
+        `method: A2A has no method ${JSON.stringify(method.slice(0, 60))}; write "method": "SendMessage", or "message/send" in A2A 0.3`,
+      );
+    if (!isRecord(params))
+      throw new A2ARequestError(
+        'INVALID_PARAMS',
+        `params: expected an object, got ${describeKind(params)}; write "params": { … }`,
+      );
     return { operation, params };
   }
 
@@ -441,8 +463,15 @@ class A2ACall {
   ): Promise<{ readonly view: TaskView; readonly run?: HostedRun }> {
     const message = readMessage('params.message', params['message']);
     if (message.role !== 'ROLE_USER')
-      throw new A2ARequestError('INVALID_PARAMS', 'params.message.role: expected the role of the user');
-    if (message.parts.length === 0) throw new A2ARequestError('INVALID_PARAMS', 'params.message.parts: has no part');
+      throw new A2ARequestError(
+        'INVALID_PARAMS',
+        'params.message.role: expected the role of the user; write "role": "ROLE_USER", or "user" in A2A 0.3',
+      );
+    if (message.parts.length === 0)
+      throw new A2ARequestError(
+        'INVALID_PARAMS',
+        'params.message.parts: has no part; write "parts": [{ "text": "Hello" }]',
+      );
     checkId('params.message.messageId', message.messageId);
     const { configuration } = params;
     if (
@@ -475,7 +504,10 @@ class A2ACall {
     const { appName, userId, sessionId } = view.key;
     const key = { appName, userId, sessionId };
     if (message.contextId !== undefined && message.contextId !== sessionId)
-      throw new A2ARequestError('INVALID_PARAMS', 'params.message.contextId: the task belongs to another context');
+      throw new A2ARequestError(
+        'INVALID_PARAMS',
+        'params.message.contextId: the task belongs to another context; leave contextId out',
+      );
     const requestId = message.messageId;
     const known = await this.#request.sessions(appName).findRun({ ...key, id: requestId });
     if (known) {
@@ -505,7 +537,8 @@ class A2ACall {
   async #cancel(params: Readonly<Record<string, unknown>>): Promise<TaskView> {
     const view = await this.#load(params);
     const { state } = view.status;
-    if (isTerminal(state)) throw new A2ARequestError('TASK_NOT_CANCELABLE', 'the task has ended');
+    if (isTerminal(state))
+      throw new A2ARequestError('TASK_NOT_CANCELABLE', 'the task has ended; a task that has ended cannot be cancelled');
     if (isWaiting(state))
       throw new A2ARequestError(
         'TASK_NOT_CANCELABLE',
@@ -562,7 +595,10 @@ const HEARTBEAT = ': heartbeat\n\n';
 const NO_STORE = { 'cache-control': 'no-cache, no-transform' };
 
 function noTask(): A2ARequestError {
-  return new A2ARequestError('TASK_NOT_FOUND', 'the user has no task of this id');
+  return new A2ARequestError(
+    'TASK_NOT_FOUND',
+    'params: the user has no task of this id; write the id of a task that was returned to this user',
+  );
 }
 
 function noPush(): A2ARequestError {

@@ -91,7 +91,9 @@ export interface A2AEndpoint {
  */
 export function readEndpoint(card: unknown): A2AEndpoint {
   if (!isRecord(card) || typeof card['name'] !== 'string')
-    throw new A2AProtocolError(`expected an agent card, an object with a name, got ${describeKind(card)}`);
+    throw new A2AProtocolError(
+      `expected an agent card, which is an object with a name, got ${describeKind(card)}; is the address that of a card, as /.well-known/agent-card.json?`,
+    );
   const { capabilities, supportedInterfaces, url, preferredTransport, additionalInterfaces } = card;
   const isStreaming = isRecord(capabilities) && capabilities['streaming'] === true;
   const legacy = { url, protocolBinding: preferredTransport ?? 'JSONRPC', protocolVersion: '0.3' };
@@ -113,7 +115,9 @@ export function readEndpoint(card: unknown): A2AEndpoint {
       };
     }
   }
-  throw new A2AProtocolError('the card has no address for JSON-RPC of A2A 1.0 or 0.3');
+  throw new A2AProtocolError(
+    'the card has no address for JSON-RPC of A2A 1.0 or 0.3, and no other transport is supported',
+  );
 }
 
 /** Returns a card that clients of A2A 0.3 understand as well. They read the address and the version beside the other fields. */

@@ -334,7 +334,7 @@ describe('a run fails with a code that names the agent and the address if the se
       'refuses the login',
       () => answering(() => new Response('', { status: 401 })),
       'A2A_CONNECTION',
-      /pass what it needs in headers/,
+      /write the credential that it requires in headers/,
     ],
     [
       'has a page in place of a card',

@@ -67,7 +67,7 @@ test('the models are found by the given separator and have the given options', a
 test.each([
   [() => aiSdkModels({ openai: provider('openai').languageModel('gpt-5') } as never), 'openai: expected a provider'],
   [() => aiSdkModels('openai' as never), 'expected an object of providers, got a string'],
-  [() => aiSdkModels(providers, { separator: '' }), 'separator must be a text'],
+  [() => aiSdkModels(providers, { separator: '' }), 'separator: expected a text that is not empty'],
   [() => aiSdkModels(providers, { apiKey: 'k' } as never), 'give it to the provider'],
   [
     () => aiSdkModels(providers, { capabilities: { tool: false } as never }),

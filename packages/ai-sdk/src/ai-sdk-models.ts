@@ -47,7 +47,9 @@ export function aiSdkModels(
   checkCapabilities('aiSdkModels', options.capabilities);
   const { separator = ':', ...ofModels } = options;
   if (typeof separator !== 'string' || separator === '')
-    throw new ConfigurationError(`aiSdkModels: separator must be a text such as ":", got ${describeKind(separator)}`);
+    throw new ConfigurationError(
+      `aiSdkModels: separator: expected a text that is not empty, got ${separator === '' ? 'an empty one' : describeKind(separator)}; write separator: ':'`,
+    );
   if (!isRecord(providers))
     throw new ConfigurationError(
       `aiSdkModels: expected an object of providers, got ${describeKind(providers)}; ${WRITE}`,

@@ -15,7 +15,8 @@ export function toStored({ artifact, customMetadata }: SaveArtifactRequest, crea
   let mimeType: string;
   if (inlineData?.data !== undefined) {
     data = typeof inlineData.data === 'string' ? toStandardBase64(inlineData.data) : undefined;
-    if (data === undefined) throw new InvalidRequestError('artifact.inlineData.data: is not base64');
+    if (data === undefined)
+      throw new InvalidRequestError('artifact.inlineData.data: is not base64; write data: encodeBase64(bytes)');
     mimeType = inlineData.mimeType || BYTES;
   } else if (fileData?.fileUri) {
     mimeType = fileData.mimeType || BYTES;

@@ -54,7 +54,9 @@ export class CredentialCipher {
     } catch {
       // The error has no cause, because the original one may quote decrypted text.
     }
-    throw new SealedCredentialError('the stored credential cannot be decrypted; save another one or delete it');
+    throw new SealedCredentialError(
+      'the stored credential cannot be decrypted; add the key that it was saved with to keys, or save another credential, or delete it',
+    );
   }
 
   #import(): Promise<readonly NamedKey[]> {
@@ -95,7 +97,9 @@ export function checkEncryptionKeys(keys: readonly Uint8Array[]): void {
   if (keys.length === 0) throw new ConfigurationError(EMPTY_KEYS);
   for (const key of keys) {
     if (!(key instanceof Uint8Array) || key.length !== ENCRYPTION_KEY_BYTES)
-      throw new ConfigurationError(`keys: expected Uint8Arrays of ${ENCRYPTION_KEY_BYTES} random bytes each`);
+      throw new ConfigurationError(
+        `keys: expected Uint8Arrays of ${ENCRYPTION_KEY_BYTES} random bytes each; write keys: [parseEncryptionKey(text)], with the text that openssl rand -base64 32 prints`,
+      );
   }
 }
 

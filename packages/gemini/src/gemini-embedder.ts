@@ -83,7 +83,9 @@ export class GeminiEmbedder {
     try {
       const { models } = await this.#client();
       if (!models.embedContent)
-        throw new ConfigurationError('GeminiEmbedder: client: it has no models.embedContent; give a GoogleGenAI');
+        throw new ConfigurationError(
+          'GeminiEmbedder: client: expected a GoogleGenAI with models.embedContent; write client: new GoogleGenAI({ apiKey })',
+        );
       const config = { taskType: TASK_TYPES[purpose], abortSignal: exchange.signal };
       const { embeddings = [] } = await models.embedContent({ model, contents, config });
       exchange.complete();

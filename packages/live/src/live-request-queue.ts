@@ -56,7 +56,7 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
     const { maxChars = DEFAULT_MAX_CHARS } = options;
     if (!Number.isInteger(maxChars) || maxChars < 1)
       throw new ConfigurationError(
-        `LiveRequestQueue: maxChars: expected a positive integer, got ${describeKind(maxChars)}`,
+        `LiveRequestQueue: maxChars: expected a positive integer, got ${describeKind(maxChars)}; write maxChars: 10_000_000`,
       );
     this.maxChars = maxChars;
   }

@@ -60,7 +60,7 @@ function checkParams(params: RunLiveParams, { appName, artifactService }: LiveRu
   checkAbortSignal('runLive', params.abortSignal);
   if (params.appName !== undefined && params.appName !== appName)
     throw new ConfigurationError(
-      `runLive: the runner has the appName "${appName}", not of ${JSON.stringify(params.appName)}`,
+      `runLive: appName is ${JSON.stringify(params.appName)}, but the runner has the appName "${appName}"; remove it, or write that name`,
     );
   const { runConfig = {} } = params;
   checkLiveRunConfig(runConfig);

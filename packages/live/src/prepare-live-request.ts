@@ -66,7 +66,7 @@ function declareNonBlocking({ config, toolsDict }: LlmRequest): void {
   for (const { name, responseScheduling } of Object.values(toolsDict)) {
     if (responseScheduling !== undefined && !SCHEDULINGS.has(responseScheduling))
       throw new ConfigurationError(
-        `tool "${name}": responseScheduling: expected one of ${[...SCHEDULINGS].join(', ')}`,
+        `tool "${name}": responseScheduling: expected one of ${[...SCHEDULINGS].join(', ')}, got ${String(responseScheduling).slice(0, 40)}; write responseScheduling: 'SILENT'`,
       );
   }
   if (!config.tools || !Object.values(toolsDict).some((tool) => tool.isNonBlocking)) return;

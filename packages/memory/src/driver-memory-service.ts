@@ -67,7 +67,7 @@ export class DriverMemoryService extends BaseMemoryService {
         `query: expected a string, got ${describeKind(query)}; write query: 'holidays in May'`,
       );
     if (!Number.isInteger(limit) || limit < 1)
-      throw new InvalidRequestError(`limit: expected a positive integer, got ${describeKind(limit)}`);
+      throw new InvalidRequestError(`limit: expected a positive integer, got ${describeKind(limit)}; write limit: 10`);
     const words = queryWords(query, MAX_QUERY_WORDS);
     if (words.length === 0) return { memories: [] };
     const owner = { appName, userId };

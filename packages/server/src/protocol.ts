@@ -137,7 +137,7 @@ export function checkProtocols(
 ): void {
   if (!Array.isArray(protocols))
     throw new ConfigurationError(
-      `createServer: protocols: expected a list of protocols, got ${describeKind(protocols)}`,
+      `createServer: protocols: expected a list of protocols, got ${describeKind(protocols)}; write protocols: [studio({ files })]`,
     );
   const names = new Set<string>();
   const addresses = new Set<string>();
@@ -149,9 +149,13 @@ export function checkProtocols(
   for (const protocol of protocols as readonly Partial<Protocol>[]) {
     const { name, routes, commonRoutes = [] } = protocol ?? {};
     if (typeof name !== 'string' || name === '' || !Array.isArray(routes) || !Array.isArray(commonRoutes))
-      throw new ConfigurationError('createServer: protocols: expected a name and a list of routes in each protocol');
+      throw new ConfigurationError(
+        "createServer: protocols: expected a name and a list of routes in each protocol; write { name: 'chat', routes: [{ … }] }",
+      );
     if (names.has(name))
-      throw new ConfigurationError(`createServer: protocols: two protocols have the name ${JSON.stringify(name)}`);
+      throw new ConfigurationError(
+        `createServer: protocols: two protocols have the name ${JSON.stringify(name)}; give one of them another name`,
+      );
     names.add(name);
     for (const route of [...routes, ...commonRoutes]) checkRoute(name, route as ProtocolRoute, addresses, ids);
     for (const route of routes as readonly ProtocolRoute[]) {
@@ -219,7 +223,8 @@ function checkRoute(name: string, route: ProtocolRoute & CommonRoute, addresses:
       `${where} path: expected a path that begins with a slash, got ${JSON.stringify(path)}; write path: '/chats/{userId}'`,
     );
   const address = addressOf(route);
-  if (addresses.has(address)) throw new ConfigurationError(`${where} the server has a route at ${address} already`);
+  if (addresses.has(address))
+    throw new ConfigurationError(`${where} the server has a route at ${address} already; choose another path`);
   addresses.add(address);
 }
 

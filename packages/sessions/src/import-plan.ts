@@ -60,7 +60,7 @@ class ImportReader {
 
   add(record: SessionRecord): void {
     if (!isRecord(record)) throw new InvalidRequestError(`expected an object, got ${describeKind(record)}`);
-    if (this.#isEnded) throw new InvalidRequestError('comes after the end');
+    if (this.#isEnded) throw new InvalidRequestError('comes after the end; remove it');
     if ((record.type === 'session') !== (this.#header === undefined)) {
       throw new InvalidRequestError('type: expected session in the first record and in no other');
     }
@@ -109,7 +109,7 @@ class ImportReader {
     const version: unknown = header.version;
     if (version !== SESSION_RECORD_VERSION) {
       throw new InvalidRequestError(
-        `version: is ${JSON.stringify(version)}, this program reads version ${SESSION_RECORD_VERSION}`,
+        `version: is ${JSON.stringify(version)}, this program reads version ${SESSION_RECORD_VERSION}; update @eventloom/sessions`,
       );
     }
     checkName('appName', appName);
@@ -123,15 +123,19 @@ class ImportReader {
     this.#state = toWrites('state', state);
     this.#initialState = toWrites('initialState', initialState);
     const foreign = this.#initialState.find(({ scope }) => scope !== 'session');
-    if (foreign) throw new InvalidRequestError(`initialState: ${JSON.stringify(foreign.key)} is not the session's own`);
+    if (foreign)
+      throw new InvalidRequestError(`initialState: ${JSON.stringify(foreign.key)} is not the session's own; remove it`);
     this.#header = header;
   }
 
   #addEvent(event: Event): void {
-    if (this.#toolCalls.length > 0) throw new InvalidRequestError('an event comes after a tool call');
+    if (this.#toolCalls.length > 0)
+      throw new InvalidRequestError('an event comes after a tool call; write all events before the tool calls');
     const stored = toStoredEvent(event);
     if (this.#eventIds.has(stored.id)) {
-      throw new InvalidRequestError(`event.id: ${JSON.stringify(stored.id)} is the id of an earlier event`);
+      throw new InvalidRequestError(
+        `event.id: ${JSON.stringify(stored.id)} is the id of an earlier event; remove one of them`,
+      );
     }
     this.#eventIds.add(stored.id);
     this.#events.push(stored);
@@ -142,7 +146,8 @@ class ImportReader {
       throw new InvalidRequestError(`toolCall: expected an object, got ${describeKind(toolCall)}`);
     const entry = checkToolCall(toolCall, 'toolCall.');
     const id = `${entry.invocationId}\0${entry.callId}`;
-    if (this.#callIds.has(id)) throw new InvalidRequestError('toolCall: repeats an earlier record of the same call');
+    if (this.#callIds.has(id))
+      throw new InvalidRequestError('toolCall: repeats an earlier record of the same call; remove one of them');
     this.#callIds.add(id);
     this.#toolCalls.push(entry);
   }

@@ -138,7 +138,7 @@ const MAX_PAGE = 1000;
 /** Returns the size of a page of a listing. @throws InvalidRequestError for a limit that is not a positive integer */
 export function toPageSize(limit: number = MAX_PAGE): number {
   if (!Number.isInteger(limit) || limit < 1)
-    throw new InvalidRequestError(`limit: expected a positive integer, got ${describeKind(limit)}`);
+    throw new InvalidRequestError(`limit: expected a positive integer, got ${describeKind(limit)}; write limit: 100`);
   return Math.min(limit, MAX_PAGE);
 }
 

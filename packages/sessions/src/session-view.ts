@@ -25,7 +25,7 @@ export function toEventWindow(config: GetSessionConfig | undefined): EventWindow
     );
   if (afterTimestamp !== undefined && !Number.isFinite(afterTimestamp)) {
     throw new InvalidRequestError(
-      `config.afterTimestamp: expected a number of seconds, got ${describeKind(afterTimestamp)}`,
+      `config.afterTimestamp: expected a number of seconds, got ${describeKind(afterTimestamp)}; write config: { afterTimestamp: Date.now() / 1000 - 3600 }`,
     );
   }
   return { afterSeq, beforeSeq, sinceCompaction, afterTimestamp, limit: numRecentEvents };
@@ -33,7 +33,9 @@ export function toEventWindow(config: GetSessionConfig | undefined): EventWindow
 
 function checkCount(field: string, value: number): void {
   if (Number.isSafeInteger(value) && value >= 0) return;
-  throw new InvalidRequestError(`config.${field}: expected an integer of at least 0, got ${describeKind(value)}`);
+  throw new InvalidRequestError(
+    `config.${field}: expected an integer of at least 0, got ${describeKind(value)}; write config: { ${field}: 100 }`,
+  );
 }
 
 /** Returns the merged view of app, user and session state. It has no prototype, so every key is data. */

@@ -127,7 +127,9 @@ export class GcsBucket {
   async #absent(response: Response): Promise<undefined> {
     const text = await errorIn(response);
     if (/bucket does not exist/i.test(text))
-      throw new ConfigurationError(`GcsArtifactService: the bucket "${this.#params.bucket}" does not exist`);
+      throw new ConfigurationError(
+        `GcsArtifactService: the bucket "${this.#params.bucket}" does not exist; create it, or correct the option bucket`,
+      );
     return undefined;
   }
 

@@ -53,7 +53,7 @@ export class R2ArtifactService extends DriverArtifactService {
     const { bucket, prefix = '', platform = systemPlatform } = options;
     if (!prefix.isWellFormed() || new TextEncoder().encode(prefix).length > MAX_PREFIX_BYTES) {
       throw new ConfigurationError(
-        `R2ArtifactService: prefix: expected well-formed text of at most ${MAX_PREFIX_BYTES} bytes`,
+        `R2ArtifactService: prefix: expected well-formed text of at most ${MAX_PREFIX_BYTES} bytes; write prefix: 'artifacts/'`,
       );
     }
     super(new R2ArtifactDriver(bucket, prefix, platform), { platform });

@@ -40,7 +40,10 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
   const abortSignal = anyOf(target.abortSignal, request.config['abortSignal']);
   const { live, vertexai } = client;
   if (abortSignal?.aborted) throw abortedBy(abortSignal, model);
-  if (!live) throw new ConfigurationError(`model "${model}": its client has no live connections`);
+  if (!live)
+    throw new ConfigurationError(
+      `model "${model}": client: expected a GoogleGenAI with live connections; write client: new GoogleGenAI({ apiKey })`,
+    );
   const dialect = liveDialectOf(model);
   const hasContext = announcesContext(request, dialect);
   const sends = isTransparent(request, vertexai) ? new CountedSends() : undefined;

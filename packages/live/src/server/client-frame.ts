@@ -38,7 +38,10 @@ const READERS: Readonly<Record<string, (value: unknown) => ClientFrame>> = {
 export function parseTextFrame(text: string, limits: CountLimits): ClientFrame {
   const frame = parseJson('frame', text);
   checkCounts(frame, limits);
-  if (!isRecord(frame)) throw new InvalidRequestError(`frame: expected an object, got ${describeKind(frame)}`);
+  if (!isRecord(frame))
+    throw new InvalidRequestError(
+      `frame: expected an object, got ${describeKind(frame)}; write {"content": {"parts": [{"text": "Hello"}]}}`,
+    );
   const given = Object.keys(frame).filter((key) => isGiven(frame[key]));
   const known = given.filter((key) => Object.hasOwn(READERS, key));
   const [key = '', second] = known;
@@ -66,12 +69,16 @@ function isGiven(value: unknown): boolean {
 }
 
 function readClose(value: unknown): ClientFrame {
-  if (value !== true) throw new InvalidRequestError(`close: expected true, got ${describeKind(value)}`);
+  if (value !== true)
+    throw new InvalidRequestError(`close: expected true, got ${describeKind(value)}; write {"close": true}`);
   return { close: true };
 }
 
 function readBlob(value: unknown): Blob {
-  if (!isRecord(value)) throw new InvalidRequestError(`blob: expected an object, got ${describeKind(value)}`);
+  if (!isRecord(value))
+    throw new InvalidRequestError(
+      `blob: expected an object, got ${describeKind(value)}; write {"blob": {"mime_type": "audio/pcm;rate=16000", "data": "…"}}`,
+    );
   const { data, mimeType = value['mime_type'] } = value;
   if (typeof mimeType !== 'string' || !mimeType.includes('/')) {
     throw new InvalidRequestError('blob.mimeType: expected a type such as audio/pcm;rate=16000');

@@ -97,7 +97,7 @@ function valueOf(query: URLSearchParams, name: ParameterName): string | undefine
 
 function required(query: URLSearchParams, name: ParameterName): string {
   const value = valueOf(query, name);
-  if (value === undefined) throw new InvalidRequestError(`${name}: is missing`);
+  if (value === undefined) throw new InvalidRequestError(`${name}: is missing; write ?${name}=… in the address`);
   return value;
 }
 
@@ -106,7 +106,9 @@ function choice<T extends string>(query: URLSearchParams, name: ParameterName, v
   if (given === undefined) return undefined;
   const known = values.find((value) => value === given);
   if (known !== undefined) return known;
-  throw new InvalidRequestError(`${name}: expected one of ${values.join(', ')}, got ${JSON.stringify(given)}`);
+  throw new InvalidRequestError(
+    `${name}: expected one of ${values.join(', ')}, got ${JSON.stringify(given.slice(0, 40))}`,
+  );
 }
 
 function flag(query: URLSearchParams, name: ParameterName): boolean | undefined {

@@ -86,7 +86,10 @@ function openDatabase(path: string): DatabaseSync {
   } catch (cause) {
     database?.close();
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ConfigurationError(`cannot use ${path} as a memory database: ${reason}`, { cause });
+    throw new ConfigurationError(
+      `cannot use ${path} as a memory database: ${reason}; write the path of a file in a folder that exists and can be written`,
+      { cause },
+    );
   }
 }
 

@@ -17,7 +17,7 @@ export async function identify(
   }
   if (isUser(user)) return user;
   throw new ConfigurationError(
-    'authenticate: expected { userId } with a non-empty string, or undefined, as the result',
+    "authenticate: expected { userId } with a non-empty string, or undefined, as the result; write return { userId: 'ada' }",
   );
 }
 

@@ -46,7 +46,7 @@ export async function readBytes(
   } catch (cause) {
     if (EventloomError.isInstance(cause)) throw cause;
     // The transport fails if the client disconnects or sends an invalid HTTP body.
-    throw new InvalidRequestError('body: ended before its announced length', { cause });
+    throw new InvalidRequestError('body: ended before its announced length; send the request again', { cause });
   }
 }
 
@@ -119,8 +119,8 @@ export function checkCounts(body: unknown, limits: CountLimits, path = ''): void
  * that builds a path or an address from it would resolve
  */
 export function checkId(field: string, id: string): void {
-  if (id.trim() === '') throw new InvalidRequestError(`${field}: is blank`);
-  if (CONTROL_CHARACTER.test(id)) throw new InvalidRequestError(`${field}: contains a control character`);
+  if (id.trim() === '') throw new InvalidRequestError(`${field}: is blank; write a value`);
+  if (CONTROL_CHARACTER.test(id)) throw new InvalidRequestError(`${field}: contains a control character; remove it`);
   if (DOT_SEGMENT.test(id))
     throw new InvalidRequestError(`${field}: has a segment "." or "..", which an address cannot have; use another id`);
   checkName(field, id);

@@ -52,7 +52,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
   /** Returns a query parameter; undefined if the request has none of this name. @throws InvalidRequestError when it is given twice */
   query(name: string): string | undefined {
     const [value, second] = this.#context.req.queries(name) ?? [];
-    if (second !== undefined) throw new InvalidRequestError(`${name}: is given more than once`);
+    if (second !== undefined) throw new InvalidRequestError(`${name}: is given more than once; write one value`);
     return value;
   }
 
@@ -82,7 +82,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     try {
       text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     } catch (cause) {
-      throw new InvalidRequestError('body: is not UTF-8 text', { cause });
+      throw new InvalidRequestError('body: is not UTF-8 text; send the JSON in UTF-8', { cause });
     }
     return text.trim() === '' ? undefined : parseJson('body', text);
   }

@@ -25,7 +25,9 @@ export function createKeySetVerifier(
   checks: JWTVerifyOptions,
 ): (token: string) => Promise<JWTPayload> {
   if (!URL.canParse(jwksUrl) || !SAFE_ADDRESS.test(new URL(jwksUrl).href)) {
-    throw new ConfigurationError('jwtAuthenticate: jwksUrl: expected a URL that begins with https://');
+    throw new ConfigurationError(
+      "jwtAuthenticate: jwksUrl: expected a URL that begins with https://; write jwksUrl: 'https://login.example/.well-known/jwks.json'",
+    );
   }
   const keys = createRemoteJWKSet(new URL(jwksUrl));
   const options = { ...checks, algorithms: ALGORITHMS };

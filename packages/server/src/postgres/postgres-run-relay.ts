@@ -210,5 +210,7 @@ function valuesOf({ appName, userId, sessionId }: SessionKey, ...more: readonly 
 
 function checkNumber(option: string, value: unknown): number {
   if (typeof value === 'number' && value > 0 && Number.isFinite(value)) return value;
-  throw new ConfigurationError(`PostgresRunRelay: ${option}: expected a number above 0, got ${describeKind(value)}`);
+  throw new ConfigurationError(
+    `PostgresRunRelay: ${option}: expected a number above 0, got ${describeKind(value)}; write ${option}: 5_000`,
+  );
 }

@@ -35,7 +35,7 @@ export class RelayDatabase {
       return (await Promise.race([this.#run(text, values), late.promise])) as readonly T[];
     } catch (cause) {
       if (EventloomError.isInstance(cause)) throw cause;
-      const message = `runs of other processes cannot be asked for: the database says: ${reasonOf(cause)}`;
+      const message = `runs of other processes cannot be looked up, because the database failed: ${reasonOf(cause)}`;
       throw new RunRelayError(message, { cause });
     } finally {
       callOff();

@@ -30,7 +30,7 @@ function quoteIdentifier(name: string): string {
   const bytes = new TextEncoder().encode(name).length;
   if (bytes === 0 || bytes > MAX_IDENTIFIER_BYTES || name.includes('\0') || !name.isWellFormed()) {
     throw new ConfigurationError(
-      `PostgresRunRelay: schema: expected a schema name of 1 to ${MAX_IDENTIFIER_BYTES} bytes, got ${JSON.stringify(name)}`,
+      `PostgresRunRelay: schema: expected a schema name of 1 to ${MAX_IDENTIFIER_BYTES} bytes, got ${JSON.stringify(name.slice(0, 100))}; write schema: 'eventloom'`,
     );
   }
   return `"${name.replaceAll('"', '""')}"`;

@@ -115,7 +115,11 @@ export class RunPublisher {
     this.#hasDropped = true;
     this.#finish(published);
     const { invocationId } = published.log;
-    this.#host.report(new RunRelayError(`the rest of run ${invocationId} does not reach other processes: ${reason}`));
+    this.#host.report(
+      new RunRelayError(
+        `the rest of run ${invocationId} is not sent to other processes, because ${reason}; its events are in the session`,
+      ),
+    );
   }
 
   /** Drops the earlier publication of a run that is resumed before its end was written: its new frames follow instead. */
@@ -217,7 +221,7 @@ export class RunPublisher {
     published.hasGap = true;
     const { invocationId } = published.log;
     const gap = `${formatPosition(published.writtenPosition)} and up to ${formatPosition(afterPosition)}`;
-    const message = `the database did not take the events of run ${invocationId} in time: other processes miss those behind ${gap}`;
+    const message = `the database did not take the events of run ${invocationId} in time: other processes miss the events after ${gap}, which are in the session`;
     this.#host.report(new RunRelayError(message));
   }
 }

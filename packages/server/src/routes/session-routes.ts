@@ -51,7 +51,7 @@ async function createWithId(request: ServerRequest): Promise<Response> {
   const body = readCreateSessionRequest(request.counted(toCreateBody(await request.json())));
   if (body.sessionId !== undefined && body.sessionId !== sessionId) {
     throw new InvalidRequestError(
-      `sessionId: is ${JSON.stringify(body.sessionId)} in the body and another one in the path`,
+      `sessionId: is ${JSON.stringify(body.sessionId)} in the body and another one in the path; remove it from the body`,
     );
   }
   const { state, events } = body;

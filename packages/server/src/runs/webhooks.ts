@@ -330,7 +330,7 @@ export function checkWebhookOptions(options: WebhookOptions): Uint8Array<ArrayBu
     );
   if (!Array.isArray(origins) || origins.length === 0)
     throw new ConfigurationError(
-      'createServer: webhooks.origins: expected a list of the origins that messages may be sent to',
+      "createServer: webhooks.origins: expected a list of the origins that messages may be sent to; write origins: ['https://hooks.example']",
     );
   for (const origin of origins) {
     if (

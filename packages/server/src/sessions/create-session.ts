@@ -113,13 +113,18 @@ function checkEvents(events: readonly Event[]): void {
   const ids = new Set<string>();
   for (const [index, event] of events.entries()) {
     if (event.partial === true)
-      throw new InvalidRequestError(`events[${index}]: is partial, and chunks are not stored`);
-    if (event.author === '') throw new InvalidRequestError(`events[${index}].author: is missing`);
+      throw new InvalidRequestError(`events[${index}]: is partial, and chunks are not stored; leave the event out`);
+    if (event.author === '')
+      throw new InvalidRequestError(
+        `events[${index}].author: is missing; write "author": "user", or the name of the agent`,
+      );
     if (CONTROL_CHARACTER.test(event.author))
-      throw new InvalidRequestError(`events[${index}].author: contains a control character`);
+      throw new InvalidRequestError(`events[${index}].author: contains a control character; remove it`);
     checkArtifactDelta(`events[${index}].actions.artifactDelta`, event.actions.artifactDelta);
     if (event.id !== '' && ids.has(event.id))
-      throw new InvalidRequestError(`events[${index}].id: is the id of an earlier event`);
+      throw new InvalidRequestError(
+        `events[${index}].id: is the id of an earlier event; give each event an id of its own, or none`,
+      );
     ids.add(event.id);
   }
 }

@@ -58,7 +58,7 @@ export class PostgresDatabase {
     const { schema, queryTimeoutMs = DEFAULT_QUERY_TIMEOUT_MS, leaseClock = 'database' } = options;
     if (!(queryTimeoutMs > 0 && queryTimeoutMs <= MAX_TIMER_MS))
       throw new ConfigurationError(
-        `PostgresSessionService: queryTimeoutMs: expected a number above 0 and at most ${MAX_TIMER_MS}, got ${queryTimeoutMs}`,
+        `PostgresSessionService: queryTimeoutMs: expected a number above 0 and at most ${MAX_TIMER_MS}, got ${queryTimeoutMs}; write queryTimeoutMs: 10_000`,
       );
     this.tables = tablesOf(schema, leaseClock);
     this.#leaseClock = leaseClock;

@@ -59,12 +59,12 @@ export function quoteIdentifier(name: string): string {
   const bytes = new TextEncoder().encode(name).length;
   if (bytes === 0 || bytes > MAX_IDENTIFIER_BYTES || name.includes('\0') || !name.isWellFormed()) {
     throw new ConfigurationError(
-      `schema: expected a schema name of 1 to ${MAX_IDENTIFIER_BYTES} bytes, got ${JSON.stringify(name)}`,
+      `PostgresSessionService: schema: expected a schema name of 1 to ${MAX_IDENTIFIER_BYTES} bytes, got ${JSON.stringify(name.slice(0, 100))}; write schema: 'eventloom'`,
     );
   }
   if (name.startsWith('pg_')) {
     throw new ConfigurationError(
-      `schema ${JSON.stringify(name)}: PostgreSQL reserves names that begin with pg_; choose another one`,
+      `PostgresSessionService: schema ${JSON.stringify(name)}: PostgreSQL reserves names that begin with pg_; choose another one`,
     );
   }
   return `"${name.replaceAll('"', '""')}"`;

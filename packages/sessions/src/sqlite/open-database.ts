@@ -49,7 +49,10 @@ export function openDatabase(path: string, durability: SqliteDurability, platfor
   } catch (cause) {
     database?.close();
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ConfigurationError(`cannot use ${path} as a session database: ${reason}`, { cause });
+    throw new ConfigurationError(
+      `cannot use ${path} as a session database: ${reason}; write the path of a file in a folder that exists and can be written`,
+      { cause },
+    );
   }
 }
 
