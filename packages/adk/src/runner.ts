@@ -15,6 +15,8 @@ import { runMessages, type RunStreamParams } from './background-calls.ts';
 import { compactionOf } from './context-compactors.ts';
 import { LLMRegistry } from './llm-registry.ts';
 import type { RunnableNode } from './workflow/node-context.ts';
+import { getPendingUserInputRequests } from './user-input-requests.ts';
+import { hasNodeTools } from './workflow/node-tool.ts';
 import { asRunnableRoot, isWorkflow } from './workflow/workflow.ts';
 
 /** Options of a runner that have another form in the ADK. */
@@ -60,12 +62,17 @@ export interface RunEphemeralParams {
  */
 export class AdkRunner extends Runner {
   readonly resumabilityConfig: ResumabilityConfig | undefined;
+  // No private members: libraries that trace programs call methods on a `Proxy` of the runner.
   /**
-   * True if runs are resumable only because a workflow needs it: bookkeeping events are then hidden from their reader. It is no private member,
-   * because libraries that trace programs call methods on a `Proxy` of the runner.
+   * True if runs are resumable only because nodes may ask: bookkeeping events are then hidden from their reader.
    * @internal
    */
   readonly hidesBookkeeping: boolean;
+  /**
+   * True if a text may answer a question of a node that an agent calls as a tool.
+   * @internal
+   */
+  readonly takesTextAnswers: boolean;
 
   /** @throws ConfigurationError for a missing or invalid option, and for one that does not exist */
   constructor(options: AdkRunnerConfig) {
@@ -82,19 +89,22 @@ export class AdkRunner extends Runner {
     const root = asRunnableRoot(given);
     const resumability = app?.resumabilityConfig ?? resumabilityConfig;
     const resumable = config.resumable ?? resumability?.isResumable;
+    const hasNodes = isWorkflow(root) || hasNodeTools(root);
     super({
       ...config,
       appName: app?.name ?? appName ?? '',
       agent: root,
       plugins: [...(app?.plugins ?? []), ...(plugins ?? [])],
-      // A workflow can wait for people only in runs that can be resumed.
-      resumable: resumable ?? (isWorkflow(root) || undefined),
+      // Nodes can wait for people only in runs that can be resumed.
+      resumable: resumable ?? (hasNodes || undefined),
       eventsCompaction: config.eventsCompaction ?? compactionOf(root),
       models: config.models ?? LLMRegistry.resolver(),
       live: config.live ?? live(),
     });
     this.resumabilityConfig = resumability;
-    this.hidesBookkeeping = resumable !== true && isWorkflow(root);
+    this.hidesBookkeeping = resumable !== true && hasNodes;
+    // A workflow itself takes the text of a message for the answer to its question.
+    this.takesTextAnswers = hasNodes && !isWorkflow(root);
   }
 
   get '~eventloom.adk-runner'(): true {
@@ -103,10 +113,17 @@ export class AdkRunner extends Runner {
 
   /**
    * Runs the agent as `runAsync` of `@eventloom/runner` does, with the ADK's ends: an aborted run ends its stream without an error, and the error of
-   * an agent is thrown as it is.
+   * an agent is thrown as it is. A message of texts answers the only open question of the last run, if a node asked it that an agent called as
+   * a tool.
    */
   override runAsync(params: RunAsyncParams): RunStream {
-    return withAdkEnds(super.runAsync(params), params?.abortSignal, this.hidesBookkeeping);
+    const text = this.takesTextAnswers && params?.invocationId === undefined ? textOf(params?.newMessage) : undefined;
+    if (text === undefined) return withAdkEnds(super.runAsync(params), params?.abortSignal, this.hidesBookkeeping);
+    // The run reads its parameters when it begins.
+    const asked = { ...params };
+    return withAdkEnds(super.runAsync(asked), params.abortSignal, this.hidesBookkeeping, async () => {
+      asked.newMessage = (await findAnswer(this, params, text)) ?? asked.newMessage;
+    });
   }
 
   /** Runs the agent in a new session, and deletes the session afterwards. */
@@ -135,10 +152,46 @@ export function isRunner(value: unknown): value is AdkRunner {
   return typeof value === 'object' && value !== null && '~eventloom.adk-runner' in value;
 }
 
-function withAdkEnds(stream: RunStream, signal: AbortSignal | undefined, hidesBookkeeping: boolean): RunStream {
+/** The newest events of a session among which a question is looked for. */
+const RECENT_EVENTS = 200;
+
+/** Returns the text of a message that consists of texts. */
+function textOf(message: Content | undefined): string | undefined {
+  const texts = message?.parts?.map(({ text }) => text) ?? [];
+  return texts.length > 0 && texts.every((text) => text !== undefined) ? texts.join('') : undefined;
+}
+
+/** Returns the text as the response to the only open question of the last run; undefined if nodes have asked none, or several. */
+async function findAnswer(
+  { appName, sessionService }: Runner,
+  { userId, sessionId }: RunAsyncParams,
+  text: string,
+): Promise<Content | undefined> {
+  const config = { numRecentEvents: RECENT_EVENTS };
+  const session = await sessionService.getSession({ appName, userId, sessionId, config });
+  const last = session?.events.at(-1)?.invocationId;
+  const events = session?.events.filter(
+    ({ author, invocationId, nodeInfo }) => invocationId === last && (author === 'user' || nodeInfo !== undefined),
+  );
+  const [question, ...others] = getPendingUserInputRequests(events ?? []);
+  if (question?.kind !== 'input' || others.length > 0) return undefined;
+  const { interruptId: id, functionCallName: name } = question;
+  return { role: 'user', parts: [{ functionResponse: { id, name, response: { result: text } } }] };
+}
+
+/** @param prepare Awaited before the run begins. Default: nothing. */
+function withAdkEnds(
+  stream: RunStream,
+  signal: AbortSignal | undefined,
+  hidesBookkeeping: boolean,
+  prepare?: () => Promise<void>,
+): RunStream {
   const next = stream.next.bind(stream);
+  let preparing = prepare;
   stream.next = async () => {
     try {
+      await preparing?.();
+      preparing = undefined;
       for (;;) {
         const step = await next();
         if (step.done || !hidesBookkeeping || !isBookkeeping(step.value)) return step;

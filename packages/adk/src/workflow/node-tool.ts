@@ -7,6 +7,7 @@ import {
   type InvocationContext,
   type RunAsyncToolRequest,
 } from '@eventloom/core';
+import { isLlmAgent } from '@eventloom/llm-agent';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { BaseNode } from './base-node.ts';
 import { runNodeAsInvocation } from './workflow.ts';
@@ -74,11 +75,26 @@ export class NodeTool extends BaseTool {
       streaming: true,
       onPause: () => toolContext.pause(),
     });
-    for await (const event of events)
+    for await (const event of events) {
+      if (!invocationContext.isResumable && event.longRunningToolIds?.length)
+        throw new ConfigurationError(
+          `node "${this.node.name}" asks a person, and this run cannot wait: write resumable: true in the options of the runner`,
+        );
       if (event.content ?? event.errorCode ?? event.output) await toolContext.emitEvent(event);
+    }
     if (toolContext.isPaused) return undefined;
     return output === undefined ? { result: null } : output;
   }
+}
+
+/** Returns true if an agent of a tree has a node as a tool. */
+export function hasNodeTools(root: BaseAgent): boolean {
+  const seen = new Set([root]);
+  for (const agent of seen) {
+    if (isLlmAgent(agent) && agent.tools.some((tool) => tool instanceof NodeTool)) return true;
+    for (const other of [...agent.subAgents, ...agent.calledAgents]) seen.add(other);
+  }
+  return false;
 }
 
 /** Runs a node for one call of its tool. */

@@ -292,6 +292,58 @@ test('a workflow that begins again runs its nodes without an output again', asyn
   expect(runs).toBe(2);
 });
 
+describe('a question of a node that an agent calls as a tool', () => {
+  const approve = node(
+    ({ resumeInputs }: NodeContext, { sum }: { sum: number }) =>
+      resumeInputs['ok'] === undefined
+        ? new RequestInput({ interruptId: 'ok', message: `Pay ${sum}?` })
+        : `${JSON.stringify(resumeInputs['ok'])} to ${sum}`,
+    { name: 'approve', inputSchema: z.object({ sum: z.number() }), rerunOnResume: true },
+  );
+  const call = { calls: [{ id: 'c1', name: 'approve', args: { sum: 5 } }] };
+  const responses = (events: readonly Event[]): unknown[] =>
+    events.flatMap(({ content }) => content?.parts?.flatMap((part) => part.functionResponse?.response ?? []) ?? []);
+
+  test.each([
+    ['a text', 'yes'],
+    ['a response', answer('ok', { result: 'yes' })],
+  ])('pauses the run until %s answers it', async (_title, reply) => {
+    const { send } = await talk(new LlmAgent({ name: 'payer', model: model(call, 'Paid.'), tools: [approve] }));
+    expect(getFunctionCalls((await send('pay')).at(-1) as Event)).toMatchObject([{ id: 'ok' }]);
+    const events = await send(reply);
+    expect(responses(events)).toEqual([{ result: '"yes" to 5' }]);
+    expect(events.at(-1)?.content?.parts).toEqual([{ text: 'Paid.' }]);
+  });
+
+  test('is not answered by a text once another run has followed, or while another question is open', async () => {
+    const payer = new LlmAgent({ name: 'payer', model: model(call, 'Why?', 'Hm.'), tools: [approve] });
+    const first = await talk(payer);
+    await first.send('pay');
+    await first.send({ inlineData: { mimeType: 'image/png', data: 'AAAA' } });
+    expect(responses(await first.send('yes'))).toEqual([]);
+    const asked = node(({ resumeInputs }: NodeContext) => resumeInputs['b'] ?? new RequestInput({ interruptId: 'b' }), {
+      name: 'asked',
+      inputSchema: z.object({}),
+      rerunOnResume: true,
+    });
+    const both = { calls: [...call.calls, { id: 'c2', name: 'asked', args: {} }] };
+    const agent = new LlmAgent({ name: 'payer', model: model(both, 'Which?'), tools: [approve, asked] });
+    const second = await talk(agent);
+    await second.send('pay');
+    expect(responses(await second.send('yes'))).toEqual([]);
+  });
+
+  test('fails the call in a run that cannot wait, and is not asked', async () => {
+    const agent = new LlmAgent({ name: 'payer', model: model(call, 'Not paid.'), tools: [approve] });
+    const runner = new InMemoryRunner({ agent, appName: 'app', resumable: false });
+    await runner.sessionService.createSession(KEY);
+    const newMessage = { role: 'user', parts: [{ text: 'pay' }] };
+    const events = await runner.run({ userId: 'u', sessionId: 's', newMessage });
+    expect(responses(events)).toEqual([{ error: expect.stringContaining('write resumable: true') }]);
+    expect(events.flatMap(getFunctionCalls).map(({ name }) => name)).toEqual(['approve']);
+  });
+});
+
 test('a tool node calls its tool once, also when the run is continued', async () => {
   let calls = 0;
   const count = new FunctionTool({ name: 'count', description: '', execute: () => ({ calls: ++calls }) });
