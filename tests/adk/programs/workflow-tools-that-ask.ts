@@ -52,12 +52,11 @@ const program: Program = {
     jsonReply(wireResponse({ calls: [{ name: 'discount', args: { tier: 'gold' } }] })),
     jsonReply(wireResponse('20 % for c1.')),
     jsonReply(wireResponse({ calls: [{ name: 'discount', args: { tier: 'gold' } }] })),
-    jsonReply(wireResponse('Yes is a fine word.')),
+    jsonReply(wireResponse('20 % for gold.')),
   ],
   async main(tell) {
-    const runner = new InMemoryRunner({ app });
-    // The text answers the question in the ADK only.
     for (const answer of ['a response', 'a text']) {
+      const runner = new InMemoryRunner(answer === 'a text' ? { app } : { agent: rootAgent, appName: 'shop' });
       const { id: sessionId } = await runner.sessionService.createSession({ appName: 'shop', userId: 'ann' });
       let asked = { id: '', name: '' };
       const send = async (newMessage: Content): Promise<void> => {
