@@ -1,4 +1,4 @@
-import { type Context, InMemoryRunner, LlmAgent } from '@google/adk';
+import { type Context, InMemoryRunner, isFinalResponse, LlmAgent } from '@google/adk';
 import { type Content, createUserContent } from '@google/genai';
 import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import type { Program } from '../stage.ts';
@@ -29,7 +29,10 @@ const program: Program = {
     const runner = new InMemoryRunner({ agent, appName: 'callbacks' });
     const send = async (sessionId: string): Promise<void> => {
       const newMessage = createUserContent('Hello?');
-      for await (const event of runner.runAsync({ userId: 'ann', sessionId, newMessage })) tell(event);
+      for await (const event of runner.runAsync({ userId: 'ann', sessionId, newMessage })) {
+        tell(event);
+        tell({ final: isFinalResponse(event) });
+      }
     };
     await runner.sessionService.createSession({ appName: 'callbacks', userId: 'ann', sessionId: 'runs' });
     await runner.sessionService.createSession({

@@ -1,4 +1,4 @@
-import { type BaseAgent, Gemini, InMemoryRunner, type InvocationContext, LlmAgent, RoutedAgent } from '@google/adk';
+import { type AgentRouter, Gemini, InMemoryRunner, LlmAgent, RoutedAgent } from '@google/adk';
 import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import type { Program } from '../stage.ts';
 
@@ -6,7 +6,7 @@ const simple = new LlmAgent({ name: 'simple', model: 'gemini-flash-latest', inst
 const complex = new LlmAgent({ name: 'complex', model: 'gemini-pro-latest', instruction: 'Think, then answer.' });
 const classifier = new Gemini({ model: 'gemini-flash-lite-latest' });
 
-const router = async (_agents: Readonly<Record<string, BaseAgent>>, context: InvocationContext) => {
+const router: AgentRouter = async (_agents, context) => {
   const text = context.userContent?.parts?.[0]?.text ?? '';
   let said = '';
   const prompt = `Is this request simple or complex? ${text}`;

@@ -1,4 +1,4 @@
-import { InMemoryRunner, LlmAgent, SequentialAgent, stringifyContent } from '@google/adk';
+import { InMemoryRunner, isFinalResponse, LlmAgent, SequentialAgent, stringifyContent } from '@google/adk';
 import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import type { Program } from '../stage.ts';
 
@@ -20,7 +20,7 @@ const program: Program = {
     const newMessage = { parts: [{ text: 'A constant, please.' }] };
     for await (const event of runner.runEphemeral({ userId: 'ann', newMessage })) {
       tell(event);
-      tell(`${event.author}: ${stringifyContent(event)}`);
+      tell(`${event.author}: ${stringifyContent(event)}, final: ${isFinalResponse(event)}`);
     }
   },
 };

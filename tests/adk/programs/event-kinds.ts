@@ -1,12 +1,14 @@
 import {
   type Context,
   type Event,
+  type EventActions,
   FunctionTool,
   getFunctionCalls,
   getFunctionResponses,
   InMemoryRunner,
   isFinalResponse,
   LlmAgent,
+  type LlmResponse,
   LongRunningFunctionTool,
   StreamingMode,
   stringifyContent,
@@ -51,17 +53,19 @@ const agent = new LlmAgent({
   subAgents: [expert],
 });
 
-/** Returns what an event is for the page of a chat. */
-function kindOf({ content, partial, actions, ...event }: Event): string {
-  const all = { content, partial, actions, ...event } as Event;
-  if (content?.parts?.length) {
-    if (getFunctionCalls(all).length > 0) return 'call';
-    if (getFunctionResponses(all).length > 0) return 'response';
-    if (content.parts[0]?.text) return partial ? 'chunk' : 'text';
-    return 'other content';
-  }
-  const { stateDelta, artifactDelta } = actions;
-  return Object.keys({ ...stateDelta, ...artifactDelta }).length > 0 ? 'change' : 'control';
+/** Returns what a response of the model is for the page of a chat; undefined without content. */
+function kindOf({ content, partial }: LlmResponse): string | undefined {
+  const part = content?.parts?.[0];
+  if (!part) return undefined;
+  if (part.functionCall) return 'call';
+  if (part.functionResponse) return 'response';
+  if (part.text) return partial ? 'chunk' : 'text';
+  return 'other content';
+}
+
+/** Returns what the actions of an event change. */
+function changesOf({ stateDelta, artifactDelta }: EventActions): string[] {
+  return Object.keys({ ...stateDelta, ...artifactDelta });
 }
 
 /** Returns what an event tells the page to do. */
@@ -101,10 +105,10 @@ const program: Program = {
         tell(event);
         if (event.partial) shown += stringifyContent(event);
         const final = isFinalResponse(event);
-        const { stateDelta } = event.actions;
+        const changes = changesOf(event.actions);
         const calls = getFunctionCalls(event).map(({ name, args }) => ({ name, args }));
         const results = getFunctionResponses(event).map(({ name, response }) => ({ name, response }));
-        tell({ kind: kindOf(event), signals: signalsOf(event), stateDelta, calls, results, final });
+        tell({ kind: kindOf(event), signals: signalsOf(event), changes, calls, results, final });
         if (!final) continue;
         tell(`show: ${(shown + (event.partial ? '' : stringifyContent(event))).trim()}`);
         shown = '';

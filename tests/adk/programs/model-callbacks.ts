@@ -1,4 +1,11 @@
-import { type Context, InMemoryRunner, LlmAgent, type LlmRequest, type LlmResponse } from '@google/adk';
+import {
+  type Context,
+  InMemoryRunner,
+  isFinalResponse,
+  LlmAgent,
+  type LlmRequest,
+  type LlmResponse,
+} from '@google/adk';
 import { createUserContent } from '@google/genai';
 import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import type { Program } from '../stage.ts';
@@ -29,13 +36,13 @@ const program: Program = {
   async main(tell) {
     const runner = new InMemoryRunner({ agent, appName: 'callbacks' });
     const session = await runner.sessionService.createSession({ appName: 'callbacks', userId: 'ann' });
-    for (const text of ['Tell me a joke.', 'BLOCK this.'])
-      for await (const event of runner.runAsync({
-        userId: 'ann',
-        sessionId: session.id,
-        newMessage: createUserContent(text),
-      }))
+    for (const text of ['Tell me a joke.', 'BLOCK this.']) {
+      const newMessage = createUserContent(text);
+      for await (const event of runner.runAsync({ userId: 'ann', sessionId: session.id, newMessage })) {
         tell(event);
+        tell({ final: isFinalResponse(event) });
+      }
+    }
   },
 };
 export default program;

@@ -1,4 +1,12 @@
-import { type Event, GOOGLE_SEARCH, InMemoryRunner, LlmAgent, ParallelAgent, SequentialAgent } from '@google/adk';
+import {
+  type Event,
+  GOOGLE_SEARCH,
+  InMemoryRunner,
+  isFinalResponse,
+  LlmAgent,
+  ParallelAgent,
+  SequentialAgent,
+} from '@google/adk';
 import { createUserContent } from '@google/genai';
 import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import type { Program } from '../stage.ts';
@@ -27,7 +35,7 @@ const program: Program = {
     for await (const event of runner.runAsync({ userId: 'ann', sessionId: session.id, newMessage })) events.push(event);
     // Concurrent agents answer in any order.
     for (const event of events.toSorted((one, other) => ((one.branch ?? 'x') < (other.branch ?? 'x') ? -1 : 1)))
-      tell(event);
+      tell(isFinalResponse(event) ? { final: event.content } : event);
   },
 };
 export default program;

@@ -1,4 +1,4 @@
-import { type BaseLlm, Gemini, InMemoryRunner, LlmAgent, type LlmRequest, RoutedLlm } from '@google/adk';
+import { Gemini, InMemoryRunner, LlmAgent, type LlmRouter, RoutedLlm } from '@google/adk';
 import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import type { Program } from '../stage.ts';
 
@@ -7,11 +7,7 @@ const models = {
   fallback: new Gemini({ model: 'gemini-pro-latest' }),
 };
 
-const router = (
-  _models: Readonly<Record<string, BaseLlm>>,
-  request: LlmRequest,
-  errorContext?: { failedKeys: ReadonlySet<string>; lastError: unknown },
-) => {
+const router: LlmRouter = (_models, request, errorContext) => {
   if (errorContext) return errorContext.failedKeys.has('primary') ? 'fallback' : undefined;
   return request.contents.length > 2 ? 'fallback' : 'primary';
 };

@@ -3,6 +3,7 @@ import {
   type Event,
   InMemoryRunner,
   type InvocationContext,
+  isFinalResponse,
   LlmAgent,
   LoopAgent,
   SequentialAgent,
@@ -72,7 +73,10 @@ const program: Program = {
     });
     session.state['topic'] = 'a robot';
     const newMessage = createUserContent('Write.');
-    for await (const event of runner.runAsync({ userId: 'ann', sessionId: 's1', newMessage })) tell(event);
+    for await (const event of runner.runAsync({ userId: 'ann', sessionId: 's1', newMessage })) {
+      tell(event);
+      tell({ final: isFinalResponse(event) });
+    }
     const stored = await runner.sessionService.getSession({ appName: 'stories', userId: 'ann', sessionId: 's1' });
     tell(stored?.state);
   },

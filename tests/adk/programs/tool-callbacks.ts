@@ -1,4 +1,4 @@
-import { type BaseTool, type Context, FunctionTool, InMemoryRunner, LlmAgent } from '@google/adk';
+import { type BaseTool, type Context, FunctionTool, InMemoryRunner, isFinalResponse, LlmAgent } from '@google/adk';
 import { createUserContent } from '@google/genai';
 import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { z } from 'zod';
@@ -42,7 +42,10 @@ const program: Program = {
     for (const sessionId of ['one', 'two']) {
       await runner.sessionService.createSession({ appName: 'callbacks', userId: 'ann', sessionId });
       const newMessage = createUserContent('The capital?');
-      for await (const event of runner.runAsync({ userId: 'ann', sessionId, newMessage })) tell(event);
+      for await (const event of runner.runAsync({ userId: 'ann', sessionId, newMessage })) {
+        tell(event);
+        tell({ final: isFinalResponse(event) });
+      }
     }
   },
 };
