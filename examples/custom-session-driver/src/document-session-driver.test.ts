@@ -1,9 +1,12 @@
 import { createEvent, type Platform, SessionBusyError } from '@eventloom/core';
 import { DriverSessionService, InMemorySessionService } from '@eventloom/sessions';
 import { sessionServiceConformance, sessionTransferConformance } from '@eventloom/sessions/conformance';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { DocumentSessionDriver } from './document-session-driver.ts';
 import { InMemoryDocumentStore } from './in-memory-document-store.ts';
+
+// Some cases store 1,000 sessions or runs, for which the five seconds of vitest may be too short.
+vi.setConfig({ testTimeout: 300_000 });
 
 const makeService = async ({ platform }: { readonly platform: Platform }) => {
   const store = new InMemoryDocumentStore();
