@@ -54,8 +54,16 @@ describe('creating a session', () => {
   });
 
   test.each([
-    ['a partial event', [{ author: 'a', partial: true }], 'events[0]: is partial, and chunks are not stored; leave the event out'],
-    ['an event without an author', [{ content: { parts: [{ text: 'x' }] } }], 'events[0].author: is missing; write "author": "user", or the name of the agent'],
+    [
+      'a partial event',
+      [{ author: 'a', partial: true }],
+      'events[0]: is partial, and chunks are not stored; leave the event out',
+    ],
+    [
+      'an event without an author',
+      [{ content: { parts: [{ text: 'x' }] } }],
+      'events[0].author: is missing; write "author": "user", or the name of the agent',
+    ],
     [
       'an id that comes twice',
       [
@@ -64,7 +72,11 @@ describe('creating a session', () => {
       ],
       'events[1].id: is the id of an earlier event; give each event an id of its own, or none',
     ],
-    ['a control character in an author', [{ author: 'a\0b' }], 'events[0].author: contains a control character; remove it'],
+    [
+      'a control character in an author',
+      [{ author: 'a\0b' }],
+      'events[0].author: contains a control character; remove it',
+    ],
     [
       'a name that no artifact has',
       [{ author: 'a' }, { author: 'a', actions: { artifactDelta: { '../x': 0 } } }],
