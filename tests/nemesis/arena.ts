@@ -37,13 +37,12 @@ export interface TalkOptions {
 
 /**
  * Time for which a client tries again, in milliseconds: longer than 40 consecutive processes live, because a message
- * may not get its session before the last of them. `wrangler dev` takes seconds to start, and so does Node on a busy
- * machine.
+ * may not get its session before the last of them. A process takes seconds to start on a busy machine.
  */
 const TIMEOUT_MS = 480_000;
 /** Time that runs have to end after the last attack, in milliseconds. A Durable Object wakes up 20 seconds after it was lost. */
 const SETTLE_MS = 120_000;
-/** Time before a client asks again, in milliseconds. The proxy of `wrangler dev` is slow: clients that ask sooner keep the processor from the runs. */
+/** Time before a client asks again, in milliseconds. One workerd serves all: clients that ask sooner keep the processor from the runs. */
 const ASK_AGAIN_MS: Readonly<Record<BackEndName, number>> = { sqlite: 40, postgres: 40, 'durable-objects': 500 };
 
 /** Servers on one store, their clients, and the observed behaviour of both. */

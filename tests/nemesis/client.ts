@@ -54,7 +54,7 @@ export interface Message {
   readonly onFrame?: (frame: Frame, invocationId: string) => void;
 }
 
-/** Time that a client waits for the next event, in milliseconds: `wrangler dev` on a busy machine takes more than 30 seconds for a whole call. */
+/** Time that a client waits for the next event, in milliseconds: a busy machine may take more than 30 seconds for a whole call. */
 export const TIMEOUT_MS = 120_000;
 
 /** Sends a message and reads the streamed answer. Never rejects. */
@@ -126,7 +126,7 @@ export async function begin(
     return undefined;
   }
   if (answer.status === 202) return (JSON.parse(answer.text) as { readonly invocationId: string }).invocationId;
-  if (answer.status === 503 || answer.text.includes('SESSION_BUSY') || isOfWrangler(answer.text)) return undefined;
+  if (answer.status === 503 || answer.text.includes('SESSION_BUSY') || isOfRuntime(answer.text)) return undefined;
   throw new Error(`the request for a run was answered with ${answer.status}: ${answer.text}`);
 }
 
@@ -207,13 +207,13 @@ async function read(
   }
 }
 
-/** True for messages of `wrangler dev` itself, when it loses the connection to its runtime or restarts it. */
-function isOfWrangler(text: string): boolean {
-  return text.startsWith('Error: ') || text.startsWith('Your worker restarted');
+/** True for the answer of workerd itself. An exception that is its reason is in the output of workerd, and is a fault there. */
+function isOfRuntime(text: string): boolean {
+  return text === 'Internal Server Error';
 }
 
 function errorIn(json: string): AnswerEnd {
-  if (isOfWrangler(json)) return { kind: 'cut' };
+  if (isOfRuntime(json)) return { kind: 'cut' };
   const { error, code } = JSON.parse(json) as { readonly error: string; readonly code: string };
   return { kind: 'error', code, message: error };
 }

@@ -13,7 +13,7 @@ import { Arena, type Manner } from './arena.ts';
 import { type BackEnd, type BackEndName, createPostgresBackEnd, sqliteBackEnd } from './back-ends.ts';
 import { bundleProgram } from '../runtimes/bundle-program.ts';
 import { type Scenario, SCENARIOS, USERS } from './scenarios.ts';
-import { startWorkerBackEnd } from './worker-back-end.ts';
+import { bundleWorker, startWorkerBackEnd } from './worker-back-end.ts';
 
 const { values } = parseArgs({
   options: {
@@ -48,11 +48,12 @@ function mountSmallDisk(own: string): string | undefined {
 /** Time between two progress lines of a scenario, in milliseconds. */
 const PROGRESS_MS = 60_000;
 
-// Programs that are started repeatedly, above all `wrangler`, are compiled once.
+// Programs that are started repeatedly are compiled once.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../../node_modules/.cache/node');
 
 const folder = mkdtempSync(join(tmpdir(), 'eventloom-nemesis-'));
 const program = await bundleProgram(join(import.meta.dirname, 'attacked-process.ts'), folder);
+const worker = await bundleWorker(folder);
 
 async function play(name: string, scenario: Scenario, backEnd: BackEnd): Promise<boolean> {
   const rounds = Number(name === 'killed-servers' ? values.kills : values.rounds);
@@ -96,7 +97,7 @@ for (const name of values['back-end'].split(',') as BackEndName[]) {
       ? await createPostgresBackEnd(program, own, postgres)
       : name === 'sqlite'
         ? sqliteBackEnd(program, own, disk)
-        : await startWorkerBackEnd(own, USERS, disk);
+        : await startWorkerBackEnd(worker, own, USERS, disk);
     if (!(await play(scenarioName, scenario, backEnd))) isWhole = false;
     await backEnd[Symbol.asyncDispose]();
     await postgres?.stop();

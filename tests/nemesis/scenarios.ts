@@ -265,7 +265,7 @@ async function cutConnections(arena: Arena, { rounds }: ScenarioSize): Promise<v
     };
     let index = 0;
     const onFrame = ({ id }: Frame, invocationId: string): void => {
-      // Durable Objects under `wrangler dev` lose connections by themselves if there are many.
+      // One workerd serves all readers beside the runs.
       if (index++ % (isAlone ? 8 : 1) === 0) readers.push(startReader(index, id, invocationId));
     };
     const whole = await arena.tell(
