@@ -14,18 +14,39 @@ afterAll(() => browser.close());
 describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) => {
   let server: Started;
   let page: Page;
+  /** The open pages by app and manner of answers: each load of the page takes two seconds of a processor. */
+  const pages = new Map<string, Page>();
   const faults: string[] = [];
   beforeAll(async () => {
     server = await start();
   });
-  afterEach(async () => {
-    await page.close();
+  afterEach(async ({ task }) => {
+    // The next test does not begin in the page of one that failed.
+    if (task.result?.state === 'fail') await closePages();
     expect(faults.splice(0)).toEqual([]);
   });
-  afterAll(() => server.stop());
+  afterAll(async () => {
+    await closePages();
+    await server.stop();
+  });
 
-  /** Opens the page on an app. */
+  async function closePages(): Promise<void> {
+    for (const opened of pages.values()) await opened.close();
+    pages.clear();
+  }
+
+  /** Begins a new session of an app, in the page that is open on it or in a new one. */
   async function open(appName: string, streaming = false): Promise<void> {
+    const key = `${appName} ${streaming}`;
+    const opened = pages.get(key);
+    if (opened) {
+      page = opened;
+      await page.getByText('New Session').first().click();
+      await expect.poll(() => new URL(page.url()).searchParams.get('session')).toBeNull();
+      const answers = page.locator('app-chat-panel').getByText(/You said|The tool said/);
+      await expect.poll(() => answers.count()).toBe(0);
+      return;
+    }
     page = await browser.newPage({ viewport: { width: 1440, height: 900 }, permissions: ['microphone'] });
     page.setDefaultTimeout(120_000);
     page.on('pageerror', ({ message }) => faults.push(message));
@@ -40,6 +61,7 @@ describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) =
     await page.addInitScript(`localStorage.setItem('adk-use-sse', '${streaming}')`);
     await page.goto(`${server.url}/dev-ui?app=${appName}&userId=ann`);
     await page.getByPlaceholder('Type a message...').waitFor();
+    pages.set(key, page);
   }
 
   async function send(text: string): Promise<void> {
@@ -60,7 +82,6 @@ describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) =
       await page.reload();
       await shown('You said: there');
       expect(await page.getByText('You said: hi').count()).toBe(1);
-      if (!streaming) await page.close();
     }
   });
 
