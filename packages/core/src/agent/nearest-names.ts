@@ -23,6 +23,12 @@ export function nearestNames(typed: string, names: readonly string[]): readonly 
   return names.filter((name) => isPart(plain, toPlain(name)) || isPart(toPlain(name), plain)).slice(0, 3);
 }
 
+/** Returns the name that a typed one differs from by one character or by its notation; undefined if no name is so close. */
+export function misspeltName(typed: string, names: readonly string[]): string | undefined {
+  const plain = toPlain(typed);
+  return plain.length < 4 ? undefined : names.find((name) => editDistance(plain, toPlain(name)) <= 1);
+}
+
 function toPlain(name: string): string {
   // Longer texts are not misspelt names, and a comparison of them would take long.
   return name.slice(0, 64).toLowerCase().replaceAll(/[_-]/g, '');

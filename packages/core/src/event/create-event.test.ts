@@ -26,7 +26,7 @@ describe('createEvent', () => {
     );
   });
 
-  test.each(['usage', 'source', 'filterKey', 'id2d'])('keeps the field %s of another program', (field) => {
+  test.each(['usage', 'source', 'filterKey', 'id2d', 'errorType'])('keeps the field %s of another program', (field) => {
     expect(createEvent({ [field]: 1 })).toMatchObject({ [field]: 1 });
   });
 

@@ -1,4 +1,4 @@
-import { nearestNames } from '../agent/nearest-names.ts';
+import { misspeltName } from '../agent/nearest-names.ts';
 import { InvalidEventError } from '../errors.ts';
 import { setOwn } from '../content/json.ts';
 import { type Event, ObjectType, STRUCTURED_OUTPUT } from './event.ts';
@@ -54,16 +54,10 @@ export function checkEventFields(owner: string, fields: object): void {
 export function checkEventField(owner: string, field: string): void {
   const { fields = {} } = EVENT;
   if (field in fields) return;
-  const instead = MISPLACED.get(field) ?? fieldLike(field, Object.keys(fields));
+  // Events of other programs may have further fields.
+  const instead = MISPLACED.get(field) ?? misspeltName(field, Object.keys(fields));
   if (instead !== undefined)
     throw new InvalidEventError(`${owner}: an event has no field "${field}"; write ${instead}`, { path: field });
-}
-
-/** Returns the field that a name resembles closely: events of other programs may have fields with other names. */
-function fieldLike(name: string, fields: readonly string[]): string | undefined {
-  const [like, ...others] = nearestNames(name, fields);
-  const isClose = Math.abs(name.replaceAll('_', '').length - (like?.length ?? 0)) <= 1;
-  return others.length === 0 && isClose ? like : undefined;
 }
 
 /** Fields of an event, all of them optional. */
