@@ -26,9 +26,12 @@ describe('createEvent', () => {
     );
   });
 
-  test.each(['usage', 'source', 'filterKey', 'id2d', 'errorType'])('keeps the field %s of another program', (field) => {
-    expect(createEvent({ [field]: 1 })).toMatchObject({ [field]: 1 });
-  });
+  test.each(['usage', 'source', 'filterKey', 'id2d', 'errorType', 'interactionId'])(
+    'keeps the field %s of another program',
+    (field) => {
+      expect(createEvent({ [field]: 1 })).toMatchObject({ [field]: 1 });
+    },
+  );
 
   test('refuses text as content', () => {
     expect(() => createEvent({ content: 'hi' as never })).toThrow(
