@@ -43,7 +43,12 @@ const TIMEOUT_MS = 480_000;
 /** Time that runs have to end after the last attack, in milliseconds. A Durable Object wakes up 20 seconds after it was lost. */
 const SETTLE_MS = 120_000;
 /** Time before a client asks again, in milliseconds. One workerd serves all: clients that ask sooner keep the processor from the runs. */
-const ASK_AGAIN_MS: Readonly<Record<BackEndName, number>> = { sqlite: 40, postgres: 40, 'durable-objects': 500 };
+const ASK_AGAIN_MS: Readonly<Record<BackEndName, number>> = {
+  sqlite: 40,
+  postgres: 40,
+  'durable-objects': 500,
+  'wrangler-dev': 500,
+};
 
 /** Servers on one store, their clients, and the observed behaviour of both. */
 export class Arena implements AsyncDisposable {

@@ -16,7 +16,7 @@ export const APP_NAMES = ['front', 'front-once', 'crew', 'crew-once'] as const;
 export type StartOptions = Partial<Omit<AttackOptions, 'store' | 'ranFile'>>;
 
 /** The storage of sessions. */
-export type BackEndName = 'sqlite' | 'postgres' | 'durable-objects';
+export type BackEndName = 'sqlite' | 'postgres' | 'durable-objects' | 'wrangler-dev';
 
 /** Attacks on a store; those that it does not have are absent. */
 export interface StoreAttacks {

@@ -207,9 +207,12 @@ async function read(
   }
 }
 
-/** True for the answer of workerd itself. An exception that is its reason is in the output of workerd, and is a fault there. */
+/**
+ * True for an answer of workerd itself, and of `wrangler dev` when it loses the connection to workerd or restarts it. An exception that is the
+ * reason is in their output, and is a fault there.
+ */
 function isOfRuntime(text: string): boolean {
-  return text === 'Internal Server Error';
+  return text === 'Internal Server Error' || text.startsWith('Error: ') || text.startsWith('Your worker restarted');
 }
 
 function errorIn(json: string): AnswerEnd {

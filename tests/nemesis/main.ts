@@ -1,5 +1,5 @@
 /**
- * The longer run: `pnpm nemesis [--back-end sqlite,postgres,durable-objects] [--scenario killed-servers,…] [--rounds
+ * The longer run: `pnpm nemesis [--back-end sqlite,postgres,durable-objects,wrangler-dev] [--scenario killed-servers,…] [--rounds
  * 20] [--kills 200] [--sessions 6] [--seed 1]`. Without a back end or a scenario, all of them. `--kills` is the number
  * of rounds of the scenario `killed-servers`. Prints the attacks and the faults, and exits with 1 if there are faults.
  */
@@ -13,11 +13,11 @@ import { Arena, type Manner } from './arena.ts';
 import { type BackEnd, type BackEndName, createPostgresBackEnd, sqliteBackEnd } from './back-ends.ts';
 import { bundleProgram } from '../runtimes/bundle-program.ts';
 import { type Scenario, SCENARIOS, USERS } from './scenarios.ts';
-import { bundleWorker, startWorkerBackEnd } from './worker-back-end.ts';
+import { createWorkerd, startWorkerBackEnd, wranglerDev } from './worker-back-end.ts';
 
 const { values } = parseArgs({
   options: {
-    'back-end': { type: 'string', default: 'sqlite,postgres,durable-objects' },
+    'back-end': { type: 'string', default: 'sqlite,postgres,durable-objects,wrangler-dev' },
     scenario: { type: 'string', default: Object.keys(SCENARIOS).join() },
     rounds: { type: 'string', default: '20' },
     kills: { type: 'string', default: '200' },
@@ -26,7 +26,7 @@ const { values } = parseArgs({
     manners: { type: 'string', default: 'follow,resend,leave' },
   },
 });
-checkNames('back-end', ['sqlite', 'postgres', 'durable-objects']);
+checkNames('back-end', ['sqlite', 'postgres', 'durable-objects', 'wrangler-dev']);
 checkNames('scenario', Object.keys(SCENARIOS));
 
 /** Ends the program if a list in an option has an unknown name. */
@@ -48,12 +48,12 @@ function mountSmallDisk(own: string): string | undefined {
 /** Time between two progress lines of a scenario, in milliseconds. */
 const PROGRESS_MS = 60_000;
 
-// Programs that are started repeatedly are compiled once.
+// Programs that are started repeatedly, above all `wrangler`, are compiled once.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../../node_modules/.cache/node');
 
 const folder = mkdtempSync(join(tmpdir(), 'eventloom-nemesis-'));
 const program = await bundleProgram(join(import.meta.dirname, 'attacked-process.ts'), folder);
-const worker = await bundleWorker(folder);
+const workerd = await createWorkerd(folder);
 
 async function play(name: string, scenario: Scenario, backEnd: BackEnd): Promise<boolean> {
   const rounds = Number(name === 'killed-servers' ? values.kills : values.rounds);
@@ -88,7 +88,7 @@ for (const name of values['back-end'].split(',') as BackEndName[]) {
     mkdirSync(own);
     const needsDisk = name !== 'postgres' && scenarioName === 'blocked-store';
     const disk = needsDisk ? mountSmallDisk(own) : undefined;
-    if (needsDisk && name === 'durable-objects' && disk === undefined) {
+    if (needsDisk && name !== 'sqlite' && disk === undefined) {
       console.log(`${name} ${scenarioName}: not played, because this user may not mount a small file system`);
       continue;
     }
@@ -97,7 +97,7 @@ for (const name of values['back-end'].split(',') as BackEndName[]) {
       ? await createPostgresBackEnd(program, own, postgres)
       : name === 'sqlite'
         ? sqliteBackEnd(program, own, disk)
-        : await startWorkerBackEnd(worker, own, USERS, disk);
+        : await startWorkerBackEnd(name === 'wrangler-dev' ? wranglerDev : workerd, own, USERS, disk);
     if (!(await play(scenarioName, scenario, backEnd))) isWhole = false;
     await backEnd[Symbol.asyncDispose]();
     await postgres?.stop();

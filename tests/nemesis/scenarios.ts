@@ -25,7 +25,7 @@ export interface Scenario {
   play(arena: Arena, size: ScenarioSize): Promise<void>;
 }
 
-const ALL: readonly BackEndName[] = ['sqlite', 'postgres', 'durable-objects'];
+const ALL: readonly BackEndName[] = ['sqlite', 'postgres', 'durable-objects', 'wrangler-dev'];
 const NODE: readonly BackEndName[] = ['sqlite', 'postgres'];
 const KINDS: readonly MessageKind[] = ['chat', 'tools', 'steps', 'crew', 'pay', 'wait'];
 
@@ -100,7 +100,7 @@ async function terminateServers(arena: Arena, { rounds, sessions }: ScenarioSize
  * the first one continues.
  */
 async function stopServers(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
-  const isAlone = arena.backEnd.name === 'durable-objects';
+  const isAlone = !NODE.includes(arena.backEnd.name);
   await arena.start();
   for (let round = 0; round < rounds; round++) {
     const [server] = arena.running;
@@ -195,7 +195,7 @@ async function cancelRuns(arena: Arena, { rounds, sessions }: ScenarioSize): Pro
 async function repeatMessages(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
   const { random } = arena;
   for (let round = 0; round < rounds; round++) {
-    const isAlone = arena.backEnd.name === 'durable-objects';
+    const isAlone = !NODE.includes(arena.backEnd.name);
     const first = await arena.start({ dieAt: random.between(1, 12 * sessions) });
     const servers = [first, isAlone ? first : await arena.start()];
     const answered = Promise.all(
@@ -219,7 +219,7 @@ function askingSession(index: number): ClientSession {
 /** Repeats answers to agents' requests in the same way. */
 async function repeatAnswers(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
   const { random } = arena;
-  const isAlone = arena.backEnd.name === 'durable-objects';
+  const isAlone = !NODE.includes(arena.backEnd.name);
   for (let round = 0; round < rounds; round++) {
     const asking = await arena.start();
     const asked = await Promise.all(
@@ -247,7 +247,7 @@ const CUT_WITHIN = 6000;
  * with the number of their last event. Each sees every event once, in order, from any process.
  */
 async function cutConnections(arena: Arena, { rounds }: ScenarioSize): Promise<void> {
-  const isAlone = arena.backEnd.name === 'durable-objects';
+  const isAlone = !NODE.includes(arena.backEnd.name);
   // A host that is slow does not lose its runs: each reader is to see all of its frames.
   const leaseMs = 300_000;
   const hosts = [await arena.start({ leaseMs }), ...(isAlone ? [] : [await arena.start({ leaseMs })])];
@@ -453,7 +453,11 @@ async function killCalls(arena: Arena, { rounds, sessions }: ScenarioSize): Prom
 /** All scenarios by name. */
 export const SCENARIOS = {
   'dropped-clients': { backEnds: ALL, testRounds: { sqlite: 3, postgres: 3, 'durable-objects': 2 }, play: dropClients },
-  'killed-servers': { backEnds: ALL, testRounds: { sqlite: 6, postgres: 2, 'durable-objects': 1 }, play: killServers },
+  'killed-servers': {
+    backEnds: ALL,
+    testRounds: { sqlite: 6, postgres: 2, 'durable-objects': 1, 'wrangler-dev': 1 },
+    play: killServers,
+  },
   'terminated-servers': { backEnds: NODE, testRounds: { sqlite: 2, postgres: 1 }, play: terminateServers },
   'stopped-servers': {
     backEnds: ALL,
