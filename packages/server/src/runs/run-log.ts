@@ -38,11 +38,12 @@ export interface RunLogParams {
   readonly mayResume?: boolean | undefined;
 }
 
-/** Number of characters that a run appends before other work gets its turn. */
-const CHARS_PER_TURN = 128 * 1024;
-/** The same for its first events, after which the HTTP server has this time to send them: that of Node starts a response with a timer. */
+/**
+ * Number of characters that a run appends before other work gets its turn: a few events at first, so that its beginning is sent at once, then
+ * twice as many each time, up to the maximum.
+ */
 const CHARS_OF_FIRST_TURN = 2 * 1024;
-const FIRST_PAUSE_MS = 1;
+const MAX_CHARS_PER_TURN = 128 * 1024;
 /** Number of dropped frames after which the list is shortened. */
 const COMPACT_AT = 1024;
 
@@ -113,6 +114,7 @@ export class RunLog implements RelayedLog, LogMirror {
   /** The offset of the newest stored event, and the number of chunks after it. */
   #offset = 0;
   #chunks = 0;
+  #charsOfTurn = CHARS_OF_FIRST_TURN;
   #charsLeft = CHARS_OF_FIRST_TURN;
   #isForgotten = false;
 
@@ -167,7 +169,6 @@ export class RunLog implements RelayedLog, LogMirror {
 
   /** Records the events of a run until its end, with or without readers. Throws the error of the run. */
   async record(stream: RecordedRun, timers: Pick<Platform, 'schedule'>): Promise<void> {
-    let pauseMs = FIRST_PAUSE_MS;
     for (let step = await stream.next(); !step.done; step = await stream.next()) {
       const event = step.value;
       const isStored = stream.offset > this.#offset;
@@ -182,10 +183,9 @@ export class RunLog implements RelayedLog, LogMirror {
       if (this.#stopReason && event.partial !== true) this.abort(this.#stopReason);
       if (this.#charsLeft > 0) continue;
       // An agent that never waits would block all readers and all other runs.
-      this.#charsLeft = CHARS_PER_TURN;
-      const delayMs = pauseMs;
-      await new Promise<void>((resolve) => void timers.schedule(delayMs, resolve));
-      pauseMs = 0;
+      this.#charsOfTurn = Math.min(2 * this.#charsOfTurn, MAX_CHARS_PER_TURN);
+      this.#charsLeft = this.#charsOfTurn;
+      await new Promise<void>((resolve) => void timers.schedule(0, resolve));
     }
   }
 

@@ -9,8 +9,6 @@ import type { RunFrame } from './run-relay.ts';
 
 /** Maximum number of characters of one write: this much stays in memory for a reader that stops reading. */
 const MAX_WRITE_CHARS = 64 * 1024;
-/** Time for which frames are joined after a write. */
-const GATHER_MS = 1;
 /** Number of heartbeats that a reader may leave unread before it is disconnected. */
 const MAX_MISSED_BEATS = 2;
 /** Time without a read after which a reader is disconnected when the limit of readers is reached. */
@@ -29,7 +27,7 @@ export interface EarlierFrames {
  * One connection that reads a log as server-sent events. It has a position and no frames: a slow reader falls behind
  * until its next frame was dropped, and is then disconnected with a reason.
  *
- * The first frame is written at once; the frames of the next millisecond are joined into one write.
+ * The first frame is written at once; further frames of the same tick are joined into one write.
  */
 export class RunReader {
   /** The bytes of the response. */
@@ -51,7 +49,7 @@ export class RunReader {
   #controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined;
   /** Set while the connection waits for further frames. */
   #onMore: (() => void) | undefined;
-  /** True for a millisecond after a write: frames that arrive in between are joined into the next write. */
+  /** True from a write to the end of its tick: frames that arrive in between are joined into the next write. */
   isGathering = false;
   #hasWritten = false;
   #missedBeats = 0;
@@ -315,7 +313,7 @@ export interface RunReadersOptions {
 export class RunReaders {
   readonly #options: RunReadersOptions;
   readonly #byUser = new Map<string, Set<RunReader>>();
-  /** Readers that wrote within the last millisecond. */
+  /** Readers that wrote in this tick. */
   readonly #gathering = new Set<RunReader>();
   #callOffBeat: (() => void) | undefined;
   #isDraining = false;
@@ -368,10 +366,10 @@ export class RunReaders {
     if (this.#byUser.size > 0) this.#callOffBeat = platform.schedule(limits.heartbeatMs, this.#beat);
   };
 
-  /** Joins everything that a reader gets in the next millisecond into one write, because it has just written. */
+  /** Joins everything that a reader gets until the end of the tick into one write, because it has written in this tick. */
   gather(reader: RunReader): void {
     reader.isGathering = true;
-    if (this.#gathering.size === 0) this.#options.platform.schedule(GATHER_MS, this.#flush);
+    if (this.#gathering.size === 0) this.#options.platform.schedule(0, this.#flush);
     this.#gathering.add(reader);
   }
 
