@@ -56,8 +56,8 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
-    // Workers wait for processes, browsers and workerd a third of their time, so there is one more than there are processors.
-    maxWorkers: availableParallelism() + 1,
+    // Not more, although workers wait for processes and browsers: each loads all modules, and other scripts run beside this one.
+    maxWorkers: availableParallelism(),
     // Here and not in the project that uses it, whose plugin would load it as if for workerd.
     globalSetup: ['tests/runtimes/gemini/provide-fake-gemini.ts', 'tests/runtimes/api/provide-api.ts'],
     projects: [
