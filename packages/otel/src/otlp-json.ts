@@ -1,4 +1,4 @@
-import type { Attributes } from '@opentelemetry/api';
+import type { Attributes, AttributeValue } from '@opentelemetry/api';
 import type { SpanRecord } from './span-record.ts';
 import type { RemoteSpan } from './trace-context.ts';
 
@@ -17,12 +17,19 @@ interface SentSpan extends SpanRecord {
  * because objects for so many attributes would cost several times as much.
  */
 export function toRequestJson(spans: readonly SentSpan[], resource: Attributes): string {
+  const list = new AttributeList();
+  for (const [name, value] of Object.entries(resource)) if (value !== undefined) list.add(name, value);
+  const resourceAttributes = list.take();
   let written = '';
-  for (const span of spans) written += `${written === '' ? '' : ','}${spanJson(span)}`;
-  return `{"resourceSpans":[{"resource":{"attributes":[${keyValues(resource)}]},"scopeSpans":[{"scope":{"name":"@eventloom/otel"},"spans":[${written}]}]}]}`;
+  for (const span of spans) {
+    span.describeStart(list.add);
+    span.describeEnd(list.add);
+    written += `${written === '' ? '' : ','}${spanJson(span, list.take())}`;
+  }
+  return `{"resourceSpans":[{"resource":{"attributes":[${resourceAttributes}]},"scopeSpans":[{"scope":{"name":"@eventloom/otel"},"spans":[${written}]}]}]}`;
 }
 
-function spanJson(span: SentSpan): string {
+function spanJson(span: SentSpan, attributes: string): string {
   const { startMs, endMs = startMs, errorMessage, remote } = span;
   const parentSpanId = span.parent?.spanId ?? remote?.spanId;
   const parent = parentSpanId === undefined ? '' : `,"parentSpanId":"${parentSpanId}"`;
@@ -31,8 +38,6 @@ function spanJson(span: SentSpan): string {
   const status = span.status === 'error' ? `{"code":${ERROR}${message}}` : '{}';
   const times = `"startTimeUnixNano":"${toNanoseconds(startMs)}","endTimeUnixNano":"${toNanoseconds(Math.max(startMs, endMs))}"`;
   const kind = span.kind === 'model' ? CLIENT : INTERNAL;
-  const end = keyValues(span.endAttributes());
-  const attributes = `${keyValues(span.startAttributes())}${end === '' ? '' : `,${end}`}`;
   return `{"traceId":"${span.traceId}","spanId":"${span.spanId}"${parent}${tracestate},"name":${JSON.stringify(span.name)},"kind":${kind},${times},"attributes":[${attributes}],"status":${status}}`;
 }
 
@@ -42,14 +47,39 @@ function toNanoseconds(ms: number): string {
   return `${whole}${ms === whole ? '000000' : String(Math.floor((ms - whole) * 1e6)).padStart(6, '0')}`;
 }
 
-function keyValues(attributes: Attributes): string {
-  let written = '';
-  for (const key in attributes) {
-    const value = attributes[key];
-    if (value === undefined) continue;
-    written += `${written === '' ? '' : ','}{"key":${JSON.stringify(key)},"value":${valueJson(value)}}`;
+/** Longest text that is remembered: names and ids, and no content. */
+const MAX_KNOWN = 100;
+
+/** Writes attributes as JSON. Most of those of a batch are equal, such as names and the ids of runs: their JSON is made once. */
+class AttributeList {
+  /** The JSON of short texts, by the name of the attribute and the text. */
+  readonly #known = new Map<string, Map<string, string>>();
+  #written = '';
+
+  readonly add = (name: string, value: AttributeValue): void => {
+    const json =
+      typeof value === 'string' && value.length <= MAX_KNOWN ? this.#textJson(name, value) : toJson(name, value);
+    this.#written += this.#written === '' ? json : `,${json}`;
+  };
+
+  /** Returns the attributes since the last call. */
+  take(): string {
+    const written = this.#written;
+    this.#written = '';
+    return written;
   }
-  return written;
+
+  #textJson(name: string, text: string): string {
+    let texts = this.#known.get(name);
+    if (!texts) this.#known.set(name, (texts = new Map()));
+    let json = texts.get(text);
+    if (json === undefined) texts.set(text, (json = toJson(name, text)));
+    return json;
+  }
+}
+
+function toJson(name: string, value: AttributeValue): string {
+  return `{"key":${JSON.stringify(name)},"value":${valueJson(value)}}`;
 }
 
 function valueJson(value: unknown): string {

@@ -1,6 +1,6 @@
 import type { LlmRequest, LlmResponse, Operation, OperationEnd } from '@eventloom/core';
 import { OperationRecord } from '@eventloom/core/internal';
-import type { Attributes } from '@opentelemetry/api';
+import type { Attributes, AttributeValue } from '@opentelemetry/api';
 import { capturedInstruction, capturedMessages, capturedResponse, capturedValue } from './captured-content.ts';
 import {
   AGENT_DESCRIPTION,
@@ -55,7 +55,7 @@ export interface SpanSettings {
 }
 
 /**
- * An operation with the attributes of its span, by the GenAI conventions. Attributes are computed when they are read;
+ * An operation with the attributes of its span, by the GenAI conventions. Attributes are computed when they are described;
  * only content is captured at once.
  */
 export class SpanRecord extends OperationRecord {
@@ -115,60 +115,63 @@ export class SpanRecord extends OperationRecord {
     return ((input - cached) * price.input + cached * cachedInput + output * price.output) / 1_000_000;
   }
 
-  /** Returns the attributes that are known when the operation starts, without content. */
-  startAttributes(): Attributes {
+  /** Passes on the attributes that are known when the operation starts, without content. */
+  describeStart(add: AddAttribute): void {
     const { kind } = this;
-    const attributes: Attributes = {
-      [OPERATION_NAME]: this.operationName,
-      [CONVERSATION_ID]: this.sessionId,
-      [INVOCATION_ID]: this.invocationId,
-    };
-    if (this.settings.captureUserId) attributes[USER_ID] = this.userId;
+    add(OPERATION_NAME, this.operationName);
+    add(CONVERSATION_ID, this.sessionId);
+    add(INVOCATION_ID, this.invocationId);
+    if (this.settings.captureUserId) add(USER_ID, this.userId);
     if (kind === 'run') {
-      attributes[AGENT_NAME] = this.appName;
-      if (this.isResumed) attributes[RESUMED] = true;
-      return attributes;
+      add(AGENT_NAME, this.appName);
+      if (this.isResumed) add(RESUMED, true);
+      return;
     }
-    attributes[AGENT_NAME] = this.agentName;
-    attributes[EXECUTION_ID] = this.executionId;
+    add(AGENT_NAME, this.agentName);
+    add(EXECUTION_ID, this.executionId);
     if (kind === 'agent') {
-      if (this.agentDescription !== '') attributes[AGENT_DESCRIPTION] = this.agentDescription;
+      if (this.agentDescription !== '') add(AGENT_DESCRIPTION, this.agentDescription);
     } else if (kind === 'tool') {
-      attributes[TOOL_NAME] = this.subject;
-      attributes[TOOL_TYPE] = 'function';
-      attributes[TOOL_CALL_ID] = this.callId;
+      add(TOOL_NAME, this.subject);
+      add(TOOL_TYPE, 'function');
+      if (this.callId !== undefined) add(TOOL_CALL_ID, this.callId);
     } else {
-      attributes[PROVIDER_NAME] = this.provider;
-      attributes[REQUEST_MODEL] = this.subject;
-      if (this.isLive) attributes[LIVE] = true;
-      for (const [name, value] of this.#numbers ?? []) attributes[name] = value;
+      if (this.provider !== undefined) add(PROVIDER_NAME, this.provider);
+      add(REQUEST_MODEL, this.subject);
+      if (this.isLive) add(LIVE, true);
+      for (const [name, value] of this.#numbers ?? []) add(name, value);
     }
-    return attributes;
   }
 
-  /** Returns the attributes that are known when the operation has ended, and the content. */
-  endAttributes(): Attributes {
-    const attributes: Attributes = {};
-    if (this.status === 'left') attributes[LEFT] = true;
-    else if (this.errorType !== undefined) attributes[ERROR_TYPE] = this.errorType;
-    if (this.kind === 'model') this.#addReply(attributes);
-    return this.#content ? Object.assign(attributes, this.#content) : attributes;
+  /** Passes on the attributes that are known when the operation has ended, and the content. */
+  describeEnd(add: AddAttribute): void {
+    if (this.status === 'left') add(LEFT, true);
+    else if (this.errorType !== undefined) add(ERROR_TYPE, this.errorType);
+    if (this.kind === 'model') this.#describeReply(add);
+    for (const name in this.#content) {
+      const value = this.#content[name];
+      if (value !== undefined) add(name, value);
+    }
   }
 
-  #addReply(attributes: Attributes): void {
+  #describeReply(add: AddAttribute): void {
     const { firstChunkMs, cost } = this;
+    if (this.hasChunks) add(REQUEST_STREAM, true);
+    if (firstChunkMs !== undefined) add(RESPONSE_TIME_TO_FIRST_CHUNK, firstChunkMs / 1000);
+    if (this.responseModel !== undefined) add(RESPONSE_MODEL, this.responseModel);
+    if (this.finishReason !== undefined) add(RESPONSE_FINISH_REASONS, [this.finishReason.toLowerCase()]);
+    if (!this.usage) return;
     const { input, output, cached, thoughts } = this.tokens;
-    if (this.hasChunks) attributes[REQUEST_STREAM] = true;
-    if (firstChunkMs !== undefined) attributes[RESPONSE_TIME_TO_FIRST_CHUNK] = firstChunkMs / 1000;
-    if (this.responseModel !== undefined) attributes[RESPONSE_MODEL] = this.responseModel;
-    if (this.finishReason !== undefined) attributes[RESPONSE_FINISH_REASONS] = [this.finishReason.toLowerCase()];
-    if (input !== undefined) attributes[USAGE_INPUT_TOKENS] = input;
-    if (output !== undefined) attributes[USAGE_OUTPUT_TOKENS] = output;
-    if (cached !== undefined) attributes[USAGE_CACHE_READ_INPUT_TOKENS] = cached;
-    if (thoughts !== undefined) attributes[USAGE_REASONING_OUTPUT_TOKENS] = thoughts;
-    if (cost !== undefined) attributes[COST] = cost;
+    if (input !== undefined) add(USAGE_INPUT_TOKENS, input);
+    if (output !== undefined) add(USAGE_OUTPUT_TOKENS, output);
+    if (cached !== undefined) add(USAGE_CACHE_READ_INPUT_TOKENS, cached);
+    if (thoughts !== undefined) add(USAGE_REASONING_OUTPUT_TOKENS, thoughts);
+    if (cost !== undefined) add(COST, cost);
   }
 }
+
+/** Takes an attribute of a span. */
+export type AddAttribute = (name: string, value: AttributeValue) => void;
 
 function numbersOf({ config }: LlmRequest): [name: string, value: number][] | undefined {
   let numbers: [string, number][] | undefined;

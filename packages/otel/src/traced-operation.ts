@@ -35,7 +35,9 @@ export class TracedOperation extends SpanRecord {
     super(operation, undefined, settings);
     const kind = operation.kind === 'model' ? SpanKind.CLIENT : SpanKind.INTERNAL;
     this.#metrics = settings.metrics;
-    this.#span = settings.tracer.startSpan(this.name, { kind, attributes: this.startAttributes() }, around);
+    const attributes: Attributes = {};
+    this.describeStart((name, value) => void (attributes[name] = value));
+    this.#span = settings.tracer.startSpan(this.name, { kind, attributes }, around);
     this.context = new OperationContext(trace.setSpan(around, this.#span), this);
   }
 
@@ -52,7 +54,7 @@ export class TracedOperation extends SpanRecord {
     super.end(end);
     const span = this.#span;
     if (this.kind === 'model') this.#measure();
-    if (span.isRecording()) span.setAttributes(this.endAttributes());
+    if (span.isRecording()) this.describeEnd((name, value) => void span.setAttribute(name, value));
     if (this.status === 'error') {
       const { errorMessage } = this;
       span.setStatus({ code: SpanStatusCode.ERROR, ...(errorMessage !== undefined && { message: errorMessage }) });

@@ -90,7 +90,7 @@ export class OperationRecord implements ActiveOperation {
 
   /** 16 hexadecimal digits. */
   get spanId(): string {
-    return (this.#spanId ??= digitsOf(this.platform.newUuid()).slice(16));
+    return (this.#spanId ??= lastDigitsOf(this.platform.newUuid()));
   }
 
   /** The tokens of a model call; of a live connection, those of all its turns. */
@@ -145,7 +145,12 @@ function subjectOf(operation: Operation, place: InvocationContext): string {
 
 /** Returns the 32 digits of a UUID. */
 function digitsOf(uuid: string): string {
-  return uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + uuid.slice(19, 23) + uuid.slice(24);
+  return uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18) + lastDigitsOf(uuid);
+}
+
+/** Returns the last 16 digits of a UUID. */
+function lastDigitsOf(uuid: string): string {
+  return uuid.slice(19, 23) + uuid.slice(24);
 }
 
 function sum(first: number | undefined, second: number | undefined): number | undefined {
