@@ -10,6 +10,8 @@ import { type A2AMessage, type A2AUpdate, readUpdate, toLegacyMessage } from './
 const MAX_DEPTH = 256;
 /** Characters of a server's text in an error message. */
 const MAX_QUOTED = 500;
+/** Bytes of the body of a refusal that are read. */
+const MAX_REFUSAL_BYTES = 64 * 1024;
 
 export interface A2AConnectionOptions {
   /** Begins the messages of errors: the agent. */
@@ -67,26 +69,56 @@ export class A2AConnection {
     const params = {
       message: isNew ? message : toLegacyMessage(message),
       ...(isNew ? {} : { configuration: { blocking: true } }),
-      ...(endpoint.tenant === undefined ? {} : { tenant: endpoint.tenant }),
+      ...tenantOf(endpoint),
     };
+    yield* this.#answers(endpoint, methods[endpoint.isStreaming ? 0 : 1] ?? '', params, context);
+  }
+
+  /** Sends a request, and yields the items of its stream, or its one result. */
+  async *#answers(
+    endpoint: A2AEndpoint,
+    method: string,
+    params: object,
+    context: A2ARequestContext,
+  ): AsyncGenerator<A2AUpdate, void, undefined> {
+    const { url, isStreaming } = endpoint;
     const call = new PendingCall(this.#options, context);
     try {
-      const accept = endpoint.isStreaming ? 'text/event-stream' : 'application/json';
-      const response = await call.fetch(
-        endpoint.url,
-        rpcInit(methods[endpoint.isStreaming ? 0 : 1] ?? '', params, endpoint, accept, context),
-      );
-      if (endpoint.isStreaming && typeOf(response) === 'text/event-stream') {
+      const accept = isStreaming ? 'text/event-stream' : 'application/json';
+      const response = await call.fetch(url, rpcInit(method, params, endpoint, accept, context));
+      if (isStreaming && typeOf(response) === 'text/event-stream') {
         for await (const data of call.events(response)) yield readResult(data);
         return;
       }
-      checkType(response, 'application/json', endpoint.isStreaming ? 'text/event-stream' : undefined);
+      checkType(response, 'application/json', isStreaming ? 'text/event-stream' : undefined);
       yield readResult(await call.text(response));
     } catch (error) {
-      throw this.#failure(endpoint.url, error, call.failure);
+      throw this.#failure(url, error, call.failure);
     } finally {
       call.end();
     }
+  }
+
+  /**
+   * Reads on about a task: yields the items of its stream, or the task as it is if the server has no stream for it.
+   */
+  async *follow(
+    endpoint: A2AEndpoint,
+    taskId: string,
+    context: A2ARequestContext,
+  ): AsyncGenerator<A2AUpdate, void, undefined> {
+    const isNew = endpoint.version === '1.0';
+    const params = { id: taskId, ...tenantOf(endpoint) };
+    if (endpoint.isStreaming) {
+      try {
+        yield* this.#answers(endpoint, isNew ? 'SubscribeToTask' : 'tasks/resubscribe', params, context);
+        return;
+      } catch (error) {
+        // The task has ended, or cannot be subscribed to.
+        if (!A2AProtocolError.isInstance(error)) throw error;
+      }
+    }
+    yield* this.#answers({ ...endpoint, isStreaming: false }, isNew ? 'GetTask' : 'tasks/get', params, context);
   }
 
   /** Yields the same items. An error that making them throws gets the agent and the address. */
@@ -101,7 +133,7 @@ export class A2AConnection {
   /** Asks the server to cancel a task. */
   async cancel(endpoint: A2AEndpoint, taskId: string, context: A2ARequestContext): Promise<void> {
     const method = endpoint.version === '1.0' ? 'CancelTask' : 'tasks/cancel';
-    const params = { id: taskId, ...(endpoint.tenant === undefined ? {} : { tenant: endpoint.tenant }) };
+    const params = { id: taskId, ...tenantOf(endpoint) };
     const init = rpcInit(method, params, endpoint, 'application/json', context);
     await this.#request(
       endpoint.url,
@@ -133,13 +165,28 @@ export class A2AConnection {
     const where = `${this.#options.owner}: ${url}: `;
     if (A2AProtocolError.isInstance(cause)) return new A2AProtocolError(where + cause.message, { cause });
     if (A2ALimitError.isInstance(cause)) return new A2ALimitError(where + cause.message, { cause });
-    if (A2AConnectionError.isInstance(cause))
-      return new A2AConnectionError(where + cause.message, { cause, retryable: cause.retryable });
+    if (A2AConnectionError.isInstance(cause)) {
+      const named = new A2AConnectionError(where + cause.message, { cause, retryable: cause.retryable });
+      if (failure) silent.add(named);
+      return named;
+    }
     if (EventloomError.isInstance(cause) || cause.name === 'AbortError') return cause;
     const { cause: reason } = cause;
     const detail = reason instanceof Error ? `${cause.message}: ${reason.message}` : cause.message;
     return new A2AConnectionError(`${where}the request failed: ${detail}`, { cause });
   }
+}
+
+/** Errors of servers that sent nothing for too long. */
+const silent = new WeakSet<Error>();
+
+/** True for the error of an answer that may be read on by another request: the connection was lost, or the server has no time. */
+export function isLostAnswer(error: unknown): error is A2AConnectionError {
+  return A2AConnectionError.isInstance(error) && error.retryable && !silent.has(error);
+}
+
+function tenantOf({ tenant }: A2AEndpoint): { readonly tenant?: string } {
+  return tenant === undefined ? {} : { tenant };
 }
 
 /** One request and the body of its answer, which end at the time-out, at the size limit and with the run. */
@@ -171,22 +218,38 @@ class PendingCall {
         `the server redirects to ${to}; redirects are not followed; write that address as agentCard if it is right`,
       );
     }
-    if (status === 429 || status >= 500) throw new A2AConnectionError(`the server answered with the status ${status}`);
+    const reason = await this.#reasonOf(response);
+    if (status === 429 || status >= 500)
+      throw new A2AConnectionError(`the server answered with the status ${status}${reason}`);
     if (status === 401 || status === 403)
       throw new A2AConnectionError(
-        `the server refused the request with the status ${status}; write the credential that it requires in headers`,
+        `the server refused the request with the status ${status}${reason}; write the credential that it requires in headers`,
         {
           retryable: false,
         },
       );
-    throw new A2AProtocolError(`the server answered with the status ${status}`);
+    throw new A2AProtocolError(`the server answered with the status ${status}${reason}`);
+  }
+
+  /** Returns what the body of a refusal says, for an error message. A body that cannot be read says nothing. */
+  async #reasonOf(response: Response): Promise<string> {
+    if (!isJson(typeOf(response))) return '';
+    try {
+      const body: unknown = JSON.parse(await this.text(response, MAX_REFUSAL_BYTES));
+      const { error } = isRecord(body) ? body : {};
+      const message = isRecord(error) ? error['message'] : error;
+      return typeof message === 'string' ? `: ${message.slice(0, MAX_QUOTED)}` : '';
+    } catch (error) {
+      if (this.failure ?? this.#controller.signal.aborted) throw error;
+      return '';
+    }
   }
 
   /** Returns the text of a body. */
-  async text(response: Response): Promise<string> {
+  async text(response: Response, maxBytes: number = this.#options.maxAnswerBytes): Promise<string> {
     const decoder = new TextDecoder();
     let text = '';
-    for await (const chunk of this.#chunks(response)) text += decoder.decode(chunk, { stream: true });
+    for await (const chunk of this.#chunks(response, maxBytes)) text += decoder.decode(chunk, { stream: true });
     return text + decoder.decode();
   }
 
@@ -195,7 +258,7 @@ class PendingCall {
     const decoder = new TextDecoder();
     let events: string[] = [];
     const parser = createParser({ onEvent: ({ data }) => void events.push(data) });
-    for await (const chunk of this.#chunks(response)) {
+    for await (const chunk of this.#chunks(response, this.#options.maxAnswerBytes)) {
       parser.feed(decoder.decode(chunk, { stream: true }));
       const complete = events;
       events = [];
@@ -203,16 +266,15 @@ class PendingCall {
     }
   }
 
-  async *#chunks(response: Response): AsyncGenerator<Uint8Array, void, undefined> {
-    const { maxAnswerBytes } = this.#options;
+  async *#chunks(response: Response, maxBytes: number): AsyncGenerator<Uint8Array, void, undefined> {
     const reader = response.body?.getReader();
     if (!reader) return;
     try {
       for (let next = await this.#inTime(reader.read()); !next.done; next = await this.#inTime(reader.read())) {
         this.#bytes += next.value.byteLength;
-        if (this.#bytes > maxAnswerBytes)
+        if (this.#bytes > maxBytes)
           throw new A2ALimitError(
-            `the answer has more than ${maxAnswerBytes} bytes; write a larger maxAnswerBytes to read it`,
+            `the answer has more than ${maxBytes} bytes; write a larger maxAnswerBytes to read it`,
           );
         yield next.value;
       }
@@ -274,9 +336,13 @@ function typeOf({ headers }: Response): string {
   return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
+function isJson(type: string): boolean {
+  return type === 'application/json' || (type.startsWith('application/') && type.endsWith('+json'));
+}
+
 function checkType(response: Response, ...types: readonly (string | undefined)[]): void {
   const type = typeOf(response);
-  if (type === types[0] || (type.startsWith('application/') && type.endsWith('+json'))) return;
+  if (type === types[0] || isJson(type)) return;
   const wanted = types.filter((each) => each !== undefined).join(' or ');
   throw new A2AProtocolError(`expected ${wanted}, got ${type === '' ? 'no content type' : type.slice(0, MAX_QUOTED)}`);
 }

@@ -17,6 +17,7 @@ import type { Event } from '@eventloom/core';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { hurried } from './fixtures/hurried.ts';
 import { RemoteA2AAgent } from './index.ts';
 
 const textPart = (value: string): Part => ({
@@ -94,7 +95,18 @@ async function serveOfficial(isLegacy: boolean): Promise<AgentCard> {
       return;
     }
     response.setHeader('content-type', 'text/event-stream');
-    for await (const item of answer) response.write(`data: ${JSON.stringify(item)}\n\n`);
+    let left = JSON.stringify(body).includes('"drop"') ? 3 : Infinity;
+    try {
+      for await (const item of answer) {
+        if (left-- > 0) response.write(`data: ${JSON.stringify(item)}\n\n`);
+        // The stream ends after the first piece of the answer; the task continues.
+        else response.end();
+      }
+    } catch (error) {
+      // As the official server writes it.
+      const refusal = { jsonrpc: '2.0', id: body['id'], error: { code: -32004, message: String(error) } };
+      response.write(`event: error\ndata: ${JSON.stringify(refusal)}\n\n`);
+    }
     response.end();
   };
   const http = createServer((request, response) => void answerTo(request, response));
@@ -136,6 +148,7 @@ describe.each([
       agent,
       sessionService: new InMemorySessionService(),
       autoCreateSession: true,
+      platform: hurried(),
     });
     return async (parts: object[]): Promise<Event[]> => {
       const events: Event[] = [];
@@ -157,6 +170,11 @@ describe.each([
     expect(textsOf(second)).toEqual(['~You said ', '~two', 'You said two']);
     const contexts = [...first, ...second].map(({ customMetadata }) => customMetadata?.['a2a:context_id']);
     expect(new Set(contexts).size).toBe(1);
+  });
+
+  test('is asked for the rest of an answer whose stream ended early', async () => {
+    const run = await setUp();
+    expect(textsOf(await run([{ text: 'drop' }]))).toEqual(['~You said ', 'You said drop']);
   });
 
   test('asks a question that the user answers', async () => {

@@ -6,6 +6,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedModel } from '@eventloom/testing';
 import { AgentTool, SequentialAgent } from '@eventloom/multi-agent';
 import { describe, expect, test } from 'vitest';
+import { hurried } from './fixtures/hurried.ts';
 import { PAY, payingAgent, serveAgent } from './fixtures/served-agent.ts';
 import { RemoteA2AAgent, type RemoteA2AAgentOptions } from './index.ts';
 
@@ -304,6 +305,197 @@ describe('a remote agent', () => {
   });
 });
 
+const chunk = (text: string, more: object = {}, artifactId = 'a') => ({
+  artifactUpdate: { taskId: 't', contextId: 'c', artifact: { artifactId, parts: [{ text }] }, ...more },
+});
+const completed = {
+  statusUpdate: { taskId: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } },
+};
+
+/** Answers each method with its next response; the last one is repeated. */
+function serving(answers: Record<string, (() => Response | Promise<Response>)[]>, options: object = {}) {
+  const methods: string[] = [];
+  const remote = remoteOf(async (request) => {
+    if (request.method === 'GET') return Response.json(CARD);
+    const { method } = (await request.json()) as { readonly method: string };
+    methods.push(method);
+    const [next, ...others] = answers[method] ?? [];
+    if (!next) return Response.json({ jsonrpc: '2.0', id: 1, error: { code: -32004, message: 'no' } });
+    if (others.length > 0) answers[method] = others;
+    return next();
+  }, options);
+  return { remote, methods };
+}
+
+/** A stream that breaks after its items. */
+function broken(...results: object[]): Response {
+  const items = sse(...results).body?.getReader();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const next = await items?.read();
+      if (next?.value) controller.enqueue(next.value);
+      else controller.error(new TypeError('terminated'));
+    },
+  });
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+}
+
+describe('an answer that is lost in the middle', () => {
+  const whole = chunk('one two three', { lastChunk: true });
+
+  test.each([
+    ['breaks', broken],
+    ['ends early', sse],
+  ])('is read on by the id of its task, without repeated text, if the stream %s', async (_, cut) => {
+    const { remote, methods } = serving({
+      SendStreamingMessage: [() => cut(task('WORKING'), chunk('early', { lastChunk: true }, 'e'), chunk('one '))],
+      SubscribeToTask: [
+        () => cut(task('WORKING')),
+        () =>
+          sse(
+            task('WORKING', { artifacts: [{ artifactId: 'e', parts: [{ text: 'early' }] }] }),
+            chunk('early', { lastChunk: true }, 'e'),
+            chunk('on'),
+            chunk('e tw', { append: true }),
+            chunk('o', { append: true }),
+            chunk(' three', { append: true }),
+            whole,
+            completed,
+          ),
+      ],
+    });
+    const { run } = await setUp(remote, { platform: hurried() });
+    expect(textsOf(await run('hi', 'sse'))).toEqual(['early', '~one ', '~tw', '~o', '~ three', 'one two three']);
+    expect(methods).toEqual(['SendStreamingMessage', 'SubscribeToTask', 'SubscribeToTask']);
+  });
+
+  test('is read from the task if that has ended meanwhile, or has no stream', async () => {
+    const artifacts = [{ artifactId: 'a', parts: [{ text: 'one two' }] }];
+    const get = [
+      () => Response.json({ jsonrpc: '2.0', id: 1, result: task('WORKING').task }),
+      () => Response.json({ jsonrpc: '2.0', id: 1, result: task('COMPLETED', { artifacts }).task }),
+    ];
+    const { remote, methods } = serving({
+      SendStreamingMessage: [() => sse(task('WORKING'), chunk('one '))],
+      GetTask: get,
+    });
+    const { run } = await setUp(remote, { platform: hurried() });
+    expect(textsOf(await run('hi', 'sse'))).toEqual(['~one ', 'one two']);
+    expect(methods.slice(1)).toEqual(['SubscribeToTask', 'GetTask', 'SubscribeToTask', 'GetTask']);
+  });
+
+  test('fails the run after five requests that failed, or when its task does not change', async () => {
+    const away = serving({
+      SendStreamingMessage: [() => sse(task('WORKING'))],
+      SubscribeToTask: [() => Promise.reject(new TypeError('fetch failed'))],
+    });
+    await expect((await setUp(away.remote, { platform: hurried() })).run('hi')).rejects.toMatchObject({
+      code: 'A2A_CONNECTION',
+      message: expect.stringContaining('fetch failed'),
+    });
+    expect(away.methods.filter((method) => method === 'SubscribeToTask')).toHaveLength(5);
+    const stuck = serving({
+      SendStreamingMessage: [() => sse(task('WORKING'))],
+      SubscribeToTask: [() => sse(task('WORKING'))],
+    });
+    await expect((await setUp(stuck.remote, { platform: hurried() })).run('hi')).rejects.toMatchObject({
+      code: 'A2A_CONNECTION',
+      message: expect.stringContaining('ended before the task did'),
+    });
+    expect(stuck.methods.length).toBeLessThan(30);
+  });
+
+  test('is waited for at a server that answers before its task has ended', async () => {
+    const bodies: string[] = [];
+    const remote = remoteOf(async (request) => {
+      if (request.method === 'GET') return Response.json({ ...CARD, capabilities: {} });
+      const { method } = (await request.json()) as { readonly method: string };
+      bodies.push(method);
+      const artifacts = [{ artifactId: 'a', parts: [{ text: 'done' }] }];
+      const result = bodies.length < 4 ? task('WORKING') : task('COMPLETED', { artifacts });
+      return Response.json({ jsonrpc: '2.0', id: 1, result: method === 'GetTask' ? result.task : result });
+    });
+    const { run } = await setUp(remote, { platform: hurried() });
+    expect(textsOf(await run('hi'))).toEqual(['done']);
+    expect(bodies).toEqual(['SendMessage', 'GetTask', 'GetTask', 'GetTask']);
+  });
+
+  test('is read to its end by a run that is resumed in another process', async () => {
+    const artifacts = [
+      { artifactId: 'a', parts: [{ text: 'first' }] },
+      { artifactId: 'b', parts: [{ text: 'second' }] },
+    ];
+    const { remote, methods } = serving({
+      SendStreamingMessage: [
+        () =>
+          sse(
+            task('WORKING'),
+            chunk('first', { lastChunk: true }),
+            chunk('second', { lastChunk: true }, 'b'),
+            completed,
+          ),
+      ],
+      SubscribeToTask: [() => sse(task('COMPLETED', { artifacts }))],
+      CancelTask: [() => Response.json({ jsonrpc: '2.0', id: 1, result: task('WORKING').task })],
+    });
+    const sessionService = new InMemorySessionService();
+    let commits = 0;
+    // The process is killed after it has stored the first artifact.
+    const dying = new Proxy(sessionService, {
+      get(target, name) {
+        const found: unknown = Reflect.get(target, name);
+        if (typeof found !== 'function') return found;
+        return (...given: [{ readonly event?: Event }, { readonly event?: Event }]) => {
+          const isCommit = name === 'appendEvent' || name === 'appendEvents' || (name === 'endRun' && given[1].event);
+          if (isCommit && ++commits > 2) throw new Error('killed');
+          return found.apply(target, given) as unknown;
+        };
+      },
+    });
+    const request = { userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } };
+    const options = { appName: 'local', agent: remote, resumable: true, autoCreateSession: true };
+    const first = new Runner({ ...options, sessionService: dying, platform: fixedPlatform() });
+    await expect(first.run(request)).rejects.toThrow('killed');
+    const stored = async () =>
+      (await sessionService.getSession({ appName: 'local', userId: 'ann', sessionId: 's' }))?.events ?? [];
+    const [{ invocationId } = { invocationId: '' }] = await stored();
+    const texts = async (): Promise<string[]> => textsOf(await stored()).filter((text) => text !== '');
+    expect(await texts()).toEqual(['hi', 'first']);
+    await new Runner({ ...options, sessionService }).run({ userId: 'ann', sessionId: 's', invocationId });
+    expect(await texts()).toEqual(['hi', 'first', 'second']);
+    expect(methods.filter((method) => method !== 'CancelTask')).toEqual(['SendStreamingMessage', 'SubscribeToTask']);
+  });
+});
+
+test('a question that a server repeats is asked again', async () => {
+  const message = { messageId: 'q', role: 'ROLE_AGENT', parts: [{ text: 'Which city?' }] };
+  const remote = answering(() =>
+    sse(task('INPUT_REQUIRED', { status: { state: 'TASK_STATE_INPUT_REQUIRED', message } })),
+  );
+  const { run } = await setUp(remote);
+  let asking = await run('weather');
+  for (const answer of ['Nowhere', 'Atlantis', 'Bern']) {
+    const before = asking;
+    asking = await run(answerTo(before, { result: answer }));
+    expect(asking[0]?.content?.parts?.[0]?.functionCall?.args).toMatchObject({ message: 'Which city?' });
+    expect(asking[0]?.content?.parts?.[0]?.functionCall?.id).not.toBe(before[0]?.content?.parts?.[0]?.functionCall?.id);
+  }
+});
+
+test('a task that waits is not cancelled because its server cannot be reached for the answer', async () => {
+  const message = { messageId: 'q', role: 'ROLE_AGENT', parts: [{ text: 'Which city?' }] };
+  const { remote, methods } = serving({
+    SendStreamingMessage: [
+      () => sse(task('INPUT_REQUIRED', { status: { state: 'TASK_STATE_INPUT_REQUIRED', message } })),
+      () => new Response('', { status: 503 }),
+    ],
+  });
+  const { run } = await setUp(remote);
+  const asking = await run('weather');
+  await expect(run(answerTo(asking, { result: 'Bern' }))).rejects.toMatchObject({ code: 'A2A_CONNECTION' });
+  expect(methods).toEqual(['SendStreamingMessage', 'SendStreamingMessage']);
+});
+
 describe('a run fails with a code that names the agent and the address if the server', () => {
   const html = () => new Response('<html>', { headers: { 'content-type': 'text/html' } });
   const nested = '['.repeat(300) + ']'.repeat(300);
@@ -421,7 +613,53 @@ describe('a run fails with a code that names the agent and the address if the se
       'A2A_LIMIT',
       /more than 8388608 bytes/,
     ],
-    ['stops in the middle', () => answering(() => sse(task('WORKING'))), 'A2A_CONNECTION', /ended before the task did/],
+    ['stops before it began', () => answering(() => sse()), 'A2A_CONNECTION', /ended before the task did/],
+    [
+      'sends an item of another task',
+      () =>
+        answering(() =>
+          sse(task('WORKING'), { ...chunk('x'), artifactUpdate: { ...chunk('x').artifactUpdate, taskId: 'u' } }),
+        ),
+      'A2A_PROTOCOL',
+      /the answer of the task t has an item of another task/,
+    ],
+    [
+      'sends an item of another context',
+      () => answering(() => sse(task('WORKING'), { statusUpdate: { ...completed.statusUpdate, contextId: 'd' } })),
+      'A2A_PROTOCOL',
+      /of another task or context/,
+    ],
+    [
+      'sends an id without measure',
+      () => answering(() => sse(task('WORKING', { contextId: 'c'.repeat(2000) }))),
+      'A2A_PROTOCOL',
+      /contextId: is longer than 1024 characters/,
+    ],
+    [
+      'says why it is overloaded',
+      () => answering(() => Response.json({ error: 'the user has 100 runs', code: 'USER_LIMIT' }, { status: 429 })),
+      'A2A_CONNECTION',
+      /the status 429: the user has 100 runs/,
+    ],
+    [
+      'refuses the request with a status',
+      () =>
+        answering(() =>
+          Response.json({ jsonrpc: '2.0', error: { code: -32602, message: 'no parts' } }, { status: 400 }),
+        ),
+      'A2A_PROTOCOL',
+      /the status 400: no parts/,
+    ],
+    [
+      'refuses with a page without end',
+      () =>
+        answering(() => {
+          const headers = { 'content-type': 'application/json' };
+          return new Response(endless().body, { status: 400, headers });
+        }),
+      'A2A_PROTOCOL',
+      /the server answered with the status 400$/,
+    ],
     [
       'fails its task',
       () =>

@@ -7,13 +7,20 @@ import {
   requestInput,
   RunAbortedError,
 } from '@eventloom/core';
-import { BASE_AGENT_OPTIONS, checkOptions, integer, type OptionRules, wrongOption } from '@eventloom/core/internal';
-import { A2AConnection, type A2ARequestContext } from './a2a-connection.ts';
+import {
+  BASE_AGENT_OPTIONS,
+  checkOptions,
+  integer,
+  type OptionRules,
+  wait,
+  wrongOption,
+} from '@eventloom/core/internal';
+import { A2AConnection, type A2ARequestContext, isLostAnswer } from './a2a-connection.ts';
 import { type AgentCard, type A2AEndpoint, readEndpoint } from './agent-card.ts';
 import { A2AConnectionError, A2AProtocolError, A2ATaskError } from './errors.ts';
 import { RemoteAnswer } from './remote-answer.ts';
 import { artifactsOf, readConversation, toAnswerParts, toRequest, wordsOf } from './remote-conversation.ts';
-import { type A2AMessage, isWaiting } from './wire.ts';
+import { type A2AMessage, type A2AUpdate, isWaiting } from './wire.ts';
 
 /** Options of `RemoteA2AAgent`, beside those of every agent. */
 export interface RemoteA2AAgentOptions extends BaseAgentConfig {
@@ -27,7 +34,10 @@ export interface RemoteA2AAgentOptions extends BaseAgentConfig {
     | Readonly<Record<string, string>>
     | ((context: InvocationContext) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>)
     | undefined;
-  /** Time without a byte from the server after which the run fails, in milliseconds. Default: 300,000. */
+  /**
+   * Time in milliseconds without a byte from the server, or without a change of a task that is asked for, after which the run fails.
+   * Default: 300,000.
+   */
   readonly timeoutMs?: number | undefined;
   /** Bytes of one answer, a stream as a whole. Default: 8 MiB. */
   readonly maxAnswerBytes?: number | undefined;
@@ -55,6 +65,8 @@ const CANCEL_MS = 10_000;
  * chunks and whole events, and continues the same context in later turns. Task and context ids are in the `customMetadata` of its events
  * (`a2a:task_id`, `a2a:context_id`), as the ADK has them.
  *
+ * If the stream is lost, the agent subscribes to the task again, or asks for it, and shows no text twice.
+ *
  * When the remote agent requires input, this agent requests it as `requestInput` does, and sends the answer to the same task. Calls and
  * responses of the remote agent's tools are not part of the session. When the run is aborted, the task is cancelled. The run fails with
  * A2AConnectionError, A2AProtocolError or A2ALimitError for a server that cannot be reached, does not speak A2A or sends too much, and with
@@ -76,6 +88,7 @@ export class RemoteA2AAgent extends BaseAgent {
   readonly #address: string | undefined;
   readonly #connection: A2AConnection;
   readonly #canceller: A2AConnection;
+  readonly #timeoutMs: number;
   /** The address of the agent, once it is known. */
   #endpoint: A2AEndpoint | undefined;
 
@@ -101,6 +114,7 @@ export class RemoteA2AAgent extends BaseAgent {
       }
     }
     this.#headers = headers;
+    this.#timeoutMs = timeoutMs;
     this.#connection = new A2AConnection({ owner, fetch: send, timeoutMs, maxAnswerBytes });
     this.#canceller = new A2AConnection({
       owner,
@@ -115,7 +129,7 @@ export class RemoteA2AAgent extends BaseAgent {
   }
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    const { question, contextId, unseen } = readConversation(context);
+    const { question, contextId, unseen, begunTaskId } = readConversation(context);
     let parts = unseen;
     let task: Pick<A2AMessage, 'taskId' | 'contextId'> = contextId === undefined ? {} : { contextId };
     // The same in a run that is resumed, so that a server which knows the message does not run it again.
@@ -127,18 +141,22 @@ export class RemoteA2AAgent extends BaseAgent {
       task = { taskId: question.taskId, contextId: question.contextId };
       messageId = `${messageId}:${question.callId}`;
     }
-    // The remote agent has seen everything.
-    if (parts.length === 0) return;
+    const isSent = parts.length === 0;
+    if (isSent) {
+      // The remote agent has seen everything. The answer of a run that was interrupted is read to its end.
+      if (begunTaskId === undefined) return;
+      task = { ...task, taskId: begunTaskId };
+    }
     const { platform, abortSignal: signal } = context;
     const given = typeof this.#headers === 'function' ? await this.#headers(context) : this.#headers;
     const headers = mergeHeaders(context.traceHeaders, given);
     const request: A2ARequestContext = { platform, headers, signal };
     const endpoint = (this.#endpoint ??= await this.#connection.fetchEndpoint(this.#address ?? '', request));
     const known = task.taskId === undefined ? [] : artifactsOf(context, task.taskId);
-    const answer = new RemoteAnswer(context, task, known);
-    const message: A2AMessage = { messageId, role: 'ROLE_USER', parts, ...task };
+    const answer = new RemoteAnswer(context, task, known, question !== undefined);
+    const message: A2AMessage | undefined = isSent ? undefined : { messageId, role: 'ROLE_USER', parts, ...task };
     try {
-      for await (const update of this.#connection.send(endpoint, message, request)) {
+      for await (const update of this.#updates(endpoint, message, answer, request)) {
         yield* this.#connection.named(endpoint.url, answer.add(update));
         if (answer.isSettled) break;
       }
@@ -147,8 +165,8 @@ export class RemoteA2AAgent extends BaseAgent {
         throw new RunAbortedError('the run was aborted while a remote agent worked', { cause: error });
       throw error;
     } finally {
-      // Also when the reader leaves, and when the answer cannot be used.
-      if (answer.taskId !== undefined && !answer.isSettled)
+      // Also when the reader leaves, and when the answer cannot be used. A task that the server has not answered about may still wait.
+      if (answer.taskId !== undefined && !answer.isSettled && (answer.isBound || signal.aborted))
         platform.background(this.#canceller.cancel(endpoint, answer.taskId, { platform, headers }));
     }
     yield* this.#connection.named(endpoint.url, answer.rest());
@@ -160,12 +178,59 @@ export class RemoteA2AAgent extends BaseAgent {
       throw new A2ATaskError(
         `${where}the task ${taskId} ${ENDS[status.state] ?? 'failed'}: ${wordsOf(status) || 'it gave no reason'}`,
       );
-    const params = toRequest(status, taskId, answer.contextId ?? '');
+    const params = toRequest(status, taskId, answer.contextId ?? '', question?.callId);
     if (!params)
       throw new A2ATaskError(`${where}the task ${taskId} requires a credential; pass it to the server in headers`);
     yield* requestInput(context, params);
   }
+
+  /**
+   * Yields what the server answers. An answer that is lost, or that ends before its task, is read on by the id of the task.
+   * @param message undefined if the server has it, and the answer has the id of the task
+   */
+  async *#updates(
+    endpoint: A2AEndpoint,
+    message: A2AMessage | undefined,
+    answer: RemoteAnswer,
+    request: A2ARequestContext,
+  ): AsyncGenerator<A2AUpdate, void, undefined> {
+    const { platform, signal } = request;
+    if (message) {
+      try {
+        yield* this.#connection.send(endpoint, message, request);
+        answer.end();
+      } catch (error) {
+        if (!answer.isBound || !isLostAnswer(error)) throw error;
+      }
+      if (!answer.isBound || answer.isSettled) return;
+    }
+    let waitMs = message ? FOLLOW_MS : 0;
+    let { progress } = answer;
+    let changedMs = platform.now();
+    for (let requests = 0, failures = 0; !answer.isSettled; requests++) {
+      if (waitMs > 0) await wait(waitMs, platform, signal);
+      try {
+        yield* this.#connection.follow(endpoint, answer.taskId ?? '', request);
+        failures = 0;
+      } catch (error) {
+        if (++failures === MAX_FAILURES || !isLostAnswer(error)) throw error;
+      }
+      const hasChanged = progress !== answer.progress;
+      waitMs = hasChanged ? FOLLOW_MS : Math.min(Math.max(waitMs * 2, FOLLOW_MS), MAX_FOLLOW_MS);
+      if (hasChanged) ({ progress } = answer);
+      if (hasChanged) changedMs = platform.now();
+      else if (platform.now() - changedMs > this.#timeoutMs) return;
+      if (requests === MAX_REQUESTS) return;
+    }
+  }
 }
+
+/** Time before a task is asked for again: at first, and at most while it does not change. */
+const FOLLOW_MS = 1000;
+const MAX_FOLLOW_MS = 30_000;
+/** Requests for a task that may fail one after the other, and requests for one answer. */
+const MAX_FAILURES = 5;
+const MAX_REQUESTS = 1000;
 
 /** The ends of tasks that did not complete. */
 const ENDS: Readonly<Record<string, string>> = {

@@ -1,4 +1,5 @@
 import type { Event, InvocationContext, Part } from '@eventloom/core';
+import { A2AProtocolError } from './errors.ts';
 import { toPart } from './parts.ts';
 import { CONTEXT_ID, TASK_ID } from './task-view.ts';
 import {
@@ -15,6 +16,8 @@ import {
 /** An artifact whose end has not come. */
 interface OpenArtifact {
   readonly parts: Part[];
+  /** The parts that were shown, if a later chunk or a snapshot replaced them. Undefined: all parts were shown. */
+  shown?: readonly Part[] | undefined;
 }
 
 /** The answer of a remote agent to one message, as events of the local agent. */
@@ -23,6 +26,10 @@ export class RemoteAnswer {
   contextId: string | undefined;
   /** The newest status of the task; undefined for an answer without a task. */
   status: A2AStatus | undefined;
+  /** True once the server has named the task of the answer. */
+  isBound = false;
+  /** Changes that the answer has brought, as a number that grows. */
+  progress = 0;
   readonly #context: InvocationContext;
   /** Ids of the artifacts that the session has already. */
   readonly #known: Set<string>;
@@ -32,13 +39,21 @@ export class RemoteAnswer {
   #mayBeOld: boolean;
   #oldStatus: A2AStatus | undefined;
 
-  /** @param known `responseId` of the events that the session has of the task */
-  constructor(context: InvocationContext, task: Pick<A2AMessage, 'taskId' | 'contextId'>, known: Iterable<string>) {
+  /**
+   * @param known `responseId` of the events that the session has of the task
+   * @param isContinued true if the answer is that to a message for a task which waited for it
+   */
+  constructor(
+    context: InvocationContext,
+    task: Pick<A2AMessage, 'taskId' | 'contextId'>,
+    known: Iterable<string>,
+    isContinued: boolean,
+  ) {
     this.#context = context;
     this.taskId = task.taskId;
     this.contextId = task.contextId;
     this.#known = new Set(known);
-    this.#mayBeOld = task.taskId !== undefined;
+    this.#mayBeOld = isContinued;
   }
 
   /** True if nothing more follows: the task ended or waits, or the answer was a message. */
@@ -48,41 +63,50 @@ export class RemoteAnswer {
     );
   }
 
-  /** Adds an item of the stream, and yields the events that it makes. @throws A2AProtocolError for a part that cannot be read */
+  /**
+   * Adds an item of the stream, and yields the events that it makes.
+   * @throws A2AProtocolError for a part that cannot be read, and for an item of another task
+   */
   *add(update: A2AUpdate): Generator<Event, void, void> {
     if ('message' in update) {
       const { message } = update;
-      this.taskId = message.taskId ?? this.taskId;
-      this.contextId = message.contextId ?? this.contextId;
+      if (message.taskId !== undefined) this.#bind(message.taskId, message.contextId);
+      else this.contextId = message.contextId ?? this.contextId;
       this.#isAnswered = true;
       yield* this.#whole(message.messageId, toParts(message.parts));
     } else if ('task' in update) {
       const { id, contextId, status, artifacts = [] } = update.task;
-      this.taskId = id;
-      this.contextId = contextId;
+      this.#bind(id, contextId);
       if (this.#mayBeOld && isWaiting(status.state)) this.#oldStatus = status;
-      else this.status = status;
-      for (const { artifactId, parts } of artifacts)
-        if (!this.#known.has(this.#responseId(artifactId)))
-          this.#open.set(artifactId, { parts: merge([], toParts(parts)) });
+      else this.#setStatus(status);
+      for (const { artifactId, parts } of artifacts) {
+        if (this.#known.has(this.#responseId(artifactId))) continue;
+        const before = this.#open.get(artifactId);
+        this.#open.set(artifactId, { parts: merge([], toParts(parts)), shown: before?.shown ?? before?.parts ?? [] });
+      }
     } else if ('statusUpdate' in update) {
       const { taskId, contextId, status } = update.statusUpdate;
-      this.taskId = taskId;
-      this.contextId = contextId;
-      this.status = status;
+      this.#bind(taskId, contextId);
+      this.#setStatus(status);
       // What a working agent says of its work is no part of its answer.
       const progress = this.isSettled ? [] : (status.message?.parts ?? []);
       const parts = toParts(progress).flatMap(({ text }) => (text === undefined ? [] : [{ text, thought: true }]));
       if (parts.length > 0) yield this.#event(`${status.message?.messageId}`, parts, true);
     } else {
+      const { taskId, contextId } = update.artifactUpdate;
+      this.#bind(taskId, contextId);
       yield* this.#addArtifact(update.artifactUpdate);
     }
     this.#mayBeOld = false;
   }
 
+  /** Takes the status that a continued task had before, when the answer has ended without another: the task waits still. */
+  end(): void {
+    this.status ??= this.#oldStatus;
+  }
+
   /** Yields what the task has and was not marked as whole, when the answer has ended. */
   *rest(): Generator<Event, void, void> {
-    this.status ??= this.#oldStatus;
     for (const [artifactId, { parts }] of this.#open) yield* this.#whole(artifactId, parts);
     this.#open.clear();
     const { status } = this;
@@ -90,30 +114,43 @@ export class RemoteAnswer {
       yield* this.#whole(status.message.messageId, toParts(status.message.parts));
   }
 
-  *#addArtifact({
-    taskId,
-    contextId,
-    artifact,
-    append,
-    lastChunk,
-    metadata,
-  }: A2AArtifactUpdate): Generator<Event, void, void> {
+  /** Notes the task of an item. The first item decides which task the answer is about. @throws A2AProtocolError for another task */
+  #bind(taskId: string, contextId: string | undefined): void {
+    if (this.isBound && (taskId !== this.taskId || (contextId ?? this.contextId) !== this.contextId))
+      throw new A2AProtocolError(`the answer of the task ${this.taskId} has an item of another task or context`);
+    this.isBound = true;
     this.taskId = taskId;
-    this.contextId = contextId;
+    this.contextId = contextId ?? this.contextId;
+  }
+
+  #setStatus(status: A2AStatus): void {
+    const { state, message, timestamp } = this.status ?? {};
+    if (state !== status.state || message?.messageId !== status.message?.messageId || timestamp !== status.timestamp)
+      this.progress++;
+    this.status = status;
+  }
+
+  *#addArtifact({ artifact, append, lastChunk, metadata }: A2AArtifactUpdate): Generator<Event, void, void> {
     const { artifactId } = artifact;
+    // The server repeats what the session has.
+    if (this.#known.has(this.#responseId(artifactId))) return;
     const parts = toParts(artifact.parts);
     const before = this.#open.get(artifactId);
-    const merged = merge(append === true ? (before?.parts ?? []) : [], parts);
+    const appends = append === true && before !== undefined;
+    const open: OpenArtifact = appends ? before : { parts: [], shown: before && (before.shown ?? before.parts) };
+    merge(open.parts, parts);
     const isWhole = lastChunk === true && !isPartial(metadata);
-    const replaces = before !== undefined && append !== true;
-    // A chunk that replaces others cannot be shown beside them: the whole comes at the end.
-    if (parts.length > 0 && !replaces && !(isWhole && !before)) yield this.#event(artifactId, parts, true);
+    if (!isWhole || appends) {
+      const news = open.shown ? newParts(open.shown, open.parts) : parts;
+      if (news) open.shown = undefined;
+      if (news && news.length > 0) yield this.#event(artifactId, news, true);
+    }
     if (!isWhole) {
-      this.#open.set(artifactId, { parts: merged });
+      this.#open.set(artifactId, open);
       return;
     }
     this.#open.delete(artifactId);
-    yield* this.#whole(artifactId, merged);
+    yield* this.#whole(artifactId, open.parts);
   }
 
   *#whole(id: string, parts: Part[]): Generator<Event, void, void> {
@@ -125,6 +162,7 @@ export class RemoteAnswer {
 
   #event(id: string, parts: Part[], partial: boolean): Event {
     const { taskId, contextId } = this;
+    this.progress++;
     return this.#context.createEvent({
       content: { role: 'model', parts },
       responseId: this.#responseId(id),
@@ -151,6 +189,27 @@ function toParts(parts: readonly A2APart[]): Part[] {
   return parts
     .map((part, index) => toPart(`parts[${index}]`, part))
     .filter(({ functionCall, functionResponse }) => !functionCall && !functionResponse);
+}
+
+/**
+ * Returns what parts have behind those that were shown. Undefined if they begin otherwise or are shorter: such a chunk cannot be shown beside
+ * the others, and the whole comes at the end.
+ */
+function newParts(shown: readonly Part[], parts: readonly Part[]): Part[] | undefined {
+  const news: Part[] = [];
+  for (let index = 0; index < Math.max(shown.length, parts.length); index++) {
+    const [before, part] = [shown[index], parts[index]];
+    if (!part || (before && news.length > 0)) return undefined;
+    if (!before) {
+      news.push(part);
+    } else if (before.text === undefined || part.text === undefined || before.thought !== part.thought) {
+      if (JSON.stringify(before) !== JSON.stringify(part)) return undefined;
+    } else {
+      if (!part.text.startsWith(before.text)) return undefined;
+      if (part.text.length > before.text.length) news.push({ ...part, text: part.text.slice(before.text.length) });
+    }
+  }
+  return news;
 }
 
 /** Adds parts to a list, and joins texts that follow each other. Changes the list. */

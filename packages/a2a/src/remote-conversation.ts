@@ -50,10 +50,13 @@ export interface RemoteConversation {
   readonly question: AgentQuestion | undefined;
   /** The message for the remote agent: everything that it has not seen. */
   readonly unseen: readonly A2APart[];
+  /** Id of the task whose answer this execution of the agent had begun to read before its run was resumed. */
+  readonly begunTaskId?: string | undefined;
 }
 
 /** Reads the events that the agent sees, from the newest one back to the last one of its own. */
-export function readConversation({ agent, branch, invocationId, session }: InvocationContext): RemoteConversation {
+export function readConversation(context: InvocationContext): RemoteConversation {
+  const { agent, branch, executionId, invocationId, resumedFrom, session } = context;
   const unseen: Event[] = [];
   const answered = new Set<string>();
   for (const event of newestFirst(session.events)) {
@@ -65,7 +68,14 @@ export function readConversation({ agent, branch, invocationId, session }: Invoc
     if (event.author === agent.name && typeof contextId === 'string') {
       const isOpen = question && (event.invocationId === invocationId || answered.has(question.callId));
       const parts = unseen.reverse().flatMap((each) => toMessageParts(each, agent.name));
-      return { contextId, question: isOpen ? question : undefined, unseen: parts };
+      const isBegun = resumedFrom && event.invocationId === invocationId && event.executionId === executionId;
+      const taskId = event.customMetadata?.[TASK_ID];
+      return {
+        contextId,
+        question: isOpen ? question : undefined,
+        unseen: parts,
+        begunTaskId: isBegun && !question && typeof taskId === 'string' ? taskId : undefined,
+      };
     }
     unseen.push(event);
   }
@@ -130,8 +140,14 @@ export function wordsOf({ message }: A2AStatus): string {
 
 /**
  * Returns the request for the input that a task waits for; undefined if it waits for a credential, which must not get into the session.
+ * @param callId the request that this run answered: the same question of the task is a further request
  */
-export function toRequest(status: A2AStatus, taskId: string, contextId: string): InputRequestParams | undefined {
+export function toRequest(
+  status: A2AStatus,
+  taskId: string,
+  contextId: string,
+  callId: string | undefined,
+): InputRequestParams | undefined {
   const { message } = status;
   const calls = (message?.parts ?? []).flatMap(({ data, metadata }) =>
     isLongRunning(metadata) && isCall(data) ? [data] : [],
@@ -142,7 +158,7 @@ export function toRequest(status: A2AStatus, taskId: string, contextId: string):
   const asked = first ? calls.map(({ id }) => id).join(' ') : message?.messageId;
   const words = wordsOf(status);
   return {
-    key: `${taskId} ${asked ?? ''}`.slice(0, MAX_KEY),
+    key: `${callId === undefined ? '' : `${callId} `}${taskId} ${asked ?? ''}`.slice(0, MAX_KEY),
     ...(words === '' ? {} : { message: words }),
     payload: { [QUESTION]: { taskId, contextId, calls } satisfies RemoteQuestion },
     ...(first && others.length === 0 ? { responseSchema: schemaOf(first) } : {}),

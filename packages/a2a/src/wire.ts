@@ -82,7 +82,7 @@ export interface A2AArtifact {
 
 export interface A2ATask {
   readonly id: string;
-  readonly contextId: string;
+  readonly contextId?: string;
   readonly status: A2AStatus;
   readonly artifacts?: readonly A2AArtifact[];
   readonly history?: readonly A2AMessage[];
@@ -91,14 +91,14 @@ export interface A2ATask {
 
 export interface A2AStatusUpdate {
   readonly taskId: string;
-  readonly contextId: string;
+  readonly contextId?: string;
   readonly status: A2AStatus;
   readonly metadata?: Metadata;
 }
 
 export interface A2AArtifactUpdate {
   readonly taskId: string;
-  readonly contextId: string;
+  readonly contextId?: string;
   readonly artifact: A2AArtifact;
   /** True adds the parts to those of the artifact; otherwise they replace them. */
   readonly append?: boolean;
@@ -125,8 +125,19 @@ function readRecord(path: string, value: unknown): WireObject {
   return isRecord(value) ? value : fail(path, 'an object', value);
 }
 
+/** Longest id, in characters. Ids get into every event of a task. */
+const MAX_ID = 1024;
+
 function readId(path: string, value: unknown): string {
-  return typeof value === 'string' && value !== '' ? value : fail(path, 'a string that is not empty', value);
+  if (typeof value !== 'string' || value === '') return fail(path, 'a string that is not empty', value);
+  if (value.length > MAX_ID) throw new A2AProtocolError(`${path}: is longer than ${MAX_ID} characters`);
+  return value;
+}
+
+/** Servers leave out an id that they have not, or write it as null or as the empty text. */
+function readOptionalId<K extends string>(path: string, object: WireObject, key: K): { [P in K]?: string } {
+  const value = readText(`${path}.${key}`, object[key]);
+  return given(key, value === undefined ? undefined : readId(`${path}.${key}`, value));
 }
 
 /** Null and the empty text count as absent: programs that are generated from the schema send them. */
@@ -188,8 +199,8 @@ export function readMessage(path: string, value: unknown): A2AMessage {
     messageId: readId(`${path}.messageId`, message['messageId']),
     role: role === 'user' || role === 'ROLE_USER' ? 'ROLE_USER' : 'ROLE_AGENT',
     parts: readList(`${path}.parts`, message['parts'], readPart),
-    ...given('contextId', readText(`${path}.contextId`, message['contextId'])),
-    ...given('taskId', readText(`${path}.taskId`, message['taskId'])),
+    ...readOptionalId(path, message, 'contextId'),
+    ...readOptionalId(path, message, 'taskId'),
     ...readMetadata(`${path}.metadata`, message['metadata']),
   };
 }
@@ -219,7 +230,7 @@ function readTask(path: string, value: unknown): A2ATask {
   const task = readRecord(path, value);
   return {
     id: readId(`${path}.id`, task['id']),
-    contextId: readId(`${path}.contextId`, task['contextId']),
+    ...readOptionalId(path, task, 'contextId'),
     status: readStatus(`${path}.status`, task['status']),
     artifacts: readList(`${path}.artifacts`, task['artifacts'], readArtifact),
     history: readList(`${path}.history`, task['history'], readMessage),
@@ -231,7 +242,7 @@ function readStatusUpdate(path: string, value: unknown): A2AStatusUpdate {
   const update = readRecord(path, value);
   return {
     taskId: readId(`${path}.taskId`, update['taskId']),
-    contextId: readId(`${path}.contextId`, update['contextId']),
+    ...readOptionalId(path, update, 'contextId'),
     status: readStatus(`${path}.status`, update['status']),
     ...readMetadata(`${path}.metadata`, update['metadata']),
   };
@@ -241,7 +252,7 @@ function readArtifactUpdate(path: string, value: unknown): A2AArtifactUpdate {
   const update = readRecord(path, value);
   return {
     taskId: readId(`${path}.taskId`, update['taskId']),
-    contextId: readId(`${path}.contextId`, update['contextId']),
+    ...readOptionalId(path, update, 'contextId'),
     artifact: readArtifact(`${path}.artifact`, update['artifact']),
     append: update['append'] === true,
     lastChunk: update['lastChunk'] === true,
