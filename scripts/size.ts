@@ -56,12 +56,13 @@ const bundles = [
   // With jose (19.5 kB), which the client library imports when a server binds tokens to keys: a bundle of one file has it, elsewhere it is loaded then.
   { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 142_000 },
   // With the base class of agents, requests for input and the reader of event streams, for agents on other servers, and with what the server
-  // shares with its protocols: errors, their statuses, and the checks of ids.
-  { name: 'agents over A2A', entry: 'packages/a2a/src/index.ts', budget: 29_200 },
+  // shares with its protocols: errors, their statuses, and the checks of ids. Lost streams that are read on: 1.2 kB.
+  { name: 'agents over A2A', entry: 'packages/a2a/src/index.ts', budget: 30_500 },
   // With the reader of YAML, for the front matter of skills; a registry, additional tools and scripts of the model (1.7 kB).
   { name: 'skills', entry: 'packages/skills/src/index.ts', budget: 41_700 },
   // Without @opentelemetry/api, which applications install. The exporter that needs no SDK, and the record of an operation: 2.8 kB.
-  { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 12_500 },
+  // Texts of a batch that are written once: 0.1 kB.
+  { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 12_600 },
   // Since it has Studio, and agents and a model for those who have no key: 2.3 kB more. The spans that Studio draws, and their routes: 5.6 kB.
   // What the server grew by, above: 3 kB. What the runtime grew by, above: 1.7 kB. Spans that are made when they are read: 0.9 kB.
   // Bodies of protocols, above: 0.7 kB. Checks of live runs, above: 0.3 kB. Errors, above: 0.7 kB.
