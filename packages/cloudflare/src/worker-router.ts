@@ -177,7 +177,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     } catch (error) {
       this.#report(error);
     }
-    if (!isAllowed) throw new RateLimitedError('more requests than the rate limit allows; wait');
+    if (!isAllowed) throw new RateLimitedError('the rate limit of this server is exceeded; try again in a minute');
   }
 
   async #forward(route: HttpRoute, request: FrontRequest): Promise<Response> {

@@ -13,7 +13,7 @@ export function currentSubAgent({ agentState, agent }: InvocationContext, subAge
   const index = subAgents.findIndex((child) => child.name === name);
   if (index >= 0) return index;
   throw new ConfigurationError(
-    `agent "${agent.name}": cannot be resumed at ${JSON.stringify(name)}, which is not one of its sub-agents`,
+    `agent "${agent.name}": cannot be resumed at ${JSON.stringify(name)}, which is not one of its sub-agents; the agents changed since the run began, so start a new run`,
   );
 }
 

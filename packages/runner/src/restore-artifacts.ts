@@ -92,7 +92,7 @@ async function findVersion(service: BaseArtifactService, key: SessionKey, filena
 function required(service: BaseArtifactService | undefined, wanted: ArtifactsToRestore): BaseArtifactService {
   if (service) return service;
   throw new ConfigurationError(
-    `the session was rewound to before ${[...wanted.keys()].join(', ')} changed, and the runner has no artifactService to restore them`,
+    `the session was rewound to before ${[...wanted.keys()].join(', ')} changed, and the runner has no artifactService to restore them; write artifactService in its options`,
   );
 }
 

@@ -72,7 +72,9 @@ export class ScriptedLiveModel extends BaseLlm {
   /** @throws ConfigurationError always, because the model supports only live connections */
   // oxlint-disable-next-line require-yield -- it never has anything to say
   override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
-    await Promise.reject(new ConfigurationError(`model "${this.model}": supports only live connections`));
+    await Promise.reject(
+      new ConfigurationError(`model "${this.model}": supports only live connections; run the agent with runLive`),
+    );
   }
 
   /**

@@ -50,7 +50,10 @@ export function toLiveSession(send: (message: object) => void, close: () => void
 function toTurns(turns: readonly Content[], vertexai: boolean): readonly Content[] {
   return turns.map((turn) => {
     const { role, parts } = turn;
-    if (!parts) throw new InvalidMessageError('gemini: a turn of a live connection needs parts');
+    if (!parts)
+      throw new InvalidMessageError(
+        "gemini: a turn of a live connection needs parts; write { role: 'user', parts: [{ text: 'hello' }] }",
+      );
     if (vertexai) return turn;
     return {
       parts: parts.map((part) => {
