@@ -81,21 +81,36 @@ export class HostedRun {
     const line = (json: string, position?: number): string =>
       `${position === undefined ? '' : formatPosition(position)}\t${json}\n`;
     const { body = '' } = await this.#open({ encode: line });
-    const piped = signal ? { signal } : {};
     let rest = '';
-    try {
-      for await (const text of typeof body === 'string' ? [body] : body.pipeThrough(new TextDecoderStream(), piped)) {
-        const lines = (rest + text).split('\n');
-        rest = lines.pop() ?? '';
-        for (const item of lines) {
-          const tab = item.indexOf('\t');
-          if (tab >= 0) yield { ...(tab > 0 ? { id: item.slice(0, tab) } : {}), ...parseFrame(item.slice(tab + 1)) };
-          else if (heartbeats && item === HEARTBEAT) yield {};
-        }
+    for await (const text of typeof body === 'string' ? [body] : readTexts(body, signal)) {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      for (const item of lines) {
+        const tab = item.indexOf('\t');
+        if (tab >= 0) yield { ...(tab > 0 ? { id: item.slice(0, tab) } : {}), ...parseFrame(item.slice(tab + 1)) };
+        else if (heartbeats && item === HEARTBEAT) yield {};
       }
-    } catch (error) {
-      if (signal?.aborted !== true) throw error;
     }
+  }
+}
+
+/** Yields the text of a stream until its end, or until the signal fires. (A pipe of workerd with a signal waits for the next bytes.) */
+async function* readTexts(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder();
+  const reader = stream.getReader();
+  // A stream that failed throws its error from the read.
+  const leave = (): void => void reader.cancel().catch(() => undefined);
+  signal?.addEventListener('abort', leave);
+  try {
+    if (signal?.aborted) return;
+    for (let next = await reader.read(); !next.done; next = await reader.read())
+      yield decoder.decode(next.value, { stream: true });
+  } finally {
+    signal?.removeEventListener('abort', leave);
+    leave();
   }
 }
 
