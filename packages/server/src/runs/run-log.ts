@@ -300,7 +300,7 @@ export class RunLog implements RelayedLog, LogMirror {
     this.#charsLeft -= json.length;
     if (json.length > this.largestChars) this.largestChars = json.length;
     if (!this.#isForgotten) this.#memory.count(this, json.length);
-    this.#firstFrame.resolve();
+    if (this.#frames.length === 1) this.#firstFrame.resolve();
     for (const reader of this.readers) reader.notify();
     this.publication?.notify();
   }

@@ -44,7 +44,8 @@ export class RunMemory {
     const { userId } = log.key;
     const own = this.#users.get(userId);
     if (own) {
-      own.logs.add(log);
+      // Its first frame: later ones are counted for each chunk of each run.
+      if (log.chars === chars) own.logs.add(log);
       own.chars += chars;
     } else {
       this.#users.set(userId, { logs: new Set([log]), chars });
