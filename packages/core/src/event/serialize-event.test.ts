@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { InvalidRequestError } from '../errors.ts';
 import { createEvent } from './create-event.ts';
 import type { Event } from './event.ts';
-import { type SerializeEventOptions, serializeEvent } from './serialize-event.ts';
+import { ChunkWriter, type SerializeEventOptions, serializeEvent } from './serialize-event.ts';
 
 const EVENT = createEvent({
   id: 'id',
@@ -134,5 +134,78 @@ describe('include and exclude', () => {
   test.each(['', '.', 'content..text', 'content.'])('throws for the invalid path %j', (path) => {
     expect(() => serializeEvent(EVENT, { include: [path] })).toThrow(InvalidRequestError);
     expect(() => serializeEvent(EVENT, { exclude: [path] })).toThrow(/^exclude: /);
+  });
+});
+
+describe('ChunkWriter', () => {
+  const chunk = (text: string, more: object = {}): Event => ({
+    ...createEvent({ id: `id-${text}`, invocationId: 'e-1', author: 'agent', timestamp: text.length + 0.25 }),
+    content: { role: 'model', parts: [{ text }] },
+    partial: true,
+    responseId: 'r-1',
+    ...more,
+  });
+
+  test('writes text chunks whose other fields are equal, as serializeEvent does', () => {
+    const writer = new ChunkWriter();
+    for (const text of ['a', 'bc', '"quoted" \\ \n', '\u2028\ud800', '', 'end']) {
+      expect(JSON.parse(writer.write(chunk(text)))).toEqual(JSON.parse(serializeEvent(chunk(text))));
+    }
+  });
+
+  test('writes the fields that two chunks share once', () => {
+    const writer = new ChunkWriter();
+    writer.write(chunk('a'));
+    const reads: string[] = [];
+    const watched = chunk('b');
+    Object.defineProperty(watched, 'author', { enumerable: true, get: () => (reads.push('author'), 'agent') });
+    writer.write(watched);
+    const first = reads.length;
+    writer.write(watched);
+    expect(reads.length - first).toBeLessThan(first);
+  });
+
+  test.each<[string, object]>([
+    ['a field with another value', { author: 'other' }],
+    ['one field more', { branch: 'b' }],
+    ['an object', { usageMetadata: { totalTokenCount: 1 } }],
+    ['a list that is empty', { tags: [] }],
+    ['null', { branch: null }],
+    ['undefined', { branch: undefined }],
+    ['actions', { actions: { stateDelta: { a: 1 }, artifactDelta: {} } }],
+    ['actions without deltas', { actions: {} }],
+    ['no actions', { actions: undefined }],
+    ['a thought', { content: { role: 'model', parts: [{ text: 'x', thought: true }] } }],
+    ['two parts', { content: { role: 'model', parts: [{ text: 'x' }, { text: 'y' }] } }],
+    ['no text', { content: { role: 'model', parts: [{ inlineData: { data: 'AAAA', mimeType: 'a/b' } }] } }],
+    ['no parts', { content: { role: 'model' } }],
+    ['another role', { content: { role: 'user', parts: [{ text: 'x' }] } }],
+    ['a field of the content', { content: { role: 'model', parts: [{ text: 'x' }], more: 1 } }],
+    ['no content', { content: undefined }],
+    ['an id to be escaped', { id: 'a"b' }],
+    ['a time that is no number', { timestamp: Number.NaN }],
+  ])('writes a chunk with %s as serializeEvent does, and those after it', (_name, more) => {
+    const writer = new ChunkWriter();
+    const chunks = [
+      chunk('a'),
+      chunk('b'),
+      chunk('c', more),
+      chunk('d', more),
+      chunk('e', more),
+      chunk('f'),
+      chunk('g'),
+    ];
+    expect(chunks.map((each): unknown => JSON.parse(writer.write(each)))).toEqual(
+      chunks.map((each): unknown => JSON.parse(serializeEvent(each))),
+    );
+  });
+
+  test('writes a field that was assigned after the chunk was written', () => {
+    const writer = new ChunkWriter();
+    const first = chunk('a');
+    writer.write(first);
+    writer.write(chunk('b'));
+    Object.assign(first, { author: 'other' });
+    expect(JSON.parse(writer.write(chunk('c', { author: 'other' })))).toMatchObject({ author: 'other' });
   });
 });

@@ -20,6 +20,57 @@ export function serializeEvent(event: Event, options: SerializeEventOptions = {}
   return JSON.stringify(value, null, indent);
 }
 
+/**
+ * Writes the streamed chunks of a run as JSON, as `serializeEvent` does. The chunks of a text differ in id, time and text alone: the rest is written
+ * once, which takes half of the time.
+ */
+export class ChunkWriter {
+  /** A copy of the fields that the last text chunk should share with the next: a chunk is not frozen. */
+  #last: Partial<Event> = {};
+  /** The JSON of these fields; undefined until a second chunk has them. */
+  #shared: string | undefined;
+
+  write(chunk: Event): string {
+    const text = textOf(chunk);
+    if (text === undefined) return serializeEvent(chunk);
+    if (!sharesFields(chunk, this.#last)) {
+      this.#last = { ...chunk };
+      this.#shared = undefined;
+      return serializeEvent(chunk);
+    }
+    this.#shared ??= serializeEvent(chunk, { exclude: ['id', 'timestamp', 'content'] }).slice(1);
+    const { id, timestamp } = chunk;
+    return `{"id":"${id}","timestamp":${timestamp},"content":{"role":"model","parts":[{"text":${JSON.stringify(text)}}]},${this.#shared}`;
+  }
+}
+
+/** The ids of the runtime, whose JSON is the id in quotation marks. */
+const PLAIN_ID = /^[\w-]+$/;
+
+/** Returns the text of a chunk that has one text part of the model and no actions; undefined for any other. */
+function textOf({ id, timestamp, content, actions }: Event): string | undefined {
+  const part = content?.parts?.[0];
+  if (content?.role !== 'model' || content.parts?.length !== 1 || typeof part?.text !== 'string') return undefined;
+  if (!PLAIN_ID.test(id) || !Number.isFinite(timestamp)) return undefined;
+  for (const key in content) if (key !== 'role' && key !== 'parts') return undefined;
+  for (const key in part) if (key !== 'text') return undefined;
+  for (const key in actions) if (!isBlank(actions[key as keyof Event['actions']])) return undefined;
+  return part.text;
+}
+
+/** True if two text chunks have the same fields, and the same values but for id, time, text and the empty actions. An object equals no other. */
+function sharesFields(chunk: Event, last: Partial<Event>): boolean {
+  let more = 0;
+  for (const key in chunk) {
+    more++;
+    if (key === 'id' || key === 'timestamp' || key === 'content' || key === 'actions') continue;
+    const value = chunk[key as keyof Event];
+    if (value === undefined || typeof value === 'object' || value !== last[key as keyof Event]) return false;
+  }
+  for (const _key in last) more--;
+  return more === 0;
+}
+
 /** True if `JSON.stringify` of the event is its wire form, which holds for nearly every event of the runtime. */
 function isTidy(event: Event): boolean {
   const { actions } = event;

@@ -66,6 +66,7 @@ export { withTag } from '../event/event-tags.ts';
 export { fromExecutionView } from '../event/execution-view.ts';
 export { TRANSFER_TAG } from '../event/hide-transfers.ts';
 export { parseContent } from '../event/parse-event.ts';
+export { ChunkWriter } from '../event/serialize-event.ts';
 export { CANCELLED_CALL, FINISH_TASK } from '../tool/reserved-calls.ts';
 export { acceptsMedia, checkCapabilities, sharedCapabilities, withCapabilities } from '../model/capabilities.ts';
 export { type MadeBy, madeByOf } from '../model/made-by.ts';

@@ -60,8 +60,10 @@ test('unlogged tables emptied by a crash are filled again', async () => {
   const whole = await response.text();
   const rest = await follower.rest();
   const headers = { 'last-event-id': lastIdOf(rest) };
-  await expect.poll(async () => (await servers.b.send(path, { headers })).status).toBe(rest === whole ? 204 : 200);
-  expect(await (await servers.b.send(path)).text()).toBe(whole);
+  // The follower may notice the empty tables only after the run has ended: then it gets the stored event without the chunks before it.
+  const isWhole = lastIdOf(rest) === lastIdOf(whole);
+  await expect.poll(async () => (await servers.b.send(path, { headers })).status).toBe(isWhole ? 204 : 200);
+  await expect.poll(async () => (await servers.b.send(path)).text()).toBe(whole);
   expect(rest.startsWith(seen)).toBe(true);
 });
 

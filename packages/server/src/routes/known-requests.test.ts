@@ -1,4 +1,4 @@
-import type { BeginRunRequest, Event } from '@eventloom/core';
+import { type BeginRunRequest, createEvent, type Event } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -139,6 +139,25 @@ test.each(ROUTES)('POST %s resumes an unfinished run only with ifKnown resume', 
   expect(await resumed.text()).toMatch(path.endsWith('runs') ? /"running"/ : /Hello\./);
   expect(await (await second.send('/run', ASK)).text()).toContain('Hello.');
   expect((await second.runner.listOpenRuns()).runs).toEqual([]);
+});
+
+test('the status of RUN_GOES_ON does not depend on earlier errors of the run', async () => {
+  const gate = new Gate();
+  const first = await setUp([{ text: 'never', gate }]);
+  const running = first.send('/run', ASK);
+  await gate.reached;
+  const { invocationId = '' } = (await first.sessionService.findRun({ ...KEY, id: 'r-1' })) ?? {};
+  const lease = await first.sessionService.acquireLease({ ...KEY, onBusy: 'interrupt' });
+  const session = (await first.sessionService.getSession(KEY)) ?? expect.unreachable();
+  const error = { type: 'MODEL_ERROR', message: 'busy', code: 'MODEL' };
+  const event = createEvent({ invocationId, author: 'agent', errorCode: 'MODEL_ERROR', errorMessage: 'busy', error });
+  await first.sessionService.appendEvent({ session, event, lease });
+  await first.sessionService.releaseLease(lease);
+  gate.open();
+  await running;
+  const second = await setUp([], first.sessionService);
+  const answer = await second.send('/run', ASK);
+  expect([answer.status, await answer.json()]).toMatchObject([409, { code: 'RUN_GOES_ON' }]);
 });
 
 test('a server that shuts down answers RUN_GOES_ON to a request that another server stored', async () => {

@@ -70,25 +70,30 @@ async function run(request: ServerRequest): Promise<Response> {
   const { limits, platform } = request.server;
   const requested = await startRun(request, parseRunBody(request, await request.json()), StreamingMode.NONE);
   const { log, known } = requested;
-  if (known) return knownEvents(request, requested, known.invocationId);
+  if (known) return runEvents(request, requested, known.invocationId);
   await log.ended;
   if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);
+  if (log.isEndedElsewhere) return runEvents(request, requested, log.invocationId);
   const failure = log.failure ?? (log.gonePosition > log.beginPosition ? tooLong(log) : undefined);
   if (failure) return failedResponse(request, log, failure);
   const events = log.framesAfter(log.beginPosition, Infinity).map(({ json }) => json);
   return jsonTextResponse(`[${events.join(',')}]`, invocationHeader(log.invocationId));
 }
 
-/** Returns a response with the events of a known request's run after the message, once the run has ended. */
-async function knownEvents(request: ServerRequest, requested: RequestedRun, invocationId: string): Promise<Response> {
+/** Returns a response with the events of a run after its message, once the run has ended: of a known request, or one that ended elsewhere. */
+async function runEvents(request: ServerRequest, requested: RequestedRun, invocationId: string): Promise<Response> {
   const headers = invocationHeader(invocationId);
   const run = new HostedRun(invocationId, (frames) => readRequestedRun(request, requested, frames));
   const events: string[] = [];
   let chars = 0;
   let last: Event | undefined;
-  for await (const { event, error } of run.items()) {
-    // The error event before it has the code of the error's class, which determines the status.
-    if (error) return jsonTextResponse(JSON.stringify(error), headers, errorStatus(last?.error?.code ?? error.code));
+  for await (const { id, event, error } of run.items()) {
+    // The error event before the failure of the run has the code of the error's class, which determines the status. An error without an id
+    // is one of reading.
+    if (error) {
+      const { code } = (id === undefined ? undefined : last?.error) ?? error;
+      return jsonTextResponse(JSON.stringify(error), headers, errorStatus(code ?? error.code));
+    }
     last = event;
     if (!event || event.partial === true) continue;
     const json = serializeEvent(event);
@@ -248,6 +253,7 @@ const START_CODES = [
   'SESSION_NOT_FOUND',
   'RUN_NOT_FOUND',
   'REQUEST_KNOWN',
+  'RUN_ABANDONED',
   'RUN_ABORTED',
   'RUN_GOES_ON',
   'RUN_OPEN',

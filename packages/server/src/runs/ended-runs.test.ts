@@ -96,31 +96,52 @@ for (const resumable of [false, true])
     },
   );
 
-test('a run that lost its session after its last event is reported as open, and followed to its real end', async () => {
-  const gate = new Gate();
-  class Stopping extends BasePlugin {
-    override afterRunCallback(): Promise<void> {
-      return gate.pass();
+test.each(['/run_sse', '/run'])(
+  'POST %s answers with the end of a run that another process interrupted',
+  async (route) => {
+    const gate = new Gate();
+    class Stopping extends BasePlugin {
+      override afterRunCallback(): Promise<void> {
+        return gate.pass();
+      }
     }
-  }
-  const agent = new Speaking({ name: 'agent' });
-  const { send, sessionService } = await setUp([], false, undefined, agent, [new Stopping('stopping')]);
+    const agent = new Speaking({ name: 'agent' });
+    const { send, sessionService } = await setUp([], false, undefined, agent, [new Stopping('stopping')]);
+    const body = JSON.stringify({ ...KEY, newMessage: { parts: [{ text: 'hi' }] } });
+    const reading = send(route, { method: 'POST', body, headers: { 'eventloom-event-ids': '1' } });
+    await gate.reached;
+    // Another process takes the session and closes the run.
+    const other = new Runner({ appName: 'app', agent, sessionService });
+    const more = { userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'more' }] } };
+    await other.run({ ...more, runConfig: { onBusy: 'interrupt' } });
+    gate.open();
+    const response = await reading;
+    const text = await response.text();
+    const interrupted = { error: 'another run of the session interrupted the run', code: 'RUN_ABANDONED' };
+    if (route === '/run') expect([response.status, JSON.parse(text)]).toEqual([409, interrupted]);
+    else expect(framesOf(text).at(-1)?.data).toEqual(interrupted);
+    const path = `${SESSION}/runs/${response.headers.get('eventloom-invocation-id')}`;
+    const followed = framesOf(await (await send(path)).text());
+    expect(followed.map(({ data }) => data.errorCode ?? data.code)).toEqual([
+      undefined,
+      'RUN_ABANDONED',
+      'RUN_ABANDONED',
+    ]);
+  },
+);
+
+test('a run whose session another process deleted ends as aborted', async () => {
+  const gate = new Gate();
+  const { send, sessionService } = await setUp([{ text: 'never', gate }], true);
   const body = JSON.stringify({ ...KEY, newMessage: { parts: [{ text: 'hi' }] } });
-  const reading = send('/run_sse', { method: 'POST', body, headers: { 'eventloom-event-ids': '1' } });
+  const reading = send('/run', { method: 'POST', body });
   await gate.reached;
-  // Another process takes the session and closes the run.
-  const other = new Runner({ appName: 'app', agent, sessionService });
-  const more = { userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'more' }] } };
-  await other.run({ ...more, runConfig: { onBusy: 'interrupt' } });
+  await sessionService.deleteSession(KEY);
   gate.open();
   const response = await reading;
-  expect(await response.text()).toMatch(/data: \{"error":"[^"]*","code":"RUN_GOES_ON","run":"\/apps\/[^"]*"\}\n\n$/);
-  const path = `${SESSION}/runs/${response.headers.get('eventloom-invocation-id')}`;
-  const followed = framesOf(await (await send(path)).text());
-  expect(followed.map(({ data }) => data.errorCode ?? data.code)).toEqual([
-    undefined,
-    'RUN_ABANDONED',
-    'RUN_ABANDONED',
+  expect([response.status, await response.json()]).toEqual([
+    409,
+    { error: 'the session was deleted', code: 'RUN_ABORTED' },
   ]);
 });
 

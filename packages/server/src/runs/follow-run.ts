@@ -1,4 +1,4 @@
-import type { EventloomError, SessionKey } from '@eventloom/core';
+import type { EventloomError, OpenRun, SessionKey } from '@eventloom/core';
 import {
   RunEventNotFoundError,
   RunEventsGoneError,
@@ -16,7 +16,7 @@ import type { EarlierFrames, RunReaders } from './run-reader.ts';
 import type { Runner } from '@eventloom/runner';
 import type { RelayEnd, RemoteRun, RunRelay } from './run-relay.ts';
 import { type RunState, readRunState } from './run-state.ts';
-import { readEnd, storedFrames } from './stored-frames.ts';
+import { copyEnd, readEnd, storedFrames } from './stored-frames.ts';
 
 /** The parts of a Runner that cancel a run. */
 type CancellingRunner = Pick<Runner, 'closeRun' | 'sessionService'>;
@@ -171,7 +171,7 @@ export class RunFollower {
     log.end(
       open &&
         new RunGoesOnError(
-          'the run is not over: another process has it, or the next one to find it resumes it; follow it again',
+          'the run is not over: another process has it, or the next one to find it resumes or closes it; follow it again',
         ),
     );
     const pages = storedFrames(sessionService, key, stored, position, lastPosition, end?.frame);
@@ -267,10 +267,7 @@ export class RunFollower {
       } else if (stored.open) {
         log.end(lastSeq < stored.firstSeq ? notStoredYet(log.invocationId) : error);
       } else {
-        const { eventPosition: last, frame } = await readEnd(sessionService, log.key, stored);
-        for await (const copied of storedFrames(sessionService, log.key, stored, log.lastPosition, last, frame)) {
-          log.mirror(copied, log.lastPosition);
-        }
+        await copyEnd(sessionService, log, stored);
         log.end();
       }
     } catch (failure) {
@@ -325,7 +322,10 @@ export class RunFollower {
   async #cancelOwn(runner: CancellingRunner, log: RunLog): Promise<boolean> {
     log.cancel();
     await within(this.#options.platform, log.ended, this.#options.limits.answerAfterMs);
-    if (!log.leftOpen) return log.isEnded;
+    if (!log.leftOpen) {
+      if (!log.isEnded) this.#hub.unfinished.noteCancelled(log.key, log.invocationId);
+      return log.isEnded;
+    }
     // The end could not be stored, so the session still has an open run.
     return this.#cancelStored(runner, log.key, log.invocationId, undefined);
   }
@@ -378,10 +378,16 @@ export class RunFollower {
     const leave = relay.follow(key, invocationId, lastPosition, { mirror: () => undefined, mirrorEnded });
     await within(this.#options.platform, over.promise, this.#options.limits.answerAfterMs);
     leave();
+    if (!end) this.#hub.unfinished.noteCancelled(key, invocationId);
     if (end?.kind !== 'lost') return end !== undefined;
     // The session decides if it has the run: the process may have died before it stored anything.
     const isStored = await runner.sessionService.findRun({ ...key, id: invocationId });
     return isStored === undefined || this.#cancelStored(runner, key, invocationId, undefined);
+  }
+
+  /** Asks the process of a run to end it, once more. @throws RunRelayError */
+  async askToEnd({ appName, userId, sessionId, invocationId }: OpenRun): Promise<void> {
+    await this.#relay?.cancel({ appName, userId, sessionId }, invocationId);
   }
 
   /** Stops following runs of other processes. */

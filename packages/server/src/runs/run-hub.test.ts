@@ -4,6 +4,7 @@ import {
   serializeEvent,
   SessionBusyError,
   ShuttingDownError,
+  StaleWriterError,
   StorageError,
 } from '@eventloom/core';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -64,12 +65,40 @@ describe('a run', () => {
   test('that fails and stays open ends with RUN_GOES_ON, without a number', async () => {
     const { hub, play } = setUp();
     const gate = new Gate();
-    const log = play([say('one'), gate, new AgentError('no')], { isLeftOpen: true });
+    const log = play([say('one'), gate, StorageError.of('the database', new Error('no'))], { isLeftOpen: true });
     const reading = readAll(hub.readers.read(log));
     gate.open();
     expect(await reading).toEqual(['1 one', 'retry: 2000', '- RUN_GOES_ON']);
     expect(hub.find(KEY, log.invocationId)).toBeUndefined();
   });
+
+  test.each([true, false])(
+    'whose session another process took ends with its end, if there is one soon: %j',
+    async (isEnded) => {
+      const { play, platform } = setUp();
+      const sessionService = new InMemorySessionService({ platform });
+      await sessionService.createSession(KEY);
+      const invocationId = 'e-taken';
+      const eventOf = (text: string) => ({ ...say(text), invocationId });
+      const message = { ...eventOf('hi'), author: 'user' };
+      const { session, lease } = await sessionService.beginRun({ ...KEY, invocationId, resumable: true, message });
+      await sessionService.appendEvent({ session, event: eventOf('one'), lease });
+      const items = [say('one'), new StaleWriterError('another run took the session')];
+      const log = play(items, { isLeftOpen: true, invocationId, sessionService });
+      for (const waitMs of [25, 50, 100, 200, 400]) {
+        expect(await platform.nextTimer()).toBe(waitMs);
+        if (isEnded && waitMs === 50) {
+          await sessionService.appendEvent({ session, event: eventOf('two'), lease });
+          await sessionService.releaseLease(lease);
+        }
+        platform.advance(waitMs);
+        if (isEnded && waitMs === 50) break;
+      }
+      await log.ended;
+      expect(keptOf(log)).toEqual(isEnded ? ['1 one', '2 two'] : ['1 one']);
+      expect([log.isEndedElsewhere, log.leftOpen?.code]).toEqual([isEnded, isEnded ? undefined : 'RUN_GOES_ON']);
+    },
+  );
 
   test('that is cancelled ends with the reason', async () => {
     const { hub, play } = setUp();
@@ -350,6 +379,20 @@ describe('the hub', () => {
     platform.advance(0);
     await platform.nextTimer();
     expect(log.count).toBe(2);
+  });
+
+  test('lets other work run while an agent only stores where it is', async () => {
+    const { play, platform } = setUp();
+    const states = Array.from({ length: 1000 }, (_, step) =>
+      createEvent({ author: 'a', actions: { agentState: { step } } }),
+    );
+    const log = play([...states, say('done')]);
+    await platform.nextTimer();
+    expect([log.isEnded, log.count]).toEqual([false, 0]);
+    log.cancel();
+    platform.advance(0);
+    await log.ended;
+    expect(log.failure?.message).toBe('the run was cancelled');
   });
 });
 

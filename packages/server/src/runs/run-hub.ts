@@ -1,4 +1,5 @@
 import {
+  type BaseSessionService,
   type EventloomError,
   type Platform,
   RunAbortedError,
@@ -6,7 +7,9 @@ import {
   type RunConfig,
   SessionBusyError,
   type SessionKey,
+  SessionNotFoundError,
   ShuttingDownError,
+  StaleWriterError,
   StorageError,
   UnfinishedRunError,
   toError,
@@ -20,7 +23,7 @@ import { RunMemory } from './run-memory.ts';
 import { RunFollower } from './follow-run.ts';
 import { RunReaders } from './run-reader.ts';
 import type { RunRelay, RunStop } from './run-relay.ts';
-import { findMessage } from './stored-frames.ts';
+import { copyEnd, findMessage } from './stored-frames.ts';
 import { within } from './within.ts';
 import { type OnUnfinishedRuns, UnfinishedRuns } from './unfinished-runs.ts';
 
@@ -54,6 +57,11 @@ export interface RunHubOptions {
 
 /** Maximum number of unfinished runs that one run finishes before it fails: another unfinished run may appear each time. */
 const MAX_FINISHED = 5;
+/** Failures after which another process has the session, or the session no longer exists. */
+const LOST = [StaleWriterError, SessionNotFoundError];
+/** The first and the last time to wait for the end of a run that another process took, in milliseconds; each is twice the one before. */
+const FIRST_LOOK_MS = 25;
+const LAST_LOOK_MS = 400;
 /** Milliseconds that an aborted run has to clean up. */
 export const GRACE_MS = 1000;
 
@@ -133,6 +141,7 @@ export class RunHub {
       throw new ServerBusyError(
         `the server has ${this.#active.size} runs in flight, which is its maximum; try again later`,
       );
+    if (resumed !== undefined) this.unfinished.noteResumed(key, resumed);
     const finishesOthers = onOpenRun === 'finish' && onBusy !== 'interrupt';
     const runConfig: RunConfig | undefined = finishesOthers ? { ...given, onOpenRun: 'reject' } : given;
     const controller = new AbortController();
@@ -207,12 +216,12 @@ export class RunHub {
 
   /**
    * Writes the outcome of a run whose stream threw into its log. Readers get a failure only if it is final: the session
-   * has the failure, or nothing of the run. A run that is still open gets RUN_GOES_ON, and so does a refused run whose
-   * message is stored.
+   * has the failure, or nothing of the run. A run that is still open gets RUN_GOES_ON, one that another process has ended gets its end,
+   * and a refused run whose message is stored gets RUN_GOES_ON.
    */
   async #fail(log: RunLog, stream: RecordedRun, thrown: unknown, { sessionService }: HostedRunner): Promise<void> {
     const failure = RunAbortedError.isInstance(thrown) && log.stopReason ? log.stopReason : toError(thrown);
-    if (stream.isLeftOpen) return log.leaveOpen(leftOpenError(failure));
+    if (stream.isLeftOpen) return this.#leave(log, failure, sessionService);
     if (StorageError.isInstance(failure) && failure.retryable && !(await stream.whenStarted()))
       return log.fail(unansweredStart(failure, log.requestId));
     const asksToSendAgain = ShuttingDownError.isInstance(failure) || SessionBusyError.isInstance(failure);
@@ -230,6 +239,34 @@ export class RunHub {
     } catch (error) {
       log.fail(toError(error));
     }
+  }
+
+  /**
+   * Ends the log of a run without an end: with RUN_GOES_ON, or with the end that another process stored after it took or deleted the session.
+   */
+  async #leave(log: RunLog, failure: Error, service: BaseSessionService): Promise<void> {
+    try {
+      if (LOST.some((type) => type.isInstance(failure)) && (await this.#endFromSession(log, service))) return;
+    } catch (error) {
+      this.#report(error);
+    }
+    log.leaveOpen(leftOpenError(failure));
+  }
+
+  /** Adds the end of a run that the session has to its log. False while the run is open. */
+  async #endFromSession(log: RunLog, service: BaseSessionService): Promise<boolean> {
+    const request = { ...log.key, id: log.invocationId };
+    let stored = await service.findRun(request);
+    // A process that takes the session to close the run stores the end a moment later.
+    for (let waitMs = FIRST_LOOK_MS; stored?.open && waitMs <= LAST_LOOK_MS; waitMs *= 2) {
+      await new Promise<void>((resolve) => void this.platform.schedule(waitMs, resolve));
+      stored = await service.findRun(request);
+    }
+    if (stored?.open) return false;
+    log.isEndedElsewhere = stored !== undefined;
+    if (stored) await copyEnd(service, log, stored);
+    else log.fail(new RunAbortedError('the session was deleted'));
+    return true;
   }
 
   /**
@@ -383,7 +420,7 @@ function unansweredStart({ message, publicMessage, cause }: StorageError, reques
 function leftOpenError(reason: Error): RunGoesOnError {
   const why = ShuttingDownError.isInstance(reason)
     ? 'the server is shutting down, and the run continues at the next start'
-    : 'the run continues in another process, or when its storage can be reached again';
+    : 'the run is not over: another process has it, or the next one to find it resumes or closes it';
   return new RunGoesOnError(`${why}; do not send the message again, but follow the run at its address`, {
     cause: reason,
   });

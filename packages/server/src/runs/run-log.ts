@@ -6,7 +6,7 @@ import {
   type SessionKey,
   InvalidRequestError,
 } from '@eventloom/core';
-import { isBookkeeping } from '@eventloom/core/internal';
+import { ChunkWriter, isBookkeeping } from '@eventloom/core/internal';
 import type { RunStream } from '@eventloom/runner';
 import { errorBody } from '../http/error-response.ts';
 import { quotedName } from '../http/request-body.ts';
@@ -44,6 +44,8 @@ export interface RunLogParams {
  */
 const CHARS_OF_FIRST_TURN = 2 * 1024;
 const MAX_CHARS_PER_TURN = 128 * 1024;
+/** Number of characters that an event counts which no reader gets. */
+const CHARS_OF_BOOKKEEPING = 256;
 /** Number of dropped frames after which the list is shortened. */
 const COMPACT_AT = 1024;
 
@@ -83,6 +85,8 @@ export class RunLog implements RelayedLog, LogMirror {
   /** True once the run has its session and its message is stored. */
   isStored = false;
   #stored: PromiseWithResolvers<boolean> | undefined;
+  /** True if another process took the run and ended it: the frames of its end, and its failure, are from the session. */
+  isEndedElsewhere = false;
   /** True for a copy of a log of another process. */
   isMirror = false;
   /** True once only readers need the log. */
@@ -99,6 +103,7 @@ export class RunLog implements RelayedLog, LogMirror {
   gonePosition = 0;
   lastPosition = 0;
   readonly #memory: RunMemory;
+  readonly #chunkWriter = new ChunkWriter();
   readonly #firstFrame: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #ended: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #controller: AbortController | undefined;
@@ -178,7 +183,10 @@ export class RunLog implements RelayedLog, LogMirror {
       }
       if (event.content !== undefined || !isBookkeeping(event)) {
         this.hasEvents = true;
-        this.#append(isStored ? eventPosition(this.#offset) : this.#nextChunk(), serializeEvent(event));
+        const json = event.partial === true ? this.#chunkWriter.write(event) : serializeEvent(event);
+        this.#append(isStored ? eventPosition(this.#offset) : this.#nextChunk(), json);
+      } else {
+        this.#charsLeft -= CHARS_OF_BOOKKEEPING;
       }
       if (this.#stopReason && event.partial !== true) this.abort(this.#stopReason);
       if (this.#charsLeft > 0) continue;

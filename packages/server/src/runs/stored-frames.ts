@@ -11,7 +11,7 @@ import {
 import { isBookkeeping, isYielded, outcomeOfEvent, readStreamed } from '@eventloom/core/internal';
 import { readWithoutState } from '../http/session-response.ts';
 import { chunkPosition, eventPosition, offsetOf } from './run-log.ts';
-import type { RunFrame } from './run-relay.ts';
+import type { LogMirror, RunFrame } from './run-relay.ts';
 
 /**
  * Number of events that are read first at the end of a run. They include the last event that readers get, unless agents
@@ -158,6 +158,23 @@ export async function* storedFrames(
     if (frames.length > 0) yield frames;
   }
   if (end && position < end.position) yield [end];
+}
+
+/** A log that gets frames from its session. */
+interface CopiedLog extends Pick<LogMirror, 'mirror'> {
+  readonly key: SessionKey;
+  readonly lastPosition: number;
+}
+
+/**
+ * Adds the frames that a log lacks, for a run that has ended in another process: its stored events, and the frame of its failure.
+ * @throws SessionNotFoundError if the session is deleted in the meantime
+ */
+export async function copyEnd(service: BaseSessionService, log: CopiedLog, stored: RunRecord): Promise<void> {
+  const { key } = log;
+  const { eventPosition: last, frame } = await readEnd(service, key, stored);
+  for await (const frames of storedFrames(service, key, stored, log.lastPosition, last, frame))
+    log.mirror(frames, log.lastPosition);
 }
 
 /**

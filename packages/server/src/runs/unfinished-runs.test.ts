@@ -1,8 +1,17 @@
 import type { Event } from '@eventloom/core';
 import { Gate } from '@eventloom/testing';
 import { describe, expect, test, vi } from 'vitest';
+import { InMemoryRunRelay, RunNetwork } from '../conformance/in-memory-run-relay.ts';
 import type { EventloomServer } from '../create-server.ts';
 import { LEASE_MS, type Run, setUp } from './fixtures/left-runs.ts';
+import type { RelayHost } from './run-relay.ts';
+
+/** A relay of a process that does not react to requests. */
+class DeafRelay extends InMemoryRunRelay {
+  override attach(host: RelayHost): void {
+    super.attach({ ...host, stop: () => undefined });
+  }
+}
 
 const pathOf = ({ sessionId, invocationId }: Run) => `/apps/app/users/ann/sessions/${sessionId}/runs/${invocationId}`;
 
@@ -168,6 +177,34 @@ describe('a starting server', () => {
     expect(refusals).toBeGreaterThan(1);
     expect(await open()).toEqual([]);
     expect(errorCodesOf(await eventsOf('s'))).toEqual(['RUN_ABANDONED']);
+  });
+
+  test('closes a run that a client cancelled while its process did not answer', async () => {
+    const { sessions, serve, runnerOf, platform, open, eventsOf } = setUp();
+    const key = { appName: 'app', userId: 'ann', sessionId: 's' };
+    await sessions.createSession(key);
+    const network = new RunNetwork();
+    const gate = new Gate();
+    const dead = { ...platform, schedule: () => () => undefined };
+    const runners = [runnerOf([{ gate, text: 'never' }], dead)];
+    const lost = serve([], { runners, platform: dead, relay: new DeafRelay(network) });
+    const body = JSON.stringify({ ...key, newMessage: { parts: [{ text: 'hi' }] } });
+    void lost.fetch(new Request('http://localhost/run', { method: 'POST', body }));
+    await gate.reached;
+    const [run = expect.unreachable()] = await open();
+    const limits = { unfinishedRunsEveryMs: 0, answerAfterMs: 700 };
+    const other = serve(['resumed'], { relay: new InMemoryRunRelay(network), limits });
+    const cancelled = other.fetch(new Request(`http://localhost${pathOf(run)}`, { method: 'DELETE' }));
+    expect(await platform.nextTimer()).toBe(700);
+    platform.advance(700);
+    expect((await cancelled).status).toBe(202);
+    await other.takeUpUnfinishedRuns();
+    expect(await open()).toHaveLength(1);
+    platform.advance(LEASE_MS);
+    await other.takeUpUnfinishedRuns();
+    expect(await open()).toEqual([]);
+    const { errorMessage } = (await eventsOf('s')).find(({ errorCode }) => errorCode === 'RUN_ABANDONED') ?? {};
+    expect(errorMessage).toBe('the run was cancelled');
   });
 
   test('leaves unfinished runs with onUnfinishedRuns leave', async () => {

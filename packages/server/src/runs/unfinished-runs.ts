@@ -16,6 +16,7 @@ import type { Runner } from '@eventloom/runner';
 import { ServerBusyError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import type { RunHub } from './run-hub.ts';
+import { runName } from './run-log.ts';
 
 /** The treatment of runs that a process left when it ended; a run that is not resumable is never resumed: see `ServerOptions.onUnfinishedRuns`. */
 export type OnUnfinishedRuns = 'resume' | 'close' | 'leave';
@@ -33,6 +34,8 @@ export interface UnfinishedRunsParams {
 
 /** Maximum number of runs in a page: few, so that the page is still current when its last run is checked. */
 const PAGE = 50;
+/** Maximum number of cancelled runs that are remembered until they have ended. */
+const MAX_CANCELLED = 1000;
 /** The minimum time between two searches. */
 const MIN_DELAY_MS = 100;
 /**
@@ -62,6 +65,8 @@ export class UnfinishedRuns {
   #hasMore = false;
   #looking: Promise<number | undefined> | undefined;
   #isAsked = false;
+  /** The names of runs that clients cancelled and that had not ended then. A run that lost its process is closed instead of resumed. */
+  readonly #cancelled = new Set<string>();
   /** Remaining work for resumed runs that have ended. */
   readonly #endings = new Set<Promise<void>>();
   #callOff: (() => void) | undefined;
@@ -111,6 +116,16 @@ export class UnfinishedRuns {
     await Promise.all(this.#endings);
   }
 
+  /** Notes that a client cancelled a run that has not ended yet: its process may be lost before it stores the end. */
+  noteCancelled(key: SessionKey, invocationId: string): void {
+    if (this.#cancelled.size < MAX_CANCELLED) this.#cancelled.add(runName(key, invocationId));
+  }
+
+  /** Notes that a client resumes a run, which it may have cancelled before. */
+  noteResumed(key: SessionKey, invocationId: string): void {
+    this.#cancelled.delete(runName(key, invocationId));
+  }
+
   /**
    * Searches all open runs once, and resumes or closes those whose process ended. Resolves when each resumed run has
    * locked its session, before the run ends. Never rejects.
@@ -147,15 +162,17 @@ export class UnfinishedRuns {
   async #lookAtAll(): Promise<number | undefined> {
     this.#hasMore = false;
     let freeMs = Infinity;
+    const over = new Set(this.#cancelled);
     for (const runner of this.#params.runners) {
       try {
-        freeMs = Math.min(freeMs, await this.#lookAt(runner));
+        freeMs = Math.min(freeMs, await this.#lookAt(runner, over));
         this.#hasFailed = false;
       } catch (error) {
         if (!this.#hasFailed) this.#params.report(error);
         this.#hasFailed = true;
       }
     }
+    if (!this.#hasMore && !this.#hasFailed) for (const name of over) this.#cancelled.delete(name);
     await Promise.all(this.#begins.splice(0));
     return freeMs === Infinity ? undefined : Math.max(0, freeMs - this.#params.platform.now());
   }
@@ -163,17 +180,25 @@ export class UnfinishedRuns {
   /**
    * Searches the open runs of one runner. Returns the time at which the first locked session becomes free, in
    * milliseconds since the epoch.
+   *
+   * @param over names of cancelled runs; those of open runs are removed
    */
-  async #lookAt(runner: Runner): Promise<number> {
+  async #lookAt(runner: Runner, over: Set<string>): Promise<number> {
     let freeMs = Infinity;
     let cursor: string | undefined;
     do {
       const page = await runner.listOpenRuns({ limit: PAGE, cursor });
       for (const run of page.runs) {
         if (this.#isStopped || this.#hasMore) return freeMs;
+        const isCancelled = over.delete(runName(run, run.invocationId));
         if (this.#params.hub.inFlightRun(run, run.invocationId)) continue;
-        if (run.heldUntilMs > this.#params.platform.now()) freeMs = Math.min(freeMs, run.heldUntilMs);
-        else await this.#resumeOrClose(runner, run);
+        if (run.heldUntilMs > this.#params.platform.now()) {
+          freeMs = Math.min(freeMs, run.heldUntilMs);
+          // Another process may have resumed it.
+          if (isCancelled) await this.#params.hub.follower.askToEnd(run);
+        } else {
+          await this.#resumeOrClose(runner, run);
+        }
       }
       cursor = page.nextCursor;
     } while (cursor !== undefined);
@@ -188,13 +213,15 @@ export class UnfinishedRuns {
    */
   async #resumeOrClose(runner: Runner, run: OpenRun, isWanted = false): Promise<void> {
     const { action, limits } = this.#params;
+    const isCancelled = this.#cancelled.delete(runName(run, run.invocationId));
     // A message that waits for the end of the run may be queued for the session, with others: then the run is queued as
     // well.
     const onBusy = isWanted ? 'queue' : 'reject';
-    const fault =
+    const left =
       action === 'close'
         ? 'the run lost its process or its storage before it ended, and this server does not resume such runs'
         : faultOfLeftRun(run, limits.maxRunAttempts);
+    const fault = isCancelled ? 'the run was cancelled' : left;
     if (fault !== undefined) {
       await this.#close(runner, run, fault, onBusy);
     } else if (isWanted || this.#resumed < limits.maxResumedRuns) {
