@@ -36,7 +36,10 @@ export function addRoutes<Server extends FrontContext>(
   const byPath = Map.groupBy(routes, ({ path }) =>
     path.replaceAll(/\{(\w+)\}/g, ':$1').replace(/\{(\w+)\+\}$/, ':$1{.+}'),
   );
-  for (const [path, group] of byPath) addPath(app, path, group, options);
+  // The router takes the first path that matches: one of several segments comes last, so that it replaces no other route.
+  const takesRest = (path: string): number => (path.endsWith('{.+}') ? 1 : 0);
+  const paths = [...byPath].sort(([one], [other]) => takesRest(one) - takesRest(other));
+  for (const [path, group] of paths) addPath(app, path, group, options);
   app.notFound(({ req: { method, path } }) =>
     method === 'GET' && path === '/' ? introduce(options) : errorResponse(nothingAt(method, path)),
   );

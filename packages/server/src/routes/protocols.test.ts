@@ -449,6 +449,29 @@ test('a public route does not exempt other methods of its path from the host che
   expect([await status('GET'), await status('HEAD'), await status('POST')]).toEqual([200, 200, 403]);
 });
 
+test('a protocol with a path of several segments replaces no other route', async () => {
+  const rest = {
+    method: 'get',
+    path: '/{path+}',
+    operationId: 'rest',
+    summary: '',
+    answer: { contentType: 'text/plain' },
+    handle: (request: { param(name: string): string }) => new Response(`rest: ${request.param('path')}`),
+  } as const;
+  const owned = {
+    ...rest,
+    operationId: 'owned',
+    path: '/owned/{path+}',
+    owner: () => ({ appName: 'app', userId: 'ann' }),
+  };
+  const protocols = [{ name: 'rest', routes: [owned], commonRoutes: [rest] }];
+  const { ask } = await setUp([], { protocols });
+  for (const path of ['/openapi.json', '/health', '/list-apps', '/apps/app/users/ann/sessions'])
+    expect((await ask('GET', path)).text).not.toContain('rest:');
+  expect((await ask('GET', '/a/b')).text).toBe('rest: a/b');
+  expect((await ask('GET', '/owned/b/c')).text).toBe('rest: b/c');
+});
+
 describe('createServer', () => {
   const route = testProtocol().routes[0] as ProtocolRoute;
   const withRoute = (change: object): Protocol => testProtocol({ routes: [{ ...route, ...change }] });
