@@ -37,7 +37,7 @@ test('findLooseEnds lists an unfinished run until it is closed', async () => {
   expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
 });
 
-test('findLooseEnds lists calls without a response and with two', async () => {
+test('findLooseEnds lists calls without a response and with two, but not those of long-running work', async () => {
   const { sessionService, session } = await scenario();
   const run = { invocationId: 'e-1', executionId: 'e-1', author: 'bot' };
   const append = async (id: string, ...parts: Part[]): Promise<unknown> =>
@@ -53,6 +53,12 @@ test('findLooseEnds lists calls without a response and with two', async () => {
   expect(await findLooseEnds(sessionService, KEY)).toEqual([left]);
   await append('3', response);
   const twice = { kind: 'repeated-response', invocationId: 'e-1', callId: 'a', responses: 2 };
+  expect(await findLooseEnds(sessionService, KEY)).toEqual([left, twice]);
+  // Each state of long-running work is a response.
+  const work = { functionCall: { id: 'c', name: 'work', args: {} } };
+  const event = createEvent({ ...run, id: '4', content: { parts: [work] }, longRunningToolIds: ['c'] });
+  await sessionService.appendEvent({ session: await session(), event });
+  for (const id of ['5', '6', '7']) await append(id, { functionResponse: { id: 'c', name: 'work', response: {} } });
   expect(await findLooseEnds(sessionService, KEY)).toEqual([left, twice]);
   await expect(findLooseEnds(sessionService, { ...KEY, sessionId: 'none' })).rejects.toThrow(SessionNotFoundError);
 });

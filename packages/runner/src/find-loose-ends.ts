@@ -1,5 +1,5 @@
 import type { BaseSessionService, Event, SessionKey } from '@eventloom/core';
-import { type RecordedCall, Calls } from '@eventloom/core/internal';
+import { type RecordedCall, Calls, isPersonRequest } from '@eventloom/core/internal';
 
 /** A fault that `findLooseEnds` reports: a run or a call without its end, or with more than one. */
 export type LooseEnd =
@@ -7,7 +7,10 @@ export type LooseEnd =
   | { readonly kind: 'run-without-end'; readonly invocationId: string }
   /** A call without a response in a run that has ended. A long-running call does not count: its response comes later. */
   | { readonly kind: 'call-without-response'; readonly invocationId: string; readonly callId: string }
-  /** A call with more responses than it can have: one, or two if the first may say that the call waits. */
+  /**
+   * A call with more responses than it can have: one, or two for a request to a person and for the call that the request is about, whose
+   * first response may say that it waits. A long-running call takes any number.
+   */
   | {
       readonly kind: 'repeated-response';
       readonly invocationId: string;
@@ -53,8 +56,10 @@ export async function findLooseEnds(
   return ends;
 }
 
-function mostResponses({ isLongRunning, requests }: RecordedCall): number {
-  return isLongRunning || requests.length > 0 ? 2 : 1;
+function mostResponses({ call, isLongRunning, requests }: RecordedCall): number {
+  const isRequest = isPersonRequest(call);
+  if (isLongRunning && !isRequest) return Infinity;
+  return isRequest || requests.length > 0 ? 2 : 1;
 }
 
 async function readAll(service: Pick<BaseSessionService, 'listEvents'>, key: SessionKey): Promise<Event[]> {
