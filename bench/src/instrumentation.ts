@@ -1,12 +1,18 @@
 /**
- * Measures the time that instrumentation adds to W1 and W2: one that does nothing, a `SpanStore`, an `OtlpExporter`,
- * the spans of the SDK alone, and `openTelemetry()` with a batch exporter. The exporters make their batches and drop
- * them. "SDK alone" is a turn without instrumentation, and as many spans with as many attributes, started and ended one
- * after the other. Rounds are interleaved; prints the median and the tenth percentile in microseconds of processor time
- * a turn, and their ratios to those of a turn without instrumentation.
+ * Measures the processor time that instrumentation adds to W1 and W2: one that does nothing, a `SpanStore`, an
+ * `OtlpExporter`, the spans of the SDK alone, and `openTelemetry()` with a batch exporter. The exporters make their
+ * batches and drop them. "SDK alone" is a turn without instrumentation, and as many spans with as many attributes,
+ * started and ended one after the other.
  *
- * node --expose-gc src/instrumentation.ts
+ * Each measurement is a process of its own, because code that is compiled for one instrumentation slows down the
+ * others; the processes of all take turns. Prints the median of the processes and the fastest round of any, in
+ * microseconds a turn, and their ratios to a turn without instrumentation.
+ *
+ * node src/instrumentation.ts [--rounds=5] [--workloads=W1,W2]
  */
+import { execFileSync } from 'node:child_process';
+import { setImmediate } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import type { Instrumentation } from '@eventloom/core';
 import { SpanStore } from '@eventloom/dev';
 import { openTelemetry, OtlpExporter } from '@eventloom/otel';
@@ -14,11 +20,20 @@ import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
+import { type Measurement, summarize } from './measure.ts';
 import { InstantModel, ToolCallingModel } from './models.ts';
 import { APP, createAgent, turn } from './setup.ts';
 
-const ROUNDS = 11;
-const TURNS = 150;
+const ROUNDS = 15;
+const WARMUPS = 5;
+const SDK_ALONE = 'SDK alone';
+
+/** The rounds of both workloads take about as long. A turn of W2 has 11 calls of the model and 10 of the tool. */
+const workloads = {
+  W1: { createModel: () => new InstantModel(), turns: 2000, spansBelowAgent: 1 },
+  W2: { createModel: () => new ToolCallingModel(10), turns: 200, spansBelowAgent: 21 },
+};
+type Workload = keyof typeof workloads;
 
 const exporter: SpanExporter = {
   export: (_spans, done) => done({ code: 0 }),
@@ -27,56 +42,71 @@ const exporter: SpanExporter = {
 };
 const tracerProvider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] });
 const tracer = tracerProvider.getTracer('alone');
-const SDK_ALONE = 'SDK alone';
-const otlp = new OtlpExporter({ url: 'http://127.0.0.1/v1/traces', fetch: async () => new Response() });
-const kinds: Readonly<Record<string, Instrumentation | undefined>> = {
-  none: undefined,
-  nothing: { start: () => ({ run: (step) => step(), end: () => undefined }) },
-  [SDK_ALONE]: undefined,
-  'span store': new SpanStore(),
-  'OTLP exporter': otlp,
-  'batch exporter': openTelemetry({ tracerProvider }),
+const kinds: Readonly<Record<string, () => Instrumentation | undefined>> = {
+  none: () => undefined,
+  nothing: () => ({ start: () => ({ run: (step) => step(), end: () => undefined }) }),
+  [SDK_ALONE]: () => undefined,
+  'span store': () => new SpanStore(),
+  'OTLP exporter': () => new OtlpExporter({ url: 'http://127.0.0.1/v1/traces', fetch: async () => new Response() }),
+  'batch exporter': () => openTelemetry({ tracerProvider }),
 };
 
-for (const [name, createModel, spansBelowAgent] of [
-  ['W1', () => new InstantModel(), 1],
-  // 11 calls of the model and 10 of the tool.
-  ['W2', () => new ToolCallingModel(10), 21],
-] as const) {
-  const times: Record<string, number[]> = {};
-  for (let round = -3; round < ROUNDS; round++) {
-    for (const [kind, instrumentation] of Object.entries(kinds)) {
-      const sessionService = new InMemorySessionService();
-      const runner = new Runner({
-        appName: APP.appName,
-        agent: createAgent(createModel()),
-        sessionService,
-        instrumentation,
-      });
-      globalThis.gc?.();
-      const from = process.cpuUsage();
-      for (let index = 0; index < TURNS; index++) {
-        const sessionId = `s${index}`;
-        await sessionService.createSession({ ...APP, sessionId });
-        await turn(runner, sessionId);
-        if (kind === SDK_ALONE) writeSpans(spansBelowAgent);
-      }
-      const { user, system } = process.cpuUsage(from);
-      if (round >= 0) (times[kind] ??= []).push((user + system) / TURNS);
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { rounds: { type: 'string', default: '5' }, workloads: { type: 'string', default: 'W1,W2' } },
+});
+const [own, kind = 'none'] = positionals;
+if (own !== undefined) console.log(JSON.stringify(await measure(own as Workload, kind)));
+else for (const workload of values.workloads.split(',')) report(workload, Number(values.rounds));
+await tracerProvider.shutdown();
+
+/** Prints the times of all instrumentations, each from processes of its own. */
+function report(workload: string, rounds: number): void {
+  const measured = new Map<string, Measurement[]>(Object.keys(kinds).map((name) => [name, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, list] of measured) {
+      const output = execFileSync(process.execPath, [import.meta.filename, workload, name]);
+      list.push(JSON.parse(String(output)) as Measurement);
     }
   }
-  const base = times['none'] ?? [];
-  for (const [kind, taken] of Object.entries(times)) {
-    const [half, tenth] = [0.5, 0.1].map((share) => {
-      const each = at(taken, share);
-      return `${each.toFixed(1).padStart(8)} µs ${(each / at(base, share)).toFixed(2)}×`;
-    });
-    console.log(`${name} ${kind.padEnd(16)} median ${half}, tenth ${tenth}`);
+  let base = { median: Number.NaN, fastest: Number.NaN };
+  for (const [name, list] of measured) {
+    const median = summarize(list.map(({ medianUs }) => medianUs)).medianUs;
+    const fastest = Math.min(...list.map(({ minUs }) => minUs));
+    if (name === 'none') base = { median, fastest };
+    console.log(
+      `${workload} ${name.padEnd(16)} median ${median.toFixed(1).padStart(7)} µs ${(median / base.median).toFixed(2)}×, ` +
+        `fastest round ${fastest.toFixed(1).padStart(7)} µs ${(fastest / base.fastest).toFixed(2)}×`,
+    );
   }
 }
-console.log(otlp.spans);
-await otlp.close();
-await tracerProvider.shutdown();
+
+/** Measures the turns of this process. */
+async function measure(workload: Workload, name: string): Promise<Measurement> {
+  const { createModel, turns, spansBelowAgent } = workloads[workload];
+  const instrumentation = kinds[name]?.();
+  const sessionService = new InMemorySessionService();
+  const agent = createAgent(createModel());
+  const runner = new Runner({ appName: APP.appName, agent, sessionService, instrumentation });
+  const us: number[] = [];
+  let sessions = 0;
+  for (let round = -WARMUPS; round < ROUNDS; round++) {
+    const from = process.cpuUsage();
+    for (let index = 0; index < turns; index++) {
+      const sessionId = `s${sessions++}`;
+      await sessionService.createSession({ ...APP, sessionId });
+      await turn(runner, sessionId);
+      await sessionService.deleteSession({ ...APP, sessionId });
+      if (name === SDK_ALONE) writeSpans(spansBelowAgent);
+      // The exporters send their batches between turns.
+      if (index % 20 === 0) await setImmediate();
+    }
+    const { user, system } = process.cpuUsage(from);
+    if (round >= 0) us.push((user + system) / turns);
+  }
+  if (instrumentation instanceof OtlpExporter) await instrumentation.close();
+  return summarize(us);
+}
 
 /** Starts and ends the spans of a turn: a run, an agent, and their calls. */
 function writeSpans(below: number): void {
@@ -100,9 +130,4 @@ function writeSpans(below: number): void {
   }
   agent.end();
   run.end();
-}
-
-/** Returns the value below which a share of the values lies. */
-function at(values: readonly number[], share: number): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? 0;
 }
