@@ -4,7 +4,7 @@ import { isDeeperThan } from '@eventloom/core/wire';
 import { createParser } from 'eventsource-parser';
 import { AGENT_CARD_PATH, type A2AEndpoint, readEndpoint } from './agent-card.ts';
 import { A2AConnectionError, A2ALimitError, A2AProtocolError } from './errors.ts';
-import { type A2AMessage, type A2AUpdate, readUpdate, toLegacyMessage } from './wire.ts';
+import { type A2ASendRequest, type A2AUpdate, readUpdate, toLegacyMessage } from './wire.ts';
 
 /** The deepest nesting of JSON of a server. Deeper values would overflow the stack of a recursive reader. */
 const MAX_DEPTH = 256;
@@ -52,7 +52,7 @@ export class A2AConnection {
       // The headers of the application may have its password.
       if (new URL(endpoint.url).origin !== new URL(url).origin)
         throw new A2AProtocolError(
-          `the card names an address of another origin, ${endpoint.url}; to use that address, pass the card itself as agentCard`,
+          `the card names an address of another origin, ${withoutQuery(endpoint.url).slice(0, MAX_QUOTED)}; to use that address, pass the card itself as agentCard`,
         );
       return endpoint;
     });
@@ -61,14 +61,14 @@ export class A2AConnection {
   /** Sends a message, and yields what the server answers: the items of its stream, or the one result. */
   async *send(
     endpoint: A2AEndpoint,
-    message: A2AMessage,
+    { message, configuration }: A2ASendRequest,
     context: A2ARequestContext,
   ): AsyncGenerator<A2AUpdate, void, undefined> {
     const isNew = endpoint.version === '1.0';
     const methods = isNew ? ['SendStreamingMessage', 'SendMessage'] : ['message/stream', 'message/send'];
     const params = {
       message: isNew ? message : toLegacyMessage(message),
-      ...(isNew ? {} : { configuration: { blocking: true } }),
+      ...(isNew ? configuration && { configuration } : { configuration: { blocking: true, ...configuration } }),
       ...tenantOf(endpoint),
     };
     yield* this.#answers(endpoint, methods[endpoint.isStreaming ? 0 : 1] ?? '', params, context);
@@ -162,7 +162,7 @@ export class A2AConnection {
   /** Returns the error of a failed request, which names the agent and the address. */
   #failure(url: string, error: unknown, failure: Error | undefined): Error {
     const cause = failure ?? toError(error);
-    const where = `${this.#options.owner}: ${url}: `;
+    const where = `${this.#options.owner}: ${withoutQuery(url)}: `;
     if (A2AProtocolError.isInstance(cause)) return new A2AProtocolError(where + cause.message, { cause });
     if (A2ALimitError.isInstance(cause)) return new A2ALimitError(where + cause.message, { cause });
     if (A2AConnectionError.isInstance(cause)) {
@@ -213,7 +213,7 @@ class PendingCall {
     const { status } = response;
     if (status >= 200 && status < 300) return response;
     if (status >= 300 && status < 400) {
-      const to = response.headers.get('location')?.slice(0, MAX_QUOTED) ?? 'nowhere';
+      const to = withoutQuery(response.headers.get('location') ?? 'nowhere').slice(0, MAX_QUOTED);
       throw new A2AProtocolError(
         `the server redirects to ${to}; redirects are not followed; write that address as agentCard if it is right`,
       );
@@ -311,6 +311,11 @@ class PendingCall {
   }
 }
 
+/** Returns an address without its query, which may have a key. */
+export function withoutQuery(url: string): string {
+  return url.split(/[?#]/, 1)[0] ?? '';
+}
+
 function rpcInit(
   method: string,
   params: object,
@@ -366,8 +371,9 @@ function readResult(text: string): A2AUpdate {
   const { error, result } = answer;
   if (isRecord(error)) {
     const { code, message } = error;
+    const reason = typeof message === 'string' ? message : JSON.stringify(message ?? 'no reason given');
     throw new A2AProtocolError(
-      `the server refused the request: ${String(message).slice(0, MAX_QUOTED)} (${String(code)})`,
+      `the server refused the request: ${reason.slice(0, MAX_QUOTED)} (${JSON.stringify(code)})`,
     );
   }
   return readUpdate('result', result);

@@ -38,6 +38,18 @@ const sayLegacy = (text: string): object => ({
   message: { kind: 'message', messageId: `m-${++messages}`, role: 'user', parts: [{ kind: 'text', text }] },
 });
 
+/** An agent whose events have no `responseId`. */
+class Talker extends BaseAgent {
+  protected async *runAsyncImpl({ invocationId }: InvocationContext): AsyncGenerator<Event, void, void> {
+    for (const chunks of [['one ', 'two'], ['three']]) {
+      const event = (text: string, partial = false): Event =>
+        createEvent({ invocationId, author: this.name, partial, content: { role: 'model', parts: [{ text }] } });
+      for (const chunk of chunks) yield event(chunk, true);
+      yield event(chunks.join(''));
+    }
+  }
+}
+
 const CHUNKS: ScriptedStep = { chunks: ['one ', 'two'] };
 
 describe('the agent card', () => {
@@ -165,6 +177,33 @@ describe('a message', () => {
       'artifact-update',
       ['status-update', true],
     ]);
+  });
+
+  test('of a custom agent without responseId streams the artifacts that the task has afterwards', async () => {
+    const agent = new Talker({ name: 'talker' });
+    const { server } = serveAgent(agent);
+    const ask = (method: string, params: unknown): Promise<Response> =>
+      Promise.resolve(
+        server.fetch(
+          new Request('http://localhost/a2a/app', {
+            method: 'POST',
+            body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+          }),
+        ),
+      );
+    const items = await readEvents(await ask('SendStreamingMessage', say('hi')));
+    const updates = items.flatMap(({ artifactUpdate }): Json[] => (artifactUpdate ? [artifactUpdate] : []));
+    expect(updates.map(({ append, lastChunk, artifact }) => [append, lastChunk, artifact.parts[0].text])).toEqual([
+      [undefined, undefined, 'one '],
+      [true, undefined, 'two'],
+      [undefined, true, 'one two'],
+      [undefined, undefined, 'three'],
+      [undefined, true, 'three'],
+    ]);
+    const task = ((await (await ask('GetTask', { id: items[0]?.['task'].id })).json()) as Json)['result'] as Json;
+    const streamed = new Set(updates.map(({ artifact }) => artifact.artifactId));
+    expect([...streamed]).toEqual(task['artifacts'].map(({ artifactId }: Json) => artifactId));
+    expect(streamed.size).toBe(2);
   });
 
   test('continues its context, and is run once however often it is sent', async () => {
@@ -407,6 +446,107 @@ test('a task is read up to the end of its last run, whatever follows in the sess
   expect(read.filter((seq) => seq === 0 || seq === 500 || seq === 1000)).toEqual([0, 500]);
 });
 
+describe('a list of tasks', () => {
+  const ann = { authorization: 'ann' };
+  const authenticate = ({ headers }: Request) => ({ userId: headers.get('authorization') ?? 'nobody' });
+
+  /** Five tasks of Ann in three contexts, each one second later than the one before, and one of Bob. */
+  async function fill() {
+    const platform = fixedPlatform({ now: 1_000_000 });
+    const steps = [{ text: 'a' }, { text: 'b' }, PAY, { text: 'd' }, new Error('no'), { text: 'of Bob' }];
+    const { call, sessionService } = setUp(steps, { authenticate }, { platform });
+    const ids: string[] = [];
+    for (const contextId of ['x', 'y', 'x', 'z', 'y']) {
+      const { result } = await call('SendMessage', say('hi', { contextId }), ann);
+      ids.push(result.task.id);
+      platform.advance(1000);
+    }
+    await call('SendMessage', say('hi', { contextId: 'x' }), { authorization: 'bob' });
+    const list = async (params: object = {}): Promise<Json> => (await call('ListTasks', params, ann)).result;
+    const indexes = ({ tasks }: Json): number[] => tasks.map(({ id }: Json) => ids.indexOf(id));
+    return { call, list, indexes, ids, sessionService };
+  }
+
+  test('has the tasks of the user, the latest first, without artifacts', async () => {
+    const { list, indexes, call, ids } = await fill();
+    const all = await list();
+    expect(indexes(all)).toEqual([4, 3, 2, 1, 0]);
+    expect(all).toMatchObject({ nextPageToken: '', pageSize: 50, totalSize: 5 });
+    for (const [index, each] of all['tasks'].entries()) {
+      const { artifacts: _, ...task } = (await call('GetTask', { id: ids[4 - index] }, ann)).result;
+      expect(each).toEqual(task);
+    }
+    const [first] = (await list({ includeArtifacts: true, pageSize: 1, historyLength: 0 }))['tasks'];
+    const { history: _, ...newest } = (await call('GetTask', { id: ids[4] }, ann)).result;
+    expect(first).toEqual(newest);
+  });
+
+  test('selects a context, a state and a time', async () => {
+    const { list, indexes } = await fill();
+    expect(indexes(await list({ contextId: 'x', status: 'TASK_STATE_UNSPECIFIED' }))).toEqual([2, 0]);
+    expect(indexes(await list({ status: 'TASK_STATE_COMPLETED' }))).toEqual([3, 1, 0]);
+    expect(await list({ status: 'TASK_STATE_INPUT_REQUIRED' })).toMatchObject({ totalSize: 1 });
+    const { tasks } = await list();
+    const { timestamp } = tasks[1].status;
+    expect(indexes(await list({ statusTimestampAfter: timestamp }))).toEqual([4, 3]);
+    expect(await list({ contextId: 'unknown' })).toEqual({ tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0 });
+  });
+
+  test('is read in pages, also if tasks begin and sessions are deleted between them', async () => {
+    const { list, indexes, sessionService } = await fill();
+    const first = await list({ pageSize: 2 });
+    expect([indexes(first), first['totalSize']]).toEqual([[4, 3], 5]);
+    await sessionService.deleteSession({ appName: 'app', userId: 'ann', sessionId: 'z' });
+    const second = await list({ pageSize: 2, pageToken: first['nextPageToken'] });
+    expect(indexes(second)).toEqual([2, 1]);
+    const third = await list({ pageSize: 2, pageToken: second['nextPageToken'] });
+    expect([indexes(third), third['nextPageToken']]).toEqual([[0], '']);
+    expect(await list({ pageToken: `0 ${'e-1:x'}` })).toMatchObject({ tasks: [], nextPageToken: '' });
+  });
+
+  test('is bounded: of events, of sessions and of tasks in one state', async () => {
+    const { call, list, sessionService } = await fill();
+    const key = { appName: 'app', userId: 'ann', sessionId: 'long' };
+    const session = await sessionService.createSession(key);
+    const parts = [{ text: 'x' }];
+    for (let run = 0; run < 1001; run++) {
+      const event = createEvent({
+        invocationId: `e-${run}`,
+        author: 'user',
+        timestamp: 1,
+        content: { role: 'user', parts },
+      });
+      await sessionService.appendEvent({ session, event });
+    }
+    const refused = { code: -32004, message: expect.stringContaining('1000 tasks; write contextId') };
+    expect((await call('ListTasks', { status: 'TASK_STATE_COMPLETED' }, ann)).error).toMatchObject(refused);
+    expect((await list({ pageSize: 1 }))['totalSize']).toBe(1006);
+    for (let index = 0; index < 1000; index++) await sessionService.createSession({ ...key, sessionId: `s${index}` });
+    expect((await call('ListTasks', {}, ann)).error).toMatchObject({
+      code: -32004,
+      message: expect.stringContaining('1000 sessions'),
+    });
+    expect((await list({ contextId: 'x' }))['totalSize']).toBe(2);
+    for (let index = 0; index < 19_000; index++)
+      await sessionService.appendEvent({
+        session,
+        event: createEvent({ invocationId: 'e-1', author: 'clerk', timestamp: 2 }),
+      });
+    expect((await call('ListTasks', { contextId: 'long' }, ann)).error).toMatchObject({
+      code: -32004,
+      message: expect.stringContaining('20000 events'),
+    });
+  });
+
+  test('of a server without users has the tasks of one context', async () => {
+    const { call } = setUp([{ text: 'a' }, { text: 'b' }]);
+    const { task } = (await call('SendMessage', say('hi', { contextId: 'one' }))).result;
+    await call('SendMessage', say('hi', { contextId: 'other' }));
+    const { result } = await call('ListTasks', { contextId: 'one' });
+    expect(result).toMatchObject({ totalSize: 1, tasks: [{ id: task.id }] });
+  });
+});
+
 describe('requests', () => {
   test('of a message that another task has are refused', async () => {
     const { call } = setUp([{ text: 'One.' }, PAY]);
@@ -479,7 +619,64 @@ describe('requests', () => {
       },
       -32003,
     ],
-    ['the list of tasks', { jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} }, -32004],
+    ['a list of no context', { jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} }, -32602],
+    [
+      'a page of 101 tasks',
+      { jsonrpc: '2.0', id: 1, method: 'ListTasks', params: { contextId: 'c', pageSize: 101 } },
+      -32602,
+    ],
+    [
+      'a token of another server',
+      { jsonrpc: '2.0', id: 1, method: 'ListTasks', params: { contextId: 'c', pageToken: 'x' } },
+      -32602,
+    ],
+    [
+      'a state that no task has',
+      { jsonrpc: '2.0', id: 1, method: 'ListTasks', params: { contextId: 'c', status: 'done' } },
+      -32602,
+    ],
+    [
+      'a time that cannot be read',
+      { jsonrpc: '2.0', id: 1, method: 'ListTasks', params: { contextId: 'c', statusTimestampAfter: 'soon' } },
+      -32602,
+    ],
+    [
+      'a call in a first message',
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'SendMessage',
+        params: say('', { parts: [{ data: { name: 'pay', args: {} }, metadata: { adk_type: 'function_call' } }] }),
+      },
+      -32602,
+    ],
+    [
+      'a response in a first message',
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'SendMessage',
+        params: say('', {
+          parts: [{ data: { id: 'x', name: 'pay', response: {} }, metadata: { adk_type: 'function_response' } }],
+        }),
+      },
+      -32602,
+    ],
+    [
+      '1,001 parts',
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'SendMessage',
+        params: say('', { parts: Array.from({ length: 1001 }, () => ({ text: 'x' })) }),
+      },
+      -32602,
+    ],
+    [
+      'a message that passed eleven remote agents',
+      { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: say('hi', { metadata: { eventloom_hops: 11 } }) },
+      -32004,
+    ],
     ['an extended card', { jsonrpc: '2.0', id: 1, method: 'GetExtendedAgentCard' }, -32004],
     ['one in 0.3', { jsonrpc: '2.0', id: 1, method: 'agent/getAuthenticatedExtendedCard' }, -32007],
     ['a text that is not JSON', '{', -32700],

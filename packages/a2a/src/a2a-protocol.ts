@@ -34,9 +34,28 @@ import {
 import { errorBody, errorResponse } from '@eventloom/server/internal';
 import { type AgentCard, createAgentCard, withLegacyFields } from './agent-card.ts';
 import { A2AProtocolError, A2ARequestError, REQUEST_CODES } from './errors.ts';
-import { isFunctionResponse, toPart } from './parts.ts';
+import { runMetadataOf } from './hops.ts';
+import { isFunctionResponse, isOfRun, toPart } from './parts.ts';
 import { formatTaskId, parseTaskId, TASK_ID, TaskView } from './task-view.ts';
-import { type A2AMessage, type A2AUpdate, isTerminal, isWaiting, readMessage, toLegacyUpdate } from './wire.ts';
+import {
+  byTime,
+  findTasks,
+  type ListedTask,
+  MAX_READ_TASKS,
+  pageTokenOf,
+  readListRequest,
+  tooMany,
+} from './task-list.ts';
+import {
+  type A2AMessage,
+  type A2ATask,
+  type A2ATaskState,
+  type A2AUpdate,
+  isTerminal,
+  isWaiting,
+  readMessage,
+  toLegacyUpdate,
+} from './wire.ts';
 
 /** Options of `a2a`. */
 export interface A2AOptions {
@@ -181,8 +200,10 @@ async function readBody(request: CommonRequest): Promise<{ readonly json?: unkno
  * forwards to agree on it, and that a message which is sent again finds its session.
  */
 function contextOf(params: Readonly<Record<string, unknown>>): string {
-  const { message, id, taskId } = params;
-  const named = isRecord(message) ? [message['taskId'], message['contextId'], message['messageId']] : [id ?? taskId];
+  const { message, id, taskId, contextId } = params;
+  const named = isRecord(message)
+    ? [message['taskId'], message['contextId'], message['messageId']]
+    : [id ?? taskId, contextId];
   const [task, ...others] = named;
   const session = typeof task === 'string' ? parseTaskId(task)?.sessionId : undefined;
   const found = [session, ...others].find((each) => typeof each === 'string' && each !== '');
@@ -257,7 +278,7 @@ class A2ACall {
             'the agent has no other card than its public one',
           );
         case 'list':
-          throw new A2ARequestError('UNSUPPORTED_OPERATION', 'tasks are not listed; ask for a task by its id');
+          return await this.#list(params);
       }
     } catch (error) {
       const refusal = this.#refusal(error);
@@ -483,15 +504,32 @@ class A2ACall {
     const sessionId = message.contextId ?? message.messageId;
     checkId('params.message.contextId', sessionId);
     const newMessage = toContent(message);
+    const customMetadata = runMetadataOf(message);
     const key = { ...this.#owner, sessionId };
     const sessions = this.#request.sessions(key.appName);
-    if (!(await sessions.getSession({ ...key, config: { numRecentEvents: 0 } })))
+    if (!(await sessions.getSession({ ...key, config: { numRecentEvents: 0 } }))) {
+      this.#checkFirst(message);
       await sessions.getOrCreateSession(key);
-    const run = await this.#request.startRun({ ...key, newMessage, requestId: message.messageId, streaming });
+    }
+    const requestId = message.messageId;
+    const run = await this.#request.startRun({ ...key, newMessage, requestId, customMetadata, streaming });
     const { invocationId } = run;
     const view = new TaskView({ ...key, invocationId, taskId: formatTaskId(invocationId, sessionId) });
     view.addMessage(message);
     return { view, run };
+  }
+
+  /** Refuses a message that no run can begin with, so that it leaves no session behind. */
+  #checkFirst({ parts }: A2AMessage): void {
+    const { maxBodyParts } = this.#request.limits;
+    if (parts.length > maxBodyParts)
+      throw new A2ARequestError('INVALID_PARAMS', `params.message.parts: has more than ${maxBodyParts} parts`);
+    const index = parts.findIndex(isOfRun);
+    if (index !== -1)
+      throw new A2ARequestError(
+        'INVALID_PARAMS',
+        `params.message.parts[${index}]: is a call, a response or code, and a new context has no call; write text, a file or other data`,
+      );
   }
 
   /** Sends an answer to the run of a task. */
@@ -527,11 +565,59 @@ class A2ACall {
       );
     const newMessage = toAnswers(message, view.waiting);
     if (!newMessage) return { view };
-    const customMetadata = { [TASK_ID]: taskId };
+    const customMetadata = { ...runMetadataOf(message), [TASK_ID]: taskId };
     const run = await this.#request.startRun({ ...key, newMessage, requestId, customMetadata, streaming });
     view.addMessage(message);
     view.invocationId = run.invocationId;
     return { view, run };
+  }
+
+  /** Answers with a page of the user's tasks, the latest first. */
+  async #list(params: Readonly<Record<string, unknown>>): Promise<Response> {
+    const { contextId, state, sinceMs, pageSize, after, withArtifacts } = readListRequest(params);
+    const historyLength = historyLengthOf(params);
+    if (contextId !== undefined) checkId('params.contextId', contextId);
+    else if (!this.#request.user)
+      throw new A2ARequestError(
+        'INVALID_PARAMS',
+        'params.contextId: is missing; a server without users lists the tasks of one context',
+      );
+    const sessions = this.#request.sessions(this.#owner.appName);
+    const found = await findTasks(sessions, this.#owner, contextId, sinceMs);
+    if (state !== undefined && found.length > MAX_READ_TASKS) throw tooMany(`${MAX_READ_TASKS} tasks`, contextId);
+    const wanted = state === undefined ? found : await this.#inState(found, state);
+    const begin = after ? wanted.findIndex((each) => byTime(each, after) > 0) : 0;
+    const tasks: A2ATask[] = [];
+    let next = begin === -1 ? wanted.length : begin;
+    let chars = 0;
+    for (; next < wanted.length && tasks.length < pageSize; next++) {
+      const view = await this.#loadListed(wanted[next], withArtifacts);
+      if (!view) continue;
+      chars += view.chars;
+      // A page may have fewer tasks.
+      if (tasks.length > 0 && chars > this.#request.limits.maxRunChars) break;
+      tasks.push(view.toTask(historyLength, withArtifacts));
+    }
+    const last = wanted[next - 1];
+    const nextPageToken = last && next < wanted.length ? pageTokenOf(last) : '';
+    const result = { tasks, nextPageToken, pageSize, totalSize: wanted.length };
+    return Response.json({ jsonrpc: '2.0', id: this.#id, result }, { headers: NO_STORE });
+  }
+
+  async #inState(tasks: readonly ListedTask[], state: A2ATaskState): Promise<ListedTask[]> {
+    const matching: ListedTask[] = [];
+    for (const task of tasks) if ((await this.#loadListed(task, false))?.status.state === state) matching.push(task);
+    return matching;
+  }
+
+  /** Reads a task of a list; undefined if it was deleted since the list was made. */
+  async #loadListed(task: ListedTask | undefined, withArtifacts: boolean): Promise<TaskView | undefined> {
+    try {
+      return task && (await this.#load({ id: task.taskId }, withArtifacts));
+    } catch (error) {
+      if (A2ARequestError.isInstance(error) && error.reason === 'TASK_NOT_FOUND') return undefined;
+      throw error;
+    }
   }
 
   async #cancel(params: Readonly<Record<string, unknown>>): Promise<TaskView> {
@@ -551,7 +637,7 @@ class A2ACall {
   }
 
   /** Reads a task from its session. */
-  async #load(params: Readonly<Record<string, unknown>>): Promise<TaskView> {
+  async #load(params: Readonly<Record<string, unknown>>, withArtifacts = true): Promise<TaskView> {
     const { id: taskId } = params;
     const parsed = typeof taskId === 'string' ? parseTaskId(taskId) : undefined;
     if (typeof taskId !== 'string' || !parsed) throw noTask();
@@ -562,7 +648,7 @@ class A2ACall {
     const record = await sessions.findRun({ ...key, id: invocationId });
     // A run is found by the id of its request, too.
     if (!record || record.invocationId !== invocationId) throw noTask();
-    const view = new TaskView({ ...key, invocationId, taskId });
+    const view = new TaskView({ ...key, invocationId, taskId }, withArtifacts);
     await this.#readEvents(sessions, view, record);
     view.setState(await this.#stateOf(view));
     return view;

@@ -102,7 +102,7 @@ export function readEndpoint(card: unknown): A2AEndpoint {
     : [legacy, ...(Array.isArray(additionalInterfaces) ? additionalInterfaces : [])];
   for (const version of ['1.0', '0.3'] as const) {
     for (const each of listed) {
-      if (!isRecord(each) || typeof each['url'] !== 'string' || !URL.canParse(each['url'])) continue;
+      if (!isRecord(each) || typeof each['url'] !== 'string' || !isAddress(each['url'])) continue;
       const { url: address, protocolBinding, transport, protocolVersion = '0.3', tenant } = each;
       if ((protocolBinding ?? transport) !== 'JSONRPC') continue;
       if (typeof protocolVersion !== 'string' || !protocolVersion.startsWith(version === '1.0' ? '1' : version))
@@ -118,6 +118,13 @@ export function readEndpoint(card: unknown): A2AEndpoint {
   throw new A2AProtocolError(
     'the card has no address for JSON-RPC of A2A 1.0 or 0.3, and no other transport is supported',
   );
+}
+
+/** True for an address that requests can have: of HTTP, without a user name and a password. */
+function isAddress(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return (protocol === 'https:' || protocol === 'http:') && username === '' && password === '';
 }
 
 /** Returns a card that clients of A2A 0.3 understand as well. They read the address and the version beside the other fields. */

@@ -64,6 +64,23 @@ const describeItem = ({ payload }: StreamResponse): unknown => {
   return payload?.$case === 'message' ? payload.$case : TaskState[payload?.value.status?.state ?? -1];
 };
 
+test('the official client of A2A 1.0 lists the tasks of a context, page by page', async () => {
+  const client = await connect([{ text: 'One.' }, { text: 'Two.' }], false);
+  const ids: string[] = [];
+  for (const contextId of ['c', 'c']) {
+    const task = await client.sendMessage(say([text('hi')], '', contextId));
+    if ('status' in task) ids.push(task.id);
+  }
+  const request = { tenant: '', contextId: 'c', status: TaskState.TASK_STATE_UNSPECIFIED, pageSize: 1, pageToken: '' };
+  const optional = { historyLength: undefined, statusTimestampAfter: undefined, includeArtifacts: true };
+  const first = await client.listTasks({ ...request, ...optional });
+  const second = await client.listTasks({ ...request, ...optional, pageToken: first.nextPageToken });
+  expect([...first.tasks, ...second.tasks].map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+  expect(second).toMatchObject({ nextPageToken: '', totalSize: 2, pageSize: 1 });
+  const texts = [...first.tasks, ...second.tasks].map(({ artifacts }) => textOf(artifacts[0]?.parts));
+  expect(texts.toSorted()).toEqual(['One.', 'Two.']);
+});
+
 describe.each([
   ['1.0', false],
   ['0.3', true],

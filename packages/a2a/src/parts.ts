@@ -86,3 +86,8 @@ export function isLongRunning(metadata: Metadata | undefined): boolean {
 export function isFunctionResponse({ metadata }: A2APart): boolean {
   return metadata?.[TYPE] === 'function_response';
 }
+
+/** True for a part that belongs to a run: a call, the response to one, code, or its result. */
+export function isOfRun({ metadata }: A2APart): boolean {
+  return FIELD_OF.has(metadata?.[TYPE]);
+}

@@ -3,9 +3,9 @@ import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner, type RunnerConfig } from '@eventloom/runner';
 import type { EventloomServer } from '@eventloom/server';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate, ScriptedModel } from '@eventloom/testing';
+import { fixedPlatform, Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { AgentTool, SequentialAgent } from '@eventloom/multi-agent';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { hurried } from './fixtures/hurried.ts';
 import { PAY, payingAgent, serveAgent } from './fixtures/served-agent.ts';
 import { RemoteA2AAgent, type RemoteA2AAgentOptions } from './index.ts';
@@ -90,6 +90,161 @@ const answering = (answer: () => Response, options: object = {}) =>
     const isCancel = (await request.text()).includes('CancelTask');
     return isCancel ? Response.json({ jsonrpc: '2.0', id: 1, result: task('CANCELED').task }) : answer();
   }, options);
+
+describe('a chain of servers', () => {
+  test.each([false, true])('passes a question on and the answer back, resumable: %s', async (resumable) => {
+    const last = serveAgent(payingAgent([PAY, { text: 'Paid.' }]), {}, { resumable });
+    const middle = serveAgent(remoteTo(last.server), {}, { resumable });
+    const { run } = await setUp(remoteTo(middle.server));
+    const asking = await run('pay');
+    const answered = await run(answerTo(asking.slice(-1), { confirmed: true }));
+    expect(textsOf(answered).filter((text) => text !== '')).toEqual(['Paid.']);
+    const id = asking.at(-1)?.content?.parts?.[0]?.functionCall?.args?.['payload'] as { a2a: { taskId: string } };
+    const ask = async (method: string, params: object): Promise<Record<string, unknown>> => {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+      const response = await middle.server.fetch(new Request(ADDRESS, { method: 'POST', body }));
+      return ((await response.json()) as { result: Record<string, unknown> }).result;
+    };
+    const { taskId } = id.a2a;
+    const task = await ask('GetTask', { id: taskId });
+    expect(task).toMatchObject({
+      id: taskId,
+      status: { state: 'TASK_STATE_COMPLETED' },
+      artifacts: expect.arrayContaining([expect.objectContaining({ parts: [{ text: 'Paid.' }] })]),
+    });
+    expect(await ask('ListTasks', { contextId: task['contextId'] })).toMatchObject({
+      totalSize: 1,
+      tasks: [{ id: taskId, status: task['status'] }],
+    });
+  });
+});
+
+test('agents that call each other in a circle end with an error', async () => {
+  const servers = new Map<string, EventloomServer>();
+  const requests: string[] = [];
+  const callerOf = (name: string): RemoteA2AAgent =>
+    remoteTo(
+      {
+        fetch: (request: Request) => {
+          if (request.method === 'POST') requests.push(name);
+          return servers.get(name)?.fetch(request) ?? new Response(null, { status: 500 });
+        },
+      } as EventloomServer,
+      { name: `to_${name}` },
+    );
+  // The second agent calls the first one as a tool, in a session of its own.
+  const tool = new AgentTool({ agent: callerOf('one') });
+  const call: ScriptedStep = ({ contents }) => {
+    const response = contents.at(-1)?.parts?.[0]?.functionResponse?.response;
+    return response ? JSON.stringify(response) : { calls: [{ name: 'to_one', args: { request: 'hi' } }] };
+  };
+  const model = new ScriptedModel(Array.from({ length: 20 }, () => call));
+  servers.set('one', serveAgent(callerOf('two')).server);
+  servers.set('two', serveAgent(new LlmAgent({ name: 'two', model, tools: [tool] })).server);
+  const { run } = await setUp(callerOf('one'));
+  expect(textsOf(await run('hi')).join('')).toContain('passed 10 remote agents');
+  expect(requests.length).toBe(11);
+});
+
+describe('a server that lies', () => {
+  test('cannot make an agent compare an artifact once for each of its chunks', async () => {
+    const part = (n: number): object => ({ url: `https://files.example/${n}` });
+    const shown = Array.from({ length: 2000 }, (_, n) => part(n));
+    const update = (parts: object[], append = false): object => ({
+      artifactUpdate: { taskId: 't', contextId: 'c', artifact: { artifactId: 'a', parts }, append },
+    });
+    const others = [...shown.slice(0, 1998), part(-1)];
+    const chunks = Array.from({ length: 500 }, () => update([part(-2)], true));
+    const { run } = await setUp(
+      answering(() => sse(task('WORKING'), update(shown), update(others), ...chunks, task('COMPLETED'))),
+    );
+    const stringify = vi.spyOn(JSON, 'stringify');
+    onTestFinished(() => stringify.mockRestore());
+    await run('hi');
+    // Each comparison of two parts takes two calls. Comparing all parts for each chunk would take two million.
+    expect(stringify.mock.calls.length).toBeLessThan(50_000);
+  });
+
+  test('cannot send artifacts without an end in streams that it ends again and again', async () => {
+    const platform = hurried();
+    let requests = 0;
+    const { run } = await setUp(
+      answering(
+        () => {
+          requests++;
+          const artifact = { artifactId: `a${requests}`, parts: [{ text: 'x'.repeat(1000) }] };
+          return sse(task('WORKING'), { artifactUpdate: { taskId: 't', contextId: 'c', artifact, lastChunk: true } });
+        },
+        { maxAnswerBytes: 20_000 },
+      ),
+      { platform },
+    );
+    await expect(run('hi')).rejects.toMatchObject({ code: 'A2A_LIMIT' });
+    expect(requests).toBe(20);
+  });
+
+  test.each(['file:///etc/passwd', 'ftp://localhost/x', 'http://ann:secret@localhost/a2a/app', 'javascript:alert(1)'])(
+    'with the address %s in its card is refused',
+    async (url) => {
+      const card = { name: 'far', supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] };
+      const { run } = await setUp(remoteOf(() => Response.json(card)));
+      const error: unknown = await run('hi').catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({
+        code: 'A2A_PROTOCOL',
+        message: expect.stringContaining('no address for JSON-RPC'),
+      });
+      expect(String(error)).not.toContain('secret');
+    },
+  );
+
+  test('shows what an artifact has behind the text and the parts that were shown', async () => {
+    const update = (parts: object[], append = false): object => ({
+      artifactUpdate: { taskId: 't', contextId: 'c', artifact: { artifactId: 'a', parts }, append },
+    });
+    const { run } = await setUp(
+      answering(() =>
+        sse(
+          task('WORKING'),
+          update([{ text: 'one' }, { url: 'x:1' }, { text: 'two' }]),
+          update([{ text: 'on' }]),
+          update([{ text: 'e' }], true),
+          update([{ text: '' }], true),
+          update([{ url: 'x:1' }], true),
+          update([{ text: 'two and' }], true),
+          update([{ text: ' three' }, { url: 'x:2' }], true),
+          task('COMPLETED'),
+        ),
+      ),
+    );
+    expect(textsOf(await run('hi', 'sse'))).toEqual(['~one||two', '~ and', '~ three|', 'one||two and three|']);
+  });
+});
+
+describe('a secret', () => {
+  test('in a header that cannot be sent is not in the error', async () => {
+    const { run } = await setUp(
+      remoteOf(() => expect.unreachable(), { headers: { authorization: 'Bearer a\nsecret' } }),
+    );
+    const error: unknown = await run('hi').catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'A2A_PROTOCOL', message: expect.stringContaining('"authorization"') });
+    expect(String(error)).not.toContain('secret');
+  });
+
+  test('in the query of an address is not in errors', async () => {
+    const agentCard = `${ADDRESS}/card.json?key=secret`;
+    const { run } = await setUp(remoteOf(() => new Response(null, { status: 404 }), { agentCard }));
+    const error: unknown = await run('hi').catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'A2A_PROTOCOL', message: expect.stringContaining('404') });
+    expect(String(error)).not.toContain('secret');
+  });
+
+  test('in front of a host is refused, because requests cannot have it', () => {
+    const create = (): RemoteA2AAgent =>
+      new RemoteA2AAgent({ name: 'r', agentCard: 'https://ann:secret@agents.example/' });
+    expect(create).toThrow(/write them in headers/);
+    expect(create).not.toThrow(/secret/);
+  });
+});
 
 describe('a remote agent', () => {
   test('streams the answer of its server, and continues the context', async () => {
@@ -599,6 +754,18 @@ describe('a run fails with a code that names the agent and the address if the se
       () => answering(() => sse({ task: { id: 't', contextId: 'c', status: {} } })),
       'A2A_PROTOCOL',
       /result.task.status.state/,
+    ],
+    [
+      'refuses the request with a reason that is no text',
+      () => answering(() => Response.json({ jsonrpc: '2.0', id: 1, error: { code: 'x', message: { why: 'no' } } })),
+      'A2A_PROTOCOL',
+      /refused the request: \{"why":"no"\} \("x"\)/,
+    ],
+    [
+      'refuses the request without a reason',
+      () => answering(() => Response.json({ jsonrpc: '2.0', id: 1, error: { code: -32000 } })),
+      'A2A_PROTOCOL',
+      /refused the request: "no reason given" \(-32000\)/,
     ],
     [
       'refuses the request',

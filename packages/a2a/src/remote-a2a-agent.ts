@@ -15,12 +15,13 @@ import {
   wait,
   wrongOption,
 } from '@eventloom/core/internal';
-import { A2AConnection, type A2ARequestContext, isLostAnswer } from './a2a-connection.ts';
+import { A2AConnection, type A2ARequestContext, isLostAnswer, withoutQuery } from './a2a-connection.ts';
 import { type AgentCard, type A2AEndpoint, readEndpoint } from './agent-card.ts';
 import { A2AConnectionError, A2AProtocolError, A2ATaskError } from './errors.ts';
+import { messageMetadataOf } from './hops.ts';
 import { RemoteAnswer } from './remote-answer.ts';
 import { artifactsOf, readConversation, toAnswerParts, toRequest, wordsOf } from './remote-conversation.ts';
-import { type A2AMessage, type A2AUpdate, isWaiting } from './wire.ts';
+import { type A2AMessage, type A2ASendRequest, type A2AUpdate, isWaiting } from './wire.ts';
 
 /** Options of `RemoteA2AAgent`, beside those of every agent. */
 export interface RemoteA2AAgentOptions extends BaseAgentConfig {
@@ -39,7 +40,7 @@ export interface RemoteA2AAgentOptions extends BaseAgentConfig {
    * Default: 300,000.
    */
   readonly timeoutMs?: number | undefined;
-  /** Bytes of one answer, a stream as a whole. Default: 8 MiB. */
+  /** Bytes of one answer, a stream as a whole; also characters of all artifacts of a task, however many streams bring them. Default: 8 MiB. */
   readonly maxAnswerBytes?: number | undefined;
   /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
@@ -89,6 +90,7 @@ export class RemoteA2AAgent extends BaseAgent {
   readonly #connection: A2AConnection;
   readonly #canceller: A2AConnection;
   readonly #timeoutMs: number;
+  readonly #maxAnswerBytes: number;
   /** The address of the agent, once it is known. */
   #endpoint: A2AEndpoint | undefined;
 
@@ -102,6 +104,11 @@ export class RemoteA2AAgent extends BaseAgent {
     if (typeof agentCard === 'string') {
       if (!/^https?:\/\//.test(agentCard) || !URL.canParse(agentCard))
         throw wrongOption(owner, 'agentCard', 'an address with http or https, or a card', agentCard, ADDRESS);
+      const { username, password } = new URL(agentCard);
+      if (username !== '' || password !== '')
+        throw new ConfigurationError(
+          `${owner}: agentCard: the address has a user name or a password, which requests cannot have; write them in headers: { authorization: 'Basic …' }`,
+        );
       this.#address = agentCard;
     } else if (agentCard === undefined) {
       throw wrongOption(owner, 'agentCard', 'an address with http or https, or a card', agentCard, ADDRESS);
@@ -115,6 +122,7 @@ export class RemoteA2AAgent extends BaseAgent {
     }
     this.#headers = headers;
     this.#timeoutMs = timeoutMs;
+    this.#maxAnswerBytes = maxAnswerBytes;
     this.#connection = new A2AConnection({ owner, fetch: send, timeoutMs, maxAnswerBytes });
     this.#canceller = new A2AConnection({
       owner,
@@ -126,6 +134,19 @@ export class RemoteA2AAgent extends BaseAgent {
 
   protected override get makesCompleteEvents(): boolean {
     return true;
+  }
+
+  /** Returns the request that sends a message. A subclass may add to it. Default: the request as it is. */
+  protected prepareRequest(
+    _context: InvocationContext,
+    request: A2ASendRequest,
+  ): A2ASendRequest | Promise<A2ASendRequest> {
+    return request;
+  }
+
+  /** Returns an item of an answer before it becomes events. A subclass may change it. Default: the item as it is. */
+  protected receiveUpdate(_context: InvocationContext, update: A2AUpdate): A2AUpdate | Promise<A2AUpdate> {
+    return update;
   }
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
@@ -149,15 +170,26 @@ export class RemoteA2AAgent extends BaseAgent {
     }
     const { platform, abortSignal: signal } = context;
     const given = typeof this.#headers === 'function' ? await this.#headers(context) : this.#headers;
-    const headers = mergeHeaders(context.traceHeaders, given);
+    const headers = this.#mergeHeaders(context.traceHeaders, given);
     const request: A2ARequestContext = { platform, headers, signal };
     const endpoint = (this.#endpoint ??= await this.#connection.fetchEndpoint(this.#address ?? '', request));
     const known = task.taskId === undefined ? [] : artifactsOf(context, task.taskId);
-    const answer = new RemoteAnswer(context, task, known, question !== undefined);
-    const message: A2AMessage | undefined = isSent ? undefined : { messageId, role: 'ROLE_USER', parts, ...task };
+    const answer = new RemoteAnswer(context, task, known, question !== undefined, this.#maxAnswerBytes);
+    const sent: A2ASendRequest | undefined = isSent
+      ? undefined
+      : await this.prepareRequest(context, {
+          message: {
+            messageId,
+            role: 'ROLE_USER',
+            parts,
+            ...task,
+            metadata: messageMetadataOf(context.runConfig.customMetadata),
+          },
+        });
     try {
-      for await (const update of this.#updates(endpoint, message, answer, request)) {
-        yield* this.#connection.named(endpoint.url, answer.add(update));
+      for await (const update of this.#updates(endpoint, sent, answer, request)) {
+        const received = await this.receiveUpdate(context, update);
+        yield* this.#connection.named(endpoint.url, answer.add(received));
         if (answer.isSettled) break;
       }
     } catch (error) {
@@ -170,7 +202,7 @@ export class RemoteA2AAgent extends BaseAgent {
         platform.background(this.#canceller.cancel(endpoint, answer.taskId, { platform, headers }));
     }
     yield* this.#connection.named(endpoint.url, answer.rest());
-    const where = `the agent "${this.name}": ${endpoint.url}: `;
+    const where = `the agent "${this.name}": ${withoutQuery(endpoint.url)}: `;
     if (!answer.isSettled) throw new A2AConnectionError(`${where}the answer ended before the task did`);
     const { status, taskId = '' } = answer;
     if (!status || status.state === 'TASK_STATE_COMPLETED') return;
@@ -185,26 +217,46 @@ export class RemoteA2AAgent extends BaseAgent {
   }
 
   /**
+   * Merges headers whatever the case of their names: the last one wins.
+   * @throws A2AProtocolError for a header that cannot be sent. Its value may be a secret, so the error has the name alone.
+   */
+  #mergeHeaders(...all: readonly (Readonly<Record<string, string>> | undefined)[]): Record<string, string> {
+    const merged: Record<string, string> = {};
+    for (const headers of all)
+      for (const [name, value] of Object.entries(headers ?? {})) {
+        try {
+          new Headers([[name, value]]);
+        } catch {
+          throw new A2AProtocolError(
+            `the agent "${this.name}": headers: the name or the value of ${JSON.stringify(name)} has characters that no header may have`,
+          );
+        }
+        merged[name.toLowerCase()] = value;
+      }
+    return merged;
+  }
+
+  /**
    * Yields what the server answers. An answer that is lost, or that ends before its task, is read on by the id of the task.
-   * @param message undefined if the server has it, and the answer has the id of the task
+   * @param sent undefined if the server has the message, and the answer has the id of the task
    */
   async *#updates(
     endpoint: A2AEndpoint,
-    message: A2AMessage | undefined,
+    sent: A2ASendRequest | undefined,
     answer: RemoteAnswer,
     request: A2ARequestContext,
   ): AsyncGenerator<A2AUpdate, void, undefined> {
     const { platform, signal } = request;
-    if (message) {
+    if (sent) {
       try {
-        yield* this.#connection.send(endpoint, message, request);
+        yield* this.#connection.send(endpoint, sent, request);
         answer.end();
       } catch (error) {
         if (!answer.isBound || !isLostAnswer(error)) throw error;
       }
       if (!answer.isBound || answer.isSettled) return;
     }
-    let waitMs = message ? FOLLOW_MS : 0;
+    let waitMs = sent ? FOLLOW_MS : 0;
     let { progress } = answer;
     let changedMs = platform.now();
     for (let requests = 0, failures = 0; !answer.isSettled; requests++) {
@@ -237,11 +289,3 @@ const ENDS: Readonly<Record<string, string>> = {
   TASK_STATE_CANCELED: 'was cancelled',
   TASK_STATE_REJECTED: 'was rejected',
 };
-
-/** Merges headers whatever the case of their names: the last one wins. */
-function mergeHeaders(...all: readonly (Readonly<Record<string, string>> | undefined)[]): Record<string, string> {
-  const merged: Record<string, string> = {};
-  for (const headers of all)
-    for (const [name, value] of Object.entries(headers ?? {})) merged[name.toLowerCase()] = value;
-  return merged;
-}

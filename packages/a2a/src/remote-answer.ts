@@ -1,5 +1,5 @@
 import type { Event, InvocationContext, Part } from '@eventloom/core';
-import { A2AProtocolError } from './errors.ts';
+import { A2ALimitError, A2AProtocolError } from './errors.ts';
 import { toPart } from './parts.ts';
 import { CONTEXT_ID, TASK_ID } from './task-view.ts';
 import {
@@ -18,6 +18,12 @@ interface OpenArtifact {
   readonly parts: Part[];
   /** The parts that were shown, if a later chunk or a snapshot replaced them. Undefined: all parts were shown. */
   shown?: readonly Part[] | undefined;
+  /** The number of parts that are the same as those that were shown, and are not compared again. */
+  same?: number;
+  /** Characters of the text behind these parts that are the same as those that were shown. */
+  sameChars?: number | undefined;
+  /** True if the parts begin otherwise than those that were shown: what is appended cannot be shown beside them. */
+  differs?: boolean;
 }
 
 /** The answer of a remote agent to one message, as events of the local agent. */
@@ -38,17 +44,24 @@ export class RemoteAnswer {
   /** True until the first item about a task that is continued: a snapshot may show what it waited for before. */
   #mayBeOld: boolean;
   #oldStatus: A2AStatus | undefined;
+  readonly #maxChars: number;
+  /** Characters of the artifacts that the answer has, by their ids. What a server repeats replaces what it sent before. */
+  readonly #chars = new Map<string, number>();
+  #allChars = 0;
 
   /**
    * @param known `responseId` of the events that the session has of the task
    * @param isContinued true if the answer is that to a message for a task which waited for it
+   * @param maxChars characters of all artifacts, however many streams bring them
    */
   constructor(
     context: InvocationContext,
     task: Pick<A2AMessage, 'taskId' | 'contextId'>,
     known: Iterable<string>,
     isContinued: boolean,
+    maxChars: number,
   ) {
+    this.#maxChars = maxChars;
     this.#context = context;
     this.taskId = task.taskId;
     this.contextId = task.contextId;
@@ -82,7 +95,9 @@ export class RemoteAnswer {
       for (const { artifactId, parts } of artifacts) {
         if (this.#known.has(this.#responseId(artifactId))) continue;
         const before = this.#open.get(artifactId);
-        this.#open.set(artifactId, { parts: merge([], toParts(parts)), shown: before?.shown ?? before?.parts ?? [] });
+        const snapshot = toParts(parts);
+        this.#count(artifactId, snapshot, false);
+        this.#open.set(artifactId, { parts: merge([], snapshot), shown: before?.shown ?? before?.parts ?? [] });
       }
     } else if ('statusUpdate' in update) {
       const { taskId, contextId, status } = update.statusUpdate;
@@ -138,10 +153,11 @@ export class RemoteAnswer {
     const before = this.#open.get(artifactId);
     const appends = append === true && before !== undefined;
     const open: OpenArtifact = appends ? before : { parts: [], shown: before && (before.shown ?? before.parts) };
+    this.#count(artifactId, parts, appends);
     merge(open.parts, parts);
     const isWhole = lastChunk === true && !isPartial(metadata);
     if (!isWhole || appends) {
-      const news = open.shown ? newParts(open.shown, open.parts) : parts;
+      const news = open.shown ? newParts(open, open.shown) : parts;
       if (news) open.shown = undefined;
       if (news && news.length > 0) yield this.#event(artifactId, news, true);
     }
@@ -151,6 +167,21 @@ export class RemoteAnswer {
     }
     this.#open.delete(artifactId);
     yield* this.#whole(artifactId, open.parts);
+  }
+
+  /**
+   * Counts the parts of an artifact. A server that ends its streams again and again could else send any number of artifacts.
+   * @throws A2ALimitError
+   */
+  #count(artifactId: string, parts: readonly Part[], appends: boolean): void {
+    const before = this.#chars.get(artifactId);
+    const chars = (appends ? (before ?? 0) : artifactId.length) + charsOf(parts);
+    this.#chars.set(artifactId, chars);
+    this.#allChars += chars - (before ?? 0);
+    if (this.#allChars > this.#maxChars)
+      throw new A2ALimitError(
+        `the artifacts of the answer have more than ${this.#maxChars} characters; write a larger maxAnswerBytes to read them`,
+      );
   }
 
   *#whole(id: string, parts: Part[]): Generator<Event, void, void> {
@@ -180,6 +211,15 @@ export class RemoteAnswer {
   }
 }
 
+/** The least size of a part, so that empty parts count as well. */
+const MIN_PART = 16;
+
+function charsOf(parts: readonly Part[]): number {
+  let chars = 0;
+  for (const part of parts) chars += MIN_PART + (part.text ?? part.inlineData?.data ?? JSON.stringify(part)).length;
+  return chars;
+}
+
 function isPartial(metadata: Metadata | undefined): boolean {
   return metadata?.['adk_partial'] === true;
 }
@@ -192,24 +232,40 @@ function toParts(parts: readonly A2APart[]): Part[] {
 }
 
 /**
- * Returns what parts have behind those that were shown. Undefined if they begin otherwise or are shorter: such a chunk cannot be shown beside
- * the others, and the whole comes at the end.
+ * Returns what an artifact has behind the parts that were shown. Undefined if it begins otherwise or is shorter: such a chunk cannot be shown
+ * beside the others, and the whole comes at the end. Takes linear time for an artifact that grows, whatever the number of its chunks.
  */
-function newParts(shown: readonly Part[], parts: readonly Part[]): Part[] | undefined {
-  const news: Part[] = [];
-  for (let index = 0; index < Math.max(shown.length, parts.length); index++) {
+function newParts(open: OpenArtifact, shown: readonly Part[]): Part[] | undefined {
+  const { parts } = open;
+  if (open.differs === true) return undefined;
+  for (let index = open.same ?? 0; index < shown.length; index++) {
     const [before, part] = [shown[index], parts[index]];
-    if (!part || (before && news.length > 0)) return undefined;
-    if (!before) {
-      news.push(part);
-    } else if (before.text === undefined || part.text === undefined || before.thought !== part.thought) {
-      if (JSON.stringify(before) !== JSON.stringify(part)) return undefined;
-    } else {
-      if (!part.text.startsWith(before.text)) return undefined;
-      if (part.text.length > before.text.length) news.push({ ...part, text: part.text.slice(before.text.length) });
+    if (!before || !part) return undefined;
+    const isLast = index === parts.length - 1;
+    const isCompared = index === open.same && part.text?.length === open.sameChars;
+    const comparison = isCompared ? 'same' : compareParts(before, part, isLast);
+    if (comparison === 'shorter') return undefined;
+    // More text than was shown counts only in the last part of both.
+    open.differs = comparison === 'different' || (comparison === 'longer' && index < shown.length - 1);
+    if (open.differs) return undefined;
+    if (comparison === 'longer') {
+      const rest = (part.text ?? '').slice(before.text?.length);
+      return [{ ...part, text: rest }, ...parts.slice(index + 1)];
     }
+    // The last text may still grow.
+    open.same = isLast ? index : index + 1;
+    open.sameChars = isLast ? part.text?.length : undefined;
   }
-  return news;
+  return parts.slice(shown.length);
+}
+
+/** Compares a part with the one that was shown in its place. A text that may grow is not compared before it is as long. */
+function compareParts(before: Part, part: Part, mayGrow: boolean): 'same' | 'longer' | 'shorter' | 'different' {
+  if (before.text === undefined || part.text === undefined || before.thought !== part.thought)
+    return JSON.stringify(before) === JSON.stringify(part) ? 'same' : 'different';
+  if (part.text.length < before.text.length) return mayGrow ? 'shorter' : 'different';
+  if (!part.text.startsWith(before.text)) return 'different';
+  return part.text.length > before.text.length ? 'longer' : 'same';
 }
 
 /** Adds parts to a list, and joins texts that follow each other. Changes the list. */

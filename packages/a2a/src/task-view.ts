@@ -1,7 +1,6 @@
 import type { Event, FunctionCall, InputRequest } from '@eventloom/core';
 import { REQUEST_CONFIRMATION, REQUEST_CREDENTIAL } from '@eventloom/core';
 import { inputRequestOf, isBookkeeping, isRecord, isYielded } from '@eventloom/core/internal';
-import type { RunState } from '@eventloom/server';
 import { toA2AParts } from './parts.ts';
 import type {
   A2AArtifact,
@@ -26,7 +25,7 @@ export interface TaskKey {
   readonly taskId: string;
 }
 
-/** Metadata of the events of a run that continues a task: the task's id. */
+/** Metadata of the message that continues a task: the task's id. Events of a remote agent have the id of the task on its server. */
 export const TASK_ID = 'a2a:task_id';
 /** Metadata of the events of a remote agent: the id of the conversation on its server. */
 export const CONTEXT_ID = 'a2a:context_id';
@@ -47,7 +46,16 @@ export function parseTaskId(taskId: string): { readonly invocationId: string; re
   }
 }
 
-const STATES: Readonly<Record<RunState['state'], A2ATaskState>> = {
+/** The part of a server's `RunState` that a task shows. Declared here, because programs that only call other servers install no server. */
+interface RunOfTask {
+  readonly invocationId: string;
+  readonly state: 'queued' | 'running' | 'waiting' | 'completed' | 'failed' | 'interrupted';
+  readonly error?: string;
+  readonly code?: string;
+  readonly waitingFor?: readonly string[];
+}
+
+const STATES: Readonly<Record<RunOfTask['state'], A2ATaskState>> = {
   queued: 'TASK_STATE_SUBMITTED',
   running: 'TASK_STATE_WORKING',
   waiting: 'TASK_STATE_INPUT_REQUIRED',
@@ -70,18 +78,25 @@ export class TaskView {
   chars = 0;
   /** Ids of the task's runs. */
   readonly runs: Set<string>;
+  readonly #keepsArtifacts: boolean;
   readonly #history: A2AMessage[] = [];
   readonly #artifacts = new Map<string, A2AArtifact>();
   /** Ids of artifacts of which chunks were sent. */
   readonly #begun = new Set<string>();
+  /** Ids of the artifacts of whole events without `responseId`, by the ids of the events. */
+  readonly #artifactIds = new Map<string, string>();
+  /** Number of these events by their `executionId`. */
+  readonly #counts = new Map<string, number>();
   /** Ids of long-running calls without a response. */
   readonly #asked = new Set<string>();
   /** Long-running calls by id. */
   readonly #calls = new Map<string, FunctionCall>();
   #lastEvent: Event | undefined;
 
-  constructor(key: TaskKey) {
+  /** @param keepsArtifacts false keeps no artifacts, for a list without them */
+  constructor(key: TaskKey, keepsArtifacts = true) {
     this.key = key;
+    this.#keepsArtifacts = keepsArtifacts;
     this.invocationId = key.invocationId;
     this.runs = new Set([key.invocationId]);
   }
@@ -99,11 +114,12 @@ export class TaskView {
 
   /** Adds a stored event of the session, if it belongs to the task. */
   addStored(event: Event): void {
-    const { taskId, invocationId } = this.key;
-    if (event.invocationId !== invocationId && event.customMetadata?.[TASK_ID] !== taskId) return;
+    const isInput = event.author === 'user';
+    // Events of a remote agent have the id of the task on its server instead, so the message decides for its run.
+    if (isInput && event.customMetadata?.[TASK_ID] === this.key.taskId) this.runs.add(event.invocationId);
+    if (!this.runs.has(event.invocationId)) return;
     this.invocationId = event.invocationId;
-    this.runs.add(event.invocationId);
-    if (event.author === 'user') {
+    if (isInput) {
       for (const { functionResponse } of event.content?.parts ?? []) this.#asked.delete(functionResponse?.id ?? '');
       const parts = toA2AParts(event.content?.parts);
       if (parts.length > 0) this.addMessage({ messageId: event.requestId ?? event.id, role: 'ROLE_USER', parts });
@@ -125,12 +141,12 @@ export class TaskView {
     });
     const parts = toA2AParts(shown);
     if (parts.length === 0) return undefined;
-    const artifactId = event.responseId ?? event.id;
+    const artifactId = this.#artifactIdOf(event);
     const isChunk = event.partial === true;
     const append = isChunk && this.#begun.has(artifactId);
     const metadata = this.#metadataOf(event);
     if (isChunk) this.#begun.add(artifactId);
-    else this.#keep({ artifactId, parts, metadata });
+    else if (this.#keepsArtifacts) this.#keep({ artifactId, parts, metadata });
     const { taskId, sessionId: contextId } = this.key;
     return {
       taskId,
@@ -141,6 +157,22 @@ export class TaskView {
       ...(isChunk ? {} : { lastChunk: true }),
       metadata,
     };
+  }
+
+  /**
+   * Returns `responseId`, which chunks and their whole reply share. Events of custom agents may have none: theirs is the number of whole events
+   * that the agent yielded before. It is the same when the task is read from its session.
+   */
+  #artifactIdOf({ id, responseId, partial, invocationId, executionId = invocationId }: Event): string {
+    const known = responseId ?? this.#artifactIds.get(id);
+    if (known !== undefined) return known;
+    const count = this.#counts.get(executionId) ?? 0;
+    const artifactId = `${executionId}:${count}`;
+    if (partial !== true) {
+      this.#artifactIds.set(id, artifactId);
+      this.#counts.set(executionId, count + 1);
+    }
+    return artifactId;
   }
 
   #keep(artifact: A2AArtifact): void {
@@ -169,7 +201,7 @@ export class TaskView {
   }
 
   /** Sets the status to what became of the newest run, and returns the change. */
-  setState({ state, error, code, waitingFor = [] }: RunState): A2AStatusUpdate {
+  setState({ state, error, code, waitingFor = [] }: RunOfTask): A2AStatusUpdate {
     this.waiting = waitingFor.flatMap((id) => this.#calls.get(id) ?? []);
     const event = this.#lastEvent;
     const timestamp = event && new Date(event.timestamp * 1000).toISOString();

@@ -30,6 +30,13 @@ export interface A2AMessage {
   readonly metadata?: Metadata;
 }
 
+/** A request that sends a message. */
+export interface A2ASendRequest {
+  readonly message: A2AMessage;
+  /** Fields beside the message, such as `historyLength`. Default: none. */
+  readonly configuration?: Readonly<Record<string, unknown>>;
+}
+
 /** The states of a task, with their names in A2A 0.3. */
 const LEGACY_STATES = {
   TASK_STATE_UNSPECIFIED: 'unknown',
@@ -205,10 +212,14 @@ export function readMessage(path: string, value: unknown): A2AMessage {
   };
 }
 
+/** Reads the state of a task. @throws A2AProtocolError for another value */
+export function readState(path: string, value: unknown): A2ATaskState {
+  return STATES.get(value) ?? fail(path, 'a state of a task', value);
+}
+
 function readStatus(path: string, value: unknown): A2AStatus {
   const status = readRecord(path, value);
-  const state = STATES.get(status['state']);
-  if (!state) return fail(`${path}.state`, 'a state of a task', status['state']);
+  const state = readState(`${path}.state`, status['state']);
   const { message } = status;
   return {
     state,

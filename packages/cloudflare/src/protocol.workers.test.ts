@@ -6,7 +6,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { afterEach, expect, test } from 'vitest';
 import { liveEndpoint } from '@eventloom/live/server';
 import { createServer } from '@eventloom/server';
-import { noteProtocol } from './fixtures/note-protocol.ts';
+import { testProtocols } from './fixtures/note-protocol.ts';
 import { protocolRunners } from './fixtures/protocol-runners.ts';
 import { protocolTranscript } from './fixtures/protocol-transcript.ts';
 import { refusalsTranscript } from './fixtures/refusals-transcript.ts';
@@ -35,7 +35,7 @@ test.each(['/version', '/openapi.json'])('the Worker answers %s as a server of o
     artifactService: new InMemoryArtifactService(),
     platform: systemPlatform,
   };
-  const server = createServer({ runners: protocolRunners(services), live: liveEndpoint(), protocols: [noteProtocol] });
+  const server = createServer({ runners: protocolRunners(services), live: liveEndpoint(), protocols: testProtocols });
   const request = new Request(`http://localhost${path}`);
   const [here, there] = [await fetch(request), await server.fetch(request)];
   expect([here.status, await here.text()]).toEqual([there.status, await there.text()]);

@@ -96,6 +96,7 @@ declare module 'cloudflare:workers' {
   export const env: {
     readonly STORAGE: DurableObjectNamespace;
     readonly EVENTLOOM_USERS: DurableObjectNamespace;
+    readonly GUARDED_USERS: DurableObjectNamespace;
     readonly EVENTLOOM_APPS: DurableObjectNamespace;
     readonly ARTIFACTS: R2Bucket;
   };

@@ -1,0 +1,10 @@
+// What other packages of ours need of A2A. Not for users: it may change in every version. Loads no server.
+
+export { RemoteA2AAgent } from '../remote-a2a-agent.ts';
+export type { RemoteA2AAgentOptions } from '../remote-a2a-agent.ts';
+export { AGENT_CARD_PATH } from '../agent-card.ts';
+export { toA2AParts, toPart } from '../parts.ts';
+export type { A2ASendRequest, A2AStatus, A2AUpdate } from '../wire.ts';
+export { readMessage, readUpdate, toLegacyMessage, toLegacyUpdate } from '../wire.ts';
+export { TaskView } from '../task-view.ts';
+export { runMetadataOf } from '../hops.ts';
