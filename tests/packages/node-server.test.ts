@@ -100,15 +100,15 @@ describe('the folder that build:server writes', () => {
 
   test('has production dependencies only, in the versions of the lockfile, and no link', () => {
     const lockfile = readFileSync(join(repository, 'pnpm-lock.yaml'), 'utf8');
-    const modules = join(folder, 'node_modules');
     const all = readdirSync(folder, { recursive: true, withFileTypes: true });
     expect(all.filter((entry) => entry.isSymbolicLink())).toEqual([]);
-    const installed = new Map<string, { version: string; dependencies: string[] }>();
-    for (const path of readdirSync(modules).flatMap((name) =>
-      name.startsWith('@') ? readdirSync(join(modules, name)).map((inner) => `${name}/${inner}`) : [name],
-    )) {
+    // A package is beside its dependents, or in a folder of its own below one that needs another version than the others.
+    const installed = new Map<string, string[]>();
+    for (const { name: file, parentPath } of all) {
+      const [, path] = /node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(parentPath) ?? [];
+      if (file !== 'package.json' || path === undefined) continue;
       const { version, dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(
-        readFileSync(join(modules, path, 'package.json'), 'utf8'),
+        readFileSync(join(parentPath, file), 'utf8'),
       ) as Record<
         'dependencies' | 'optionalDependencies' | 'peerDependencies' | 'peerDependenciesMeta',
         object | undefined
@@ -116,14 +116,14 @@ describe('the folder that build:server writes', () => {
         version: string;
       };
       const wanted = { ...dependencies, ...optionalDependencies, ...peerDependencies, ...peerDependenciesMeta };
-      installed.set(path, { version, dependencies: Object.keys(wanted) });
+      installed.set(path, [...(installed.get(path) ?? []), ...Object.keys(wanted)]);
       if (!/^(@eventloom\/|eventloom$)/.test(path)) expect(lockfile).toContain(`${path}@${version}`);
     }
     const needed = new Set<string>();
     const need = (name: string): void => {
       if (needed.has(name) || !installed.has(name)) return;
       needed.add(name);
-      for (const dependency of installed.get(name)?.dependencies ?? []) need(dependency);
+      for (const dependency of installed.get(name) ?? []) need(dependency);
     };
     const { dependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { dependencies: object };
     for (const name of Object.keys(dependencies)) need(name);

@@ -37,6 +37,8 @@ describe('an empty project on Node that installs every package from its tarball'
     const tarballs = packages.map((manifest) => [manifest.name, `file:${tarballPath(manifest)}`]);
     // Optional peers, and the packages that the declarations of @ai-sdk/provider import.
     const peers = {
+      '@a2a-js/sdk': '0.3.14',
+      express: '4.22.3',
       '@google/genai': '3.1.0',
       '@modelcontextprotocol/server': '2.4.0',
       '@ai-sdk/provider': '4.0.38',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { wrongVersions, undeclaredImports } from './dependencies.ts';
-import { readWorkspaces, type Manifest, type Workspace } from './repository.ts';
+import { type Manifest, readPackages, readWorkspaces, type Workspace } from './repository.ts';
 
 const sample = (manifest: Partial<Manifest>, files: Record<string, string> = {}): Workspace => ({
   folder: 'packages/sample',
@@ -16,6 +16,15 @@ describe('this repository', () => {
   test('has every file in one workspace only', () => {
     const paths = readWorkspaces().flatMap(({ files }) => files.map(({ path }) => path));
     expect(paths.length).toBe(new Set(paths).size);
+  });
+
+  test('installs no server with eventloom, which many programs use without one', () => {
+    const manifests = new Map(readPackages().map(({ manifest }) => [manifest.name, manifest]));
+    const installed = new Set(['eventloom']);
+    for (const name of installed)
+      for (const dependency of Object.keys(manifests.get(name)?.dependencies ?? {})) installed.add(dependency);
+    expect(installed).toContain('@eventloom/runner');
+    expect(['@eventloom/server', 'hono', 'pg', 'ws'].filter((name) => installed.has(name))).toEqual([]);
   });
 
   test('pins exact versions, and published packages accept updates of dependencies that face the network', () => {

@@ -20,7 +20,7 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/quickjs': ['.', './node', './engine.wasm'],
   '@eventloom/plugins': ['.'],
   '@eventloom/mcp': ['.', './node'],
-  '@eventloom/a2a': ['.'],
+  '@eventloom/a2a': ['.', './internal'],
   '@eventloom/otel': ['.'],
   '@eventloom/runner': ['.'],
   '@eventloom/live': ['.', './server'],

@@ -1,5 +1,14 @@
 import { openai } from '@ai-sdk/openai';
-import { App, BackgroundTool, LlamaIndexRetrieval, RoutedAgent, RoutedLlm, Workflow } from '@eventloom/adk';
+import {
+  A2AAgentExecutor,
+  App,
+  BackgroundTool,
+  LlamaIndexRetrieval,
+  toA2a,
+  RoutedAgent,
+  RoutedLlm,
+  Workflow,
+} from '@eventloom/adk';
 import { GeminiEmbedder } from '@eventloom/gemini';
 import { AiSdkLlm, aiSdkModels } from '@eventloom/ai-sdk';
 import { openTelemetry, OtlpExporter } from '@eventloom/otel';
@@ -232,6 +241,12 @@ const CASES: Readonly<Record<string, Case>> = {
     (options: object) => new GcsArtifactService({ bucket: 'files', ...options }),
   ],
   R2ArtifactService: ['buckets', 'bucket', (options) => new R2ArtifactService(options)],
+  A2AAgentExecutor: [
+    'runers',
+    'runner',
+    (options: object) => new A2AAgentExecutor({ runner: () => Promise.reject(new Error('not called')), ...options }),
+  ],
+  toA2a: ['hosts', 'host', (options: object) => toA2a(agent, options)],
   RoutedAgent: ['routers', 'router', (options: object) => new RoutedAgent({ ...named, ...routes(), ...options })],
   RoutedLlm: [
     'routers',

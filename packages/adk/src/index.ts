@@ -439,11 +439,45 @@ export {
 export type { AgentConfigPlace, IntentMismatchReason } from './errors.ts';
 export { IntentMismatchError, isIntentMismatchError } from './errors.ts';
 
+// A2A
+export { AGENT_CARD_PATH } from '@eventloom/a2a/internal';
+export type {
+  A2aArtifact,
+  A2aMessage,
+  A2aMessageSendParams,
+  A2aPart,
+  A2AStreamEventData,
+  A2aTask,
+  A2aTaskArtifactUpdateEvent,
+  A2aTaskStatus,
+  A2aTaskStatusUpdateEvent,
+} from './a2a-types.ts';
+export type { A2aAgentCard, A2aAgentInterface, A2aAgentSkill } from './a2a-agent-card.ts';
+export { getA2AAgentCard } from './a2a-agent-card.ts';
+export type {
+  A2aEventBus,
+  A2aRequestContext,
+  AfterEventCallback,
+  AfterExecuteCallback,
+  AgentExecutorConfig,
+  BeforeExecuteCallback,
+  ExecutorContext,
+  RunnerOrRunnerConfig,
+} from './a2a-agent-executor.ts';
+export { A2AAgentExecutor } from './a2a-agent-executor.ts';
+export type {
+  A2aClient,
+  AfterA2ARequestCallback,
+  BeforeA2ARequestCallback,
+  RemoteA2AAgentConfig,
+} from './remote-a2a-agent.ts';
+export { AdkRemoteA2AAgent as RemoteA2AAgent } from './remote-a2a-agent.ts';
+export type { A2aHttpRequest, A2aUser, A2aUserBuilder, ExpressApplication, ToA2aOptions } from './to-a2a.ts';
+export { bearerTokenUserBuilder, toA2a } from './to-a2a.ts';
+
 // Names that are not offered
 export type { NotOffered } from './not-offered.ts';
 export {
-  A2AAgentExecutor,
-  AGENT_CARD_PATH,
   AGENT_REGISTRY_BASE_URL,
   AgentControlledContextCompactor,
   AgentEngineSandboxCodeExecutor,
@@ -463,7 +497,6 @@ export {
   OpenApiSpecParser,
   OperationParser,
   ProtocolType,
-  RemoteA2AAgent,
   RunSkillInlineScriptErrorCode,
   RunSkillInlineScriptTool,
   RunSkillScriptTool,
@@ -472,37 +505,25 @@ export {
   ToolAuthHandler,
   VertexAiMemoryBankService,
   VertexAiSessionService,
-  bearerTokenUserBuilder,
   cleanName,
   functionsExportedForTestingOnly,
-  getA2AAgentCard,
   getGcpExporters,
   getGcpResource,
   isGoogleApi,
   loadSkillFromZipBuffer,
   maybeSetOtelProviders,
-  toA2a,
 } from './not-offered-names.ts';
 export type {
-  A2AStreamEventData,
-  A2aUserBuilder,
-  AfterA2ARequestCallback,
-  AfterEventCallback,
-  AfterExecuteCallback,
   AgentEngineSandboxCodeExecutorOptions,
-  AgentExecutorConfig,
   AgentInfo,
   AgentSkillMetadata,
   ApiParameter,
   AuthPreparationResult,
-  BeforeA2ARequestCallback,
-  BeforeExecuteCallback,
   Binding,
   ConnectionUriFilter,
   ConnectionUriResult,
   Endpoint,
   ExecutionResult,
-  ExecutorContext,
   GCPSkillRegistryOptions,
   GcpAuthProviderScheme,
   Interface,
@@ -516,11 +537,8 @@ export type {
   NodeContextOptions,
   OTelHooks,
   OtelExportersConfig,
-  RemoteA2AAgentConfig,
-  RunnerOrRunnerConfig,
   ScheduleDynamicNode,
   ScheduleDynamicNodeOptions,
-  ToA2aOptions,
   VertexAiCreateSessionRequest,
   VertexAiMemoryBankServiceOptions,
   VertexAiSessionServiceOptions,

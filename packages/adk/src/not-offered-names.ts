@@ -110,11 +110,6 @@ export const VertexAiSessionService = /* @__PURE__ */ notOffered(
   'write DatabaseSessionService, or a SessionDriver over the service',
 );
 export type VertexAiSessionService = typeof VertexAiSessionService;
-/** Not offered: write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of `@eventloom/a2a`. */
-export const bearerTokenUserBuilder = /* @__PURE__ */ notOffered(
-  'bearerTokenUserBuilder',
-  'write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of @eventloom/a2a',
-);
 /** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
 export const cleanName = /* @__PURE__ */ notOffered(
   'cleanName',
@@ -142,17 +137,6 @@ export const maybeSetOtelProviders = /* @__PURE__ */ notOffered(
 );
 
 // Protocols
-/** Not offered: write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of `@eventloom/a2a`. */
-export const A2AAgentExecutor = /* @__PURE__ */ notOffered(
-  'A2AAgentExecutor',
-  'write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of @eventloom/a2a',
-);
-export type A2AAgentExecutor = typeof A2AAgentExecutor;
-/** Not offered: write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of `@eventloom/a2a`. */
-export const AGENT_CARD_PATH = /* @__PURE__ */ notOffered(
-  'AGENT_CARD_PATH',
-  'write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of @eventloom/a2a',
-);
 /** Not offered: write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation. */
 export const OpenApiSpecParser = /* @__PURE__ */ notOffered(
   'OpenApiSpecParser',
@@ -165,28 +149,12 @@ export const OperationParser = /* @__PURE__ */ notOffered(
   'write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation',
 );
 export type OperationParser = typeof OperationParser;
-/** Not offered: write new RemoteA2AAgent({ name, agentCard }), of `@eventloom/a2a`. */
-export const RemoteA2AAgent = /* @__PURE__ */ notOffered(
-  'RemoteA2AAgent',
-  'write new RemoteA2AAgent({ name, agentCard }), of @eventloom/a2a',
-);
-export type RemoteA2AAgent = typeof RemoteA2AAgent;
 /** Not offered: write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation. */
 export const ToolAuthHandler = /* @__PURE__ */ notOffered(
   'ToolAuthHandler',
   'write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation',
 );
 export type ToolAuthHandler = typeof ToolAuthHandler;
-/** Not offered: write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of `@eventloom/a2a`. */
-export const getA2AAgentCard = /* @__PURE__ */ notOffered(
-  'getA2AAgentCard',
-  'write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of @eventloom/a2a',
-);
-/** Not offered: write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of `@eventloom/a2a`. */
-export const toA2a = /* @__PURE__ */ notOffered(
-  'toA2a',
-  'write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of @eventloom/a2a',
-);
 
 // Skills
 /** Not offered: load the skills before, for example with loadAllSkillsInBucket of `@eventloom/skills`. */

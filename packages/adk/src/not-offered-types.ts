@@ -2,25 +2,9 @@ import type { NotOffered } from './not-offered.ts';
 
 // The types of @google/adk that Eventloom does not have. A program that imports one loads; the compiler shows the advice where it is used.
 
-/** Not offered: write new RemoteA2AAgent({ name, agentCard }), of `@eventloom/a2a`. */
-export type A2AStreamEventData = NotOffered<'write new RemoteA2AAgent({ name, agentCard }), of @eventloom/a2a'>;
-/** Not offered: write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of `@eventloom/a2a`. */
-export type A2aUserBuilder =
-  NotOffered<'write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of @eventloom/a2a'>;
-/** Not offered: write new RemoteA2AAgent({ name, agentCard }), of `@eventloom/a2a`. */
-export type AfterA2ARequestCallback = NotOffered<'write new RemoteA2AAgent({ name, agentCard }), of @eventloom/a2a'>;
-/** Not offered: write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of `@eventloom/a2a`. */
-export type AfterEventCallback =
-  NotOffered<'write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of @eventloom/a2a'>;
-/** Not offered: write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of `@eventloom/a2a`. */
-export type AfterExecuteCallback =
-  NotOffered<'write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of @eventloom/a2a'>;
 /** Not offered: write SandboxCodeExecutor of `@eventloom/llm-agent` with a CodeSandbox over the service. */
 export type AgentEngineSandboxCodeExecutorOptions =
   NotOffered<'write SandboxCodeExecutor of @eventloom/llm-agent with a CodeSandbox over the service'>;
-/** Not offered: write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of `@eventloom/a2a`. */
-export type AgentExecutorConfig =
-  NotOffered<'write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of @eventloom/a2a'>;
 /** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
 export type AgentInfo =
   NotOffered<'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server'>;
@@ -33,11 +17,6 @@ export type ApiParameter =
 /** Not offered: write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation. */
 export type AuthPreparationResult =
   NotOffered<'write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation'>;
-/** Not offered: write new RemoteA2AAgent({ name, agentCard }), of `@eventloom/a2a`. */
-export type BeforeA2ARequestCallback = NotOffered<'write new RemoteA2AAgent({ name, agentCard }), of @eventloom/a2a'>;
-/** Not offered: write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of `@eventloom/a2a`. */
-export type BeforeExecuteCallback =
-  NotOffered<'write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of @eventloom/a2a'>;
 /** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
 export type Binding =
   NotOffered<'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server'>;
@@ -52,9 +31,6 @@ export type Endpoint =
   NotOffered<'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server'>;
 /** Not offered: write a FunctionTool that runs the command. */
 export type ExecutionResult = NotOffered<'write a FunctionTool that runs the command'>;
-/** Not offered: write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of `@eventloom/a2a`. */
-export type ExecutorContext =
-  NotOffered<'write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of @eventloom/a2a'>;
 /** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
 export type GcpAuthProviderScheme =
   NotOffered<'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server'>;
@@ -91,18 +67,10 @@ export type OtelExportersConfig =
 /** Not offered: write instrumentation: openTelemetry() of `@eventloom/otel` in the options of the Runner. */
 export type OTelHooks =
   NotOffered<'write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner'>;
-/** Not offered: write new RemoteA2AAgent({ name, agentCard }), of `@eventloom/a2a`. */
-export type RemoteA2AAgentConfig = NotOffered<'write new RemoteA2AAgent({ name, agentCard }), of @eventloom/a2a'>;
-/** Not offered: write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of `@eventloom/a2a`. */
-export type RunnerOrRunnerConfig =
-  NotOffered<'write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of @eventloom/a2a'>;
 /** Not offered: write context.runNode(node, input, options). */
 export type ScheduleDynamicNode = NotOffered<'write context.runNode(node, input, options)'>;
 /** Not offered: write context.runNode(node, input, options). */
 export type ScheduleDynamicNodeOptions = NotOffered<'write context.runNode(node, input, options)'>;
-/** Not offered: write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of `@eventloom/a2a`. */
-export type ToA2aOptions =
-  NotOffered<'write createServer({ runners, protocols: [a2a({ agents })] }), with a2a of @eventloom/a2a'>;
 /** Not offered: write DatabaseSessionService, or a SessionDriver over the service. */
 export type VertexAiCreateSessionRequest =
   NotOffered<'write DatabaseSessionService, or a SessionDriver over the service'>;

@@ -417,11 +417,45 @@ export {
 export type { AgentConfigPlace, IntentMismatchReason } from '@eventloom/adk';
 export { IntentMismatchError, isIntentMismatchError } from '@eventloom/adk';
 
+// A2A
+export { AGENT_CARD_PATH } from '@eventloom/adk';
+export type {
+  A2AStreamEventData,
+  A2aArtifact,
+  A2aMessage,
+  A2aMessageSendParams,
+  A2aPart,
+  A2aTask,
+  A2aTaskArtifactUpdateEvent,
+  A2aTaskStatus,
+  A2aTaskStatusUpdateEvent,
+} from '@eventloom/adk';
+export type { A2aAgentCard, A2aAgentInterface, A2aAgentSkill } from '@eventloom/adk';
+export { getA2AAgentCard } from '@eventloom/adk';
+export type {
+  A2aEventBus,
+  A2aRequestContext,
+  AfterEventCallback,
+  AfterExecuteCallback,
+  AgentExecutorConfig,
+  BeforeExecuteCallback,
+  ExecutorContext,
+  RunnerOrRunnerConfig,
+} from '@eventloom/adk';
+export { A2AAgentExecutor } from '@eventloom/adk';
+export type {
+  A2aClient,
+  AfterA2ARequestCallback,
+  BeforeA2ARequestCallback,
+  RemoteA2AAgentConfig,
+} from '@eventloom/adk';
+export { RemoteA2AAgent } from '@eventloom/adk';
+export type { A2aHttpRequest, A2aUser, A2aUserBuilder, ExpressApplication, ToA2aOptions } from '@eventloom/adk';
+export { bearerTokenUserBuilder, toA2a } from '@eventloom/adk';
+
 // Names that are not offered
 export type { NotOffered } from '@eventloom/adk';
 export {
-  A2AAgentExecutor,
-  AGENT_CARD_PATH,
   AGENT_REGISTRY_BASE_URL,
   AgentControlledContextCompactor,
   AgentEngineSandboxCodeExecutor,
@@ -441,7 +475,6 @@ export {
   OpenApiSpecParser,
   OperationParser,
   ProtocolType,
-  RemoteA2AAgent,
   RunSkillInlineScriptErrorCode,
   RunSkillInlineScriptTool,
   RunSkillScriptTool,
@@ -450,37 +483,25 @@ export {
   ToolAuthHandler,
   VertexAiMemoryBankService,
   VertexAiSessionService,
-  bearerTokenUserBuilder,
   cleanName,
   functionsExportedForTestingOnly,
-  getA2AAgentCard,
   getGcpExporters,
   getGcpResource,
   isGoogleApi,
   loadSkillFromZipBuffer,
   maybeSetOtelProviders,
-  toA2a,
 } from '@eventloom/adk';
 export type {
-  A2AStreamEventData,
-  A2aUserBuilder,
-  AfterA2ARequestCallback,
-  AfterEventCallback,
-  AfterExecuteCallback,
   AgentEngineSandboxCodeExecutorOptions,
-  AgentExecutorConfig,
   AgentInfo,
   AgentSkillMetadata,
   ApiParameter,
   AuthPreparationResult,
-  BeforeA2ARequestCallback,
-  BeforeExecuteCallback,
   Binding,
   ConnectionUriFilter,
   ConnectionUriResult,
   Endpoint,
   ExecutionResult,
-  ExecutorContext,
   GCPSkillRegistryOptions,
   GcpAuthProviderScheme,
   Interface,
@@ -494,11 +515,8 @@ export type {
   NodeContextOptions,
   OTelHooks,
   OtelExportersConfig,
-  RemoteA2AAgentConfig,
-  RunnerOrRunnerConfig,
   ScheduleDynamicNode,
   ScheduleDynamicNodeOptions,
-  ToA2aOptions,
   VertexAiCreateSessionRequest,
   VertexAiMemoryBankServiceOptions,
   VertexAiSessionServiceOptions,
