@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { cloudflareTest } from '@cloudflare/vitest-plugin';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { processTests, unitTests } from './scripts/node-tests.ts';
 import { nodeOnlyFolders } from './tests/structure/node-only-folders.ts';
 
 /**
@@ -64,13 +65,7 @@ export default defineConfig({
       {
         test: {
           name: 'node',
-          include: [
-            'packages/*/src/**/*.test.ts',
-            'apps/**/*.test.ts',
-            'examples/**/*.test.ts',
-            'tests/**/*.test.ts',
-            'bench/src/**/*.test.ts', // counts of what a turn costs
-          ],
+          include: [...processTests, ...unitTests],
           exclude: [...configDefaults.exclude, 'tests/packages/**', '**/*.workers.test.ts'],
           globalSetup: ['tests/runtimes/postgres/provide-postgres.ts'],
           // The tests of a worker share its modules, which are loaded once: no test may leave anything behind in them.

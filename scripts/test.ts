@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { processTests, unitTests } from './node-tests.ts';
 
 interface Outcome {
   readonly name: string;
@@ -31,9 +32,11 @@ const reports = mkdtempSync(join(tmpdir(), 'eventloom-test-'));
 
 // First, and with all processors: samples and packages are checked against the declarations that this step writes.
 const types = await runCheck('types');
-// Concurrently, because tests that start processes and browsers spend half of their time waiting.
+// Concurrently, because tests that start processes and browsers spend half of their time waiting: those of Node are two runs, so that the
+// processors are busy in the meantime.
 const others = await Promise.all([
-  runTests('test:node'),
+  runTests('test:node', ...foldersOf(processTests)),
+  runTests('test:node', ...foldersOf(unitTests)),
   runTests('test:packages'),
   // In one process of workerd, because each process loads all modules: with three of them they take a fifth more processor time.
   runTests('test:workers'),
@@ -53,6 +56,11 @@ for (const { name, failed: failures, skipped } of outcomes) {
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
+/** Returns the folders that patterns begin with, such as `tests/`. */
+function foldersOf(patterns: readonly string[]): string[] {
+  return patterns.map((pattern) => pattern.slice(0, pattern.indexOf('/') + 1));
+}
+
 /** Runs a script that passes or fails as a whole, and counts it as one test. */
 async function runCheck(script: string): Promise<Outcome> {
   const ok = await run(script);
@@ -62,17 +70,20 @@ async function runCheck(script: string): Promise<Outcome> {
 /**
  * Runs a script that runs vitest, and counts its tests. A file that does not load and a run that crashes count as one
  * failure.
+ * @param folders the folders whose tests are run. Default: all
  */
-async function runTests(script: string): Promise<Outcome> {
-  const report = join(reports, `${script.replace(':', '-')}.json`);
+async function runTests(script: string, ...folders: string[]): Promise<Outcome> {
+  const name = [script, ...folders].join(' ');
+  const report = join(reports, `${name.replaceAll(/[: /]+/g, '-')}.json`);
   const ok = await run(
     script,
+    ...folders,
     '--allowOnly=false',
     '--reporter=default',
     '--reporter=json',
     `--outputFile.json=${report}`,
   );
-  if (!existsSync(report)) return { name: script, passed: 0, failed: 1, skipped: 0 };
+  if (!existsSync(report)) return { name, passed: 0, failed: 1, skipped: 0 };
   const { numPassedTests, numFailedTests, numPendingTests, testResults } = JSON.parse(
     readFileSync(report, 'utf8'),
   ) as VitestReport;
@@ -81,7 +92,7 @@ async function runTests(script: string): Promise<Outcome> {
   );
   const failures = numFailedTests + unloaded.length;
   const failed = ok ? failures : Math.max(1, failures);
-  return { name: script, passed: numPassedTests, failed, skipped: numPendingTests };
+  return { name, passed: numPassedTests, failed, skipped: numPendingTests };
 }
 
 /** Runs a script, with its name before each line that it writes. */
