@@ -27,6 +27,14 @@ const zod = ['z', "import * as z from 'zod';"] as const;
  */
 const forPages: Imports = new Map(surroundings);
 
+/** Names that a block of a guide may use without an import: those that the README lists above the guides. */
+const forGuides: Imports = new Map(surroundings.filter(([name]) => ownNames(readSource('README.md').text).has(name)));
+
+function ownNames(readme: string): Set<string> {
+  const [, paragraph = ''] = /^## Guides\n\n([\s\S]*?)\n\n/m.exec(readme) ?? [];
+  return new Set(Array.from(paragraph.matchAll(/`(\w+)`/g), ([, name = '']) => name));
+}
+
 /** Returns names that a docstring may use without an import, including those of `eventloom` and of its package. */
 function forSource({ manifest, folder, files }: Workspace): Imports {
   const own = Object.entries(manifest.exports ?? {}).flatMap(([key, source]) => {
@@ -75,7 +83,10 @@ async function compile(modules: readonly { readonly sample: CodeSample; readonly
   }
 }
 
-const inPages = pages.flatMap(samplesOfPage).map((sample) => ({ sample, text: toModule(sample, forPages) }));
+const inPages = pages.flatMap((page) => {
+  const importable = page.path.startsWith('docs/guide/') ? forGuides : forPages;
+  return samplesOfPage(page).map((sample) => ({ sample, text: toModule(sample, importable) }));
+});
 const inSources = packages.flatMap((workspace) => {
   const importable = forSource(workspace);
   const sources = workspace.files.filter(({ path }) => !isTestFile(path));

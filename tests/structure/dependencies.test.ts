@@ -56,6 +56,13 @@ describe('an import', () => {
     expect(undeclaredImports([sample({}, files)])).toEqual(['a.ts imports #clock']);
   });
 
+  test('of its own package by name passes in a test and not in a source', () => {
+    const workspace = sample({}, {});
+    const text = `import '${workspace.manifest.name}';`;
+    const files = { 'a.test.ts': text, 'a.ts': text };
+    expect(undeclaredImports([sample({}, files)])).toEqual([`a.ts imports ${workspace.manifest.name}`]);
+  });
+
   test("of the root's tools passes in a test", () => {
     const root = { ...sample({ devDependencies: { vitest: '5.1.1' } }), folder: '' };
     expect(undeclaredImports([sample({}, { 'a.test.ts': "import 'vitest';" }), root])).toEqual([]);

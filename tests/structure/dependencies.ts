@@ -4,14 +4,15 @@ import { isTestFile, type Workspace } from './repository.ts';
 
 /**
  * Returns imports of packages that the manifest does not declare. Tests and private workspaces may use the root's
- * dependencies.
+ * dependencies. Tests may import their own package by its name, as the pages that quote them do.
  */
 export function undeclaredImports(workspaces: readonly Workspace[]): string[] {
   const root = workspaces.find(({ folder }) => folder === '');
   return workspaces.flatMap(({ manifest, files }) => {
     const { imports, dependencies, optionalDependencies, peerDependencies } = manifest;
     const shipped = { ...imports, ...dependencies, ...optionalDependencies, ...peerDependencies };
-    const forTests = { ...shipped, ...manifest.devDependencies, ...root?.manifest.devDependencies };
+    const own = { [manifest.name]: manifest.version };
+    const forTests = { ...own, ...shipped, ...manifest.devDependencies, ...root?.manifest.devDependencies };
     return files.flatMap((file) => {
       const declared = manifest.private || isTestFile(file.path) ? forTests : shipped;
       const packages = importedSpecifiers(file).filter(isPackageSpecifier).map(packageOf);

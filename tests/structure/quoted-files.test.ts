@@ -70,6 +70,54 @@ describe('a quote', () => {
     expect(withCurrentQuotes(quote(''), () => file)).toBe(quote(expected));
   });
 
+  describe('of a declaration', () => {
+    const file = [
+      "import { join } from 'node:path';",
+      "import { type Event, LlmAgent, Runner as Loop } from 'eventloom';",
+      "import * as z from 'zod';",
+      "import { model } from './model.ts';",
+      '',
+      'const first = new LlmAgent({ model });',
+      'const second = (event: Event) => new LlmAgent(join(event));',
+      'const third = (event: Event) => z.string();',
+      'const fourth = new Loop();',
+      '',
+    ].join('\n');
+    const quoted = (names: readonly string[]): string[] => {
+      const page = names.map((name) => guide('').replace('a.ts', `a.ts#${name}`)).join('');
+      const blocks = withCurrentQuotes(page, () => file).matchAll(/```ts\n([\s\S]*?)```/g);
+      return Array.from(blocks, ([, code = '']) => code);
+    };
+
+    test('has the imports of the file that the declaration uses', () => {
+      expect(quoted(['first'])).toEqual([
+        "import { LlmAgent } from 'eventloom';\nimport { model } from './model.ts';\n\nconst first = new LlmAgent({ model });\n",
+      ]);
+    });
+
+    test('has no import that an earlier quote of the file has', () => {
+      expect(quoted(['first', 'second'])[1]).toBe(
+        "import { join } from 'node:path';\nimport type { Event } from 'eventloom';\n\nconst second = (event: Event) => new LlmAgent(join(event));\n",
+      );
+    });
+
+    test('imports a namespace, and a name under another name, as the file does', () => {
+      expect(quoted(['third', 'fourth'])).toEqual([
+        "import type { Event } from 'eventloom';\nimport * as z from 'zod';\n\nconst third = (event: Event) => z.string();\n",
+        "import { Runner as Loop } from 'eventloom';\n\nconst fourth = new Loop();\n",
+      ]);
+    });
+
+    test('breaks an import that is longer than a line', () => {
+      const names = Array.from({ length: 12 }, (_, index) => `configuration${index}`);
+      const long = `import { ${names.join(', ')} } from 'eventloom';\nconst all = [${names.join(', ')}];\n`;
+      const page = guide('').replace('a.ts', 'a.ts#all');
+      expect(withCurrentQuotes(page, () => long)).toContain(
+        `import {\n  ${names.join(',\n  ')},\n} from 'eventloom';\n\n`,
+      );
+    });
+  });
+
   test('of a missing declaration is reported', () => {
     const quote = guide('').replace('a.ts', 'a.ts#two');
     expect(() => withCurrentQuotes(quote, () => 'const twofold = 1;\n')).toThrow('a.ts declares no two');

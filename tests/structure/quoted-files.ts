@@ -1,4 +1,7 @@
 import { dirname, join } from 'node:path';
+import type { StaticImportEntry } from 'oxc-parser';
+import { freeNames } from './code-samples.ts';
+import { parseModule } from './module-syntax.ts';
 import type { SourceFile } from './repository.ts';
 
 /**
@@ -11,7 +14,8 @@ const SPECIFIER = /^(?:import|\} from) .*?'([^']+)';$/gm;
 const MARK = /^<!-- quote: .*-->$/gm;
 
 /**
- * Returns a guide with its quotes updated from the quoted files.
+ * Returns a guide with its quotes updated from the quoted files. A quoted declaration gets the imports that it needs, except those that
+ * an earlier quote of the same file has, so that readers can paste the quotes of a file in order.
  *
  * @throws TypeError for a mark without a code block after it, and for a declaration that is not in its file
  */
@@ -19,11 +23,45 @@ export function withCurrentQuotes(guide: string, read: (path: string) => string)
   const quotes = guide.match(QUOTE)?.length ?? 0;
   const marks = guide.match(MARK)?.length ?? 0;
   if (quotes !== marks) throw new TypeError(`${marks - quotes} of ${marks} marks stand before no block of code`);
-  return guide.replace(
-    QUOTE,
-    (_, opening: string, path: string, name: string | undefined, __, closing: string) =>
-      opening + (name === undefined ? read(path) : declaration(path, name, read(path))) + closing,
+  const imported = new Map<string, Set<string>>();
+  return guide.replace(QUOTE, (_, opening: string, path: string, name: string | undefined, __, closing: string) => {
+    const text = read(path);
+    if (name === undefined) return opening + text + closing;
+    const known = imported.get(path) ?? new Set();
+    imported.set(path, known);
+    const code = declaration(path, name, text);
+    return opening + importsFor(code, { path, text }, known) + code + closing;
+  });
+}
+
+const LINE_WIDTH = 120;
+
+/**
+ * Returns the import statements that a declaration of a file needs, followed by an empty line, and adds their names to `known`; empty
+ * without new names. Imports of neighbouring files are included: they tell the reader where a name comes from.
+ */
+function importsFor(code: string, file: SourceFile, known: Set<string>): string {
+  const used = freeNames(code);
+  const statements = parseModule(file).module.staticImports.flatMap(({ moduleRequest, entries }) => {
+    const needed = entries.filter(({ localName: { value } }) => used.has(value) && !known.has(value));
+    for (const { localName } of needed) known.add(localName.value);
+    return needed.length === 0 ? [] : [importStatement(moduleRequest.value, needed)];
+  });
+  return statements.length === 0 ? '' : `${statements.join('\n')}\n\n`;
+}
+
+function importStatement(specifier: string, entries: readonly StaticImportEntry[]): string {
+  const areTypes = entries.every(({ isType }) => isType);
+  const keyword = areTypes ? 'import type' : 'import';
+  const namespace = entries.find(({ importName }) => importName.kind === 'NamespaceObject');
+  if (namespace) return `${keyword} * as ${namespace.localName.value} from '${specifier}';`;
+  const names = entries.map(
+    ({ isType, importName, localName }) =>
+      (isType && !areTypes ? 'type ' : '') +
+      (importName.name === localName.value ? localName.value : `${importName.name} as ${localName.value}`),
   );
+  const line = `${keyword} { ${names.join(', ')} } from '${specifier}';`;
+  return line.length <= LINE_WIDTH ? line : `${keyword} {\n  ${names.join(',\n  ')},\n} from '${specifier}';`;
 }
 
 /**

@@ -1,9 +1,9 @@
 import { type CredentialKey, StorageError } from '@eventloom/core';
+import type { CredentialStore } from '@eventloom/credentials';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { credentialServiceConformance } from './conformance/index.ts';
-import type { CredentialStore } from './credential-store.ts';
 import { EncryptedCredentialService } from './encrypted-credential-service.ts';
 import { createEncryptionKey } from './credential-cipher.ts';
 
