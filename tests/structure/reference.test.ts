@@ -1,12 +1,14 @@
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
   ambiguousNames,
   nameIndex,
+  namesInTable,
   readEntries,
   referenceIndex,
   referencePage,
+  twinNames,
   unexplainedTwins,
   ungroupedNames,
   withoutSummary,
@@ -53,9 +55,20 @@ test('a name that @eventloom/adk has for something else says in its first senten
   expect(unexplainedTwins(all, { folder: 'packages/adk', explanations })).toEqual([]);
 });
 
+test('the guide to coming from the ADK lists the names that @eventloom/adk has for something else than other packages', () => {
+  const page = readFileSync(join(root, 'docs/guide/from-adk.md'), 'utf8');
+  const listed = namesInTable(page, 'differ from the ones of that name elsewhere');
+  expect(listed.toSorted()).toEqual(twinNames(all, '@eventloom/adk').toSorted());
+});
+
 test('each public name has one meaning, except for names of another library', () => {
   const own = all.filter(({ specifier }) => specifier !== '@eventloom/adk');
   expect(ambiguousNames(own)).toEqual([]);
+});
+
+test('the names in the first column of a table are found', () => {
+  const page = 'Names:\n\n| name | is |\n|---|---|\n| `a`, `b` | `c` |\n| `d` | e |\n\n| name |\n|---|\n| `f` |\n';
+  expect(namesInTable(page, 'Names:')).toEqual(['a', 'b', 'd']);
 });
 
 describe('a reference', () => {
@@ -108,6 +121,16 @@ describe('a reference', () => {
       "// The file.\n\n// Letters\nexport { a } from './a.ts';\nexport { b } from './a.ts';\n// More\nexport { c } from './a.ts';";
     const names = namesOf(index, 'export const a = 1, b = 2, c = 3;');
     expect(names.map(({ group }) => group)).toEqual(['Letters', 'Letters', 'More']);
+  });
+
+  test('finds a name that another entry has for something else', () => {
+    const entry = (specifier: string, index: string) => ({
+      specifier,
+      names: namesOf(index, 'export const a = 1, b = 2;'),
+    });
+    const own = entry('own', "export { a, b } from './a.ts';");
+    expect(twinNames([own, entry('other', "export { a } from './a.ts';")], 'own')).toEqual([]);
+    expect(twinNames([own, entry('other', "export { a as b } from './a.ts';")], 'own')).toEqual(['b']);
   });
 
   test('excludes ./internal', () => {

@@ -155,6 +155,30 @@ export function ambiguousNames(entries: readonly ReferenceEntry[]): string[] {
   return Array.from(files).flatMap(([name, paths]) => (paths.size > 1 ? [`${name}: ${[...paths].join(', ')}`] : []));
 }
 
+/** Returns the names of an entry that another package exports for something else: declared elsewhere, or under another name. */
+export function twinNames(entries: readonly ReferenceEntry[], specifier: string): string[] {
+  const places = (isOwn: boolean): Map<string, string[]> => {
+    const names = entries.flatMap((entry) => ((entry.specifier === specifier) === isOwn ? entry.names : []));
+    const found = new Map<string, string[]>();
+    for (const { name, declaredIn, declaredAs } of names)
+      found.set(name, [...(found.get(name) ?? []), `${declaredIn}#${declaredAs}`]);
+    return found;
+  };
+  const others = places(false);
+  return Array.from(places(true)).flatMap(([name, [place]]) =>
+    others.get(name)?.some((other) => other !== place) ? [name] : [],
+  );
+}
+
+/** Returns the names in the first column of the first table below a text of a page. */
+export function namesInTable(page: string, above: string): string[] {
+  const below = page.slice(page.indexOf(above) + above.length);
+  const [, rows = ''] = /^\|-[-|]*\|\n((?:\|.*\n)*)/m.exec(below) ?? [];
+  return Array.from(rows.matchAll(/^\| ([^|]*) \|/gm)).flatMap(([, cell = '']) =>
+    Array.from(cell.matchAll(/`([^`]+)`/g), ([, name = '']) => name),
+  );
+}
+
 /**
  * Returns the names of an entry for programs of another library that this folder declares, that another entry has for
  * something else, and whose summary does not say who uses them.
