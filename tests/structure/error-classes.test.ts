@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { bareErrors, errorClasses, errorContractBreaches, sharedErrorCodes } from './error-classes.ts';
+import { bareErrors, errorClasses, errorContractBreaches, listedErrors, sharedErrorCodes } from './error-classes.ts';
+import { readEntries } from './reference.ts';
 import { readPackages } from './repository.ts';
 
 const file = (text: string, path = 'packages/sample/src/errors.ts') => ({ path, text });
@@ -8,7 +11,8 @@ const base = file("export class EventloomError extends Error { static code = 'BA
 const breaches = (text: string): string[] => errorContractBreaches(errorClasses([base, file(text)]));
 
 describe('the errors of this repository', () => {
-  const files = readPackages().flatMap((workspace) => workspace.files);
+  const packages = readPackages();
+  const files = packages.flatMap((workspace) => workspace.files);
   const classes = errorClasses(files);
 
   test('exist', () => {
@@ -21,6 +25,27 @@ describe('the errors of this repository', () => {
 
   test('share no code', () => {
     expect(sharedErrorCodes(classes)).toEqual([]);
+  });
+
+  test('are listed in the guide with their codes and a package that exports them', () => {
+    const codes = new Map(classes.map(({ path, name, code }) => [`${path}#${name}`, code]));
+    const entries = packages.flatMap((workspace) => readEntries(workspace, packages));
+    const exported = entries.flatMap(({ specifier, names }) =>
+      names.flatMap(({ name, declaredIn, declaredAs }) => {
+        const code = codes.get(`${declaredIn}#${declaredAs}`);
+        return code === undefined ? [] : [{ name, code, specifier }];
+      }),
+    );
+    const listed = listedErrors(readFileSync(join(import.meta.dirname, '../../docs/guide/errors.md'), 'utf8'));
+    const line = ({ name, code }: { readonly name: string; readonly code: string }) => `${name} ${code}`;
+    expect(listed.map(line).toSorted()).toEqual(Array.from(new Set(exported.map(line))).toSorted());
+    const specifiersOf = Map.groupBy(exported, line);
+    const wrong = listed.filter((one) => {
+      // The entry of eventloom for the ADK exports the names of @eventloom/adk again.
+      const specifier = one.specifier === 'eventloom/adk' ? '@eventloom/adk' : one.specifier || 'eventloom';
+      return !specifiersOf.get(line(one))?.some((other) => other.specifier === specifier);
+    });
+    expect(wrong).toEqual([]);
   });
 
   test('are the only errors that are thrown', () => {
@@ -74,6 +99,12 @@ describe('the error contract', () => {
 test('two classes with one code are reported', () => {
   const files = ['One', 'Two'].map((name) => file(`class ${name} { static code = 'SAME'; }`));
   expect(sharedErrorCodes(errorClasses(files))).toEqual(['SAME: One, Two']);
+});
+
+test('the errors that a page lists are found with the package of their heading', () => {
+  const page =
+    '| error | code |\n|---|---|\n| **A** (`@a/b`) | |\n| `GoneError` | `GONE` | it is gone |\n| text | text |\n';
+  expect(listedErrors(page)).toEqual([{ name: 'GoneError', code: 'GONE', specifier: '@a/b' }]);
 });
 
 describe('a plain Error', () => {

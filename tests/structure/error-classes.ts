@@ -52,6 +52,23 @@ export function errorContractBreaches(classes: readonly ErrorClass[]): string[] 
   return classes.flatMap((one) => breachesOf(one).map((breach) => `${one.name} ${breach}`));
 }
 
+/** A row of a page's table of errors: the name and the code of an error, and the package of the heading above it. */
+export interface ListedError {
+  readonly name: string;
+  readonly code: string;
+  readonly specifier: string;
+}
+
+/** Returns the errors that a page lists: rows such as "| `GoneError` | `GONE` |" below headings such as "| **Runs** (`@eventloom/runner`) |". */
+export function listedErrors(page: string): ListedError[] {
+  let specifier = '';
+  return page.split('\n').flatMap((line) => {
+    specifier = /^\| \*\*.*?\*\* \(`([^`]+)`\)/.exec(line)?.[1] ?? specifier;
+    const [, name, code] = /^\| `(\w+)` \| `([A-Z0-9_]+)` \|/.exec(line) ?? [];
+    return name === undefined || code === undefined ? [] : [{ name, code, specifier }];
+  });
+}
+
 export function sharedErrorCodes(classes: readonly ErrorClass[]): string[] {
   const groups = Map.groupBy(classes, ({ code }) => code);
   return [...groups]
