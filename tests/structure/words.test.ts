@@ -36,7 +36,7 @@ const MAX_WORDS_OF_A_DECISION = 260;
 
 /** Returns the faults of a decision page: a part that is missing, and more than half a page of words. */
 function decisionFaults(text: string): string[] {
-  const parts = ['Context', 'Options', 'Choice', 'Price'].filter((name) => !text.includes(`\n**${name}`));
+  const parts = ['Context', 'Options', 'Choice', 'Price'].filter((name) => !text.includes(`\n**${name}.**`));
   const count = text.split(/\s+/).filter((word) => /\w/.test(word)).length;
   const faults = parts.map((name) => `has no ${name}`);
   return count > MAX_WORDS_OF_A_DECISION ? [...faults, `has ${count} words`] : faults;
