@@ -31,7 +31,7 @@ const workerdFolders = [
 const nodeOnlyTests = ['**/*.node.test.ts', ...nodeOnlyFolders.map((folder) => `${folder}/**`)];
 
 /**
- * The time limits of all tests. They end what would never end, and are no promise: a test passes on a machine that is ten times slower or does
+ * The time limits of all tests. They end what would never end, and are not a promise: a test passes on a machine that is ten times slower or does
  * other work. So no test sets a shorter one (see tests/structure/time-limits.ts), and tests wait with `expect.poll`, because `vi.waitFor` and `vi.waitUntil` give up
  * after a second.
  */

@@ -28,12 +28,12 @@ const bundles = [
   // errors for a class or a service in the wrong place, misspelt options of a model, and fields of a first session (0.6 kB);
   // results of tasks whose process was lost, each read and write of a locked session by its name (0.3 kB);
   // calls under the ledger in one function, marks and derived values by name, and resumed runs that fail with their stored error (0.5 kB);
-  // errors for callbacks of several parameters, and for agents whose work is no generator (0.4 kB);
+  // errors for callbacks of several parameters, and for agents whose work is not a generator (0.4 kB);
   // errors for loops without await, changed lists of agents, old runtimes, and names that say what to write (0.4 kB);
   // paths of faults with the beginnings of long keys (0.1 kB);
   // errors for streams and promises that are used as lists, assigned lists of agents, and state in the wrong context (0.3 kB);
   // checks of resumption handles and of parameters of live runs, and errors for models of a wrong kind (0.3 kB);
-  // errors for misspelt fields of events, assigned callbacks and schemas, and models that are no generators (0.4 kB).
+  // errors for misspelt fields of events, assigned callbacks and schemas, and models that are not generators (0.4 kB).
   { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 96_300 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
@@ -48,7 +48,7 @@ const bundles = [
   // The root entry: the code that a page with a chat loads. The aim is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
   // With the base classes and checks that agents load too, and without the vendors' providers. Checks of capabilities, and errors for
-  // answers that are no stream (0.6 kB); schemas of answers by the rules of OpenAI's strict mode, and errors of other servers (0.9 kB).
+  // answers that are not a stream (0.6 kB); schemas of answers by the rules of OpenAI's strict mode, and errors of other servers (0.9 kB).
   { name: 'models of the AI SDK', entry: 'packages/ai-sdk/src/index.ts', budget: 15_500 },
   // With the check of arguments by JSON Schema, and the reader of YAML (30 kB), which is loaded for a document in YAML.
   { name: 'tools from OpenAPI documents', entry: 'packages/openapi/src/index.ts', budget: 67_000 },

@@ -372,7 +372,7 @@ describe('a value of another kind than an option takes is refused with what to w
 
 /**
  * Names of classes and functions with options that they do not check: bases of classes with more options, checks of
- * options, the parameters of a single call, classes that only this project constructs, nodes of the ADK whose options
+ * options, the parameters of a single call, classes that only Eventloom constructs, nodes of the ADK whose options
  * `node` and `Workflow` check, and the options of errors.
  */
 const EXEMPT =

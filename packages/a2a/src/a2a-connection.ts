@@ -14,7 +14,7 @@ const MAX_QUOTED = 500;
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 export interface A2AConnectionOptions {
-  /** Begins the messages of errors: the agent. */
+  /** Prefix of error messages: names the agent. */
   readonly owner: string;
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** Time without a byte from the server after which a request fails. */
@@ -100,7 +100,7 @@ export class A2AConnection {
   }
 
   /**
-   * Reads on about a task: yields the items of its stream, or the task as it is if the server has no stream for it.
+   * Continues to read a task: yields the items of its stream, or the task as it is if the server has no stream for it.
    */
   async *follow(
     endpoint: A2AEndpoint,
@@ -206,7 +206,7 @@ class PendingCall {
     else context.signal?.addEventListener('abort', this.#onAbort);
   }
 
-  /** Sends the request. @throws A2AConnectionError and A2AProtocolError for a status that is no success */
+  /** Sends the request. @throws A2AConnectionError and A2AProtocolError for a status other than 2xx */
   async fetch(url: string, init: RequestInit): Promise<Response> {
     const { signal } = this.#controller;
     const response = await this.#inTime(this.#options.fetch(url, { ...init, redirect: 'manual', signal }));
@@ -364,7 +364,7 @@ function parseJson(text: string): unknown {
   return value;
 }
 
-/** Reads an answer of JSON-RPC. @throws A2AProtocolError for an error, and for what is no answer */
+/** Reads an answer of JSON-RPC. @throws A2AProtocolError for an error, and for a body that is not a JSON-RPC response */
 function readResult(text: string): A2AUpdate {
   const answer = parseJson(text);
   if (!isRecord(answer)) throw new A2AProtocolError('expected an answer of JSON-RPC');

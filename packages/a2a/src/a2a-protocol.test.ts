@@ -337,7 +337,7 @@ describe('a stream', () => {
       await reader?.read();
       const timers = served.platform.pendingTimers;
       const waiting = reader?.read();
-      // That of the heartbeats: the run is being read.
+      // One more timer, that of the heartbeats, shows that the stream is being read.
       await expect.poll(() => served.platform.pendingTimers).toBe(timers + 1);
       void reader?.cancel();
       await expect.poll(() => served.platform.pendingTimers).toBe(timers);

@@ -87,7 +87,7 @@ export interface A2AEndpoint {
 
 /**
  * Finds the address in a card, of A2A 1.0 or 0.3.
- * @throws A2AProtocolError for a value that is no card, and for a card without an address for JSON-RPC
+ * @throws A2AProtocolError for a value that is not a card, and for a card without an address for JSON-RPC
  */
 export function readEndpoint(card: unknown): A2AEndpoint {
   if (!isRecord(card) || typeof card['name'] !== 'string')

@@ -756,7 +756,7 @@ describe('a run fails with a code that names the agent and the address if the se
       /result.task.status.state/,
     ],
     [
-      'refuses the request with a reason that is no text',
+      'refuses the request with a reason that is not text',
       () => answering(() => Response.json({ jsonrpc: '2.0', id: 1, error: { code: 'x', message: { why: 'no' } } })),
       'A2A_PROTOCOL',
       /refused the request: \{"why":"no"\} \("x"\)/,

@@ -13,7 +13,7 @@ import {
   type Metadata,
 } from './wire.ts';
 
-/** An artifact whose end has not come. */
+/** An artifact of which the server may send more. */
 interface OpenArtifact {
   readonly parts: Part[];
   /** The parts that were shown, if a later chunk or a snapshot replaced them. Undefined: all parts were shown. */
@@ -22,7 +22,7 @@ interface OpenArtifact {
   same?: number;
   /** Characters of the text behind these parts that are the same as those that were shown. */
   sameChars?: number | undefined;
-  /** True if the parts begin otherwise than those that were shown: what is appended cannot be shown beside them. */
+  /** True if the received parts do not begin with the parts already shown, so nothing can be appended to them. */
   differs?: boolean;
 }
 
@@ -41,11 +41,11 @@ export class RemoteAnswer {
   readonly #known: Set<string>;
   readonly #open = new Map<string, OpenArtifact>();
   #isAnswered = false;
-  /** True until the first item about a task that is continued: a snapshot may show what it waited for before. */
+  /** True until the first item about a continued task: a snapshot may have the status from before this message. */
   #mayBeOld: boolean;
   #oldStatus: A2AStatus | undefined;
   readonly #maxChars: number;
-  /** Characters of the artifacts that the answer has, by their ids. What a server repeats replaces what it sent before. */
+  /** Characters of the answer's artifacts, by their ids. A repeated artifact replaces the earlier count. */
   readonly #chars = new Map<string, number>();
   #allChars = 0;
 
@@ -103,7 +103,7 @@ export class RemoteAnswer {
       const { taskId, contextId, status } = update.statusUpdate;
       this.#bind(taskId, contextId);
       this.#setStatus(status);
-      // What a working agent says of its work is no part of its answer.
+      // The message of a working agent reports its progress, and is not part of its answer.
       const progress = this.isSettled ? [] : (status.message?.parts ?? []);
       const parts = toParts(progress).flatMap(({ text }) => (text === undefined ? [] : [{ text, thought: true }]));
       if (parts.length > 0) yield this.#event(`${status.message?.messageId}`, parts, true);
@@ -115,12 +115,12 @@ export class RemoteAnswer {
     this.#mayBeOld = false;
   }
 
-  /** Takes the status that a continued task had before, when the answer has ended without another: the task waits still. */
+  /** Call it after the answer ended: restores the status that a continued task had before, if the answer brought no other. */
   end(): void {
     this.status ??= this.#oldStatus;
   }
 
-  /** Yields what the task has and was not marked as whole, when the answer has ended. */
+  /** Call it after the answer ended: yields the artifacts that the server never marked as complete, and the message of a completed task. */
   *rest(): Generator<Event, void, void> {
     for (const [artifactId, { parts }] of this.#open) yield* this.#whole(artifactId, parts);
     this.#open.clear();
@@ -147,7 +147,7 @@ export class RemoteAnswer {
 
   *#addArtifact({ artifact, append, lastChunk, metadata }: A2AArtifactUpdate): Generator<Event, void, void> {
     const { artifactId } = artifact;
-    // The server repeats what the session has.
+    // The session has this artifact already.
     if (this.#known.has(this.#responseId(artifactId))) return;
     const parts = toParts(artifact.parts);
     const before = this.#open.get(artifactId);
@@ -170,7 +170,7 @@ export class RemoteAnswer {
   }
 
   /**
-   * Counts the parts of an artifact. A server that ends its streams again and again could else send any number of artifacts.
+   * Counts the parts of an artifact. Otherwise a server that ends its streams again and again could send any number of artifacts.
    * @throws A2ALimitError
    */
   #count(artifactId: string, parts: readonly Part[], appends: boolean): void {
@@ -232,8 +232,8 @@ function toParts(parts: readonly A2APart[]): Part[] {
 }
 
 /**
- * Returns what an artifact has behind the parts that were shown. Undefined if it begins otherwise or is shorter: such a chunk cannot be shown
- * beside the others, and the whole comes at the end. Takes linear time for an artifact that grows, whatever the number of its chunks.
+ * Returns the parts of an artifact behind those that were shown. Undefined if the artifact does not begin with the shown parts: then the
+ * whole artifact is yielded at the end. Takes linear time for an artifact that grows, whatever the number of its chunks.
  */
 function newParts(open: OpenArtifact, shown: readonly Part[]): Part[] | undefined {
   const { parts } = open;
@@ -259,7 +259,7 @@ function newParts(open: OpenArtifact, shown: readonly Part[]): Part[] | undefine
   return parts.slice(shown.length);
 }
 
-/** Compares a part with the one that was shown in its place. A text that may grow is not compared before it is as long. */
+/** Compares a part with the shown one of the same index. A text that may still grow and is shorter than the shown one is `shorter`, not `different`. */
 function compareParts(before: Part, part: Part, mayGrow: boolean): 'same' | 'longer' | 'shorter' | 'different' {
   if (before.text === undefined || part.text === undefined || before.thought !== part.thought)
     return JSON.stringify(before) === JSON.stringify(part) ? 'same' : 'different';

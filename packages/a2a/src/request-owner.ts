@@ -7,19 +7,19 @@ import { parseTaskId } from './task-view.ts';
 export async function ownerOf(request: CommonRequest): Promise<RunOwner> {
   const appName = request.param('appName');
   if (request.user) return { appName, userId: request.user.userId };
-  // A body that is no JSON belongs to nobody, and its answer says so.
+  // A body that is not JSON is refused with a parse error, for which no owner is needed.
   const { json } = await readBody(request);
   const userId = userOf(json);
   try {
     checkId('contextId', userId);
     return { appName, userId };
   } catch {
-    // Its request is refused, as an error of JSON-RPC.
+    // The handler refuses the request with an error of JSON-RPC.
     return { appName, userId: CONTEXT_USER };
   }
 }
 
-/** Begins the user id of a context on a server without `authenticate`, as in the ADK. */
+/** Prefix of the user id of a context on a server without `authenticate`, as in the ADK. */
 export const CONTEXT_USER = 'A2A_USER_';
 
 /** Returns the user of the context that a request names. */

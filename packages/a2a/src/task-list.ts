@@ -71,7 +71,7 @@ function readToken(token: string | undefined): ListedTask | undefined {
   if (token === undefined) return undefined;
   const [, time = '', taskId = ''] = /^(\d{1,16}) (.+)$/.exec(token) ?? [];
   if (taskId === '')
-    throw new A2AProtocolError('params.pageToken: is no token of this server; write nextPageToken of the page before');
+    throw new A2AProtocolError('params.pageToken: is not a token of this server; write nextPageToken of the page before');
   return { taskId, timeMs: Number(time) };
 }
 

@@ -30,7 +30,7 @@ export const TASK_ID = 'a2a:task_id';
 /** Metadata of the events of a remote agent: the id of the conversation on its server. */
 export const CONTEXT_ID = 'a2a:context_id';
 
-/** Returns the id of the task that a run begins. It has the session, because a request for a task names nothing else. */
+/** Returns the id of the task that a run begins. The id contains the session id, because a request for a task has no other field for it. */
 export function formatTaskId(invocationId: string, sessionId: string): string {
   return `${encodeURIComponent(invocationId)}:${sessionId}`;
 }

@@ -59,7 +59,7 @@ export class LlmSummarizer implements BaseSummarizer {
   readonly #llm: BaseLlm;
   readonly #prompt: string;
 
-  /** @throws ConfigurationError for a value that is no model */
+  /** @throws ConfigurationError for a value that is not a model */
   constructor({ llm, prompt }: LlmSummarizerOptions) {
     if (!isBaseLlm(llm))
       throw new ConfigurationError(
@@ -179,7 +179,7 @@ export class TruncatingContextCompactor implements BaseContextCompactor {
   readonly #threshold: number;
   readonly #leading: number;
 
-  /** @throws ConfigurationError for a number that is no integer of at least 0 */
+  /** @throws ConfigurationError for a number that is not an integer of at least 0 */
   constructor({ threshold, preserveLeadingEvents = 0 }: TruncatingContextCompactorOptions) {
     checkCount('TruncatingContextCompactor', 'threshold', threshold);
     checkCount('TruncatingContextCompactor', 'preserveLeadingEvents', preserveLeadingEvents);
@@ -213,7 +213,7 @@ export interface TrajectoryThoughtPruningCompactorOptions {
 export class TrajectoryThoughtPruningCompactor implements BaseContextCompactor {
   readonly #retained: number;
 
-  /** @throws ConfigurationError for a number that is no integer of at least 0 */
+  /** @throws ConfigurationError for a number that is not an integer of at least 0 */
   constructor({ eventRetentionSize }: TrajectoryThoughtPruningCompactorOptions) {
     checkCount('TrajectoryThoughtPruningCompactor', 'eventRetentionSize', eventRetentionSize);
     this.#retained = eventRetentionSize;

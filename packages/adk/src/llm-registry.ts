@@ -10,7 +10,7 @@ export interface BaseLlmType {
 }
 
 /**
- * Classes of models by the names that they serve. Runners of this package create the model of a name with it. It serves the whole process, as in
+ * Classes of models by the names that they serve. Runners of this package create models with it. The registry serves the whole process, as in
  * the ADK; Gemini, also behind Apigee, is registered.
  *
  * @example
@@ -50,7 +50,7 @@ export class LLMRegistry {
     return type;
   }
 
-  /** Creates the model of a name. @throws ConfigurationError if no class serves it */
+  /** Creates the model with this name. @throws ConfigurationError if no class serves it */
   static newLlm(model: string): BaseLlm {
     return new (LLMRegistry.resolve(model))({ model });
   }

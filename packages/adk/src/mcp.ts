@@ -219,7 +219,7 @@ export class AdkMCPToolset extends BaseToolset {
     return (await this.#listResources()).map(({ name }) => name);
   }
 
-  /** Returns the description of the resource of a name. @throws ConfigurationError if there is none */
+  /** Returns the description of the resource with this name. @throws ConfigurationError if there is none */
   async getResourceInfo(name: string): Promise<MCPResource> {
     const resource = (await this.#listResources()).find((each) => each.name === name);
     if (!resource)
@@ -229,7 +229,7 @@ export class AdkMCPToolset extends BaseToolset {
     return resource;
   }
 
-  /** Reads the resource of a name. @throws ConfigurationError if there is none */
+  /** Reads the resource with this name. @throws ConfigurationError if there is none */
   async readResource(name: string): Promise<readonly MCPResourceContents[]> {
     const { uri } = await this.getResourceInfo(name);
     return this.#inSession(async (session) => (await session.readResource({ uri })).contents);

@@ -10,7 +10,7 @@ export function notOffered<const Advice extends string>(name: string, advice: Ad
   const refuse = (): never => {
     throw new NotOfferedError(`${name} of @google/adk is not offered; ${advice}`);
   };
-  // Inspectors and module loaders read these keys on any value, so reading them is no error.
+  // Inspectors and module loaders read these keys on any value, so reading them is not an error.
   const get = (target: object, key: string | symbol): unknown =>
     typeof key === 'symbol' || key === 'then' ? Reflect.get(target, key) : key === 'advice' ? advice : refuse();
   return new Proxy(function () {}, { apply: refuse, construct: refuse, get }) as never;

@@ -28,7 +28,7 @@ test('a processor without runAsync is refused by its place', () => {
   );
 });
 
-test('a FinishTaskTool wraps a result that is no object, and checks it', async () => {
+test('a FinishTaskTool wraps a result that is not an object, and checks it', async () => {
   const tool = new FinishTaskTool({ type: 'number' });
   const run = (args: Record<string, unknown>): Promise<unknown> => tool.runAsync({ args, toolContext: {} as never });
   expect(tool._getDeclaration().parametersJsonSchema).toEqual({

@@ -55,7 +55,7 @@ export const CONTENT_REQUEST_PROCESSOR: ContentRequestProcessor = /* @__PURE__ *
 export const INTERACTIONS_REQUEST_PROCESSOR: InteractionsRequestProcessor =
   /* @__PURE__ */ new InteractionsRequestProcessor();
 
-/** Returns the callbacks that run the processors of requests. @throws ConfigurationError for what is no processor */
+/** Returns the callbacks that run the processors of requests. @throws ConfigurationError for a value that is not a processor */
 export function requestCallbacks(
   owner: string,
   processors: readonly BaseLlmRequestProcessor[],
@@ -68,7 +68,7 @@ export function requestCallbacks(
   });
 }
 
-/** Returns the callbacks that run the processors of responses. @throws ConfigurationError for what is no processor */
+/** Returns the callbacks that run the processors of responses. @throws ConfigurationError for a value that is not a processor */
 export function responseCallbacks(
   owner: string,
   processors: readonly BaseLlmResponseProcessor[],

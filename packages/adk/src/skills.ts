@@ -67,7 +67,7 @@ export class AdkSkillToolset extends SkillToolset {
     this.skills = byName(list);
   }
 
-  /** Returns the skill of a name; undefined if the toolset has none. */
+  /** Returns the skill with this name; undefined if the toolset has none. */
   getSkill(name: string): AdkSkill | undefined {
     return Object.hasOwn(this.skills, name) ? this.skills[name] : undefined;
   }

@@ -193,7 +193,7 @@ test('sources become grounding metadata, and citations citation metadata', async
   ]);
 });
 
-test("tools that the vendor's service ran are no calls of the agent", async () => {
+test("tools that the vendor's service ran are not calls of the agent", async () => {
   const { model } = replyingModel([
     { type: 'tool-call', toolCallId: 'ws_1', toolName: 'web_search', input: '{"query":"x"}', providerExecuted: true },
     { type: 'tool-result', toolCallId: 'ws_1', toolName: 'web_search', result: { action: 'search' } },

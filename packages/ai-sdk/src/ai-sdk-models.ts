@@ -29,7 +29,7 @@ const OPTIONS: OptionRules<AiSdkModelsOptions> = { ...LLM_OPTIONS, separator: 't
  * is given, after it the name of the model, without blanks around it. The resolver returns undefined for the names of other
  * providers, so it can be joined with others, and throws a ConfigurationError for a provider without the name of a model.
  *
- * @throws ConfigurationError for something that is no provider, and for an option name that this version does not know
+ * @throws ConfigurationError for something that is not a provider, and for an option name that this version does not know
  *
  * @example
  * import { anthropic } from '@ai-sdk/anthropic';

@@ -23,7 +23,7 @@ type ResponseHeaders = Readonly<Record<string, string>>;
  * for all vendors; the vendor's own code follows the message. Without a status it is `UNAVAILABLE` (no connection, a broken connection, or an empty answer),
  * `DEADLINE_EXCEEDED` (a time limit), `DATA_LOSS` (the reply is malformed or no stream), `REQUEST_NOT_SENT` (the provider refused the request) or
  * `MODEL_ERROR` (anything else).
- * An error of this project is returned unchanged.
+ * An error of Eventloom is returned unchanged.
  */
 export function toModelError(error: unknown, call: FailedAttempt): EventloomError {
   if (EventloomError.isInstance(error)) return error;
@@ -80,7 +80,7 @@ function typeOf({ responseHeaders: headers }: Readonly<Record<string, unknown>>)
   return typeof type === 'string' ? (/^[\w.+-]+\/[\w.+-]+/.exec(type)?.[0].toLowerCase() ?? '') : '';
 }
 
-/** Matches the types of answers that are no streams. */
+/** Matches the types of answers that are not streams. */
 const NO_STREAM = /^(text\/html|application\/(?:problem\+)?json)\b/i;
 
 /** Removes keys from a text: services and proxies repeat a wrong key in their message. */
@@ -114,7 +114,7 @@ function otherBody(body: unknown): Readonly<Record<string, unknown>> | undefined
     const parsed: unknown = JSON.parse(body);
     return isRecord(parsed) ? parsed : undefined;
   } catch {
-    // A page of a proxy is no message.
+    // A page of a proxy is not a message.
     return /^\s*</.test(body) || body.length > MAX_MESSAGE
       ? undefined
       : { message: body.trim().replaceAll(/\s+/g, ' ') };

@@ -48,7 +48,7 @@ test('each error has its own code, in upper snake case', () => {
 });
 
 describe('EventloomError.isInstance', () => {
-  test('is true for every error of this project', () => {
+  test('is true for every error of Eventloom', () => {
     expect(EventloomError.isInstance(new AgentError('a'))).toBe(true);
     expect(EventloomError.isInstance(foreign('SOMEDAY'))).toBe(true);
   });

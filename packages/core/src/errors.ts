@@ -13,7 +13,7 @@ export interface EventloomErrorOptions {
 }
 
 /**
- * Base of every error this project throws on purpose. Each subclass has a `code` of its own: stable, upper snake case, never reused.
+ * Base of every error that Eventloom throws on purpose. Each subclass has a `code` of its own: stable, upper snake case, never reused.
  *
  * `instanceof` fails when two copies of a package are loaded; `SomeError.isInstance(value)` does not, because it compares a
  * registered symbol and the code.

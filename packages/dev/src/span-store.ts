@@ -164,7 +164,7 @@ export class SpanStore implements Instrumentation {
   }
 
   /**
-   * Counts bytes that a span has more, and drops what is over the limit: idle sessions first, then the older half of its own.
+   * Adds the bytes by which a span grew, and drops spans over the limit: idle sessions first, then the older half of its own.
    * @internal
    */
   grow({ session: kept }: { readonly session: SessionSpans | undefined }, bytes: number): void {

@@ -190,7 +190,7 @@ test.each<[string, () => unknown, RegExp]>([
     () => any().addNode(node('a', same) as never, { timeoutMs: 5 } as never),
     /"a"/,
   ],
-  ['an edge to what is no name', () => any().addEdge(START, 5 as never), /"__start__"/],
+  ['an edge to a value that is not a name', () => any().addEdge(START, 5 as never), /"__start__"/],
   ['an edge to nothing', () => any().addEdge('a', []), /"a"/],
   ['a route to nothing', () => any().addRoutes('a', { on: [] }), /"a"/],
   [

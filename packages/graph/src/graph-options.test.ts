@@ -27,14 +27,14 @@ const graphWith = (channels: unknown) => () =>
 const ofKey = (stateKey: unknown) => () => graphWith({ c: channel(z.string(), { stateKey: stateKey as string }) })();
 
 test.each<[string, () => unknown, RegExp]>([
-  ['options of a node that are no object', nodeWith(5), /node "a".*object/],
+  ['options of a node that are not an object', nodeWith(5), /node "a".*object/],
   ['options of a node that are nothing', nodeWith(null), /node "a".*object/],
   ['a timeout as text', nodeWith({ timeoutMs: '10' }), /node "a": timeoutMs/],
   ['a retry that is a number', nodeWith({ retry: 3 }), /node "a": retry/],
   ['a delay as text', nodeWith({ retry: { maxAttempts: 2, initialDelayMs: '5' } }), /node "a".*initialDelayMs/],
   ['attempts as text', nodeWith({ retry: { maxAttempts: '2' } }), /node "a".*maxAttempts/],
   ['writes as one text', nodeWith({ writes: 'abc' }), /node "a": writes/],
-  ['writes of what is no text', nodeWith({ writes: [3] }), /node "a": writes/],
+  ['writes that are not text', nodeWith({ writes: [3] }), /node "a": writes/],
   ['lifecycle events as text', compiledWith({ nodeLifecycleEvents: 'yes' }), /graph "g": compile: nodeLifecycleEvents/],
   ['a bound as text', compiledWith({ maxConcurrency: '2' }), /graph "g": compile: maxConcurrency/],
   ['options of compile that are nothing', compiledWith(null), /graph "g": compile.*object/],

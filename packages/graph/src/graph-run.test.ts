@@ -79,7 +79,7 @@ test.each<[string, () => unknown, RegExp]>([
   ],
   ['gives nothing', () => undefined, /router: expected the name of a route/],
   ['gives no route at all', () => [], /router: expected the name of a route/],
-  ['gives what is no name', () => [5], /router: expected the name of a route/],
+  ['gives a value that is not a name', () => [5], /router: expected the name of a route/],
   ['returns an unknown route', () => 'off', /has no route "off"; its routes are: on/],
 ])('a router that %s throws an error that names its node', async (_, router, fault) => {
   for (const from of [START, 'work'] as const) {

@@ -20,7 +20,7 @@ import { isTruncated } from './reply.ts';
  *
  * | way                                | used by                                             | read by           | ends the turn with      |
  * | ---------------------------------- | --------------------------------------------------- | ----------------- | ----------------------- |
- * | a reply without calls              | every agent that is no task                         | `readFinalOutput` | the reply               |
+ * | a reply without calls              | every agent that is not a task                      | `readFinalOutput` | the reply               |
  * | a call of `set_model_response`     | an `outputSchema` beside tools, on models that need it | `OutputTool`   | an event of its own     |
  * | a call of `finish_task`            | an agent with `mode: 'task'`                        | `OutputTool`      | the response to the call |
  */

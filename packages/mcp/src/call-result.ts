@@ -102,7 +102,7 @@ export function describeResource({ uri, mimeType, text, blob }: ResourceContent,
   const data = typeof blob === 'string' ? blob : '';
   if (mimeType !== undefined && isMediaType(mimeType))
     return describeMedia({ type: 'resource', uri, mimeType }, data, media);
-  return { type: 'resource', uri, mimeType, omitted: `${Math.floor((data.length * 3) / 4)} bytes that are no media` };
+  return { type: 'resource', uri, mimeType, omitted: `${Math.floor((data.length * 3) / 4)} bytes that are not media` };
 }
 
 function describeMedia<T extends { readonly mimeType: string }>(described: T, data: string, media: Part[]): object {

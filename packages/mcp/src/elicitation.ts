@@ -284,7 +284,7 @@ const NUMBERS = ['minLength', 'maxLength', 'minimum', 'maximum', 'minItems', 'ma
 function toField(name: string, field: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { type } = field;
   if (name.length > MAX_TEXT || typeof type !== 'string' || !FIELD_TYPES.includes(type))
-    throw unaskable(`has a field that is no text, number, flag or choice: ${JSON.stringify(name.slice(0, 64))}`);
+    throw unaskable(`has a field that is not text, number, flag or choice: ${JSON.stringify(name.slice(0, 64))}`);
   const kept: Record<string, unknown> = { type, ...texts(field, ['title', 'description', 'format']) };
   for (const key of NUMBERS) if (typeof field[key] === 'number') kept[key] = field[key];
   Object.assign(kept, choices(field));

@@ -10,7 +10,7 @@ describe('marks of arguments that are sent as headers', () => {
   test.each([
     ['is empty', object({ a: marked('') }), 'of its argument "a" is not the name of a header'],
     ['has a line break', object({ a: marked('x\r\ny') }), 'is not the name of a header'],
-    ['is no text', object({ a: marked(5) }), 'is not the name of a header'],
+    ['is not text', object({ a: marked(5) }), 'is not the name of a header'],
     ['is of a list', object({ a: marked('A', 'array') }), 'is only for string, integer and boolean'],
     ['is of a number', object({ a: marked('A', 'number') }), 'is only for string, integer and boolean'],
     [

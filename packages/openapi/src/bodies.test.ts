@@ -86,7 +86,7 @@ test('a file is an artifact of the session, text or base64', async () => {
   const faults = [
     [{ artifact: 'none' }, 'files: there is no artifact "none"'],
     [{ artifact: 'far' }, 'files: the artifact "far" is only an address of a file; give one of its text and base64'],
-    [{ base64: '%' }, 'files: base64: expected base64 text; write a text that is no base64 as text'],
+    [{ base64: '%' }, 'files: base64: expected base64 text; write a text that is not base64 as text'],
     [{ text: 'a', base64: 'YQ==' }, 'files: expected a file; write either artifact, text or base64'],
     [{}, 'files: expected a file; write either artifact, text or base64'],
   ] as const;

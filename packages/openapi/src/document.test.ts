@@ -144,7 +144,7 @@ const bomb = `a: &a [x,x,x,x,x,x,x,x,x]\n${Array.from({ length: 20 }, (_, level)
 test.each([
   ['is no JSON', { specStr: '{"openapi": ' }, 'OpenAPI document, #: is not JSON'],
   ['is no JSON by its type', { specStr: 'openapi: 3.0.0', specType: 'json' }, 'is not JSON'],
-  ['is no object', { specStr: '[]', specType: 'json' }, 'expected an object, got a list'],
+  ['is not an object', { specStr: '[]', specType: 'json' }, 'expected an object, got a list'],
   [
     'is too long',
     { specStr: `{"x":"${'x'.repeat(10_485_760)}"}` },

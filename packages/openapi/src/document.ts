@@ -50,7 +50,7 @@ export class OpenApiDocument {
       if (followed.has(ref))
         throw new OpenApiDocumentError(
           `${at.pointer}/$ref`,
-          `${quote(ref)} leads back to itself; refer to a definition that is no reference`,
+          `${quote(ref)} leads back to itself; refer to a definition that is not a reference`,
         );
       followed.add(ref);
       at = this.#find(ref, `${at.pointer}/$ref`);

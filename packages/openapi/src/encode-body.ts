@@ -197,7 +197,7 @@ async function loadFile(value: unknown, name: string, toolContext: ToolContext):
   if (typeof text === 'string') return { filename: named(name), mimeType: typed('text/plain'), bytes: toBytes(text) };
   if (typeof base64 === 'string') {
     if (!isBase64(base64))
-      throw new ApiCallError(`${name}: base64: expected base64 text; write a text that is no base64 as text`);
+      throw new ApiCallError(`${name}: base64: expected base64 text; write a text that is not base64 as text`);
     return { filename: named(name), mimeType: typed('application/octet-stream'), bytes: decodeBase64(base64) };
   }
   const part = await toolContext.loadArtifact(String(artifact));

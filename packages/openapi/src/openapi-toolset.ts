@@ -160,7 +160,7 @@ export class OpenAPIToolset extends BaseToolset {
     return tools.filter((tool) => this.isToolSelected(tool, context));
   }
 
-  /** Returns the tool of a name; undefined if there is none. */
+  /** Returns the tool with this name; undefined if there is none. */
   async getTool(name: string): Promise<RestApiTool | undefined> {
     const tools = await this.#load();
     return tools.find((tool) => tool.name === name);

@@ -78,7 +78,7 @@ describe('a tool made of', () => {
       'beginning with a letter or _, got "$name"',
     ],
     [
-      'a confirmation that is no rule',
+      'a confirmation that is not a rule',
       { agent: scripted('helper', []), requireConfirmation: 'yes' },
       'tool "helper": requireConfirmation: expected true, false or a function',
     ],

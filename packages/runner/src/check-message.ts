@@ -48,7 +48,7 @@ function fail(fault: string): never {
 
 /** The payloads that a user's part may have, each with a check that returns the fault. */
 const PAYLOADS: Readonly<Record<string, (part: Part) => string | undefined>> = {
-  text: ({ text }) => (typeof text === 'string' ? undefined : 'has a text that is no string'),
+  text: ({ text }) => (typeof text === 'string' ? undefined : 'has a text that is not a string'),
   inlineData: ({ inlineData }) => {
     if (!isText(inlineData?.mimeType)) return 'has inlineData without a mimeType';
     if (isBytes(inlineData?.data)) return undefined;

@@ -14,7 +14,7 @@ import { saying, scenario } from './fixtures/scenario.ts';
 
 test.each([
   ['a parameter of a later version', { liveQueue: {} }, 'runAsync: has no option "liveQueue"'],
-  ['an invocation id that is no text', { invocationId: 1 }, 'runAsync: invocationId: expected a string'],
+  ['an invocation id that is not text', { invocationId: 1 }, 'runAsync: invocationId: expected a string'],
   ['a misspelt parameter', { statedelta: {} }, 'runAsync: has no option "statedelta"'],
   [
     'the messages of another library',
@@ -23,7 +23,7 @@ test.each([
   ],
   ['the name of another app', { appName: 'other' }, 'the runner has the appName "app"'],
   [
-    'a replay that is no flag',
+    'a replay that is not a flag',
     { replay: 'yes' },
     'runAsync: replay: expected true or false, got a string; write replay: true',
   ],

@@ -56,7 +56,7 @@ test.each([
   ['a final result that was not the last', () => later(new FinalToolResult('x'), 'a'), ['a'], { result: 'a' }],
   ['a generator that returns', () => returning(), ['a'], { returned: true }],
   ['an object that the tool changes later', () => counting(), [{ n: 1 }, { n: 2 }], { results: [{ n: 1 }, { n: 2 }] }],
-  ['a list, which is no generator', () => ['a', 'b'], [], { results: ['a', 'b'] }],
+  ['a list, which is not a generator', () => ['a', 'b'], [], { results: ['a', 'b'] }],
 ])('%s', async (_, execute, chunks, result) => {
   const { run } = await streaming(execute);
   const events = await run();

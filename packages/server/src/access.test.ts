@@ -226,7 +226,7 @@ describe('origins', () => {
 describe('options', () => {
   test.each([
     ['an option that does not exist', { authentication: () => undefined }],
-    ['a hook that is no function', { authenticate: 'secret' }],
+    ['a hook that is not a function', { authenticate: 'secret' }],
     ['no hook at all', { authenticate: null }],
     ['an origin with a path', { origins: ['https://app.example/'] }],
     ['an invalid relay', { relay: {} }],

@@ -5,7 +5,7 @@ import { type Frontmatter, type Skill, toFrontmatter } from './skill.ts';
 
 /** A place with more skills than an agent can list: it is searched, and a skill is fetched when it is loaded. */
 export interface SkillRegistry {
-  /** Returns the skill of a name; undefined if there is none. Each run fetches a skill that it uses once. */
+  /** Returns the skill with this name; undefined if there is none. Each run fetches a skill that it uses once. */
   getSkill(name: string): Promise<Skill | undefined>;
   /** Returns the skills that match words or a question, the best first. At most 50 reach the model. */
   searchSkills(query: string): Promise<readonly Frontmatter[]>;

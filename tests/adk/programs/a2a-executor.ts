@@ -46,7 +46,7 @@ const program: Program = {
     await send('t1', [{ kind: 'text', text: 'Hello.' }]);
     await send('t2', [{ kind: 'text', text: 'Pay 3.' }]);
     tell(asked.name);
-    // The text is no answer to the request, so the task still waits.
+    // The text is not an answer to the request, so the task still waits.
     await send('t2', [{ kind: 'text', text: 'Why?' }], task);
     const { sessionId, userId, appName } = { sessionId: 'c', userId: 'A2A_USER_c', appName: 'desk' };
     const session = await sessionService.getSession({ appName, userId, sessionId });

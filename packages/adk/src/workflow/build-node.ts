@@ -51,7 +51,7 @@ export interface FunctionNodeConfig extends Partial<Omit<BaseNodeConfig, 'name'>
 }
 
 /**
- * A node that calls a function. The value that the function returns, or yields last, is the output. A `Content` is shown and is no output; an
+ * A node that calls a function. The value that the function returns, or yields last, is the output. A `Content` is shown and is not the output; an
  * event may have both, and a `route`.
  *
  * @example
@@ -61,7 +61,7 @@ export class FunctionNode<TInput = unknown, TOutput = unknown> extends BaseNode<
   readonly authConfig: AuthConfig | undefined;
   readonly #handler: FunctionNodeHandler<TInput, TOutput>;
 
-  /** @throws ConfigurationError for a value that is no function */
+  /** @throws ConfigurationError for a value that is not a function */
   constructor(name: string, handler: FunctionNodeHandler<TInput, TOutput>, config: FunctionNodeConfig = {}) {
     if (typeof handler !== 'function')
       throw new ConfigurationError(

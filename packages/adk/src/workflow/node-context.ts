@@ -35,9 +35,9 @@ export interface AdkRunNodeOptions {
   readonly nodeName?: string | undefined;
   /** Identifies the run when the workflow is continued. Default: the number of the run among those of nodes with this name, from 1. */
   readonly runId?: string | undefined;
-  /** True makes the output of the run that of the node that runs it. Default false. */
+  /** True to use the output of this run as the output of the calling node. Default false. */
   readonly useAsOutput?: boolean | undefined;
-  /** True runs the node on its own branch. Default false. */
+  /** True to run the node on a branch of its own. Default false. */
   readonly useSubBranch?: boolean | undefined;
   readonly overrideBranch?: string | undefined;
   readonly overrideIsolationScope?: string | undefined;

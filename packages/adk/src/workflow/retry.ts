@@ -62,7 +62,7 @@ export function delayMsAfter(config: PreparedRetryConfig, attempt: number, rando
   return Math.min(maxDelay, Math.max(0, delay * (1 + jitter * (2 * random() - 1)))) * 1000;
 }
 
-/** Returns the names by which an error can be meant: that of its class, and its own. */
+/** Returns the names by which a retry config can select an error: that of its class, and its own. */
 export function namesOf(error: unknown): string[] {
   if (!(error instanceof Error)) return [typeof error];
   return [...new Set([error.constructor.name, error.name])];

@@ -399,7 +399,7 @@ class DynamicRuns {
       throw new ConfigurationError(`runNode "${name}": runId is empty; leave it out to number the runs`);
     if (count > 0 && /^\d+$/.test(runId))
       throw new ConfigurationError(
-        `runNode "${name}": runId "${runId}" could be the number of another run; write one that is no number`,
+        `runNode "${name}": runId "${runId}" could be the number of another run; write one that is not a number`,
       );
     return runId;
   }

@@ -568,7 +568,7 @@ test.each<[string, () => unknown, string]>([
     'there are two equal edges',
   ],
   [
-    'an edge is no node',
+    'an edge is not a node',
     () => new Workflow({ name: 'w', edges: [['START', 7 as never]] }),
     "expected a node, an agent, a tool, a function or 'START'",
   ],
@@ -601,12 +601,12 @@ test.each<[string, () => unknown, string]>([
     'timeout: expected a number of seconds above 0, at most 24 days, got the number -1; write timeout: 30',
   ],
   [
-    'a retry is no number',
+    'a retry is not a number',
     () => node(upper, { retryConfig: { maxAttempts: NaN } }),
     'retryConfig: maxAttempts: expected a number of at least 0',
   ],
   ['a tool node has no input schema', () => new NodeTool(upper), 'has no inputSchema'],
-  ['the root is no node', () => new InMemoryRunner({ agent: 7 as never }), 'agent: expected an agent, a workflow'],
+  ['the root is not a node', () => new InMemoryRunner({ agent: 7 as never }), 'agent: expected an agent, a workflow'],
 ])('a mistake is named when %s', (_title, make, message) => {
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(message) }));
 });

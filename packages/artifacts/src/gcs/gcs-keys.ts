@@ -49,7 +49,7 @@ export function isVersion(version: number): boolean {
   return VERSION.test(String(version));
 }
 
-/** Returns the folder and the version of an artifact; undefined for an object that is no version. */
+/** Returns the folder and the version of an artifact; undefined for an object that is not a version. */
 export function artifactOf(key: string): { readonly artifact: string; readonly version: number } | undefined {
   const artifact = key.slice(0, key.lastIndexOf('/') + 1);
   const version = versionIn(artifact, key);

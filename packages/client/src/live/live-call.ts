@@ -149,7 +149,7 @@ export class LiveCall implements AsyncIterable<Event> {
     if (data instanceof ArrayBuffer) return this.onAudio?.(new Int16Array(data));
     const text = typeof data === 'string' ? data : '';
     const frame = parseRecord(text);
-    if (!frame) return this.#fail(new ServerError('the server sent a frame that is no event'));
+    if (!frame) return this.#fail(new ServerError('the server sent a frame that is not an event'));
     if ('ping' in frame) return this.#socket.send(JSON.stringify({ pong: frame['ping'] }));
     const error = errorIn(text);
     if (error) return this.#fail(error);

@@ -195,7 +195,7 @@ describe('a callback', () => {
     },
   );
 
-  test('that is no function is refused in a list', () => {
+  test('that is not a function is refused in a list', () => {
     const config: object = { beforeAgentCallback: ['stop'] };
     expect(() => new Worker(config)).toThrow('beforeAgentCallback: expected a function of one parameter, got a string');
   });

@@ -6,7 +6,7 @@ interface Options {
 }
 
 export const whole: OptionRules<Options> = { timeoutMs: 'number', retries: integer(0) };
-// @ts-expect-error `retries` is no text
+// @ts-expect-error `retries` is not text
 export const wrongKind: OptionRules<Options> = { timeoutMs: 'number', retries: 'text' };
 // @ts-expect-error a name is missing, though the option is optional
 export const missing: OptionRules<Options> = { retries: 'number' };

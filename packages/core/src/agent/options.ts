@@ -133,7 +133,7 @@ export const ABORT_SIGNAL_RULE: OptionRule<'object'> = {
   write: 'controller.signal',
 };
 
-/** @throws ConfigurationError for an object that is no signal, such as an AbortController */
+/** @throws ConfigurationError for an object that is not a signal, such as an AbortController */
 export function checkAbortSignal(owner: string, signal: AbortSignal | undefined): void {
   if (signal === undefined || typeof signal.aborted === 'boolean') return;
   throw wrongValueError(owner, 'abortSignal', ABORT_SIGNAL_RULE, signal);

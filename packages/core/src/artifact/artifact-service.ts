@@ -46,13 +46,13 @@ export abstract class BaseArtifactService {
   abstract loadArtifact(request: LoadArtifactRequest): Promise<Part | undefined>;
   /** Returns the names that this session can load: its own and the user's (with `user:`), sorted by code unit. */
   abstract listArtifactKeys(request: SessionKey): Promise<string[]>;
-  /** Returns the versions of a name in ascending order; empty if the name does not exist. */
+  /** Returns the versions of the artifact with this name in ascending order; empty if the artifact does not exist. */
   abstract listVersions(request: ArtifactKey): Promise<number[]>;
   /** Returns the metadata of all versions, ascending. */
   abstract listArtifactVersions(request: ArtifactKey): Promise<ArtifactVersion[]>;
   /** Returns the metadata of one version (the latest if none is named), or undefined. */
   abstract getArtifactVersion(request: LoadArtifactRequest): Promise<ArtifactVersion | undefined>;
-  /** Deletes all versions of a name. A no-op if the name does not exist. */
+  /** Deletes all versions of the artifact with this name. A no-op if the artifact does not exist. */
   abstract deleteArtifact(request: ArtifactKey): Promise<void>;
 }
 

@@ -20,7 +20,7 @@ export function mergeTags(existing: readonly string[] | undefined, added: string
   return [...tags];
 }
 
-/** Values of `event.tags` that this project writes. Applications add their own. */
+/** Values of `event.tags` that Eventloom writes. Applications add their own. */
 export const EventTag = {
   /** Tag of events with code that a model wrote to be run. */
   codeExecutionCode: 'code_execution_code',

@@ -92,7 +92,7 @@ export function getStructuredOutput(event: Event): unknown {
   return event[STRUCTURED_OUTPUT];
 }
 
-/** Values of `event.object` that this project writes. Events of other programs may have further values. */
+/** Values of `event.object` that Eventloom writes. Events of other programs may have further values. */
 export const ObjectType = {
   error: 'error',
   chatCompletion: 'chat.completion',

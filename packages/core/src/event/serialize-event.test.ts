@@ -183,7 +183,7 @@ describe('ChunkWriter', () => {
     ['a field of the content', { content: { role: 'model', parts: [{ text: 'x' }], more: 1 } }],
     ['no content', { content: undefined }],
     ['an id to be escaped', { id: 'a"b' }],
-    ['a time that is no number', { timestamp: Number.NaN }],
+    ['a time that is not a number', { timestamp: Number.NaN }],
   ])('writes a chunk with %s as serializeEvent does, and those after it', (_name, more) => {
     const writer = new ChunkWriter();
     const chunks = [

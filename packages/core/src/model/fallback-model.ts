@@ -41,7 +41,7 @@ export class FallbackModel extends BaseLlm {
   /** The models, the preferred one first. */
   readonly models: readonly BaseLlm[];
 
-  /** @throws ConfigurationError without a model, for a value that is no model, and for an option name that this version does not know */
+  /** @throws ConfigurationError without a model, for a value that is not a model, and for an option name that this version does not know */
   constructor(options: FallbackModelOptions) {
     checkOptions('FallbackModel', OPTIONS, options, {}, EXAMPLE);
     const { models } = options;

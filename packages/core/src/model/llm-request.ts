@@ -6,7 +6,7 @@ import type { BaseTool } from '../tool/base-tool.ts';
 
 /**
  * Options of a model's generation, with the structure of `@google/genai`'s type of the same name (checked by a type test of
- * `gemini`). Fields that this project does not read are typed loosely and passed to the model.
+ * `gemini`). Fields that Eventloom does not read are typed loosely and passed to the model.
  */
 export interface GenerateContentConfig {
   systemInstruction?: unknown;

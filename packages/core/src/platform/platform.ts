@@ -82,7 +82,7 @@ const TIME_DIGITS = 12;
  */
 const randomCodes = codesOf(4);
 const timedCodes = codesOf(7);
-/** The time whose digits `timedCodes` has: ids of one millisecond share them. */
+/** The millisecond that `timedCodes` encodes; ids of the same millisecond reuse the digits. */
 let codedMs: number | undefined;
 
 function codesOf(version: 4 | 7): number[] {

@@ -19,7 +19,7 @@ export class Guard extends BasePlugin {
     if (callbackContext.state.has('blocked')) return { parts: [{ text: 'no' }] };
   }
 
-  // @ts-expect-error -- a text is no content
+  // @ts-expect-error -- a text is not a content
   override beforeRunCallback(): string {
     return 'no';
   }

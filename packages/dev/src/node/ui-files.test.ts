@@ -51,7 +51,7 @@ test.each([
   `${'x/'.repeat(5000)}x.js`,
   'index.html\0',
   'index.html\n',
-])('%j is no file of the page', async (path) => {
+])('%j is not a file of the page', async (path) => {
   expect(await textOf(path)).toBeUndefined();
 });
 

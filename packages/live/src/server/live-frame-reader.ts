@@ -63,7 +63,7 @@ export class LiveFrameReader {
     const { queue } = this;
     if ('pong' in frame) return this.#host.answered(frame.pong);
     if ('ping' in frame) return this.#host.answer(JSON.stringify({ pong: frame.ping }));
-    // A microphone that is still on while the run ends is no fault.
+    // A microphone that is still on while the run ends is not a fault.
     if (queue.isClosed) return;
     if ('blob' in frame) queue.sendRealtime(frame.blob);
     else if ('content' in frame) queue.sendContent(frame.content);

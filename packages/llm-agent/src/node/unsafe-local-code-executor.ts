@@ -157,7 +157,7 @@ class LocalSandbox implements CodeSandbox {
     this.#check();
     const entries = await readdir(this.#folder, { withFileTypes: true });
     const files: CodeFile[] = [];
-    // Links are no files: they could lead out of the folder.
+    // Links are not files: they could lead out of the folder.
     for (const { name } of entries.filter((entry) => entry.isFile()).slice(0, MAX_FILES)) {
       const bytes = await readFile(join(this.#folder, name));
       if (bytes.length <= MAX_FILE_BYTES)

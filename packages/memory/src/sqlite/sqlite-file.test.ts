@@ -135,7 +135,7 @@ test('a missing folder is created, and new folders and files are private to thei
 });
 
 test('a file that is not a database is refused with its path', () => {
-  writeFileSync(path, 'this is no database, but it is long enough to have a header of a hundred bytes. '.repeat(9));
+  writeFileSync(path, 'this is not a database, but it is long enough to have a header of a hundred bytes. '.repeat(9));
   for (const bad of [path, folder, join(path, 'below a file')]) {
     expect(() => new SqliteMemoryService({ path: bad })).toThrow(ConfigurationError);
     expect(() => new SqliteMemoryService({ path: bad })).toThrow(bad);

@@ -87,7 +87,7 @@ describe('creating a session', () => {
       [{ author: 'a', actions: { artifact_delta: { 'a.txt': -1 } } }],
       'events[0].actions.artifactDelta: "a.txt" has the version -1; versions are integers from 0',
     ],
-    ['something that is no event', [{ author: 5 }], 'events[0].author: expected a string, got the number 5'],
+    ['something that is not an event', [{ author: 5 }], 'events[0].author: expected a string, got the number 5'],
   ])('with %s is refused and leaves nothing', async (_what, events, error) => {
     const { send } = setUp();
     const { status, json } = await send('POST', SESSIONS, { sessionId: 's', events });

@@ -77,7 +77,7 @@ describe('POST /run_sse', () => {
     ['the role of a model', { newMessage: { role: 'model', parts: [{ text: 'x' }] } }, 400, 'INVALID_MESSAGE'],
     ['no message', { newMessage: undefined }, 400, 'INVALID_REQUEST'],
     ['a part that is a number', { newMessage: { parts: [5] } }, 400, 'INVALID_REQUEST'],
-    ['bytes that are no base64', { newMessage: { parts: [{ inlineData: { data: '!' } }] } }, 400, 'INVALID_REQUEST'],
+    ['bytes that are not base64', { newMessage: { parts: [{ inlineData: { data: '!' } }] } }, 400, 'INVALID_REQUEST'],
     ['an empty user', { userId: '' }, 400, 'INVALID_REQUEST'],
     ['a session that is a number', { sessionId: 5 }, 400, 'INVALID_REQUEST'],
     ['an impossible onBusy', { onBusy: 'wait' }, 400, 'INVALID_REQUEST'],

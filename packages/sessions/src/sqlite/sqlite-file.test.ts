@@ -115,7 +115,7 @@ test('a missing folder is created, and new folders and files are private to thei
 test('a file that is not a database is refused with its path', () => {
   writeFileSync(
     path,
-    'this is no database, but it is long enough to have a header of a hundred bytes, and some more.'.repeat(9),
+    'this is not a database, but it is long enough to have a header of a hundred bytes, and some more.'.repeat(9),
   );
   for (const bad of [path, folder, join(path, 'below a file'), '/proc/eventloom/sessions.db']) {
     expect(() => new SqliteSessionService({ path: bad })).toThrow(ConfigurationError);

@@ -47,7 +47,7 @@ export function isBaseExampleProvider(value: unknown): value is BaseExampleProvi
 export class ExampleTool extends BaseTool {
   readonly examples: readonly Example[] | BaseExampleProvider;
 
-  /** @throws ConfigurationError for a value that is no list of examples and no provider */
+  /** @throws ConfigurationError for a value that is neither a list of examples nor a provider */
   constructor(examples: readonly Example[] | BaseExampleProvider) {
     super({ name: 'example_tool', description: 'Adds examples to the instruction.' });
     if (!isBaseExampleProvider(examples)) checkExamples(examples);

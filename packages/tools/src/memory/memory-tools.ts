@@ -51,7 +51,7 @@ const DECLARATION: FunctionDeclaration = {
 export class LoadMemoryTool extends BaseTool {
   readonly #options: Required<MemoryToolOptions>;
 
-  /** @throws ConfigurationError for a number that is no positive integer */
+  /** @throws ConfigurationError for a number that is not a positive integer */
   constructor(options: MemoryToolOptions = {}) {
     super({ name: 'load_memory', description: DECLARATION.description ?? '', idempotent: true });
     this.#options = memoryToolOptions('LoadMemoryTool', options);
@@ -99,7 +99,7 @@ export class PreloadMemoryTool extends BaseTool {
   readonly #options: Required<MemoryToolOptions>;
   readonly #preloads = new WeakMap<Invocation, Preload>();
 
-  /** @throws ConfigurationError for a number that is no positive integer */
+  /** @throws ConfigurationError for a number that is not a positive integer */
   constructor(options: MemoryToolOptions = {}) {
     super({ name: 'preload_memory', description: 'Adds what is remembered of the user to the instruction.' });
     this.#options = memoryToolOptions('PreloadMemoryTool', options);

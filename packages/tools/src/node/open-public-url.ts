@@ -15,7 +15,7 @@ const resolveName: Resolve = (hostname, options) => dns.lookup(hostname, { ...op
 
 /**
  * Sends requests to hosts of the public internet. A connection is made to a checked address, so a name that resolves to
- * another address a moment later is no risk.
+ * another address a moment later is not a risk.
  */
 export class PublicClient {
   readonly #resolve: Resolve;

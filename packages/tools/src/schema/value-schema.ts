@@ -53,7 +53,7 @@ export class ValueSchema {
   }
 
   /**
-   * Refuses a schema of values that are no objects, as far as its kind can be read without converting the schema: the `type` of a JSON
+   * Refuses a schema of values that are not objects, as far as its kind can be read without converting the schema: the `type` of a JSON
    * Schema, the kind of a zod schema.
    * @throws ConfigurationError
    */

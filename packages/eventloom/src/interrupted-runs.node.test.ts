@@ -72,7 +72,7 @@ test.each(REPLIES)(
         expect([failure, said.at(-1)], place).toEqual([undefined, 'Done.']);
         continue;
       }
-      // The client learns that the reply is not whole, and the model reads in the next turn what it wanted to call.
+      // The client gets an error code, and the next request tells the model that its calls were not run.
       expect(failure ?? events.find(({ errorCode }) => errorCode)?.errorCode, place).toBeDefined();
       const lost = events.filter(({ errorCode }) => errorCode === 'INCOMPLETE_CALL');
       for (const { errorMessage = '' } of lost) expect(errorMessage, place).not.toBe('');
