@@ -4,6 +4,7 @@ import {
   findEmptyDescription,
   findPackageAsTag,
   findStartWithoutSubject,
+  findTitleWithoutSubject,
   findWordToDecode,
   findWordToDecodeInName,
 } from './plain-words.ts';
@@ -27,6 +28,16 @@ interface TemplateElement {
 
 interface Identifier {
   readonly name: string;
+}
+
+interface Expression {
+  readonly type: string;
+  readonly name?: string;
+  readonly value?: unknown;
+  readonly expression?: Expression;
+  readonly callee?: Expression;
+  readonly object?: Expression;
+  readonly arguments?: readonly Expression[];
 }
 
 interface RuleContext {
@@ -110,7 +121,34 @@ const plainWords = {
   },
 };
 
+/** Returns the name of the function that an expression calls: `test` for `test('a')`, `test.each(rows)('a')` and `test.skip('a')`. */
+function calledName(callee: Expression | undefined): string | undefined {
+  return callee?.name ?? (callee && calledName(callee.callee ?? callee.object));
+}
+
+/** Reports the title of a test outside of every `describe` that has no subject. */
+const titleSubject = {
+  create(context: RuleContext) {
+    return {
+      Program({ body }: { readonly body: readonly Expression[] }) {
+        for (const { expression } of body) {
+          if (expression?.type !== 'CallExpression' || calledName(expression.callee) !== 'test') continue;
+          const title = expression.arguments?.[0]?.value;
+          const found = typeof title === 'string' ? findTitleWithoutSubject(title) : undefined;
+          if (found === undefined) continue;
+          context.report({ message: `Begin the title with its subject, not with "${found}".`, node: expression });
+        }
+      },
+    };
+  },
+};
+
 export default {
   meta: { name: 'eventloom' },
-  rules: { 'no-bare-error': noBareError, 'docstring-subject': docstringSubject, 'plain-words': plainWords },
+  rules: {
+    'no-bare-error': noBareError,
+    'docstring-subject': docstringSubject,
+    'plain-words': plainWords,
+    'title-subject': titleSubject,
+  },
 };

@@ -29,6 +29,15 @@ export function findStartWithoutSubject(docstring: string): string | undefined {
   return STARTS.exec(docstring.replace(/^[\s*]+/, ''))?.[0];
 }
 
+/** First words of a test title that has no subject unless a `describe` around it has one. "Of two runs the later wins" is fine. */
+const CONTINUATIONS =
+  /^(?:is|are|was|were|has|have|had|does|that|whose|which|of(?! (?:two|three|several|many|all|models)\b)|(?:only )?(?:returns|throws|yields|declares|rejects|resolves|refuses|gets|cannot|must))\b/;
+
+/** Returns the first word of a test title that continues the title of a `describe`; undefined for a title with a subject. */
+export function findTitleWithoutSubject(title: string): string | undefined {
+  return CONTINUATIONS.exec(title)?.[0];
+}
+
 /**
  * Returns the description of a docstring if it has too few words to say anything: "Secret.", "The program."; undefined for others. A
  * docstring may consist of tags, or of a value in backticks.

@@ -5,6 +5,7 @@ import {
   findEmptyDescription,
   findPackageAsTag,
   findStartWithoutSubject,
+  findTitleWithoutSubject,
   findWordToDecode,
   findWordToDecodeInName,
 } from '../../scripts/plain-words.ts';
@@ -125,6 +126,21 @@ test.each(['* Returns the run.', '* In live runs: true when the model has finish
   'a docstring that starts with a verb, the thing or a label passes: %j',
   (docstring) => {
     expect(findStartWithoutSubject(docstring)).toBeUndefined();
+  },
+);
+
+test.each([
+  ['is empty without text', 'is'],
+  ['of a run that was lost', 'of'],
+  ['only declares its function', 'only declares'],
+])('a title without a subject is found: %s', (title, first) => {
+  expect(findTitleWithoutSubject(title)).toBe(first);
+});
+
+test.each(['a run is resumed', 'of two runs the later one wins', 'without a key nothing is sent', 'requests are sent'])(
+  'a title with a subject passes: %s',
+  (title) => {
+    expect(findTitleWithoutSubject(title)).toBeUndefined();
   },
 );
 

@@ -327,7 +327,7 @@ describe('a stream', () => {
     expect(rest).toMatch(/"late".*TASK_STATE_COMPLETED/s);
   });
 
-  test('that its client left while the run was silent counts no longer as one of the user', async () => {
+  test('is no longer counted for its user after the client disconnected from a silent run', async () => {
     const served = silent({ maxReadersPerUser: 1, answerAfterMs: 0 });
     const id = await begin(served);
     for (const _ of [1, 2, 3]) {
@@ -548,7 +548,7 @@ describe('a list of tasks', () => {
 });
 
 describe('requests', () => {
-  test('of a message that another task has are refused', async () => {
+  test('are refused if their message id belongs to another task', async () => {
     const { call } = setUp([{ text: 'One.' }, PAY]);
     const first = say('hi', { contextId: 'c' }) as { readonly message: object };
     await call('SendMessage', first);
@@ -557,7 +557,7 @@ describe('requests', () => {
     expect(mixed.error).toMatchObject({ code: -32602, message: expect.stringContaining('belongs to another task') });
   });
 
-  test('of another user find no task', async () => {
+  test('find no task of another user', async () => {
     const authenticate = ({ headers }: Request) => ({ userId: headers.get('authorization') ?? 'nobody' });
     const { call } = setUp([{ text: 'For Ann.' }, PAY], { authenticate });
     const [ann, bob] = [{ authorization: 'ann' }, { authorization: 'bob' }];

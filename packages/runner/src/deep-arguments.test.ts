@@ -87,7 +87,7 @@ describe.each(['none', 'sse'] as const)('with streamingMode %s, arguments of a c
   });
 });
 
-test('of a reply in chunks only are answered to the model too', async () => {
+test('the model gets an error for too deeply nested arguments that came in chunks only', async () => {
   const pieces: FunctionCall = { name: 'f', partialArgs: [{ jsonPath: `$.a${'[0]'.repeat(3000)}`, numberValue: 1 }] };
   const replies: LlmResponse[] = [
     { content: { role: 'model', parts: [{ functionCall: pieces }] } },
@@ -107,7 +107,7 @@ test('of a reply in chunks only are answered to the model too', async () => {
   expect(responsesOf(await run())).toEqual([{ error: ERROR }]);
 });
 
-test('of a call that needs confirmation, of a client call and of a long-running call never run it', async () => {
+test('too deeply nested arguments never run a call that needs confirmation, a client call or a long-running call', async () => {
   const calls: unknown[] = [];
   const asking = countingTool(calls, { requireConfirmation: true });
   const slow = new LongRunningFunctionTool({ name: 'slow', description: '', execute: () => void calls.push('slow') });
@@ -129,7 +129,7 @@ test('of a call that needs confirmation, of a client call and of a long-running 
   expect(calls).toEqual([]);
 });
 
-test('of a run that was lost before the response do not run the call on resume', async () => {
+test('a resumed run does not run a call with too deeply nested arguments that got no response', async () => {
   const calls: unknown[] = [];
   const tools = [countingTool(calls)];
   const first = await scenario({

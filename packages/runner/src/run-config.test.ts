@@ -26,7 +26,7 @@ test("every event has requestId and customMetadata, including the user's and chu
   expect([user?.requestId, user?.customMetadata]).toEqual(['r1', customMetadata]);
 });
 
-test('an error event has them too', async () => {
+test('an error event has requestId and customMetadata', async () => {
   const { run, stored } = await scenario({
     async *agent() {
       throw new TypeError('broken');

@@ -228,7 +228,7 @@ describe('a run whose outcome cannot be stored', () => {
   });
 });
 
-test('is not changed by a resume, an answer or a close that names another run', async () => {
+test('an open run is not changed by a resume, an answer or a close that names another run', async () => {
   const { start, gate, abort, open, runner, sessionService } = await setUp({ resumable: true });
   const running = runToError(start('hi', { abortSignal: abort.signal }));
   await gate.reached;

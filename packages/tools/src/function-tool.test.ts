@@ -111,7 +111,7 @@ test('a function tool has the name of the function if no name is given', () => {
   expect(new FunctionTool({ description: '', execute: getWeather }).name).toBe('getWeather');
 });
 
-test('runs a generator to its end without a listener and returns its joined chunks', async () => {
+test('a FunctionTool without a listener runs a generator to its end and returns its joined chunks', async () => {
   const tool = new FunctionTool({
     name: 'f',
     description: '',
@@ -258,7 +258,7 @@ test('isFunctionTool is true for function tools of another loaded copy of this p
     expect(isFunctionTool(value)).toBe(false);
 });
 
-test('is long-running; a FunctionTool is long-running only with isLongRunning', () => {
+test('a LongRunningFunctionTool is long-running; a FunctionTool only with isLongRunning', () => {
   const options = { name: 'approve', description: 'Asks for approval.', execute: () => undefined };
   expect(new LongRunningFunctionTool(options).isLongRunning).toBe(true);
   expect(new FunctionTool(options).isLongRunning).toBe(false);

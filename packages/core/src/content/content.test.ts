@@ -6,7 +6,7 @@ test('contentText joins the text of all parts and leaves thoughts out', () => {
   expect(contentText({ role: 'model', parts })).toBe('It is 4.');
 });
 
-test('is empty without content, parts or text', () => {
+test('contentText is empty without content, parts or text', () => {
   expect(contentText(undefined)).toBe('');
   expect(contentText({ role: 'user' })).toBe('');
   expect(contentText({ parts: [{ inlineData: { data: 'AA' } }] })).toBe('');

@@ -24,7 +24,7 @@ test('stringifyContent joins the text of an event and leaves thoughts out', () =
   expect(stringifyContent(createEvent({ content: { role: 'model', parts } }))).toBe('It is 4.');
 });
 
-test('is empty for an event without text', () => {
+test('stringifyContent is empty for an event without text', () => {
   expect(stringifyContent(createEvent())).toBe('');
   expect(stringifyContent(createEvent({ content: { parts: [{ functionCall: { name: 'f' } }] } }))).toBe('');
 });

@@ -95,7 +95,7 @@ test.each(['missing', 'user:missing', '', '\u0000'])(
   },
 );
 
-test('only declares the function without an artifact service', async () => {
+test('LOAD_ARTIFACTS only declares its function without an artifact service', async () => {
   const toolContext = new ToolContext({ invocationContext: testContext(), functionCallId: 'c1' });
   const llmRequest = createLlmRequest();
   await LOAD_ARTIFACTS.processLlmRequest({ toolContext, llmRequest });
