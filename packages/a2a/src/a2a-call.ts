@@ -212,7 +212,7 @@ export class A2ACall {
       const { signal } = this.#request.raw;
       for await (const item of run.items({ signal })) {
         if (item.event) view.add(item.event);
-        // An error without an id is one of reading: the task continues.
+        // An error without an id is an error of the reader: the task continues.
         if (item.error && item.id === undefined) break;
         this.#tasks.checkSize(view);
       }
@@ -242,7 +242,7 @@ export class A2ACall {
     yield { task: view.toTask(historyLengthOf(params)) };
     if (isWaiting(view.status.state)) return;
     const { appName, userId, sessionId } = view.key;
-    // Chunks replace what the task has of their artifact, so nothing is shown twice.
+    // The run is read from its first event. Chunks replace the artifacts that the task above has, so no text is shown twice.
     const run = this.#request.followRun({ appName, userId, sessionId, invocationId: view.invocationId });
     yield* this.#follow(view, run, signal);
   }

@@ -41,7 +41,7 @@ export class A2AConnection {
 
   /**
    * Fetches a card.
-   * @param address that of the card, if it ends with `.json`; otherwise that of the agent, below which the card is
+   * @param address the address of the card if it ends with `.json`, otherwise that of the agent, below which the card is
    */
   async fetchEndpoint(address: string, context: A2ARequestContext): Promise<A2AEndpoint> {
     const url = cardAddress(address);
@@ -121,7 +121,7 @@ export class A2AConnection {
     yield* this.#answers({ ...endpoint, isStreaming: false }, isNew ? 'GetTask' : 'tasks/get', params, context);
   }
 
-  /** Yields the same items. An error that making them throws gets the agent and the address. */
+  /** Yields the items of `items`. Adds the agent and the address to an error that `items` throws. */
   *named<T>(url: string, items: Iterable<T>): Generator<T, void, void> {
     try {
       yield* items;
@@ -180,7 +180,7 @@ export class A2AConnection {
 /** Errors of servers that sent nothing for too long. */
 const silent = new WeakSet<Error>();
 
-/** True for the error of an answer that may be read on by another request: the connection was lost, or the server has no time. */
+/** True for an error after which another request may get the rest of the answer: the connection was lost, or the server is busy. */
 export function isLostAnswer(error: unknown): error is A2AConnectionError {
   return A2AConnectionError.isInstance(error) && error.retryable && !silent.has(error);
 }
@@ -231,7 +231,7 @@ class PendingCall {
     throw new A2AProtocolError(`the server answered with the status ${status}${reason}`);
   }
 
-  /** Returns what the body of a refusal says, for an error message. A body that cannot be read says nothing. */
+  /** Returns the reason in the body of a refusal, to append to an error message; empty if the body cannot be read. */
   async #reasonOf(response: Response): Promise<string> {
     if (!isJson(typeOf(response))) return '';
     try {
@@ -279,7 +279,7 @@ class PendingCall {
         yield next.value;
       }
     } finally {
-      // A no-op for a body that was read to its end. What else it fails with was reported by the read.
+      // A no-op for a body that was read to its end. The read has reported any other failure.
       reader.cancel().catch(() => undefined);
     }
   }

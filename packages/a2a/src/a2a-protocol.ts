@@ -14,7 +14,7 @@ export interface A2AOptions {
    * it. Default: the origin of the request for the card.
    */
   readonly url?: string | undefined;
-  /** Fields of the cards of all agents. They win over what the agents say. Default: none. */
+  /** Fields of the cards of all agents. They take precedence over the fields that come from the agents. Default: none. */
   readonly card?: Partial<AgentCard> | undefined;
 }
 
@@ -62,7 +62,7 @@ export function a2a(options: A2AOptions): Protocol {
   const cardAt = (request: CommonRequest, appName: string): Response => {
     const base = (url ?? new URL(request.raw.url).origin).replace(/\/$/, '');
     const card = createAgentCard(agentOf(appName), `${base}/a2a/${encodeURIComponent(appName)}`, fields);
-    // Clients of 1.0 name their version. Those that do not may know 0.3 alone.
+    // Clients of 1.0 name their version. A client that names none may know 0.3 only.
     const isNew = request.raw.headers.get(VERSION_HEADER)?.startsWith('1') === true;
     return Response.json(isNew ? card : withLegacyFields(card), {
       headers: { 'cache-control': 'no-cache', vary: VERSION_HEADER },

@@ -13,7 +13,7 @@ export interface AgentSkill {
   readonly outputModes?: readonly string[];
 }
 
-/** An address of an agent, and what it speaks there. */
+/** An address of an agent, with the protocol and the version that the agent speaks there. */
 export interface AgentInterface {
   readonly url: string;
   /** `JSONRPC`, `HTTP+JSON` or `GRPC`. */
@@ -46,7 +46,7 @@ export interface AgentCard {
 /** The address of a card below that of its agent. */
 export const AGENT_CARD_PATH = '.well-known/agent-card.json';
 
-/** Returns the card of an agent. @param url the address of its endpoint @param fields win over what the agent says */
+/** Returns the card of an agent. @param url the address of its endpoint @param fields take precedence over those that come from the agent */
 export function createAgentCard(agent: BaseAgent, url: string, fields: Partial<AgentCard> = {}): AgentCard {
   const address = { url, protocolBinding: 'JSONRPC' };
   return {
@@ -77,7 +77,7 @@ function descriptionOf({ name, description }: BaseAgent): string {
   return description === '' ? `The agent ${name}.` : description;
 }
 
-/** The address of an agent that is spoken to with JSON-RPC. */
+/** The address at which an agent takes JSON-RPC. */
 export interface A2AEndpoint {
   readonly url: string;
   readonly version: '1.0' | '0.3';

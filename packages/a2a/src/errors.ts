@@ -17,7 +17,7 @@ export const REQUEST_CODES = {
 
 export type RequestReason = keyof typeof REQUEST_CODES;
 
-/** A request that A2A has an error for. It is answered as an error of JSON-RPC. Not retryable. */
+/** A request that is refused with an error that A2A defines. The answer is an error of JSON-RPC. Not retryable. */
 export class A2ARequestError extends EventloomError {
   static override readonly code = 'A2A_REQUEST';
   /** The reason as A2A 1.0 names it, such as `TASK_NOT_FOUND`. */

@@ -5,7 +5,7 @@ import type { A2APart, Metadata } from './wire.ts';
 
 // The parts of contents as parts of A2A, by the conventions of the ADK: a function call is a data part whose metadata has its type.
 
-/** Metadata of a data part: what its data is. */
+/** Metadata of a data part: the kind of its data. */
 const TYPE = 'adk_type';
 /** Metadata of a call whose response comes in a later message. */
 const IS_LONG_RUNNING = 'adk_is_long_running';
@@ -25,7 +25,7 @@ const FIELD_OF = new Map<unknown, (typeof DATA_FIELDS)[keyof typeof DATA_FIELDS]
 const NO_IDS: ReadonlySet<string> = new Set();
 
 /**
- * Returns the parts of a content as parts of A2A. Parts that A2A has nothing for, such as the opaque data of a model, are left out.
+ * Returns the parts of a content as parts of A2A. Parts that A2A cannot express, such as the opaque data of a model, are left out.
  * @param longRunning ids of the calls whose responses come in a later message
  */
 export function toA2AParts(parts: readonly Part[] = [], longRunning: ReadonlySet<string> = NO_IDS): A2APart[] {

@@ -153,7 +153,7 @@ export class RemoteA2AAgent extends BaseAgent {
     const { question, contextId, unseen, begunTaskId } = readConversation(context);
     let parts = unseen;
     let task: Pick<A2AMessage, 'taskId' | 'contextId'> = contextId === undefined ? {} : { contextId };
-    // The same in a run that is resumed, so that a server which knows the message does not run it again.
+    // A resumed run has the same id, so a server that knows the message does not run it again.
     let messageId = `${context.invocationId}:${context.executionId}`;
     if (question) {
       const answer = yield* requestInput(context, question.params);
@@ -197,7 +197,8 @@ export class RemoteA2AAgent extends BaseAgent {
         throw new RunAbortedError('the run was aborted while a remote agent worked', { cause: error });
       throw error;
     } finally {
-      // Also when the reader leaves, and when the answer cannot be used. A task that the server has not answered about may still wait.
+      // Cancels the task also when the reader leaves, and when the answer cannot be used. The server may not have seen a message that it did
+      // not answer, and its task may still wait: only an abort cancels that one.
       if (answer.taskId !== undefined && !answer.isSettled && (answer.isBound || signal.aborted))
         platform.background(this.#canceller.cancel(endpoint, answer.taskId, { platform, headers }));
     }
@@ -237,7 +238,7 @@ export class RemoteA2AAgent extends BaseAgent {
   }
 
   /**
-   * Yields what the server answers. An answer that is lost, or that ends before its task, is read on by the id of the task.
+   * Yields the items of the answer. If the answer is lost or ends before its task, requests the rest by the id of the task.
    * @param sent undefined if the server has the message, and the answer has the id of the task
    */
   async *#updates(
@@ -277,10 +278,10 @@ export class RemoteA2AAgent extends BaseAgent {
   }
 }
 
-/** Time before a task is asked for again: at first, and at most while it does not change. */
+/** Delay before a task is requested again: the first one, and the longest one, which is reached while the task does not change. */
 const FOLLOW_MS = 1000;
 const MAX_FOLLOW_MS = 30_000;
-/** Requests for a task that may fail one after the other, and requests for one answer. */
+/** The most requests for a task that may fail one after the other, and the most requests for one answer. */
 const MAX_FAILURES = 5;
 const MAX_REQUESTS = 1000;
 

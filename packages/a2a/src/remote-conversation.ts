@@ -42,7 +42,7 @@ export interface AgentQuestion extends RemoteQuestion {
   readonly params: InputRequestParams;
 }
 
-/** The conversation with a remote agent, as far as the session has it. */
+/** The part of the conversation with a remote agent that the session has. */
 export interface RemoteConversation {
   /** Id of the context on the server; undefined before the first answer. */
   readonly contextId: string | undefined;

@@ -5,7 +5,7 @@ import { A2AProtocolError, A2ARequestError } from './errors.ts';
 import { formatTaskId, TASK_ID } from './task-view.ts';
 import { type A2ATaskState, readState } from './wire.ts';
 
-/** A task of a user, as far as a list needs it. */
+/** The fields of a task that a list needs. */
 export interface ListedTask {
   readonly taskId: string;
   /** Time of its status in milliseconds. */
@@ -71,7 +71,9 @@ function readToken(token: string | undefined): ListedTask | undefined {
   if (token === undefined) return undefined;
   const [, time = '', taskId = ''] = /^(\d{1,16}) (.+)$/.exec(token) ?? [];
   if (taskId === '')
-    throw new A2AProtocolError('params.pageToken: is not a token of this server; write nextPageToken of the page before');
+    throw new A2AProtocolError(
+      'params.pageToken: is not a token of this server; write nextPageToken of the page before',
+    );
   return { taskId, timeMs: Number(time) };
 }
 
@@ -171,7 +173,7 @@ class SessionTasks {
   }
 }
 
-/** Returns the error of a list that reads too much. */
+/** Returns the error for a list that would read too many events or sessions. */
 export function tooMany(what: string, contextId: string | undefined): A2ARequestError {
   const hint =
     contextId === undefined

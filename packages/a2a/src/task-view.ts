@@ -160,8 +160,8 @@ export class TaskView {
   }
 
   /**
-   * Returns `responseId`, which chunks and their whole reply share. Events of custom agents may have none: theirs is the number of whole events
-   * that the agent yielded before. It is the same when the task is read from its session.
+   * Returns `responseId`, which chunks and their whole reply share. For an event of a custom agent without one, returns an id with the number of
+   * whole events that the agent yielded before, which is the same when the task is read from its session.
    */
   #artifactIdOf({ id, responseId, partial, invocationId, executionId = invocationId }: Event): string {
     const known = responseId ?? this.#artifactIds.get(id);
@@ -200,7 +200,7 @@ export class TaskView {
     return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   }
 
-  /** Sets the status to what became of the newest run, and returns the change. */
+  /** Sets the status to the outcome of the newest run, and returns the change. */
   setState({ state, error, code, waitingFor = [] }: RunOfTask): A2AStatusUpdate {
     this.waiting = waitingFor.flatMap((id) => this.#calls.get(id) ?? []);
     const event = this.#lastEvent;

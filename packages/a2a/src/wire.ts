@@ -120,7 +120,7 @@ export type A2AUpdate =
   | { readonly statusUpdate: A2AStatusUpdate }
   | { readonly artifactUpdate: A2AArtifactUpdate };
 
-// Reading: both versions, whatever the sender says that it speaks.
+// Reading: accepts both versions, whichever the sender names.
 
 type WireObject = Readonly<Record<string, unknown>>;
 
@@ -141,7 +141,7 @@ function readId(path: string, value: unknown): string {
   return value;
 }
 
-/** Servers leave out an id that they have not, or write it as null or as the empty text. */
+/** Reads an id into an object of one field, empty without an id. Servers omit an id that they do not have, or write it as null or as the empty text. */
 function readOptionalId<K extends string>(path: string, object: WireObject, key: K): { [P in K]?: string } {
   const value = readText(`${path}.${key}`, object[key]);
   return given(key, value === undefined ? undefined : readId(`${path}.${key}`, value));

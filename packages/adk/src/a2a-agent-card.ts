@@ -166,7 +166,7 @@ function kindOf(agent: BaseAgent): { readonly tag: string; readonly summary: str
   return { tag: 'custom_agent', summary: 'A custom agent' };
 }
 
-/** Returns what the sub-agents of a sequence, a loop or a parallel agent do. */
+/** Describes the work of the sub-agents of a sequence, a loop or a parallel agent. */
 function stepsOf(agent: BaseAgent): string {
   const steps = agent.subAgents.map(({ name, description }) => description || `execute the ${name} agent`);
   const last = steps.length - 1;

@@ -27,7 +27,7 @@ export interface AdkPackageToolset {
   close(): Promise<void>;
 }
 
-/** Returns a tool or toolset of `@google/adk` as one of ours, and any other value as it is. */
+/** Returns a tool or toolset of `@google/adk` as one of Eventloom, and any other value as it is. */
 export function adoptTool<T>(tool: T | AdkPackageTool | AdkPackageToolset): T | BaseTool | BaseToolset {
   if (isMarked<AdkPackageTool>(tool, ADK_TOOL)) return new AdoptedTool(tool);
   if (isMarked<AdkPackageToolset>(tool, ADK_TOOLSET)) return new AdoptedToolset(tool);

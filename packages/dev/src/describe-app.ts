@@ -113,7 +113,7 @@ const DARK: Palette = { background: '#111827', node: '#1f2937', line: '#94a3b8',
 
 /**
  * Draws a node of an app as text in the DOT language: its graph, or the tree of its sub-agents, with their tools.
- * @param used the names to color: who spoke and what was called
+ * @param used the names to color: agents that spoke and tools that were called
  */
 export function drawNode(node: AppNode, isDark: boolean, used: ReadonlySet<string> = new Set()): string {
   const palette = isDark ? DARK : LIGHT;

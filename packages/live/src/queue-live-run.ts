@@ -30,7 +30,7 @@ export interface AcceptedRequest {
   readonly isStored: boolean;
 }
 
-/** A live run whose client speaks through a queue. Holds what stays the same when control moves to another agent. */
+/** A live run whose client speaks through a queue. Holds the state that stays the same when control moves to another agent. */
 export class QueueLiveRun implements LiveRun {
   readonly queue: BaseLiveRequestQueue;
   /** The requests that were accepted. */

@@ -53,7 +53,7 @@ const agent = new LlmAgent({
   subAgents: [expert],
 });
 
-/** Returns what a response of the model is for the page of a chat; undefined without content. */
+/** Returns how a chat page shows a response of the model; undefined without content. */
 function kindOf({ content, partial }: LlmResponse): string | undefined {
   const part = content?.parts?.[0];
   if (!part) return undefined;

@@ -1,4 +1,4 @@
-// What other packages of ours need of A2A. Not for users: it may change in every version. Loads no server.
+// Names that other packages of Eventloom need of A2A. Not for users: it may change in every version. Loads no server.
 
 export { RemoteA2AAgent } from '../remote-a2a-agent.ts';
 export type { RemoteA2AAgentOptions } from '../remote-a2a-agent.ts';

@@ -517,8 +517,16 @@ describe('createServer', () => {
     ['an empty answer', [withRoute({ answer: {} })], 'answer: expected the schema or the content type of the answer'],
     ['an answer of a wrong kind', [withRoute({ answer: { contentType: 1 } })], 'answer: expected the schema or'],
     ['a summary that is not text', [withRoute({ summary: 1 })], 'summary: expected a string, got the number 1'],
-    ['a status that is not an error', [withRoute({ errors: [409, 200] })], 'errors[1]: expected a status from 400 to 599'],
-    ['a body schema that is not a schema', [withRoute({ bodySchema: [] })], 'bodySchema: expected an object, got a list'],
+    [
+      'a status that is not an error',
+      [withRoute({ errors: [409, 200] })],
+      'errors[1]: expected a status from 400 to 599',
+    ],
+    [
+      'a body schema that is not a schema',
+      [withRoute({ bodySchema: [] })],
+      'bodySchema: expected an object, got a list',
+    ],
     ['an owner that is not a function', [withRoute({ owner: 'ann' })], 'owner: expected a function, got a string'],
     ['an operationId of the ADK', [withRoute({ operationId: 'runSse' })], 'has a route "runSse" already'],
     [

@@ -117,7 +117,7 @@ test('an interrupting claim ignores tickets, and an expired lease goes to the fi
   const lease = await take(300, { takeOver: true });
   await claim(1200, { ticket: ticketOf('a', 150) });
   expect(await claim(1300)).toEqual({ status: 'busy', freeAtMs: 1700 });
-  // The session was granted to nobody: its owner still has it.
+  // No waiting caller got the lease: its owner still has it.
   expect(await driver.renewLease(lease, 1300)).toBe(true);
   await take(2300, { ticket: ticketOf('a', 150) });
 });
