@@ -1,10 +1,21 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readPackages, type Workspace } from './repository.ts';
+import { readWorkspaces, type Workspace } from './repository.ts';
 import { ambiguousTypes } from './type-names.ts';
 
-test('each type name has one meaning in all packages', () => {
-  expect(ambiguousTypes(readPackages())).toEqual([]);
+test('each type name has one meaning in all packages and apps', () => {
+  const workspaces = readWorkspaces().filter(({ folder }) => /^(packages|apps)\//.test(folder));
+  expect(ambiguousTypes([...workspaces, studioComponents()])).toEqual([]);
 });
+
+/** Returns the components of the page of Studio, which are not TypeScript files of a workspace. */
+function studioComponents(): Workspace {
+  const root = join(import.meta.dirname, '../..');
+  const paths = globSync('apps/studio-page/src/**/*.tsx', { cwd: root });
+  const files = paths.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+  return { folder: 'apps/studio-page', manifest: { name: '@eventloom/studio-page', version: '0.0.0' }, files };
+}
 
 describe('a type name', () => {
   const packageOf = (files: Record<string, string>): Workspace => ({

@@ -1,7 +1,7 @@
 import { parseModule } from './module-syntax.ts';
 import { isTestFile, type Workspace } from './repository.ts';
 
-/** Types that two packages may declare under one name, because both mean the same. */
+/** Types that two workspaces may declare under one name, because both mean the same. */
 const SAME_MEANING = new Set([
   // The runner of eventloom extends that of the runner package.
   'Runner',
@@ -23,12 +23,15 @@ const SAME_MEANING = new Set([
   'PostgresPool',
   'PostgresQuery',
   'PostgresResult',
+  // The page of Studio describes JSON that the server sends, and installs no package of the server.
+  'KeptSpan',
+  'ModelPrice',
 ]);
 
 /** Returns classes, interfaces and types that are declared in more than one file, with these files: `name: file, file`. */
-export function ambiguousTypes(packages: readonly Workspace[]): string[] {
+export function ambiguousTypes(workspaces: readonly Workspace[]): string[] {
   const declared = new Map<string, string[]>();
-  for (const { files } of packages) {
+  for (const { files } of workspaces) {
     for (const file of files) {
       if (isTestFile(file.path) || /\/conformance\//.test(file.path)) continue;
       for (const name of typesOf(file)) declared.set(name, [...(declared.get(name) ?? []), file.path]);

@@ -15,7 +15,7 @@ import { loadAgents } from './agents/load-agents.ts';
 import { createDemoAgent } from './demo/demo-agent.ts';
 import { OfflineDemoModel } from './demo/offline/offline-demo-model.ts';
 import { AgentLoadError } from './errors.ts';
-import type { Settings, GeminiSettings } from './settings.ts';
+import type { Settings, GeminiClientSettings } from './settings.ts';
 
 /** The services that the runners of all apps share. */
 interface Services {
@@ -100,7 +100,7 @@ function isNotFound(error: unknown): boolean {
 }
 
 /** Resolves names of Gemini models; without a key it throws an error that names the missing variable. */
-function modelsOf(gemini: GeminiSettings | undefined): ModelResolver {
+function modelsOf(gemini: GeminiClientSettings | undefined): ModelResolver {
   if (gemini) return geminiModels(gemini);
   return (model) => {
     throw new ConfigurationError(

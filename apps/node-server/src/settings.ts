@@ -30,7 +30,7 @@ export type CredentialsPlace =
   | { readonly kind: 'memory' };
 
 /** The connection to Gemini. */
-export type GeminiSettings = Omit<GeminiOptions, 'model'>;
+export type GeminiClientSettings = Omit<GeminiOptions, 'model'>;
 
 /** The checked settings from the command line and the environment. */
 export interface Settings {
@@ -61,7 +61,7 @@ export interface Settings {
   /** The folder with a copy of adk-web; undefined to serve none. */
   readonly uiFolder: string | undefined;
   /** Undefined without a key. */
-  readonly gemini: GeminiSettings | undefined;
+  readonly gemini: GeminiClientSettings | undefined;
   /** The Gemini model of the demo agent. */
   readonly demoModel: string;
 }
@@ -218,7 +218,7 @@ function readEncryptionKeys(text: string | undefined): readonly Uint8Array[] | u
 }
 
 /** Returns the model of the demo. If a model is named, the demo never uses another one instead. */
-function readDemoModel({ model, agents }: CommandLine, gemini: GeminiSettings | undefined): string {
+function readDemoModel({ model, agents }: CommandLine, gemini: GeminiClientSettings | undefined): string {
   if (model === undefined) return DEMO_MODEL;
   if (agents !== undefined)
     throw new UsageError(`--model ${model}: applies only to the demo agent; agents of --agents name their own models`);
@@ -238,7 +238,7 @@ function readDuration(option: string, text: string | undefined): number | undefi
   );
 }
 
-function readGemini(environment: Environment): GeminiSettings | undefined {
+function readGemini(environment: Environment): GeminiClientSettings | undefined {
   const apiKeyName = KEY_NAMES.find((name) => set(environment[name]) !== undefined);
   const baseUrl = set(environment['GOOGLE_GEMINI_BASE_URL']);
   return apiKeyName === undefined ? undefined : { apiKey: environment[apiKeyName], apiKeyName, baseUrl };

@@ -1,14 +1,19 @@
 import { useEffect, useMemo, useState } from 'react';
-import type { Event } from '@eventloom/core';
+import type { Event, SessionKey } from '@eventloom/core';
 import dagre from '@dagrejs/dagre';
-import type { Place } from './app.tsx';
 import { ServerError } from '@eventloom/client';
-import { type AgentNode, type GraphDescription, type GraphRun, readGraphRuns, readGraphs } from './studio-client.ts';
+import {
+  type ShownAgent,
+  type GraphDescription,
+  type GraphRunInfo,
+  readGraphRuns,
+  readGraphs,
+} from './studio-client.ts';
 
 interface AgentsTabProps {
-  readonly place: Place;
+  readonly place: SessionKey;
   /** The root agent; undefined until it is read. */
-  readonly root: AgentNode | undefined;
+  readonly root: ShownAgent | undefined;
   readonly error: string | undefined;
   readonly events: readonly Event[];
   readonly activeAgent: string | undefined;
@@ -88,7 +93,7 @@ export function AgentsTab({ place, root, error, events, activeAgent, isRunning, 
 }
 
 interface AgentViewProps {
-  readonly agent: AgentNode;
+  readonly agent: ShownAgent;
   readonly activeAgent: string | undefined;
   readonly seen: ReadonlySet<string>;
 }
@@ -144,7 +149,7 @@ const edgeKey = (from: string, to: string): string => JSON.stringify([from, to])
  * Returns the path at the newest moment, or at an earlier one whose events are given: nodes that completed later are
  * active there.
  */
-function pathOf(runs: readonly GraphRun[], shown: ReadonlySet<string> | undefined): Path {
+function pathOf(runs: readonly GraphRunInfo[], shown: ReadonlySet<string> | undefined): Path {
   const done = new Set<string>();
   const open = new Set<string>();
   const edges = new Set<string>();

@@ -1,5 +1,5 @@
 import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
-import type { Event, Session } from '@eventloom/core';
+import type { Event, Session, SessionKey } from '@eventloom/core';
 import { Button, Input, Label, Tab, TabList, TabPanel, Tabs, TextField } from 'react-aria-components';
 import { emptyConversation, reduceEvents, ServerError } from '@eventloom/client';
 import { useAgent } from '@eventloom/client/react';
@@ -15,14 +15,8 @@ import { TimeSlider } from './time-slider.tsx';
 import { TraceTab } from './trace-tab.tsx';
 import { useVoiceCall } from './voice.tsx';
 
-/** The app, user and session in the page's address: `?app=…&user=…&session=…`. */
-export interface Place {
-  readonly appName: string;
-  readonly userId: string;
-  readonly sessionId: string;
-}
-
-function placeInAddress(): Partial<Place> {
+/** Reads the app, user and session in the page's address: `?app=…&user=…&session=…`. */
+function placeInAddress(): Partial<SessionKey> {
   const query = new URLSearchParams(location.search);
   return Object.fromEntries(
     Object.entries({ appName: query.get('app'), userId: query.get('user'), sessionId: query.get('session') }).filter(
@@ -31,7 +25,7 @@ function placeInAddress(): Partial<Place> {
   );
 }
 
-function writeAddress({ appName, userId, sessionId }: Place): void {
+function writeAddress({ appName, userId, sessionId }: SessionKey): void {
   const query = new URLSearchParams({ app: appName, user: userId, session: sessionId });
   history.replaceState(null, '', `?${query.toString()}`);
 }
@@ -44,11 +38,11 @@ function newSessionId(): string {
 export function App() {
   const [apps, setApps] = useState<readonly string[]>();
   const [error, setError] = useState<unknown>();
-  const [place, setPlace] = useState<Place>();
+  const [place, setPlace] = useState<SessionKey>();
   /** Number of tokens that were tried. */
   const [attempt, setAttempt] = useState(0);
 
-  const goTo = useCallback((next: Place) => {
+  const goTo = useCallback((next: SessionKey) => {
     writeAddress(next);
     setPlace(next);
   }, []);
@@ -133,11 +127,11 @@ function TokenForm({ isWrong, onToken }: { readonly isWrong: boolean; readonly o
 
 interface WorkbenchProps {
   readonly apps: readonly string[];
-  readonly place: Place;
-  readonly goTo: (place: Place) => void;
+  readonly place: SessionKey;
+  readonly goTo: (place: SessionKey) => void;
 }
 
-type View = 'sessions' | 'chat' | 'inspect';
+type Panel = 'sessions' | 'chat' | 'inspect';
 
 const NO_PRICES = {};
 
@@ -176,7 +170,7 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
   /** Number of events that are shown; undefined shows all events, including new ones. */
   const [position, setPosition] = useState<number>();
   const [selectedId, setSelectedId] = useState<string>();
-  const [view, setView] = useState<View>('chat');
+  const [view, setView] = useState<Panel>('chat');
   const [root, setRoot] = useState<AppAgent>();
   const [rootError, setRootError] = useState<string>();
   const { appName, userId } = place;

@@ -1,13 +1,12 @@
 import { useEffect, useMemo, useState } from 'react';
 import { diffLines } from 'diff';
-import type { Event, Part } from '@eventloom/core';
+import type { Event, Part, SessionKey } from '@eventloom/core';
 import { ServerError } from '@eventloom/client';
-import type { Place } from './app.tsx';
 import { Media, textIn } from './media.tsx';
 import { client } from './studio-client.ts';
 
 interface ArtifactsTabProps {
-  readonly place: Place;
+  readonly place: SessionKey;
   readonly events: readonly Event[];
 }
 

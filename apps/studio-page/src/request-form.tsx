@@ -52,7 +52,7 @@ export function RequestForm({ request, onAnswer }: RequestFormProps) {
   );
 }
 
-interface Field {
+interface FormField {
   readonly name: string;
   readonly type: string;
   readonly choices: readonly unknown[] | undefined;
@@ -60,7 +60,7 @@ interface Field {
   readonly isRequired: boolean;
 }
 
-type Schema = Readonly<Record<string, unknown>>;
+type JsonFields = Readonly<Record<string, unknown>>;
 
 /**
  * Shows a form made from a JSON Schema, with a field for each property of an object, and a field for JSON text if there
@@ -70,13 +70,13 @@ function InputForm({
   schema,
   onSubmit,
 }: {
-  readonly schema: Schema | undefined;
+  readonly schema: JsonFields | undefined;
   readonly onSubmit: (value: unknown) => void;
 }) {
   const fields = schema ? fieldsOf(schema) : undefined;
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
   const [error, setError] = useState<string>();
-  const single: Field = {
+  const single: FormField = {
     name: 'answer',
     type: schema === undefined ? 'string' : typeof schema['type'] === 'string' ? schema['type'] : 'json',
     choices: Array.isArray(schema?.['enum']) ? (schema['enum'] as readonly unknown[]) : undefined,
@@ -134,7 +134,7 @@ function FieldInput({
   value,
   onChange,
 }: {
-  readonly field: Field;
+  readonly field: FormField;
   readonly value: string;
   readonly onChange: (text: string) => void;
 }) {
@@ -170,7 +170,7 @@ function FieldInput({
   );
 }
 
-function fieldsOf(schema: Schema): readonly Field[] | undefined {
+function fieldsOf(schema: JsonFields): readonly FormField[] | undefined {
   const { properties, required } = schema;
   if (schema['type'] !== 'object' || !isRecord(properties)) return undefined;
   const names = new Set(Array.isArray(required) ? required : []);
@@ -187,7 +187,7 @@ function fieldsOf(schema: Schema): readonly Field[] | undefined {
 }
 
 /** @throws Error if the text is not a value of the field's type */
-function readField({ name, type, choices }: Field, text: string): unknown {
+function readField({ name, type, choices }: FormField, text: string): unknown {
   if (choices) return choices.find((choice) => String(choice) === text);
   switch (type) {
     case 'string':
@@ -255,7 +255,7 @@ function credentialOf(isApiKey: boolean, isLogin: boolean, secret: string): Auth
 }
 
 /** Returns an address only if it is a web address: a server could send one that runs a script. */
-function findAuthUri(authConfig: Schema): string | undefined {
+function findAuthUri(authConfig: JsonFields): string | undefined {
   for (const key of ['exchangedAuthCredential', 'rawAuthCredential']) {
     const credential = authConfig[key];
     const oauth2 = isRecord(credential) ? credential['oauth2'] : undefined;
@@ -265,6 +265,6 @@ function findAuthUri(authConfig: Schema): string | undefined {
   return undefined;
 }
 
-function isRecord(value: unknown): value is Schema {
+function isRecord(value: unknown): value is JsonFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,11 +1,11 @@
+import type { SessionKey } from '@eventloom/core';
 import { useCallback, useEffect, useState } from 'react';
 import { Button } from 'react-aria-components';
-import type { Place } from './app.tsx';
-import { client, type OpenRun, readOpenRuns } from './studio-client.ts';
+import { client, type OpenRunInfo, readOpenRuns } from './studio-client.ts';
 
 interface RunsTabProps {
-  readonly place: Place;
-  readonly goTo: (place: Place) => void;
+  readonly place: SessionKey;
+  readonly goTo: (place: SessionKey) => void;
   /** The status of the page's run: the list is read again when it changes. */
   readonly status: string;
 }
@@ -13,7 +13,7 @@ interface RunsTabProps {
 /** Lists the unfinished runs of all sessions of the user: active ones, and those whose process was lost. */
 export function RunsTab({ place, goTo, status }: RunsTabProps) {
   const { appName, userId } = place;
-  const [runs, setRuns] = useState<readonly OpenRun[]>();
+  const [runs, setRuns] = useState<readonly OpenRunInfo[]>();
   const [error, setError] = useState<string>();
 
   const act = useCallback(
@@ -31,7 +31,7 @@ export function RunsTab({ place, goTo, status }: RunsTabProps) {
   useEffect(() => void act(), [act, status]);
 
   /** Resumes a run. The page that shows the session follows it. */
-  const takeUp = async ({ sessionId, invocationId }: OpenRun): Promise<void> => {
+  const takeUp = async ({ sessionId, invocationId }: OpenRunInfo): Promise<void> => {
     for await (const _event of client.session({ appName, userId, sessionId }).resume(invocationId)) break;
     goTo({ ...place, sessionId });
   };

@@ -1,13 +1,12 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { Event } from '@eventloom/core';
+import type { Event, SessionKey } from '@eventloom/core';
 import { Button, Input, Label, TextField } from 'react-aria-components';
-import type { Place } from './app.tsx';
-import { client, type ListedSession, readSessions } from './studio-client.ts';
+import { client, type SessionListEntry, readSessions } from './studio-client.ts';
 
 interface SessionListProps {
   readonly apps: readonly string[];
-  readonly place: Place;
-  readonly goTo: (place: Place) => void;
+  readonly place: SessionKey;
+  readonly goTo: (place: SessionKey) => void;
   /** The events of the session that is shown. */
   readonly events: readonly Event[];
   /** True while a run is active: the list is read again when it ends. */
@@ -18,7 +17,7 @@ interface SessionListProps {
 /** Shows the app, the user and their sessions, with a search. */
 export function SessionList({ apps, place, goTo, events, isRunning, newId }: SessionListProps) {
   const { appName, userId, sessionId } = place;
-  const [sessions, setSessions] = useState<readonly ListedSession[]>([]);
+  const [sessions, setSessions] = useState<readonly SessionListEntry[]>([]);
   const [cursor, setCursor] = useState<string>();
   const [search, setSearch] = useState('');
   const [error, setError] = useState<string>();
@@ -175,7 +174,7 @@ function useSettled(text: string): string {
 const MAX_IMPORT_BYTES = 20 * 1024 * 1024;
 
 /** Saves the session as a file that `importSession` reads. */
-function exportSession({ appName, userId, sessionId }: Place, events: readonly Event[]): void {
+function exportSession({ appName, userId, sessionId }: SessionKey, events: readonly Event[]): void {
   const stored = events.filter(({ id }) => !id.startsWith('local-'));
   const text = JSON.stringify({ appName, userId, id: sessionId, state: {}, events: stored }, undefined, 2);
   const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }));

@@ -36,7 +36,7 @@ export function bearerProtocols(): readonly string[] {
 export const client = new EventloomClient({ baseUrl: serverUrl, headers });
 
 /** The root agent of an app, with the server's options for it. */
-export interface AppAgent extends AgentNode {
+export interface AppAgent extends ShownAgent {
   /** Suggested first messages. */
   readonly prompts: readonly string[];
   /** Prices by the name of the model. */
@@ -51,14 +51,14 @@ export interface ModelPrice {
 }
 
 /** An agent of an app, as `/studio-api/…/agent` describes it. */
-export interface AgentNode {
+export interface ShownAgent {
   readonly name: string;
   readonly kind: string;
   readonly description: string;
   readonly model?: string;
   readonly tools: readonly { readonly name: string; readonly description: string }[];
-  readonly subAgents: readonly AgentNode[];
-  readonly calledAgents: readonly AgentNode[];
+  readonly subAgents: readonly ShownAgent[];
+  readonly calledAgents: readonly ShownAgent[];
 }
 
 /** A graph and its runs in a run of the session. */
@@ -68,11 +68,11 @@ export interface GraphDescription {
     readonly nodes: readonly { readonly name: string; readonly kind: string }[];
     readonly edges: readonly { readonly from: string; readonly to: string; readonly route?: string }[];
   };
-  readonly runs: readonly GraphRun[];
+  readonly runs: readonly GraphRunInfo[];
 }
 
 /** One run of a graph. */
-export interface GraphRun {
+export interface GraphRunInfo {
   readonly entry: readonly string[];
   readonly steps: readonly {
     readonly nodes: readonly { readonly node: string; readonly next: readonly string[]; readonly eventId: string }[];
@@ -81,7 +81,7 @@ export interface GraphRun {
 }
 
 /** A run that has not ended. */
-export interface OpenRun {
+export interface OpenRunInfo {
   readonly sessionId: string;
   readonly invocationId: string;
   /** True if a process works on the run now; false if its process was lost. */
@@ -120,7 +120,7 @@ export function readAgent(appName: string, userId: string): Promise<AppAgent> {
 }
 
 /** A session in the list. */
-export interface ListedSession {
+export interface SessionListEntry {
   readonly id: string;
   readonly lastUpdateTime: number;
   /** The first message of the user. */
@@ -135,13 +135,13 @@ export function readSessions(
   search: string,
   cursor: string | undefined,
   signal: AbortSignal,
-): Promise<{ readonly sessions: readonly ListedSession[]; readonly nextCursor?: string }> {
+): Promise<{ readonly sessions: readonly SessionListEntry[]; readonly nextCursor?: string }> {
   const query = new URLSearchParams({ ...(search && { search }), ...(cursor !== undefined && { cursor }) });
   return readJson(`/studio-api${userPath(appName, userId)}/sessions?${query}`, signal);
 }
 
 /** Reads the unfinished runs of all sessions of a user. */
-export function readOpenRuns(appName: string, userId: string): Promise<OpenRun[]> {
+export function readOpenRuns(appName: string, userId: string): Promise<OpenRunInfo[]> {
   return readJson(`/studio-api${userPath(appName, userId)}/runs`);
 }
 

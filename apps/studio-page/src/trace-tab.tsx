@@ -1,11 +1,10 @@
 import { useEffect, useMemo, useState } from 'react';
-import type { Event } from '@eventloom/core';
-import type { Place } from './app.tsx';
+import type { Event, SessionKey } from '@eventloom/core';
 import { type KeptSpan, type ModelPrice, readSpans } from './studio-client.ts';
 import { barsOf, formatCost, formatDuration, type Span, spansOf } from './trace.ts';
 
 interface TraceTabProps {
-  readonly place: Place;
+  readonly place: SessionKey;
   readonly events: readonly Event[];
   /** The shown moment, in seconds since the epoch; undefined shows everything. */
   readonly until: number | undefined;
@@ -131,7 +130,7 @@ function isWorking({ kind, status }: KeptSpan): boolean {
 const READ_AGAIN_MS = 1000;
 
 /** Reads the spans of a session. Both are undefined until the server has answered; the spans are an empty list if it keeps none. */
-function useKeptSpans({ appName, userId, sessionId }: Place, count: number, isRunning: boolean) {
+function useKeptSpans({ appName, userId, sessionId }: SessionKey, count: number, isRunning: boolean) {
   const [kept, setKept] = useState<readonly KeptSpan[]>();
   const [error, setError] = useState<string>();
   const [isAbsent, setIsAbsent] = useState(false);

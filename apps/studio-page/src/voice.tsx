@@ -1,9 +1,8 @@
 import { useEffect, useRef, useState } from 'react';
-import type { Event } from '@eventloom/core';
+import type { Event, SessionKey } from '@eventloom/core';
 import { ServerError } from '@eventloom/client';
 import { AudioPlayer, LiveCall, type Microphone, openMicrophone } from '@eventloom/client/live';
 import { Button } from 'react-aria-components';
-import type { Place } from './app.tsx';
 import { bearerProtocols, client, serverUrl } from './studio-client.ts';
 
 /** A voice call with the agent, and the actions of the person. */
@@ -32,7 +31,7 @@ interface Line {
  * @param onEvent called with every event of the call
  * @param onEnd called after the call, when the session has its events
  */
-export function useVoiceCall(place: Place, onEvent: (event: Event) => void, onEnd: () => void): VoiceCall {
+export function useVoiceCall(place: SessionKey, onEvent: (event: Event) => void, onEnd: () => void): VoiceCall {
   const [status, setStatus] = useState<VoiceCall['status']>('idle');
   const [error, setError] = useState<string>();
   const [isMuted, setIsMuted] = useState(false);
@@ -95,7 +94,7 @@ export function useVoiceCall(place: Place, onEvent: (event: Event) => void, onEn
 }
 
 /** Creates the session. The server creates one with the first message, but a call needs it earlier. */
-async function createSession(place: Place): Promise<void> {
+async function createSession(place: SessionKey): Promise<void> {
   try {
     await client.session(place).create();
   } catch (thrown) {

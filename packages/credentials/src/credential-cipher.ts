@@ -1,6 +1,6 @@
 import { type AuthCredential, ConfigurationError, type CredentialKey, decodeBase64 } from '@eventloom/core';
 import { isBase64 } from '@eventloom/core/internal';
-import { readCredential, type SealedCredential } from './credential-store.ts';
+import { parseStoredCredential, type SealedCredential } from './credential-store.ts';
 import { SealedCredentialError } from './errors.ts';
 
 const EMPTY_KEYS =
@@ -49,7 +49,7 @@ export class CredentialCipher {
     const nonce = bytes.subarray(0, NONCE_BYTES);
     try {
       const text = await crypto.subtle.decrypt(algorithm(owner, nonce), found.key, bytes.subarray(NONCE_BYTES));
-      const credential = readCredential(JSON.parse(new TextDecoder().decode(text)));
+      const credential = parseStoredCredential(JSON.parse(new TextDecoder().decode(text)));
       if (credential) return credential;
     } catch {
       // The error has no cause, because the original one may quote decrypted text.

@@ -32,13 +32,13 @@ export interface CredentialStore {
  */
 export function copyCredential(credential: AuthCredential): AuthCredential {
   const copied = copyJson(credential);
-  const found = 'value' in copied ? readCredential(copied.value) : undefined;
+  const found = 'value' in copied ? parseStoredCredential(copied.value) : undefined;
   if (!found) throw new InvalidRequestError('credential: expected JSON with a string as authType');
   return found;
 }
 
 /** Parses a stored credential. Returns undefined if the value is not a credential. */
-export function readCredential(kept: unknown): AuthCredential | undefined {
+export function parseStoredCredential(kept: unknown): AuthCredential | undefined {
   if (typeof kept !== 'object' || kept === null || !('authType' in kept)) return undefined;
   const { authType } = kept;
   return typeof authType === 'string' ? { ...kept, authType } : undefined;

@@ -121,7 +121,7 @@ export function checkOptions(
               ? 'NaN'
               : type;
     const isRule = typeof rule === 'object';
-    if (!(isRule ? rule.is : rule).includes(kind) || (isRule && !isWithin(rule, value)))
+    if (!(isRule ? rule.is : rule).includes(kind) || (isRule && !isAllowed(rule, value)))
       throw wrongValueError(owner, name, toRule(rule), value);
   }
 }
@@ -167,7 +167,7 @@ function toRule(rule: string | OptionRule): OptionRule {
   return typeof rule === 'object' ? rule : { is: rule };
 }
 
-function isWithin({ oneOf, isInteger = false, min = -Infinity, max = Infinity }: OptionRule, value: unknown): boolean {
+function isAllowed({ oneOf, isInteger = false, min = -Infinity, max = Infinity }: OptionRule, value: unknown): boolean {
   if (oneOf) return oneOf.includes(value as string);
   if (typeof value !== 'number') return true;
   return value >= min && value <= max && (!isInteger || Number.isInteger(value));

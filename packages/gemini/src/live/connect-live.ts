@@ -14,7 +14,7 @@ import { announcesContext, liveDialectOf } from './live-dialect.ts';
 import { LiveInbox } from './live-inbox.ts';
 import { toConnectionError } from './to-connection-error.ts';
 import { isTransparent, resumptionHandle, toLiveConfig } from './to-live-config.ts';
-import { errorCodeOf, toLiveResponse } from './to-live-response.ts';
+import { errorCodeOfStatus, toLiveResponse } from './to-live-response.ts';
 import { WatchedConnection } from './watched-connection.ts';
 
 /** The model, the client and the limits of a connection. */
@@ -82,7 +82,7 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
     onMessage: (message) => {
       if (message.error && !isSetUp) {
         connection.terminate();
-        const { code = 0, status = errorCodeOf(code), message: reason = status } = message.error;
+        const { code = 0, status = errorCodeOfStatus(code), message: reason = status } = message.error;
         fail(errorOf({ code: 1008, reason, status }));
         return;
       }

@@ -33,7 +33,7 @@ export function toLiveResponse(message: LiveMessage): LiveLlmResponse | undefine
   }
   if (message.error) {
     const { status, code, message: text } = message.error;
-    response.errorCode = status ?? (code === undefined ? 'UNKNOWN' : errorCodeOf(code));
+    response.errorCode = status ?? (code === undefined ? 'UNKNOWN' : errorCodeOfStatus(code));
     if (text !== undefined) response.errorMessage = text;
   }
   for (const _ in response) return response;
@@ -56,8 +56,8 @@ function addServerContent(response: LiveLlmResponse, content: LiveServerContent)
   response.errorMessage = `the model ended its turn: ${turnCompleteReason}`;
 }
 
-/** A number that is not an HTTP status becomes the code unchanged. */
-export function errorCodeOf(code: number): string {
+/** Returns the error code for an HTTP status, and any other number as text. */
+export function errorCodeOfStatus(code: number): string {
   return code >= 400 && code < 600 ? statusCode(code) : String(code);
 }
 

@@ -20,7 +20,7 @@ import {
 } from '@eventloom/server';
 import {
   boundsOf,
-  decideRunConfig,
+  callRunConfigHook,
   requireSameUser,
   errorBody,
   GRACE_MS,
@@ -72,7 +72,7 @@ export class HostedLiveRuns implements LiveHost {
       const runner = runnerOf(this.#server, appName);
       checkAgainst(runner, query);
       const { runConfig: hook } = this.#server;
-      const decided = hook && (await decideRunConfig(hook, request, user, appName));
+      const decided = hook && (await callRunConfigHook(hook, request, user, appName));
       const runConfig = liveRunConfig(query.runConfig, decided, runner);
       const traceHeaders = runner.instrumentation && readTraceHeaders(request.headers);
       return {

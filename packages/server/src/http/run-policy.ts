@@ -24,7 +24,7 @@ const NOTHING_DECIDED: RunPolicy = {};
  * @throws ConfigurationError if it returns no run config
  * @throws the error of the hook: a ForbiddenError refuses the run
  */
-export async function decideRunConfig(
+export async function callRunConfigHook(
   hook: RunConfigHook,
   request: Request,
   user: AuthenticatedUser | undefined,

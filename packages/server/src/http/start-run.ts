@@ -17,7 +17,7 @@ import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { ServerRequest } from './server-request.ts';
 import { requireSameUser } from './authentication.ts';
 import { checkCounts, checkId, quotedName } from './request-body.ts';
-import { decideRunConfig } from './run-policy.ts';
+import { callRunConfigHook } from './run-policy.ts';
 
 /**
  * Parses the JSON of a request for a run. Checks its ids, and that the user of the HTTP request may start the run.
@@ -91,7 +91,7 @@ export async function startRun(
   const runner = runnerOf(server, appName);
   quota.count('runs', 1);
   quota.count('queued', 1);
-  const policy = server.runConfig && (await decideRunConfig(server.runConfig, raw, user, appName));
+  const policy = server.runConfig && (await callRunConfigHook(server.runConfig, raw, user, appName));
   const asked: RunConfig = { streamingMode, requestId, customMetadata, completionEvent, onBusy };
   const runConfig = policy ? mergeRunConfigs(policy, asked) : asked;
   const traceHeaders = runner.instrumentation && readTraceHeaders(raw.headers);

@@ -7,7 +7,7 @@ export type { CountLimits } from '../http/request-body.ts';
 export { checkCounts, parseJson, quotedName } from '../http/request-body.ts';
 export { checkAppName, runnerOf } from '../http/start-run.ts';
 export { requireSameUser, identify, isUser } from '../http/authentication.ts';
-export { decideRunConfig } from '../http/run-policy.ts';
+export { callRunConfigHook } from '../http/run-policy.ts';
 export { UserQuotas } from '../http/user-quotas.ts';
 export type { SocketClose } from '../http/error-response.ts';
 export { createReporter, errorBody, errorResponse, socketCloseOf } from '../http/error-response.ts';

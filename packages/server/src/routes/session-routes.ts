@@ -24,7 +24,7 @@ import {
   sessionParts,
   readWithoutState,
 } from '../http/session-response.ts';
-import { createSession } from '../sessions/create-session.ts';
+import { createSessionWithEvents } from '../sessions/create-session.ts';
 
 const CREATE = {
   component: 'CreateSessionBody',
@@ -42,7 +42,7 @@ async function create(request: ServerRequest): Promise<Response> {
   const { sessionId, state, events } = await request.body(CREATE);
   if (sessionId !== undefined) checkId('sessionId', sessionId);
   checkStartAccess(request, state, events);
-  const session = await createSession(runner, server, { userId, sessionId, state, events });
+  const session = await createSessionWithEvents(runner, server, { userId, sessionId, state, events });
   return partsResponse(sessionParts(session));
 }
 
@@ -56,7 +56,7 @@ async function createWithId(request: ServerRequest): Promise<Response> {
   }
   const { state, events } = body;
   checkStartAccess(request, state, events);
-  const session = await createSession(request.runner(), request.server, { userId, sessionId, state, events });
+  const session = await createSessionWithEvents(request.runner(), request.server, { userId, sessionId, state, events });
   return partsResponse(sessionParts(session));
 }
 

@@ -44,7 +44,7 @@ interface SessionToCreate {
  * Creates a session and appends its first events. If that fails, the session is deleted.
  * @throws SessionAlreadyExistsError InvalidRequestError ForbiddenError StateKeyError StateValueError
  */
-export async function createSession(
+export async function createSessionWithEvents(
   { appName, sessionService }: Runner,
   { platform, trustsImportedEvents }: ServerContext,
   { userId, sessionId, state, events: given = [] }: SessionToCreate,

@@ -1,6 +1,6 @@
 import { type MaybePromise, SizeLimitError } from '@eventloom/core';
 import { storageFailure } from '@eventloom/core/internal';
-import { isWithin, withinLimit } from '../sql/size-limit.ts';
+import { fitsInBytes, withinLimit } from '../sql/size-limit.ts';
 import type { RowTexts } from '../sql/sql-connection.ts';
 import type { LargeValues } from './large-values.ts';
 
@@ -57,7 +57,7 @@ export class LargeTexts implements RowTexts {
   }
 
   write(json: string, kind: string, name: string, share = 1): string {
-    if (isWithin(json, this.#maxRowBytes / share)) return json;
+    if (fitsInBytes(json, this.#maxRowBytes / share)) return json;
     withinLimit(json, MAX_VALUE_BYTES, kind, name);
     const at = this.#placed.findIndex((placed) => placed.json === json);
     const [placed] = at < 0 ? [] : this.#placed.splice(at, 1);

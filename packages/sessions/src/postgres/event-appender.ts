@@ -14,7 +14,7 @@ import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
 import { checkCurrent } from './schema-version.ts';
 import type { Statement } from './statement.ts';
 import { compactionEnd, eventJson, toStateLists } from './stored-json.ts';
-import { parseEvent } from './stored-rows.ts';
+import { readStoredEvent } from './stored-rows.ts';
 import type { PositionRow, WriterPosition, WriterPositions } from './writer-positions.ts';
 
 type AppendRefusal = Exclude<AppendOutcome, { status: 'stored' }>;
@@ -172,7 +172,7 @@ export class EventAppender {
     const leftMs = Number(row.held_until) - Number(row.now);
     if (!lease && leftMs > 0) return { status: 'busy', freeAtMs: nowMs + leftMs };
     if (row.event === null) return undefined;
-    return { status: 'duplicate', event: parseEvent(row.event), lastSeq: Number(row.last_seq) };
+    return { status: 'duplicate', event: readStoredEvent(row.event), lastSeq: Number(row.last_seq) };
   }
 }
 

@@ -115,7 +115,7 @@ function toEntry(scope: StateEntry['scope'], { key, value }: StoredRow): StateEn
 }
 
 function toEvent({ value }: StoredRow): Event {
-  return parseEvent(String(value));
+  return readStoredEvent(String(value));
 }
 
 function toToolCall({ kind, owner, name, key, value }: StoredRow, actions: string | null | undefined): ToolLedgerEntry {
@@ -130,6 +130,6 @@ function toToolCall({ kind, owner, name, key, value }: StoredRow, actions: strin
 }
 
 /** Parses the stored text of an event. */
-export function parseEvent(json: string): Event {
+export function readStoredEvent(json: string): Event {
   return JSON.parse(json) as Event;
 }

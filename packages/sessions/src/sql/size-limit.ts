@@ -5,7 +5,7 @@ const MOST_BYTES_A_UNIT = 3;
 const encoder = new TextEncoder();
 
 /** True if a text has at most `maxBytes` bytes as UTF-8. Encodes the text only if its length is near the limit. */
-export function isWithin(text: string, maxBytes: number): boolean {
+export function fitsInBytes(text: string, maxBytes: number): boolean {
   if (text.length * MOST_BYTES_A_UNIT <= maxBytes) return true;
   return text.length <= maxBytes && encoder.encode(text).length <= maxBytes;
 }
@@ -15,7 +15,7 @@ export function isWithin(text: string, maxBytes: number): boolean {
  * @throws SizeLimitError with the kind and the name of the value
  */
 export function withinLimit(json: string, maxBytes: number, kind: string, name: string): string {
-  if (isWithin(json, maxBytes)) return json;
+  if (fitsInBytes(json, maxBytes)) return json;
   const size = json.length > maxBytes ? `more than ${maxBytes}` : encoder.encode(json).length;
   throw new SizeLimitError(
     `${kind} ${JSON.stringify(name)} takes ${size} bytes as JSON, and at most ${maxBytes} can be stored; save large values as artifacts`,

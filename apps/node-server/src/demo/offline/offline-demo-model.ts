@@ -107,10 +107,10 @@ function answerText(responses: readonly FunctionResponse[]): string {
   return `${responses.map(describeResponse).join(' ')} (${how}. ${ABOUT})`;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+type DemoResult = Readonly<Record<string, unknown>>;
 
 /** Sentences about the results of the demo tools, by tool name. */
-const SENTENCES: Readonly<Record<string, (fields: Fields) => string>> = {
+const SENTENCES: Readonly<Record<string, (result: DemoResult) => string>> = {
   get_weather: ({ city, celsius, sky }) => `In ${say(city)} it is ${say(celsius)} °C and ${say(sky)}.`,
   calculate: ({ expression, value }) => `${say(expression)} is ${say(value)}.`,
   save_note: ({ saved, notes }) => `I noted "${say(saved)}"; that makes ${count(notes, 'note')}.`,
