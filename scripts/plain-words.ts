@@ -10,12 +10,18 @@ export function findWordToDecode(text: string): string | undefined {
 /** Turns that only names contain: `onTold`, `goOn`. In texts some of them are plain English. */
 const TURNS_OF_NAMES = /\b(?:told|(?:go|gone|goes|went) on|last words|make way|note inner|lacks something)\b/;
 
+/** Names of classes and functions that had to be looked up, as a whole: "const turns" is plain English, "class Turns" is not. */
+const REPLACED_NAMES = new Set(
+  'Patience Seat Turns Slots Lanes Outbox confine fitting readUncovered recallSpeaker'.split(' '),
+);
+
 /** The protocol prescribes the code `RUN_GOES_ON`; the error that has it is named after it. */
 const PRESCRIBED = new Set(['RUN_GOES_ON', 'RunGoesOnError']);
 
 /** Returns the first word or turn in the name of a variable, a type, a member or a file that readers have to decode; undefined for a plain name. */
 export function findWordToDecodeInName(name: string): string | undefined {
   if (PRESCRIBED.has(name)) return undefined;
+  if (REPLACED_NAMES.has(name.replace(/^#/, ''))) return name;
   const words = name.replaceAll(/([a-z\d])(?=[A-Z])|[_\-.#]/g, '$1 ').toLowerCase();
   return TURNS_OF_NAMES.exec(words)?.[0] ?? WORDS.exec(words)?.[0];
 }

@@ -93,6 +93,14 @@ test.each([
   expect(findWordToDecodeInName(camel)).toBe(word);
 });
 
+test.each(['Turns', 'confine'])('a name that was replaced is found: %s', (name) => {
+  expect(findWordToDecodeInName(name)).toBe(name);
+});
+
+test.each(['turns', 'isOutboxed', 'fittingCount'])('a name that contains a replaced one passes: %s', (name) => {
+  expect(findWordToDecodeInName(name)).toBeUndefined();
+});
+
 test.each(['goOnce', 'isOnline', 'RUN_GOES_ON', 'RunGoesOnError', 'threshold'])('a plain name passes: %s', (name) => {
   expect(findWordToDecodeInName(name)).toBeUndefined();
 });
