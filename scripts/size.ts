@@ -57,7 +57,7 @@ const bundles = [
   // With jose (19.5 kB), which the client library imports when a server binds tokens to keys: a bundle of one file has it, elsewhere it is loaded then.
   { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 142_000 },
   // With the base class of agents, requests for input and the reader of event streams, for agents on other servers, and with what the server
-  // shares with its protocols: errors, their statuses, and the checks of ids. Lost streams that are read on: 1.2 kB.
+  // shares with its protocols: errors, their statuses, and the checks of ids. Lost streams that are continued: 1.2 kB.
   // Lists of tasks: 1.3 kB. Circles of agents, secrets in headers, and artifacts that are compared once and bounded: 0.9 kB.
   { name: 'agents over A2A', entry: 'packages/a2a/src/index.ts', budget: 33_000 },
   // With the reader of YAML, for the front matter of skills; a registry, additional tools and scripts of the model (1.7 kB).

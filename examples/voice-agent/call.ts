@@ -17,7 +17,7 @@ const runConfig: RunConfig = {
   inputAudioTranscription: {},
   outputAudioTranscription: {},
   sessionResumption: {},
-  // We say when the user begins and ends to speak. Without this the service listens for it.
+  // The program reports when the user begins and stops speaking. Without this option the service detects it.
   realtimeInputConfig: { automaticActivityDetection: { disabled: true } },
 };
 

@@ -18,7 +18,7 @@ import type { WebhookMessage } from './webhook-receiver.ts';
 import { createSeededRandom, type SeededRandom } from './seeded-random.ts';
 
 /**
- * Behaviour of a client whose connection breaks: `follow` reads on at the address of the run, `resend` sends the
+ * Behaviour of a client whose connection breaks: `follow` reconnects at the address of the run, `resend` sends the
  * message again with the same `requestId`, `leave` never asks again.
  */
 export type Manner = 'follow' | 'resend' | 'leave';

@@ -55,7 +55,7 @@ test('a name that @eventloom/adk has for something else says in its first senten
   expect(unexplainedTwins(all, { folder: 'packages/adk', explanations })).toEqual([]);
 });
 
-test('the guide to coming from the ADK lists the names that @eventloom/adk has for something else than other packages', () => {
+test('docs/guide/from-adk.md lists the names that @eventloom/adk and another package have for different things', () => {
   const page = readFileSync(join(root, 'docs/guide/from-adk.md'), 'utf8');
   const listed = namesInTable(page, 'differ from the ones of that name elsewhere');
   expect(listed.toSorted()).toEqual(twinNames(all, '@eventloom/adk').toSorted());

@@ -401,7 +401,7 @@ describe.each([false, true])('a task that requires input, resumable: %s', (isRes
   });
 });
 
-test('a task that requires a credential says so', async () => {
+test('a task that requires a credential has the state TASK_STATE_AUTH_REQUIRED', async () => {
   class Locked extends BaseAgent {
     protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
       const functionCall = { id: 'c-1', name: REQUEST_CREDENTIAL, args: {} };

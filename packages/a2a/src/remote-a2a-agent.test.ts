@@ -501,7 +501,7 @@ describe('an answer that is lost in the middle', () => {
   test.each([
     ['breaks', broken],
     ['ends early', sse],
-  ])('is read on by the id of its task, without repeated text, if the stream %s', async (_, cut) => {
+  ])('is continued by the id of its task, without repeated text, if the stream %s', async (_, cut) => {
     const { remote, methods } = serving({
       SendStreamingMessage: [() => cut(task('WORKING'), chunk('early', { lastChunk: true }, 'e'), chunk('one '))],
       SubscribeToTask: [

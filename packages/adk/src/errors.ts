@@ -114,7 +114,7 @@ export class IntentMismatchError extends EventloomError {
   }
 }
 
-/** Returns true for an `IntentMismatchError`, and for the error with which a run refuses a message whose answers fit no request. */
+/** Returns true for an `IntentMismatchError`, and for the error with which a run refuses a message whose answers match no request. */
 export function isIntentMismatchError(error: unknown): error is EventloomError {
   return IntentMismatchError.isInstance(error) || InvalidMessageError.isInstance(error);
 }

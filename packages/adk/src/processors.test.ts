@@ -42,7 +42,7 @@ test('a FinishTaskTool wraps a result that is not an object, and checks it', asy
   expect(new FinishTaskTool().extractOutput({ result: 'Done.' })).toEqual({ result: 'Done.' });
 });
 
-test('answers that fit no request are recognised as a mismatch of intent', () => {
+test('answers that match no request are recognised as a mismatch of intent', () => {
   expect(isIntentMismatchError(new IntentMismatchError({ reason: 'arguments_mismatch' }))).toBe(true);
   expect(isIntentMismatchError(new InvalidMessageError('no such call'))).toBe(true);
   expect(isIntentMismatchError(new TypeError('other'))).toBe(false);

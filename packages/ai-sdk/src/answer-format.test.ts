@@ -103,7 +103,7 @@ describe.each([
     expect((formatOf(body) as Record<string, unknown>)['schema']).toEqual(strict ?? schema);
   });
 
-  test('a schema of something else than an object is part of the system instruction', async () => {
+  test('a schema of something other than an object is part of the system instruction', async () => {
     const body = await bodyFor(create, { type: 'array', items: TEXT });
     expect(body).not.toHaveProperty('response_format');
     expect(body).not.toHaveProperty('text.format');

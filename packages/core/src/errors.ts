@@ -266,7 +266,7 @@ export class RunAbortedError extends EventloomError {
   static override readonly code = 'RUN_ABORTED';
 }
 
-/** A failure that a session stored, read again: `isInstance` of the class that it had is true for it, because it has the code of that class. */
+/** A failure that was read from a session. It has the code of its original class, so `isInstance` of that class is true for it. */
 export class StoredError extends EventloomError {
   static override readonly code = 'STORED_ERROR';
   override readonly code: string;

@@ -11,6 +11,6 @@ test.each([
   ['which key has a value', { a: 1, b: 2 }, { a: 2, b: 1 }],
   ['how deep a value is', { a: { b: 1 } }, { a: 1, b: 1 }],
   ['a number and its text', 1, '1'],
-])('%s tells inputs apart', (_, one, other) => {
+])('%s distinguishes inputs', (_, one, other) => {
   expect(inputDigest(one)).not.toBe(inputDigest(other));
 });

@@ -10,7 +10,7 @@ import { scenario } from '../../runner/src/fixtures/scenario.ts';
 class Slow extends Base {
   stopped = false;
 
-  // eslint-disable-next-line require-yield -- it has nothing to say
+  // eslint-disable-next-line require-yield -- the agent yields no event
   protected override async *runAsyncImpl({ abortSignal }: InvocationContext): AsyncGenerator<Event, void, void> {
     await new Promise<void>((resolve) => abortSignal.addEventListener('abort', () => resolve()));
     this.stopped = true;
@@ -105,7 +105,7 @@ test('time that a node used before it waited for its turn counts for timeoutMs',
   }
   // An agent's message is a commit of its own: after that the worker begins, and the slow one has the next turn.
   class Waiting extends Base {
-    // eslint-disable-next-line require-yield -- it has nothing to say
+    // eslint-disable-next-line require-yield -- the agent yields no event
     protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {
       await turn.pass();
     }

@@ -360,7 +360,7 @@ const REASON = `the arguments were nested deeper than ${MAX_LEVELS} levels`;
  * Reads a response of a model: returns it with a note in place of arguments that are nested too deep for an event. The note is stored with the
  * call, so the call is never run, not even in a resumed run; `deepArgsError` gives the response for the model. Returns the same object if no
  * arguments are too deep.
- * @throws ConfigurationError if the model yielded something else than a response
+ * @throws ConfigurationError if the model yielded something other than a response
  */
 export function readResponse<T extends Pick<LlmResponse, 'content' | 'alternatives'>>(agent: LlmAgent, response: T): T {
   if (!isRecord(response))

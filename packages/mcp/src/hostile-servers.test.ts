@@ -42,7 +42,7 @@ describe('a list', () => {
     for (const name of offered) expect(name).toMatch(/^[A-Za-z_][\w.:-]{0,63}$/);
   });
 
-  test('with names of the runtime, a name twice, and a schema too deep offers the other tools and reports these', async () => {
+  test('with reserved names, a name twice and a schema that is too deep offers the other tools, and reports each refused one', async () => {
     let deep: object = {};
     for (let level = 0; level < 500; level++) deep = { properties: { a: deep } };
     const tools = ['transfer_to_agent', 'adk_request_credential'].map((name) => ({ name, inputSchema }));

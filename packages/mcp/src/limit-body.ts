@@ -52,7 +52,7 @@ export function limitBody(response: Response, maxBytes: number, ended: (reason: 
 
 /** Returns the message of the error for a message of the server that is too large. */
 export function tooLarge(maxBytes: number): string {
-  return `a message has more than ${maxBytes} bytes; raise maxMessageBytes if that is meant`;
+  return `a message has more than ${maxBytes} bytes; raise maxMessageBytes if the server may send such messages`;
 }
 
 /** Counts the bytes of a body. */

@@ -91,7 +91,7 @@ test('code of a model with its own execution is not run here, and its parts are 
   expect(model.requests[1]?.request.contents[1]?.parts).toEqual([code, result, { text: 'It is 42.' }]);
 });
 
-test('code that such a model left without a result is not run here', async () => {
+test('code of a model that runs code itself is not run by the runtime, even if it has no result', async () => {
   const code = { executableCode: { code: '6 * 7', language: 'PYTHON' } };
   const { ask, model } = await setUp([{ chunks: [[code]] }], new BuiltInCodeExecutor(), {
     modelName: 'gemini-2.5-flash',

@@ -19,7 +19,7 @@ function agentOf(name: string, config: Partial<LlmAgentConfig> = {}, steps: Scri
 }
 
 class Broken extends BaseAgent {
-  // eslint-disable-next-line require-yield -- what fails has nothing to say
+  // eslint-disable-next-line require-yield -- the agent throws before it yields
   protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {
     throw new TypeError('broken');
   }

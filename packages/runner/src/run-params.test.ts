@@ -127,7 +127,7 @@ test('writing to a stored event throws, and the history is unchanged', async () 
   expect((await stored()).map((event) => event.content?.parts?.[0]?.text)).toEqual(['hi', 'hello', 'hi', 'again']);
 });
 
-test('objects from models and callbacks can be changed and reused by them', async () => {
+test('models and callbacks may change and reuse the objects that they gave to the run', async () => {
   const response = { content: { role: 'model', parts: [{ text: '0' }] } };
   const texts: unknown[] = [];
   const afterModelCallback = ({ response: given }: { response: LlmResponse }): undefined => {

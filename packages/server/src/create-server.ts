@@ -6,7 +6,7 @@ export type { EventloomServer, LiveGate };
 
 /**
  * Creates an HTTP server for the apps of the given runners, with the routes of the ADK's server: sessions, artifacts, `/run`, `/run_sse`. A run
- * continues when its client disconnects, and the client can read on later. The result has `fetch(request)`, which takes a web `Request` and
+ * continues when its client disconnects, and the client can reconnect later. The result has `fetch(request)`, which takes a web `Request` and
  * resolves to a `Response`; `serve` of `@eventloom/server/node` listens on a port with it.
  *
  * Without `authenticate` it answers only requests to this machine (`localhost`).

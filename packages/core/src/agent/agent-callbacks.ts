@@ -81,7 +81,7 @@ function markEnd({ actions, invocationContext }: CallbackContext): void {
 
 /**
  * Yields the content and changes of a callback as an event; nothing if there are none.
- * @throws ConfigurationError if the callback returned something else than a content
+ * @throws ConfigurationError if the callback returned something other than a content
  */
 function* callbackEvent(
   context: CallbackContext,

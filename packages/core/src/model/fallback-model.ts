@@ -134,7 +134,7 @@ interface FailedModel {
 }
 
 /**
- * Returns true for failures after which another model is called: the service is unavailable, overloaded, or answers with something else than a
+ * Returns true for failures after which another model is called: the service is unavailable, overloaded, or answers with something other than a
  * reply, such as the page of a proxy; and the request is valid.
  */
 function maySucceedElsewhere(error: unknown): error is ModelError {

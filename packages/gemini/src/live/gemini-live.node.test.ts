@@ -1,4 +1,4 @@
-// Needs the other side of the connection at hand, which is a server of node. What all runtimes do is in gemini-live-network.test.ts.
+// Needs a server in this process, so it runs on Node only. Tests for all runtimes are in gemini-live-network.test.ts.
 import { InvalidMessageError, LiveConnectionError } from '@eventloom/core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { LivePeer, read, sendsHeaders, user } from './fixtures/live-peer.ts';

@@ -15,7 +15,7 @@ test.each([
   expect(() => parseLiveQuery(new URLSearchParams({ ...OWNER, [name]: '2' }))).toThrow(message);
 });
 
-test('parameters that resemble none are ignored, because newer clients may send them', () => {
+test('unknown parameters that resemble no known one are ignored, because newer clients may send them', () => {
   const query = new URLSearchParams({ ...OWNER, access_token: 't', appName: 'app', color: 'blue' });
   query.delete('app_name');
   expect(parseLiveQuery(query).key).toEqual({ appName: 'app', userId: 'ann', sessionId: 's' });

@@ -4,7 +4,7 @@ import type { AuthenticatedUser, ServerOptions } from '../server-options.ts';
 
 /**
  * Authenticates a request with the `authenticate` hook. Undefined without a hook.
- * @throws UnauthenticatedError if the hook returns no user, ConfigurationError if it returns anything else than a user
+ * @throws UnauthenticatedError if the hook returns no user, ConfigurationError if it returns anything other than a user
  */
 export async function identify(
   request: Request,

@@ -42,7 +42,7 @@ test('a server whose database is read-only answers /readyz with 503', async () =
   expect(await readyz()).toBe(200);
 });
 
-test('requests for /readyz make at most one write a second as long as the storage is well', async () => {
+test('requests for /readyz make at most one write a second while the storage works', async () => {
   const { database, readyz, statusOf } = setUp();
   await readyz();
   const changes = () => Number(database.prepare('SELECT total_changes() AS changes').get()?.['changes']);

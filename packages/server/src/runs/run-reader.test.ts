@@ -156,7 +156,7 @@ describe('a cancelled connection', () => {
 describe('a reader that starts with stored events', () => {
   const frame = (position: number, text: string) => ({ position: position * 1e9, json: JSON.stringify(say(text)) });
 
-  test('continues with the log after them', async () => {
+  test('continues with the frames of the log', async () => {
     const { hub, play } = setUp();
     const run = play([say('four'), say('five')], { beginOffset: 3 });
     async function* pages() {
