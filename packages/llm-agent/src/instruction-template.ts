@@ -1,4 +1,5 @@
 import {
+  ConfigurationError,
   contentText,
   decodeBase64,
   type InvocationContext,
@@ -6,7 +7,8 @@ import {
   type Part,
   type ReadonlyContext,
 } from '@eventloom/core';
-import { getOwn, sessionKeyOf } from '@eventloom/core/internal';
+import { describeKind, getOwn, sessionKeyOf } from '@eventloom/core/internal';
+import type { InstructionProvider } from './llm-agent-config.ts';
 
 /** Text without braces, with all the braces around it. A match begins at the first brace of a run, which keeps the search linear. */
 const PLACEHOLDER = /(?<!\{)(\{+)([^{}]*)(\}+)/g;
@@ -48,6 +50,24 @@ export async function injectSessionState(
     end = match.index + placeholder.length;
   }
   return text + template.slice(end);
+}
+
+/**
+ * Returns the text of an instruction: the result of a function unchanged, a string with its placeholders filled.
+ * @param place starts the message of an error, e.g. `agent "helper": instruction`
+ * @throws ConfigurationError for a function whose result is not a string
+ */
+export async function resolveInstruction(
+  place: string,
+  instruction: string | InstructionProvider,
+  context: ReadonlyContext,
+): Promise<string> {
+  if (typeof instruction !== 'function') return injectSessionState(instruction, context);
+  const text: unknown = await instruction(context);
+  if (typeof text === 'string') return text;
+  throw new ConfigurationError(
+    `${place}: expected a string as the result of the function, got ${describeKind(text)}; write return 'Answer in one sentence.'`,
+  );
 }
 
 async function fill(placeholder: string, inner: string, context: InvocationContext): Promise<string> {

@@ -13,10 +13,17 @@ import {
   ReadonlyContext,
   createLlmRequest,
 } from '@eventloom/core';
-import { DerivedKey, isCacheMetadata, isEmptyActions, isRecord, isVisibleOn } from '@eventloom/core/internal';
+import {
+  DerivedKey,
+  describeKind,
+  isCacheMetadata,
+  isEmptyActions,
+  isRecord,
+  isVisibleOn,
+} from '@eventloom/core/internal';
 import { inputFilesOf, withFileNames } from './code-execution/code-contents.ts';
 import { sessionContents } from './contents/contents-builder.ts';
-import { injectSessionState } from './instruction-template.ts';
+import { resolveInstruction } from './instruction-template.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import type { InstructionProvider } from './llm-agent-config.ts';
 import { type AgentTurn, identityInstruction } from './agent-turn.ts';
@@ -92,17 +99,13 @@ async function addResolved(
   context: InvocationContext,
   globalInstruction: string | InstructionProvider,
 ): Promise<void> {
-  const global = await resolve(globalInstruction, context);
-  const own = await resolve(agent.instruction, context);
+  const { name } = context.invocation.rootAgent;
+  const readonlyContext = new ReadonlyContext(context);
+  const global = await resolveInstruction(`agent "${name}": globalInstruction`, globalInstruction, readonlyContext);
+  const own = await resolveInstruction(`agent "${agent.name}": instruction`, agent.instruction, readonlyContext);
   const { staticInstruction } = agent;
   const { extraInstructions } = context;
   appendInstructions(request, [global, staticInstruction, own, ...extraInstructions, identityInstruction(agent)]);
-}
-
-/** Returns the text of an instruction: the result of a function unchanged, a string with its placeholders filled. */
-async function resolve(instruction: string | InstructionProvider, context: InvocationContext): Promise<string> {
-  if (typeof instruction === 'function') return instruction(new ReadonlyContext(context));
-  return injectSessionState(instruction, context);
 }
 
 /** Adds the conversation so far, as the agent's model sees it. */
@@ -117,8 +120,13 @@ const addPlanning: RequestProcessor = (request, { agent, context, model }) => {
     throw new ConfigurationError(
       `agent "${agent.name}": its planner sets thinkingConfig, and the model "${model.model}" does not think; write planner: new PlanReActPlanner()`,
     );
-  const instruction = agent.planner.buildPlanningInstruction(new ReadonlyContext(context), request);
-  if (instruction !== undefined) appendInstructions(request, [instruction]);
+  const instruction: unknown = agent.planner.buildPlanningInstruction(new ReadonlyContext(context), request);
+  if (instruction === undefined) return;
+  if (typeof instruction !== 'string')
+    throw new ConfigurationError(
+      `agent "${agent.name}": planner: buildPlanningInstruction: expected a string or nothing, got ${describeKind(instruction)}; write return 'Write a plan first.'`,
+    );
+  appendInstructions(request, [instruction]);
 };
 
 /** Adds the tool that transfers to another agent, and an instruction that names the targets. */

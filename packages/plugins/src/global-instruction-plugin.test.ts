@@ -49,3 +49,14 @@ test('a value that is neither a text nor a function is refused', () => {
     "expected a string or a function of the context, got the number 5; write new GlobalInstructionPlugin('Be brief.')",
   );
 });
+
+test('a function that does not return a text fails the run, and the model is not called', async () => {
+  const { run, model } = await play({
+    plugins: [new GlobalInstructionPlugin(() => undefined as never)],
+    model: ['Hi.'],
+  });
+  await expect(run()).rejects.toThrow(
+    "GlobalInstructionPlugin: expected a string as the result of the function, got nothing; write return 'Answer in one sentence.'",
+  );
+  expect(model.calls).toBe(0);
+});

@@ -6,7 +6,8 @@ import {
   ReadonlyContext,
 } from '@eventloom/core';
 import { describeKind } from '@eventloom/core/internal';
-import { injectSessionState, type InstructionProvider } from '@eventloom/llm-agent';
+import type { InstructionProvider } from '@eventloom/llm-agent';
+import { resolveInstruction } from '@eventloom/llm-agent/internal';
 
 /**
  * Puts an instruction in front of the instruction of every agent of a runner. A text may have placeholders, as the instruction of an
@@ -39,10 +40,7 @@ export class GlobalInstructionPlugin extends BasePlugin {
     llmRequest: LlmRequest;
   }): Promise<undefined> {
     const context = new ReadonlyContext(callbackContext.invocationContext);
-    const instruction =
-      typeof this.#instruction === 'string'
-        ? await injectSessionState(this.#instruction, context)
-        : await this.#instruction(context);
+    const instruction = await resolveInstruction('GlobalInstructionPlugin', this.#instruction, context);
     if (instruction === '') return;
     const { systemInstruction: own } = llmRequest.config;
     if (own === undefined || own === '') llmRequest.config.systemInstruction = instruction;

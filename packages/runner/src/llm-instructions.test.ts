@@ -1,5 +1,5 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { MissingStateKeyError } from '@eventloom/core';
+import { ConfigurationError, MissingStateKeyError } from '@eventloom/core';
 import { injectSessionState, LlmAgent, type LlmAgentConfig, PlanReActPlanner } from '@eventloom/llm-agent';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
@@ -79,10 +79,28 @@ test('instructions are built for every step', async () => {
   ]);
 });
 
-test('an instruction function without a result adds nothing', async () => {
+test('an instruction function that returns an empty string adds nothing', async () => {
   const { model, run } = await setUp({ instruction: () => '' });
   await run();
   expect(model.requests[0]?.request.config.systemInstruction).toBe('You are an agent. Your internal name is "bot".');
+});
+
+test.each([
+  [undefined, 'nothing'],
+  [null, 'null'],
+  [5, 'the number 5'],
+  [{ text: 'Be brief.' }, 'an object'],
+])('an instruction function that returns %j fails the run before the model is called', async (returned, kind) => {
+  for (const option of ['instruction', 'globalInstruction']) {
+    const { model, run } = await setUp({ [option]: async () => returned });
+    const error = await run().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect(error).toHaveProperty(
+      'message',
+      `agent "bot": ${option}: expected a string as the result of the function, got ${kind}; write return 'Answer in one sentence.'`,
+    );
+    expect(model.calls).toBe(0);
+  }
 });
 
 test('a missing placeholder key fails the run before the model is called', async () => {

@@ -106,6 +106,21 @@ test('invalid planners are refused', async () => {
   expect(() => new BuiltInPlanner({ thinkingConfig: undefined as never })).toThrow(/thinkingConfig/);
 });
 
+test('a planning instruction that is not a string fails the run before the model is called', async () => {
+  class AsyncPlanner extends BasePlanner {
+    override buildPlanningInstruction(): string {
+      return Promise.resolve('Plan.') as never;
+    }
+
+    override processPlanningResponse(): undefined {}
+  }
+  const { run, model } = await setUp(new AsyncPlanner(), ['hi']);
+  await expect(run()).rejects.toThrow(
+    `agent "bot": planner: buildPlanningInstruction: expected a string or nothing, got a promise; write return 'Write a plan first.'`,
+  );
+  expect(model.calls).toBe(0);
+});
+
 /** A planner that records its requests, and counts its replies in state. */
 class OwnPlanner extends BasePlanner {
   override buildPlanningInstruction(context: ReadonlyContext, request: LlmRequest): string | undefined {

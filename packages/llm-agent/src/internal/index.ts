@@ -2,6 +2,7 @@
 
 export { effectiveEvents, effectiveHistory } from '../compaction/effective-history.ts';
 export { EventsCompactor } from '../compaction/events-compactor.ts';
+export { resolveInstruction } from '../instruction-template.ts';
 export { endsWithPending } from '../contents/contents-builder.ts';
 export { isFrameworkPart, withoutClientId } from '../contents/event-content.ts';
 export { missingToolsetsEvent } from '../turn-toolsets.ts';
