@@ -9,7 +9,7 @@ import {
   createLlmRequest,
   ModelError,
 } from '@eventloom/core';
-import { describeKind, isBaseLlm, wrongOption } from '@eventloom/core/internal';
+import { checkModel, describeKind, wrongOption } from '@eventloom/core/internal';
 import {
   BaseEventsSummarizer,
   createCompactionEvent,
@@ -61,10 +61,7 @@ export class LlmSummarizer implements BaseSummarizer {
 
   /** @throws ConfigurationError for a value that is not a model */
   constructor({ llm, prompt }: LlmSummarizerOptions) {
-    if (!isBaseLlm(llm))
-      throw new ConfigurationError(
-        `LlmSummarizer: llm: expected a model object, got ${describeKind(llm)}; write llm: new Gemini({ model: 'gemini-flash-latest' })`,
-      );
+    checkModel('LlmSummarizer', 'llm', llm, 'a model object', "new Gemini({ model: 'gemini-flash-latest' })");
     this.#llm = llm;
     this.#prompt = prompt || PROMPT;
   }

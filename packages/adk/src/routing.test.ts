@@ -49,6 +49,13 @@ describe('RoutedLlm', () => {
   });
 });
 
+test.each([
+  [{}, 'RoutedLlm: models: expected models by name, or a list, got nothing; write models: { flash, pro }'],
+  [{ models: ['x'] }, 'RoutedLlm: models[0]: expected a model object, got a string; write models: { flash, pro }'],
+])('RoutedLlm refuses the options %j', (options, message) => {
+  expect(() => new RoutedLlm({ router: () => 'x', ...options } as never)).toThrow(message);
+});
+
 describe('RoutedAgent', () => {
   test('runs the agent that the router chooses', async () => {
     const agents = [

@@ -65,7 +65,8 @@ test('an abort ends the request', async () => {
   await expect(embedder.embed(['a'], 'query', abort.signal)).rejects.toMatchObject({ code: 'RUN_ABORTED' });
 });
 
-test('a missing key and an unknown option are refused', () => {
+test('a missing key, an empty model and an unknown option are refused', () => {
+  expect(() => new GeminiEmbedder({ apiKey: 'k', model: '' })).toThrow('GeminiEmbedder: model is an empty string');
   expect(() => new GeminiEmbedder({})).toThrow('apiKey is missing');
   expect(() => new GeminiEmbedder({ apiKey: 'k', modell: 'm' } as never)).toThrow('did you mean "model"?');
 });

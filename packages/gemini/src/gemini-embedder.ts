@@ -28,7 +28,7 @@ export type EmbeddingPurpose = 'document' | 'query';
 
 const OPTIONS: OptionRules<GeminiEmbedderOptions> = {
   ...CLIENT_OPTIONS,
-  model: 'text',
+  model: { is: 'text', write: "'gemini-embedding-001'" },
   retry: 'object',
   platform: 'object',
 };
@@ -53,6 +53,10 @@ export class GeminiEmbedder {
   /** @throws ConfigurationError without a key or a project, and for an option name that this version does not know */
   constructor(options: GeminiEmbedderOptions) {
     checkOptions('GeminiEmbedder', OPTIONS, options);
+    if (options.model === '')
+      throw new ConfigurationError(
+        "GeminiEmbedder: model is an empty string; leave it out, or write model: 'gemini-embedding-001'",
+      );
     this.model = options.model ?? 'gemini-embedding-001';
     checkClientOptions(options, this.model);
     this.#options = options;

@@ -87,6 +87,14 @@ test('Gemini throws without a key, and on Vertex AI without a project or key', (
   );
 });
 
+test.each([
+  [{}, "Gemini: model is missing; write new Gemini({ model: 'gemini-flash-latest', apiKey })"],
+  [{ model: '' }, "Gemini: model is an empty string; write new Gemini({ model: 'gemini-flash-latest', apiKey })"],
+  [{ model: 5 }, "Gemini: model: expected a string, got the number 5; write model: 'gemini-flash-latest'"],
+])('Gemini with the options %j says which model to write', (options, message) => {
+  expect(() => new Gemini({ apiKey: 'k', ...options } as never)).toThrow(message);
+});
+
 test('a client that cannot be created throws a ConfigurationError, and the next call tries again', async () => {
   await server.enqueue(jsonReply(wireResponse('x')));
   let tries = 0;

@@ -1,6 +1,7 @@
 import {
   BaseLlm,
   type BaseLlmConnection,
+  ConfigurationError,
   EventloomError,
   type LlmRequest,
   type LlmResponse,
@@ -47,7 +48,7 @@ export interface GeminiOptions extends GeminiClientOptions {
 
 const OPTIONS: OptionRules<GeminiOptions> = {
   ...CLIENT_OPTIONS,
-  model: 'text',
+  model: { is: 'text', write: "'gemini-flash-latest'" },
   retry: 'object',
   liveSetupTimeoutMs: 'number',
   platform: 'object',
@@ -89,9 +90,13 @@ export class Gemini extends BaseLlm {
   readonly #caches: ContextCaches;
   readonly #redact: (text: string) => string;
 
-  /** @throws ConfigurationError without a key or a project, for invalid retry options, and for an option name that this version does not know */
+  /** @throws ConfigurationError without a model, without a key or a project, for invalid retry options, and for an option name that this version does not know */
   constructor(options: GeminiOptions) {
     checkGeminiOptions('Gemini', options, exampleFor(options));
+    if (!options.model)
+      throw new ConfigurationError(
+        `Gemini: model is ${options.model === '' ? 'an empty string' : 'missing'}; write new Gemini({ model: 'gemini-flash-latest', apiKey })`,
+      );
     super(options);
     checkClientOptions(options, options.model);
     this.#options = options;

@@ -10,7 +10,7 @@ import {
   type FunctionDeclaration,
   createLlmRequest,
 } from '@eventloom/core';
-import { assignedListError, isBaseTool, wrongOption } from '@eventloom/core/internal';
+import { assignedListError, describeKind, isBaseLlm, isBaseTool, wrongOption } from '@eventloom/core/internal';
 import type { LlmAgent } from './llm-agent.ts';
 import { isLlmAgent, type InstructionProvider } from './llm-agent-config.ts';
 import { transferInstruction, transferTargets, TransferToAgentTool } from '@eventloom/multi-agent';
@@ -62,10 +62,14 @@ export function createTurn(agent: LlmAgent, context: InvocationContext): AgentTu
 
 function findModel(name: string, agent: LlmAgent, { invocation: { models } }: InvocationContext): BaseLlm {
   const model = models?.(name);
+  if (model && !isBaseLlm(model))
+    throw new ConfigurationError(
+      `agent "${agent.name}": the runner's models returned ${describeKind(model)} for the model "${name}", not a model object; write models: (name) => (name === '${name}' ? new MyModel({ model: name }) : undefined), with class MyModel extends BaseLlm`,
+    );
   if (model) return model;
   throw new ConfigurationError(
     models
-      ? `agent "${agent.name}": the runner's models do not resolve the model "${name}"; geminiModels resolves names that begin with gemini-, and aiSdkModels of @eventloom/ai-sdk names such as openai:gpt-5, whose beginning is one of its providers`
+      ? `agent "${agent.name}": the runner's models do not resolve the model "${name}"; geminiModels resolves names that begin with gemini-, and aiSdkModels of @eventloom/ai-sdk names such as openai:gpt-5, whose beginning is one of its providers; write model: 'gemini-flash-latest', or models: aiSdkModels({ openai }) in the runner's options`
       : `agent "${agent.name}": the model "${name}" is a name, and the runner has no models to resolve it; write models: geminiModels({ apiKey }) in the runner's options, or model: new Gemini({ model: "${name}", apiKey }) in the agent's`,
   );
 }

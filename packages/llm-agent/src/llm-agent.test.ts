@@ -1,4 +1,12 @@
-import { BaseAgent, BaseTool, BaseToolset, ConfigurationError, type Event, StateKeyError } from '@eventloom/core';
+import {
+  BaseAgent,
+  BaseLlm,
+  BaseTool,
+  BaseToolset,
+  ConfigurationError,
+  type Event,
+  StateKeyError,
+} from '@eventloom/core';
 import { ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test, vi } from 'vitest';
@@ -27,6 +35,9 @@ class Tools extends BaseToolset {
     this.isClosed = true;
   }
 }
+
+/** A model without its one required method, as a program in JavaScript can write it. */
+class Mute extends (BaseLlm as unknown as new (options: { model: string }) => object) {}
 
 test('LlmAgent uses neutral defaults for options that are not given', () => {
   expect(agentOf()).toMatchObject({
@@ -64,6 +75,16 @@ test.each([
     'an empty model name',
     { model: '' },
     'agent "bot": model: expected the name of a model or a model object, got a string',
+  ],
+  [
+    'an object that generates content and is not a model',
+    { model: { model: 'x', generateContentAsync: () => undefined } },
+    'agent "bot": model: its class does not extend BaseLlm; write class MyModel extends BaseLlm { … }',
+  ],
+  [
+    'a model without generateContentAsync',
+    { model: new Mute({ model: 'x' }) },
+    'agent "bot": model: Mute has no method generateContentAsync; write async *generateContentAsync(request) { yield … } in it',
   ],
   ['an invalid model', { model: {} }, 'model: expected the name of a model or a model object, got an object'],
   [

@@ -14,6 +14,7 @@ import {
 } from '@eventloom/core';
 import type { TransferRules } from '@eventloom/core/internal';
 import {
+  checkModel,
   checkOptions,
   wrongOption,
   checkStateKey,
@@ -22,7 +23,6 @@ import {
   describeKind,
   isBaseCodeExecutor,
   isBasePlanner,
-  isRecord,
   isBaseTool,
   isBaseToolset,
   isBaseAgent,
@@ -117,7 +117,8 @@ export class LlmAgent extends BaseAgent {
     super(config);
     const owner = `agent "${config.name}"`;
     checkOptions(owner, LLM_AGENT_OPTIONS, config, LLM_AGENT_HINTS);
-    checkModel(owner, config.model);
+    if (typeof config.model === 'string' ? config.model === '' : config.model !== undefined)
+      checkModel(owner, 'model', config.model, 'the name of a model or a model object', MODEL_EXAMPLE);
     checkGenerateContentConfig(owner, config.generateContentConfig);
     checkTools(owner, config.tools);
     if (config.codeExecutor !== undefined && !isBaseCodeExecutor(config.codeExecutor))
@@ -205,19 +206,6 @@ export class LlmAgent extends BaseAgent {
   override close(): Promise<void> {
     return closeAll([...this.tools, ...this.subAgents]);
   }
-}
-
-function checkModel(owner: string, model: unknown): void {
-  if (model === undefined) return;
-  if (
-    typeof model === 'string'
-      ? model !== ''
-      : typeof model === 'object' && model !== null && 'generateContentAsync' in model
-  )
-    return;
-  const isAiSdkModel = isRecord(model) && 'doGenerate' in model;
-  const write = isAiSdkModel ? 'new AiSdkLlm(model), of @eventloom/ai-sdk' : MODEL_EXAMPLE;
-  throw wrongOption(owner, 'model', 'the name of a model or a model object', model, write);
 }
 
 function checkPlanner(owner: string, { planner, generateContentConfig }: LlmAgentConfig): void {

@@ -171,6 +171,16 @@ test("a model name is looked up in the runner's models", async () => {
 
 test.each([
   ['nobody knows', { models: () => undefined }, 'the runner\'s models do not resolve the model "m-2"'],
+  [
+    'the models do not know',
+    { models: () => undefined },
+    "write model: 'gemini-flash-latest', or models: aiSdkModels({ openai }) in the runner's options",
+  ],
+  [
+    'the models resolve to a promise',
+    { models: (async () => new ScriptedModel(['hi'])) as never },
+    'agent "bot": the runner\'s models returned a promise for the model "m-2", not a model object; write models:',
+  ],
   ['there are no models to look it up in', {}, 'write models: geminiModels({ apiKey })'],
 ])('a name that %s fails the run with a configuration error', async (_, runnerConfig, message) => {
   const { run } = await scenario({ agent: { model: 'm-2' }, ...runnerConfig });

@@ -100,7 +100,7 @@ export { Fifo } from '../live/fifo.ts';
 export { checkLiveRunConfig, Modality } from '../live/live-run-config.ts';
 export type { LiveRunHost } from '../live/live-run.ts';
 export { checkContextCacheConfig, CONTEXT_CACHE_DEFAULTS, isCacheMetadata } from '../model/context-cache.ts';
-export { isBaseLlm } from '../model/base-llm.ts';
+export { checkModel, isBaseLlm } from '../model/base-llm.ts';
 export { isBasePlanner } from '../planner/base-planner.ts';
 export { type PluginHook, PluginManager } from '../plugin/plugin-manager.ts';
 export { isBaseTool } from '../tool/base-tool.ts';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { ConfigurationError } from '../errors.ts';
-import { BaseLlm, isBaseLlm } from './base-llm.ts';
+import { BaseLlm, checkModel, isBaseLlm } from './base-llm.ts';
 import type { LlmResponse } from './llm-response.ts';
 
 class Mute extends BaseLlm {
@@ -32,5 +32,27 @@ test('a model whose constructor passes no options throws ConfigurationError, and
     }
   }
   expect(() => new Bare()).toThrow(ConfigurationError);
-  expect(() => new Bare()).toThrow("Bare: expected an object of options, got nothing; write super({ model: '…' })");
+  expect(() => new Bare()).toThrow(
+    "Bare: expected an object of options, got nothing; write new Bare({ model: '…' }), or super({ model: '…' }) in its constructor",
+  );
+});
+
+test.each([
+  [{ modle: 'x' }, 'nothing'],
+  [{ model: '' }, 'an empty string'],
+  [{ model: 5 }, 'the number 5'],
+])('a model with the options %j throws ConfigurationError, because its service needs a name', (options, kind) => {
+  const make = (): Mute => new Mute(options as never);
+  expect(make).toThrow(ConfigurationError);
+  expect(make).toThrow(
+    `Mute: model: expected the name of a model, got ${kind}; write new Mute({ model: '…' }), or super({ model: '…' }) in its constructor`,
+  );
+});
+
+test.each([
+  ['gemini', "owner: model: expected a model object, got a string; write model: 'm'"],
+  [{ doGenerate: 1 }, 'owner: model: expected a model object, got an object; write model: new AiSdkLlm(model), of @'],
+  [{ generateContentAsync: 1 }, 'owner: model: its class does not extend BaseLlm; write class MyModel extends BaseLlm'],
+])('checkModel refuses %j', (value, message) => {
+  expect(() => checkModel('owner', 'model', value, 'a model object', "'m'")).toThrow(message);
 });

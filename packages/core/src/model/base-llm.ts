@@ -1,3 +1,4 @@
+import { wrongOption } from '../agent/options.ts';
 import { describeKind, isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { BaseLlmConnection } from './base-llm-connection.ts';
@@ -43,13 +44,18 @@ export abstract class BaseLlm {
   /** The model's name at its service. */
   readonly model: string;
 
-  /** @throws ConfigurationError without an object of options */
+  /** @throws ConfigurationError without an object of options, and without the name of a model */
   constructor(options: { readonly model: string }) {
+    const { name } = new.target;
+    const write = `write new ${name}({ model: '…' }), or super({ model: '…' }) in its constructor`;
     if (!isRecord(options))
+      throw new ConfigurationError(`${name}: expected an object of options, got ${describeKind(options)}; ${write}`);
+    const { model } = options;
+    if (typeof model !== 'string' || model === '')
       throw new ConfigurationError(
-        `${new.target.name}: expected an object of options, got ${describeKind(options)}; write super({ model: '…' })`,
+        `${name}: model: expected the name of a model, got ${model === '' ? 'an empty string' : describeKind(model)}; ${write}`,
       );
-    this.model = options.model;
+    this.model = model;
   }
 
   get '~eventloom.llm'(): true {
@@ -97,4 +103,32 @@ export abstract class BaseLlm {
 /** True for models, including those of another loaded copy of this package, for which `instanceof` is false. */
 export function isBaseLlm(value: unknown): value is BaseLlm {
   return typeof value === 'object' && value !== null && '~eventloom.llm' in value;
+}
+
+/**
+ * Checks that the value of an option is a model object.
+ * @param wanted the valid values, e.g. `a model object`
+ * @param write code of a valid value
+ * @throws ConfigurationError for another value, for a model whose class does not extend BaseLlm, and for one without `generateContentAsync`
+ */
+export function checkModel(
+  owner: string,
+  option: string,
+  value: unknown,
+  wanted: string,
+  write: string,
+): asserts value is BaseLlm {
+  const isModel = isBaseLlm(value);
+  const canGenerate = typeof value === 'object' && value !== null && 'generateContentAsync' in value;
+  if (isModel && canGenerate) return;
+  if (isModel)
+    throw new ConfigurationError(
+      `${owner}: ${option}: ${value.constructor.name} has no method generateContentAsync; write async *generateContentAsync(request) { yield … } in it`,
+    );
+  if (canGenerate)
+    throw new ConfigurationError(
+      `${owner}: ${option}: its class does not extend BaseLlm; write class MyModel extends BaseLlm { … }`,
+    );
+  const isAiSdkModel = isRecord(value) && 'doGenerate' in value;
+  throw wrongOption(owner, option, wanted, value, isAiSdkModel ? 'new AiSdkLlm(model), of @eventloom/ai-sdk' : write);
 }

@@ -2,7 +2,7 @@ import { checkOptions, type OptionRules, wrongOption } from '../agent/options.ts
 import type { Content } from '../content/content.ts';
 import { LiveConnectionError, ModelError } from '../errors.ts';
 import { moveResponseParts } from '../tool/tool-result.ts';
-import { BaseLlm, isBaseLlm } from './base-llm.ts';
+import { BaseLlm, checkModel } from './base-llm.ts';
 import type { BaseLlmConnection } from './base-llm-connection.ts';
 import { type ModelCapabilities, sharedCapabilities } from './capabilities.ts';
 import type { LlmRequest } from './llm-request.ts';
@@ -47,16 +47,8 @@ export class FallbackModel extends BaseLlm {
     const { models } = options;
     const [first] = Array.isArray(models) ? models : [];
     if (!first) throw wrongOption('FallbackModel', 'models', 'a list of at least one model', models, '[first, second]');
-    for (const [index, model] of models.entries()) {
-      if (!isBaseLlm(model))
-        throw wrongOption(
-          'FallbackModel',
-          `models[${index}]`,
-          'a model object',
-          model,
-          '[new Gemini({ model, apiKey })]',
-        );
-    }
+    for (const [index, model] of models.entries())
+      checkModel('FallbackModel', `models[${index}]`, model, 'a model object', '[new Gemini({ model, apiKey })]');
     super({ model: first.model });
     this.models = [...models];
   }

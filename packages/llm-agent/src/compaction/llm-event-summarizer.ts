@@ -8,7 +8,7 @@ import {
   type Part,
   createLlmRequest,
 } from '@eventloom/core';
-import { type OptionRules, checkOptions, wrongOption, isBaseLlm } from '@eventloom/core/internal';
+import { type OptionRules, checkModel, checkOptions } from '@eventloom/core/internal';
 import { codePartText } from '../code-execution/code-contents.ts';
 import { isFrameworkPart, transcriptionOf } from '../contents/event-content.ts';
 import { BaseEventsSummarizer, createCompactionEvent, type SummarizeEventsRequest } from './base-events-summarizer.ts';
@@ -57,7 +57,7 @@ export class LlmEventSummarizer extends BaseEventsSummarizer {
       prompt: 'did you mean "promptTemplate"?',
     });
     const { model, promptTemplate = PROMPT } = options;
-    if (!isBaseLlm(model)) throw wrongOption('LlmEventSummarizer', 'model', 'a model object', model, MODEL);
+    checkModel('LlmEventSummarizer', 'model', model, 'a model object', MODEL);
     if (!promptTemplate.includes(HISTORY_SLOT))
       throw new ConfigurationError(
         `LlmEventSummarizer: promptTemplate: expected a text with the placeholder ${HISTORY_SLOT}; write promptTemplate: 'Sum up: ${HISTORY_SLOT}'`,
