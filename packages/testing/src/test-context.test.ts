@@ -23,3 +23,9 @@ test('a test context has no runner that could run an agent as a tool', () => {
   const request = { agent: context.agent, callId: 'c', userContent: { parts: [] }, streaming: false };
   expect(() => context.runSubInvocation(request)).toThrow(ConfigurationError);
 });
+
+test('testContext refuses an agent that is not one', () => {
+  expect(() => testContext({ agent: {} as never })).toThrow(
+    "testContext: agent: expected an agent, got an object; write agent: new LlmAgent({ name: 'helper' })",
+  );
+});

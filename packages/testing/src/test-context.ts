@@ -14,6 +14,8 @@ import {
   type DerivedValues,
   type OptionRules,
   checkOptions,
+  isBaseAgent,
+  wrongOption,
   PluginManager,
   type RunHost,
 } from '@eventloom/core/internal';
@@ -73,6 +75,8 @@ class SilentAgent extends BaseAgent {
  */
 export function testContext(options: TestContextOptions = {}): InvocationContext {
   checkOptions('testContext', OPTIONS, options);
+  if (options.agent && !isBaseAgent(options.agent))
+    throw wrongOption('testContext', 'agent', 'an agent', options.agent, "new LlmAgent({ name: 'helper' })");
   const { agent = new SilentAgent({ name: 'agent' }), state = {}, events = [] } = options;
   const lastSeq = events.length;
   const session = { id: 's', appName: 'app', userId: 'u', state, events, lastUpdateTime: 0, lastSeq, incarnation: 'i' };

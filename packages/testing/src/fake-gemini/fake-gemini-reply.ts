@@ -1,3 +1,5 @@
+import { ConfigurationError } from '@eventloom/core';
+import { checkOptions, describeKind, isRecord, type OptionRules } from '@eventloom/core/internal';
 import type { Gate } from '../gate.ts';
 import type { FakeGeminiRequest } from './fake-gemini-request.ts';
 import type { ByteSplit } from './split-bytes.ts';
@@ -27,6 +29,28 @@ export interface FakeGeminiReply {
 
 /** One step of the script: a reply, or a function that creates one from the request. */
 export type FakeGeminiStep = FakeGeminiReply | ((request: FakeGeminiRequest) => FakeGeminiReply);
+
+const REPLY: OptionRules<FakeGeminiReply> = {
+  status: 'number',
+  headers: 'object',
+  // Any JSON value is a body.
+  body: 'any',
+  frames: { is: 'list', write: "[wireResponse('Hello!')]" },
+  split: 'list or object',
+  end: { is: 'text', oneOf: ['finish', 'cut', 'hang'] },
+  gate: { is: 'object', wanted: 'a gate', write: 'new Gate()' },
+};
+const HINTS = { candidates: 'write jsonReply({ candidates })', text: "write jsonReply(wireResponse('…'))" };
+
+/** Checks a step of the script, or the result of its function. @throws ConfigurationError */
+export function checkStep(place: string, step: unknown): void {
+  if (typeof step === 'function') return;
+  if (!isRecord(step))
+    throw new ConfigurationError(
+      `${place}: expected a reply or a function, got ${describeKind(step)}; write jsonReply(wireResponse('Hello!'))`,
+    );
+  checkOptions(place, REPLY, step, HINTS);
+}
 
 /** Creates a whole response to `:generateContent`. */
 export function jsonReply(body: unknown, options: FakeGeminiReply = {}): FakeGeminiReply {

@@ -200,3 +200,23 @@ test('await using closes the server at the end of its block', async () => {
   }
   await expect(fetch(url)).rejects.toThrow('fetch failed');
 });
+
+test.each<[unknown, string]>([
+  [{}, 'FakeGeminiServer: expected a list of replies, got an object; write FakeGeminiServer.start([jsonReply('],
+  [['hi'], "FakeGeminiServer: steps[0]: expected a reply or a function, got a string; write jsonReply(wireResponse('"],
+  [[{ candidates: [] }], 'FakeGeminiServer: steps[0]: has no option "candidates"; write jsonReply({ candidates })'],
+  [[{ frame: [] }], 'FakeGeminiServer: steps[0]: has no option "frame"; did you mean "frames"?'],
+])('the script %j is refused, and the error says what to write', async (steps, message) => {
+  await expect(FakeGeminiServer.start(steps as never)).rejects.toThrow(message);
+});
+
+test('replies and live scripts that are added later are checked too', async () => {
+  await using started = await FakeGeminiServer.start();
+  expect(() => started.enqueue({ stats: 200 } as never)).toThrow(
+    'FakeGeminiServer.enqueue: steps[0]: has no option "stats"; did you mean "status"?',
+  );
+  expect(() => started.live.enqueue('hi' as never)).toThrow(
+    'FakeGeminiLive.enqueue: scripts[0]: expected a list of steps or an object with steps, got a string',
+  );
+  expect(() => started.live.enqueue({ step: [] } as never)).toThrow('has no option "step"; did you mean "steps"?');
+});

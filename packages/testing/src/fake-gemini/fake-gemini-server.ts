@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { checkScript } from '../check-script.ts';
 import { UnconsumedStepsError, UnexpectedRequestError } from '../errors.ts';
-import { errorReply, type FakeGeminiReply, type FakeGeminiStep } from './fake-gemini-reply.ts';
+import { checkStep, errorReply, type FakeGeminiReply, type FakeGeminiStep } from './fake-gemini-reply.ts';
 import type { FakeGeminiRequest, FakeGeminiRequestBody } from './fake-gemini-request.ts';
 import { FakeGeminiLive } from './live/fake-gemini-live.ts';
 import { parseGeminiPath } from './parse-gemini-path.ts';
@@ -34,12 +35,14 @@ export class FakeGeminiServer {
   #fault: UnexpectedRequestError | undefined;
 
   private constructor(steps: readonly FakeGeminiStep[]) {
+    checkScript('FakeGeminiServer', steps, 'replies', "FakeGeminiServer.start([jsonReply(wireResponse('Hello!'))])");
+    for (const [index, step] of steps.entries()) checkStep(`FakeGeminiServer: steps[${index}]`, step);
     this.#steps = [...steps];
     this.#http = createServer((incoming, outgoing) => void this.#serve(incoming, outgoing));
     this.#http.on('upgrade', (incoming, socket, head) => this.live.upgrade(incoming, socket, head));
   }
 
-  /** Starts a server on a free port. */
+  /** Starts a server on a free port. @throws ConfigurationError for a value that is not a reply, and for a field that this version does not know */
   static async start(steps: readonly FakeGeminiStep[] = []): Promise<FakeGeminiServer> {
     const server = new FakeGeminiServer(steps);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -59,8 +62,9 @@ export class FakeGeminiServer {
     return this.#requests;
   }
 
-  /** Adds steps to the end of the script. */
+  /** Adds steps to the end of the script. @throws ConfigurationError as `start` */
   enqueue(...steps: readonly FakeGeminiStep[]): void {
+    for (const [index, step] of steps.entries()) checkStep(`FakeGeminiServer.enqueue: steps[${index}]`, step);
     this.#steps.push(...steps);
   }
 
@@ -140,6 +144,7 @@ export class FakeGeminiServer {
     let reply: FakeGeminiReply;
     try {
       reply = typeof step === 'function' ? step(request) : step;
+      if (reply !== step) checkStep('result of the function', reply);
     } catch (error) {
       return this.#refuse(
         outgoing,

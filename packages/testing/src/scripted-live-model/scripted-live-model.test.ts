@@ -186,3 +186,23 @@ test('a function creates the script of each connection', async () => {
 test('generateContentAsync throws', async () => {
   await expect(new ScriptedLiveModel([]).generateContentAsync().next()).rejects.toThrow(ConfigurationError);
 });
+
+test.each<[unknown, string]>([
+  ['hi', 'ScriptedLiveModel: expected a list of scripts, one for each connection, got a string; write new Scripted'],
+  [['hi'], 'ScriptedLiveModel: scripts[0]: expected a list of steps, an error or an object with steps, got a string'],
+  [[{ step: [] }], 'ScriptedLiveModel: scripts[0]: has no option "step"; did you mean "steps"?'],
+  [[[], ['a', { herd: 'content' }]], 'ScriptedLiveModel: scripts[1][1]: has no option "herd"; did you mean "heard"?'],
+  [[{ steps: [5] }], 'ScriptedLiveModel: scripts[0].steps[0]: expected a text, a response, a gate or a function, got'],
+  [[{ expect: { tool: [] } }], 'ScriptedLiveModel: scripts[0]: expect: has no option "tool"; did you mean "tools"?'],
+])('the script %j is refused, and the error says what to write', (scripts, message) => {
+  const make = (): ScriptedLiveModel => new ScriptedLiveModel(scripts as never);
+  expect(make).toThrow(ConfigurationError);
+  expect(make).toThrow(message);
+});
+
+test('a factory whose result is not a script fails the connection', async () => {
+  const model = new ScriptedLiveModel(() => 'hi' as never);
+  await expect(model.connect(createLlmRequest())).rejects.toThrow(
+    'ScriptedLiveModel: script of connection 0: expected a list of steps',
+  );
+});

@@ -7,6 +7,7 @@ import {
   RunAbortedError,
 } from '@eventloom/core';
 import { type OptionRules, checkOptions } from '@eventloom/core/internal';
+import { checkLiveScript, checkScript } from '../check-script.ts';
 import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';
 import { copyRequest } from '../scripted-model/copy-request.ts';
 import { unmetExpectation } from '../scripted-model/request-expectation.ts';
@@ -41,8 +42,16 @@ export class ScriptedLiveModel extends BaseLlm {
   #fault: EventloomError | undefined;
   #arrival = Promise.withResolvers<void>();
 
-  /** @param scripts the script of each connection, or a function that creates the script of every connection */
+  /**
+   * @param scripts the script of each connection, or a function that creates the script of every connection
+   * @throws ConfigurationError for a value that is not a script or a step, and for a name that this version does not know
+   */
   constructor(scripts: readonly ScriptedLiveScript[] | ScriptedLiveFactory, options: ScriptedLiveModelOptions = {}) {
+    if (typeof scripts !== 'function') {
+      const write = "new ScriptedLiveModel([['Hello!', { turnComplete: true }]])";
+      checkScript('ScriptedLiveModel', scripts, 'scripts, one for each connection', write);
+      for (const [index, script] of scripts.entries()) checkLiveScript(`ScriptedLiveModel: scripts[${index}]`, script);
+    }
     checkOptions('ScriptedLiveModel', OPTIONS, options);
     const { model = 'scripted-live', recordSent = true } = options;
     super({ model });
@@ -88,6 +97,8 @@ export class ScriptedLiveModel extends BaseLlm {
     if (abortSignal?.aborted) throw new RunAbortedError('the call was aborted', { cause: abortSignal.reason });
     const index = this.#attempts++;
     const script = typeof this.#scripts === 'function' ? this.#scripts(request, index) : this.#scripts[index];
+    if (typeof this.#scripts === 'function')
+      checkLiveScript(`ScriptedLiveModel: script of connection ${index}`, script);
     if (script === undefined) {
       throw this.#failed(
         new UnexpectedModelCallError(`model "${this.model}": connection ${index + 1} was not expected`),

@@ -1,4 +1,11 @@
-import { ModelError, RunAbortedError, type LlmRequest, type LlmResponse, createLlmRequest } from '@eventloom/core';
+import {
+  ConfigurationError,
+  ModelError,
+  RunAbortedError,
+  type LlmRequest,
+  type LlmResponse,
+  createLlmRequest,
+} from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';
 import { Gate } from '../gate.ts';
@@ -222,4 +229,28 @@ test('the model has the name and the capabilities of its options', () => {
   expect(model.model).toBe('m');
   expect(model.capabilities().outputSchemaWithTools).toBe(true);
   expect(new ScriptedModel([]).capabilities().outputSchemaWithTools).toBe(false);
+});
+
+test.each<[unknown, string]>([
+  ['hi', "ScriptedModel: expected a list of steps, got a string; write new ScriptedModel(['Hello!'])"],
+  [{ text: 'hi' }, "ScriptedModel: expected a list of steps, got an object; write new ScriptedModel(['Hello!'])"],
+  [['a', { txt: 'hi' }], 'ScriptedModel: steps[1]: has no option "txt"; did you mean "text"?'],
+  [[5], 'ScriptedModel: steps[0]: expected a text, a reply, an error or a function, got the number 5; write'],
+  [[{ text: 5 }], 'ScriptedModel: steps[0]: text: expected a string, got the number 5'],
+  [[{ content: {} }], 'ScriptedModel: steps[0]: has no option "content"; write its parts in parts'],
+  [[{ expect: { lastUsrText: 'a' } }], 'ScriptedModel: steps[0]: expect: has no option "lastUsrText"; did you mean'],
+  [[{ response: { errorCod: 'A' } }], 'ScriptedModel: steps[0]: response: has no option "errorCod"; did you mean'],
+])('the script %j is refused, and the error says what to write', (steps, message) => {
+  const make = (): ScriptedModel => new ScriptedModel(steps as never);
+  expect(make).toThrow(ConfigurationError);
+  expect(make).toThrow(message);
+});
+
+test('a function of a script whose result is not a reply fails the call', async () => {
+  await expect(ask(new ScriptedModel([() => ({ txt: 'hi' }) as never]))).rejects.toThrow(
+    'ScriptedModel: result of steps[0]: has no option "txt"; did you mean "text"?',
+  );
+  await expect(ask(new ScriptedModel([() => undefined as never]))).rejects.toThrow(
+    'result of steps[0]: expected a text, a reply, an error or a function, got nothing',
+  );
 });

@@ -14,6 +14,7 @@ import {
   ResponseAggregator,
   withCapabilities,
 } from '@eventloom/core/internal';
+import { checkScript, checkStep } from '../check-script.ts';
 import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';
 import { Gate } from '../gate.ts';
 import { copyRequest } from './copy-request.ts';
@@ -60,8 +61,11 @@ export class ScriptedModel extends BaseLlm {
   #calls = 0;
   #fault: EventloomError | undefined;
 
-  /** @throws ConfigurationError for an option name that this version does not know */
+  /** @throws ConfigurationError for a value that is not a step, and for a name of an option or of a reply's field that this version does not know */
   constructor(steps: readonly ScriptedStep[], options: ScriptedModelOptions = {}) {
+    checkScript('ScriptedModel', steps, 'steps', "new ScriptedModel(['Hello!'])");
+    for (const [index, step] of steps.entries())
+      if (typeof step !== 'function') checkStep(`ScriptedModel: steps[${index}]`, step);
     checkOptions('ScriptedModel', OPTIONS, options);
     checkCapabilities('ScriptedModel', options.capabilities);
     super({ model: options.model ?? 'scripted' });
@@ -106,7 +110,9 @@ export class ScriptedModel extends BaseLlm {
         ),
       );
     }
-    const reply = toReply(typeof step === 'function' ? await step(request, { stream, abortSignal, index }) : step);
+    const answered = typeof step === 'function' ? await step(request, { stream, abortSignal, index }) : step;
+    if (answered !== step) checkStep(`ScriptedModel: result of steps[${index}]`, answered);
+    const reply = toReply(answered);
     const fault = reply.expect && unmetExpectation(request, reply.expect);
     if (fault !== undefined) {
       throw this.#failed(new UnmetExpectationError(`model "${this.model}": call ${index + 1}: ${fault}`));

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import { UnconsumedStepsError, UnexpectedRequestError } from '../../errors.ts';
 import { FakeLiveConnection } from './fake-live-connection.ts';
-import type { FakeLiveAnswer, FakeLiveScript } from './fake-live-script.ts';
+import { checkLiveScript, type FakeLiveAnswer, type FakeLiveScript } from './fake-live-script.ts';
 import { parseLivePath } from './parse-live-path.ts';
 
 /**
@@ -18,8 +18,10 @@ export class FakeGeminiLive {
   #arrival = Promise.withResolvers<void>();
   #fault: UnexpectedRequestError | undefined;
 
-  /** Adds scripts for the next connections. */
+  /** Adds scripts for the next connections. @throws ConfigurationError for a value that is not a script, and for a field that this version does not know */
   enqueue(...scripts: readonly FakeLiveScript[]): void {
+    for (const [index, script] of scripts.entries())
+      checkLiveScript(`FakeGeminiLive.enqueue: scripts[${index}]`, script);
     this.#scripts.push(...scripts);
   }
 

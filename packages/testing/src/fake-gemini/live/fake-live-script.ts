@@ -1,3 +1,5 @@
+import { ConfigurationError } from '@eventloom/core';
+import { checkOptions, describeKind, isRecord, type OptionRules } from '@eventloom/core/internal';
 import type { Gate } from '../../gate.ts';
 
 /** A message of either side, as JSON on the wire. */
@@ -50,4 +52,22 @@ export interface FakeLiveAnswer {
   readonly frames?: 'binary' | 'text';
   /** HTTP status with which the connection is refused. Default: it is accepted. */
   readonly status?: number;
+}
+
+const ANSWER: OptionRules<FakeLiveAnswer> = {
+  steps: 'list',
+  // A message of any form, or null.
+  setup: 'any',
+  frames: { is: 'text', oneOf: ['binary', 'text'] },
+  status: 'number',
+};
+
+/** Checks the script of a live connection; its messages may be any JSON. @throws ConfigurationError */
+export function checkLiveScript(place: string, script: unknown): void {
+  if (Array.isArray(script)) return;
+  if (!isRecord(script))
+    throw new ConfigurationError(
+      `${place}: expected a list of steps or an object with steps, got ${describeKind(script)}; write [{ serverContent: { turnComplete: true } }]`,
+    );
+  checkOptions(place, ANSWER, script, { serverContent: 'write the messages in a list: [{ serverContent: … }]' });
 }
