@@ -4,6 +4,12 @@ import {
   App,
   BackgroundTool,
   LlamaIndexRetrieval,
+  LlmSummarizer,
+  ParallelWorker,
+  RequestInput,
+  TokenBasedContextCompactor,
+  TrajectoryThoughtPruningCompactor,
+  TruncatingContextCompactor,
   toA2a,
   RoutedAgent,
   RoutedLlm,
@@ -31,6 +37,7 @@ import { MCPToolset, StreamableHTTPConnectionParams } from '@eventloom/mcp';
 import { StdioConnectionParams } from '@eventloom/mcp/node';
 import { LoadMemoryTool, PreloadMemoryTool } from '@eventloom/tools';
 import { ComputerUseToolset, loadWebPage, PlaywrightComputer, VertexAiSearchTool } from '@eventloom/tools/built-in';
+import { DriverMemoryService } from '@eventloom/memory';
 import { SqliteMemoryService } from '@eventloom/memory/sqlite';
 import { OpenAPIToolset } from '@eventloom/openapi';
 import { SkillToolset } from '@eventloom/skills';
@@ -46,7 +53,7 @@ import {
 import { SandboxCodeExecutor } from '@eventloom/llm-agent';
 import { openLocalSandbox, UnsafeLocalCodeExecutor } from '@eventloom/llm-agent/node';
 import { QuickJsCodeExecutor } from '@eventloom/quickjs';
-import { QuickJsThreadCodeExecutor } from '@eventloom/quickjs/node';
+import { QuickJsThreadCodeExecutor, QuickJsThreads } from '@eventloom/quickjs/node';
 import { createServer } from '@eventloom/server';
 import { jwtAuthenticate } from '@eventloom/server/jwt';
 import { serve } from '@eventloom/server/node';
@@ -89,6 +96,7 @@ const sessionService = new InMemorySessionService();
 const server = createServer({ runners: [] });
 const named = { name: 'helper' };
 const launching = { launch: () => Promise.reject(new TypeError('no browser')) };
+const summing = new LlmSummarizer({ llm: new ScriptedModel([]) });
 const runner = new Runner({ appName: 'app', agent, sessionService });
 
 /** A misspelt option, the option that was meant, and a function that passes it. */
@@ -122,6 +130,29 @@ const CASES: Readonly<Record<string, Case>> = {
     'scriptPath',
     (options: object) => new BackgroundTool({ name: 'a', description: 'A.', scriptPath: 'a.ts', ...options }),
   ],
+  LlmSummarizer: [
+    'prompts',
+    'prompt',
+    (options: object) => new LlmSummarizer({ llm: new ScriptedModel([]), ...options }),
+  ],
+  TokenBasedContextCompactor: [
+    'tokenTreshold',
+    'tokenThreshold',
+    (options: object) =>
+      new TokenBasedContextCompactor({ tokenThreshold: 1, eventRetentionSize: 1, summarizer: summing, ...options }),
+  ],
+  TruncatingContextCompactor: [
+    'treshold',
+    'threshold',
+    (options: object) => new TruncatingContextCompactor({ threshold: 1, ...options }),
+  ],
+  TrajectoryThoughtPruningCompactor: [
+    'eventRetention',
+    'eventRetentionSize',
+    (options: object) => new TrajectoryThoughtPruningCompactor({ eventRetentionSize: 1, ...options }),
+  ],
+  ParallelWorker: ['maxParallelWorker', 'maxParallelWorkers', (options) => new ParallelWorker(agent, options)],
+  RequestInput: ['messages', 'message', (options) => new RequestInput(options)],
   LlamaIndexRetrieval: [
     'retreiver',
     'retriever',
@@ -234,6 +265,8 @@ const CASES: Readonly<Record<string, Case>> = {
     (options: object) => new SandboxCodeExecutor({ open: () => openLocalSandbox(), ...options }),
   ],
   UnsafeLocalCodeExecutor: ['timeout', 'timeoutMs', (options) => new UnsafeLocalCodeExecutor(options)],
+  QuickJsThreads: ['maxThread', 'maxThreads', (options) => new QuickJsThreads(options)],
+  openLocalSandbox: ['command', 'commands', (options) => openLocalSandbox(options)],
   QuickJsThreadCodeExecutor: ['timeout', 'timeoutMs', (options) => new QuickJsThreadCodeExecutor(options)],
   GcsArtifactService: [
     'buckets',
@@ -326,6 +359,24 @@ describe('a misspelt option is refused with the correct name', () => {
 });
 
 const VALUES = [':memory:', true, 5, () => 1, ['a'], { a: 1 }, null];
+const DRIVEN = {
+  DriverArtifactService: [DriverArtifactService, 'save', 'new MyArtifactDriver()'],
+  DriverMemoryService: [DriverMemoryService, 'rememberedEvents', 'new MyMemoryDriver()'],
+  DriverSessionService: [DriverSessionService, 'createSession', 'new MySessionDriver()'],
+} as const;
+
+test.each(Object.entries(DRIVEN))('%s refuses a value that is not a driver', (name, [service, method, example]) => {
+  class Driver {}
+  for (const [value, got] of [
+    [undefined, 'nothing'],
+    [Driver, 'the class Driver'],
+    [{ driver: new Driver() }, `an object without ${method}`],
+  ])
+    expect(() => new service(value as never)).toThrow(
+      `${name}: expected a driver, got ${String(got)}; write new ${name}(${example})`,
+    );
+});
+
 /** Maximum number of kinds of values that an option accepts; all others must be refused. */
 const MAX_KINDS = 3;
 /**
@@ -335,7 +386,7 @@ const MAX_KINDS = 3;
 const CHECKED_OTHERWISE = /^(Runner\.|AgentChat$|EventloomClient$|LiveCall$)/;
 /**
  * Options without a check, or whose fault is not reported to the caller: the default of a channel is a value of its
- * schema, a long-running tool is always one, a request id is not an option of a runner, and an error about `onError`
+ * schema, the payload of a request is any JSON value, a long-running tool is always one, a request id is not an option of a runner, and an error about `onError`
  * cannot be reported to it.
  */
 const OTHERS = new Set([
@@ -343,6 +394,7 @@ const OTHERS = new Set([
   'LongRunningFunctionTool.isLongRunning',
   'Runner: runConfig.requestId',
   'createCloudflareServer.onError',
+  'RequestInput.payload',
 ]);
 
 describe('a value of another kind than an option takes is refused with what to write', () => {
@@ -371,12 +423,13 @@ describe('a value of another kind than an option takes is refused with what to w
 });
 
 /**
- * Names of classes and functions with options that they do not check: bases of classes with more options, checks of
- * options, the parameters of a single call, classes that only Eventloom constructs, nodes of the ADK whose options
- * `node` and `Workflow` check, and the options of errors.
+ * Names of classes and functions with options that they do not check: bases of classes with more options, classes whose
+ * base checks their options, checks of options, the parameters of a single call, classes that only Eventloom
+ * constructs, nodes of the ADK whose options `node` and `Workflow` check, the options of errors, and code of browsers,
+ * whose size is limited.
  */
 const EXEMPT =
-  /^(BaseAgent|BaseCodeExecutor|BaseLlm|ClientRun|ToolContext|EventsCompactor|check\w+|create\w*Event|createServerOn|RestApiTool|BaseNode|FunctionNode|ToolNode|WorkflowNode|createRestApiTool|loadAgentFromConfig|prepareRetryConfig|runInQuickJs|studio|serializeEvent|\w+Error)$/;
+  /^(BaseAgent|BaseCodeExecutor|BaseLlm|BaseToolset|MCPConnectionParams|ApigeeLlm|FilesRetrieval|ActiveStreamingTool|CallbackContext|MCPTool|toolResult|openMicrophone|useAgent|ClientRun|ToolContext|EventsCompactor|check\w+|create\w*Event|createServerOn|RestApiTool|BaseNode|FunctionNode|ToolNode|WorkflowNode|createRestApiTool|loadAgentFromConfig|prepareRetryConfig|runInQuickJs|studio|serializeEvent|\w+Error)$/;
 
 test('every public class and function with options is in the table', () => {
   const packages = readPackages();
@@ -389,11 +442,15 @@ test('every public class and function with options is in the table', () => {
   expect(takers.filter((name) => names.has(name) && !EXEMPT.test(name) && !CASES[name])).toEqual([]);
 });
 
-test('the check finds a constructor and a function that take options', () => {
+test('the check finds constructors and a function that take options', () => {
   const text = [
     'export class Door extends House {',
     '  readonly #a = 1;',
     '  constructor(driver: Driver, options: DoorOptions = {}) {',
+    '  }',
+    '}',
+    'export class Window {',
+    '  constructor({ width = 1 }: WindowOptions = {}) {',
     '  }',
     '}',
     'export async function open(door: Door, config: OpenConfig): Promise<void> {',
@@ -401,6 +458,7 @@ test('the check finds a constructor and a function that take options', () => {
   ].join('\n');
   expect(optionsTakers({ path: 'door.ts', text })).toEqual([
     { name: 'Door', type: 'DoorOptions' },
+    { name: 'Window', type: 'WindowOptions' },
     { name: 'open', type: 'OpenConfig' },
   ]);
 });

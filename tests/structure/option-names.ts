@@ -9,7 +9,7 @@ export interface OptionsTaker {
 const CLASS = /^export (?:abstract )?class (\w+)[\s\S]*?(?=^export |^}$(?![\s\S]*^ {2}constructor))/gm;
 const CONSTRUCTOR = /^ {2}constructor\(([\s\S]*?)\) \{$/m;
 const FUNCTION = /^export (?:async )?function (\w+)(?:<[^(]*>)?\(([\s\S]*?)\)(?:: [\s\S]*?)? \{$/gm;
-const OPTIONS_PARAMETER = /\b(?:options|config|params)\??: (?:Omit<)?(\w+(?:Options|Config|Params))\b/;
+const OPTIONS_PARAMETER = /(?:\b(?:options|config|params)\??|\}): (?:Omit<)?(\w+(?:Options|Config|Params))\b/;
 
 /** Returns the classes and functions of a file that take options. */
 export function optionsTakers({ text }: SourceFile): OptionsTaker[] {

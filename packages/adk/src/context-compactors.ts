@@ -9,7 +9,14 @@ import {
   createLlmRequest,
   ModelError,
 } from '@eventloom/core';
-import { checkModel, describeKind, wrongOption } from '@eventloom/core/internal';
+import {
+  checkModel,
+  checkOptions,
+  describeKind,
+  integer,
+  type OptionRules,
+  wrongOption,
+} from '@eventloom/core/internal';
 import {
   BaseEventsSummarizer,
   createCompactionEvent,
@@ -46,6 +53,12 @@ export interface LlmSummarizerOptions {
   readonly prompt?: string | undefined;
 }
 
+const COUNT = integer(0);
+const SUMMARIZER: OptionRules<LlmSummarizerOptions> = {
+  llm: { is: 'object', wanted: 'a model object', write: "new Gemini({ model: 'gemini-flash-latest' })" },
+  prompt: 'text',
+};
+
 const PROMPT =
   'Sum up the following conversation of a user and an agent, so that the agent can continue from the summary alone. Keep facts, numbers, names, decisions and what is still open. Write nothing but the summary.';
 
@@ -60,7 +73,9 @@ export class LlmSummarizer implements BaseSummarizer {
   readonly #prompt: string;
 
   /** @throws ConfigurationError for a value that is not a model */
-  constructor({ llm, prompt }: LlmSummarizerOptions) {
+  constructor(options: LlmSummarizerOptions) {
+    checkOptions('LlmSummarizer', SUMMARIZER, options);
+    const { llm, prompt } = options;
     checkModel('LlmSummarizer', 'llm', llm, 'a model object', "new Gemini({ model: 'gemini-flash-latest' })");
     this.#llm = llm;
     this.#prompt = prompt || PROMPT;
@@ -110,6 +125,12 @@ export interface TokenBasedContextCompactorOptions {
   readonly summarizer: BaseSummarizer;
 }
 
+const BY_TOKENS: OptionRules<TokenBasedContextCompactorOptions> = {
+  tokenThreshold: 'number',
+  eventRetentionSize: 'number',
+  summarizer: { is: 'object', wanted: 'a summarizer', write: 'new LlmSummarizer({ llm })' },
+};
+
 /**
  * Replaces all but the newest events by one summary, when the requests of the model become too long. It works after a run, for all agents of the
  * session, and is the same as `eventsCompaction` of the runner with `tokenThreshold`.
@@ -123,7 +144,9 @@ export class TokenBasedContextCompactor implements BaseContextCompactor {
   readonly config: EventsCompactionConfig;
 
   /** @throws ConfigurationError for an invalid number or summarizer, when a runner is made */
-  constructor({ tokenThreshold, eventRetentionSize, summarizer }: TokenBasedContextCompactorOptions) {
+  constructor(options: TokenBasedContextCompactorOptions) {
+    checkOptions(new.target.name, BY_TOKENS, options);
+    const { tokenThreshold, eventRetentionSize, summarizer } = options;
     if (typeof summarizer?.summarize !== 'function')
       throw new ConfigurationError(
         `${new.target.name}: summarizer: expected a summarizer, got ${describeKind(summarizer)}; write summarizer: new LlmSummarizer({ llm })`,
@@ -165,6 +188,8 @@ export interface TruncatingContextCompactorOptions {
   readonly preserveLeadingEvents?: number | undefined;
 }
 
+const TRUNCATING: OptionRules<TruncatingContextCompactorOptions> = { threshold: COUNT, preserveLeadingEvents: COUNT };
+
 /**
  * Leaves the middle of a long conversation out of model requests. The session keeps all events. A response of a tool is never sent without its
  * call.
@@ -177,9 +202,10 @@ export class TruncatingContextCompactor implements BaseContextCompactor {
   readonly #leading: number;
 
   /** @throws ConfigurationError for a number that is not an integer of at least 0 */
-  constructor({ threshold, preserveLeadingEvents = 0 }: TruncatingContextCompactorOptions) {
-    checkCount('TruncatingContextCompactor', 'threshold', threshold);
-    checkCount('TruncatingContextCompactor', 'preserveLeadingEvents', preserveLeadingEvents);
+  constructor(options: TruncatingContextCompactorOptions) {
+    checkOptions('TruncatingContextCompactor', TRUNCATING, options);
+    const { threshold, preserveLeadingEvents = 0 } = options;
+    requireCount('TruncatingContextCompactor', 'threshold', threshold);
     this.#threshold = threshold;
     this.#leading = preserveLeadingEvents;
   }
@@ -206,13 +232,17 @@ export interface TrajectoryThoughtPruningCompactorOptions {
   readonly eventRetentionSize: number;
 }
 
+const PRUNING: OptionRules<TrajectoryThoughtPruningCompactorOptions> = { eventRetentionSize: COUNT };
+
 /** Leaves the thoughts of older messages out of model requests. The session keeps them. */
 export class TrajectoryThoughtPruningCompactor implements BaseContextCompactor {
   readonly #retained: number;
 
   /** @throws ConfigurationError for a number that is not an integer of at least 0 */
-  constructor({ eventRetentionSize }: TrajectoryThoughtPruningCompactorOptions) {
-    checkCount('TrajectoryThoughtPruningCompactor', 'eventRetentionSize', eventRetentionSize);
+  constructor(options: TrajectoryThoughtPruningCompactorOptions) {
+    checkOptions('TrajectoryThoughtPruningCompactor', PRUNING, options);
+    const { eventRetentionSize } = options;
+    requireCount('TrajectoryThoughtPruningCompactor', 'eventRetentionSize', eventRetentionSize);
     this.#retained = eventRetentionSize;
   }
 
@@ -231,8 +261,8 @@ export class TrajectoryThoughtPruningCompactor implements BaseContextCompactor {
   }
 }
 
-function checkCount(owner: string, option: string, value: number): void {
-  if (!Number.isInteger(value) || value < 0) throw wrongOption(owner, option, 'an integer of at least 0', value, '10');
+function requireCount(owner: string, option: string, value: unknown): void {
+  if (value === undefined) throw wrongOption(owner, option, 'an integer of at least 0', value, '10');
 }
 
 function has(payload: 'functionCall' | 'functionResponse', content: Content | undefined): boolean {

@@ -17,6 +17,7 @@ import {
   storageFailure,
   USER_PREFIX,
   type OptionRules,
+  checkDriver,
   checkOptions,
 } from '@eventloom/core/internal';
 import type { ArtifactDriver, ArtifactPlace, ArtifactVersionRecord } from './artifact-driver.ts';
@@ -43,10 +44,11 @@ export class DriverArtifactService extends BaseArtifactService {
   readonly #driver: ArtifactDriver;
   readonly #platform: Platform;
 
-  /** @throws ConfigurationError for an unknown option */
+  /** @throws ConfigurationError for a value that is not a driver, and for an unknown option */
   constructor(driver: ArtifactDriver, options: DriverArtifactServiceOptions = {}) {
     super();
     checkOptions(new.target.name, OPTIONS, options);
+    checkDriver('DriverArtifactService', driver, 'save', 'new MyArtifactDriver()');
     this.#driver = driver;
     this.#platform = options.platform ?? systemPlatform;
   }

@@ -11,7 +11,7 @@ import {
   type Session,
   type SessionKey,
 } from '@eventloom/core';
-import { describeKind, checkName, sessionKeyOf, storageFailure } from '@eventloom/core/internal';
+import { describeKind, checkDriver, checkName, sessionKeyOf, storageFailure } from '@eventloom/core/internal';
 import type { MemoryDriver, MemoryOwner, NewMemory, StoredMemory } from './memory-driver.ts';
 import { checkEvents, isSaid, spokenContent } from './remembered-events.ts';
 import { applyRewinds } from './rewound-events.ts';
@@ -30,8 +30,10 @@ const MAX_ID_BYTES = 2 * 3 * 256 + 1;
 export class DriverMemoryService extends BaseMemoryService {
   readonly #driver: MemoryDriver;
 
+  /** @throws ConfigurationError for a value that is not a driver */
   constructor(driver: MemoryDriver) {
     super();
+    checkDriver('DriverMemoryService', driver, 'rememberedEvents', 'new MyMemoryDriver()');
     this.#driver = driver;
   }
 

@@ -42,6 +42,7 @@ import {
   sessionKeyOf,
   toStateWrites,
   type OptionRules,
+  checkDriver,
   checkOptions,
   describeKind,
   isRecord,
@@ -92,10 +93,11 @@ export class DriverSessionService extends BaseSessionService {
   /** The last session whose names were valid: a turn uses the same session in each of its calls. */
   #checked: SessionKey | undefined;
 
-  /** @throws ConfigurationError for an unknown option */
+  /** @throws ConfigurationError for a value that is not a driver, and for an unknown option */
   constructor(driver: SessionDriver, options: DriverSessionServiceOptions = {}) {
     super();
     checkOptions(new.target.name, OPTIONS, options);
+    checkDriver('DriverSessionService', driver, 'createSession', 'new MySessionDriver()');
     this.#driver = driver;
     this.#platform = options.platform ?? systemPlatform;
     this.#leases = new SessionLeases(driver, this.#platform);

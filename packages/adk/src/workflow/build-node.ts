@@ -9,7 +9,7 @@ import {
   type InvocationContext,
   REQUEST_CREDENTIAL,
 } from '@eventloom/core';
-import { isBaseAgent, isBaseTool, wrongOption } from '@eventloom/core/internal';
+import { checkOptions, isBaseAgent, isBaseTool, wrongOption } from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
 import { AuthHandler } from '../auth.ts';
 import { NodeInterruptedError } from '../errors.ts';
@@ -261,8 +261,10 @@ export class ParallelWorker extends BaseNode {
   readonly maxParallelWorkers: number | undefined;
 
   /** @throws ConfigurationError for a number below 1 */
-  constructor(inner: NodeLike, { maxParallelWorkers }: ParallelWorkerConfig = {}) {
+  constructor(inner: NodeLike, config: ParallelWorkerConfig = {}) {
     const node = buildNode(inner);
+    checkOptions(`ParallelWorker "${node.name}"`, { maxParallelWorkers: 'number' }, config);
+    const { maxParallelWorkers } = config;
     super({ name: node.name, rerunOnResume: true });
     if (maxParallelWorkers !== undefined && !(maxParallelWorkers >= 1))
       throw wrongOption(

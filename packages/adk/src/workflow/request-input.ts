@@ -1,4 +1,5 @@
 import { createEvent, type Event, REQUEST_INPUT } from '@eventloom/core';
+import { checkOptions, type OptionRules, SCHEMA_RULE } from '@eventloom/core/internal';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 
 /** Options of a `RequestInput`. */
@@ -12,6 +13,14 @@ export interface RequestInputParams {
   /** Schema of the answer. A structured answer that does not match is refused. Default: any answer. */
   readonly responseSchema?: SchemaLike | undefined;
 }
+
+const OPTIONS: OptionRules<RequestInputParams> = {
+  interruptId: 'text',
+  // Any JSON value.
+  payload: 'any',
+  message: 'text',
+  responseSchema: SCHEMA_RULE,
+};
 
 /**
  * A question to a person. A node that yields or returns it waits for the answer, and so does its workflow. The answer is the next message:
@@ -27,7 +36,10 @@ export class RequestInput {
   readonly message: string | undefined;
   readonly responseSchema: SchemaLike | undefined;
 
-  constructor({ interruptId, payload, message, responseSchema }: RequestInputParams = {}) {
+  /** @throws ConfigurationError for an unknown option */
+  constructor(params: RequestInputParams = {}) {
+    checkOptions('RequestInput', OPTIONS, params, {}, "new RequestInput({ message: 'Which city?' })");
+    const { interruptId, payload, message, responseSchema } = params;
     this.interruptId = interruptId ?? crypto.randomUUID();
     this.payload = payload;
     this.message = message;

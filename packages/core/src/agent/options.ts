@@ -126,6 +126,20 @@ export function checkOptions(
   }
 }
 
+/**
+ * Checks that the driver of a service is an object with a method of its contract.
+ * @param service class of the service that takes the driver
+ * @param example code of a driver
+ * @throws ConfigurationError
+ */
+export function checkDriver(service: string, driver: unknown, method: string, example: string): void {
+  if (typeof driver === 'object' && driver !== null && method in driver) return;
+  const lack = isRecord(driver) ? ` without ${method}` : '';
+  throw new ConfigurationError(
+    `${service}: expected a driver, got ${describeKind(driver)}${lack}; write new ${service}(${example})`,
+  );
+}
+
 /** The rule for an `abortSignal`; `checkAbortSignal` checks that the object is one. */
 export const ABORT_SIGNAL_RULE: OptionRule<'object'> = {
   is: 'object',

@@ -6,6 +6,7 @@ export { BASE_AGENT_OPTIONS, isBaseAgent } from '../agent/base-agent.ts';
 export {
   ABORT_SIGNAL_RULE,
   checkAbortSignal,
+  checkDriver,
   checkOptions,
   integer,
   type OptionRules,

@@ -72,8 +72,12 @@ export class UnsafeLocalCodeExecutor extends SandboxCodeExecutor {
   }
 }
 
-/** Opens a temporary folder in which programs run as processes of this machine, without any protection. */
-export async function openLocalSandbox({ commands, env }: LocalSandboxOptions = {}): Promise<CodeSandbox> {
+const SANDBOX: OptionRules<LocalSandboxOptions> = { commands: OPTIONS.commands, env: OPTIONS.env };
+
+/** Opens a temporary folder in which programs run as processes of this machine, without any protection. @throws ConfigurationError for an unknown option */
+export async function openLocalSandbox(options: LocalSandboxOptions = {}): Promise<CodeSandbox> {
+  checkOptions('openLocalSandbox', SANDBOX, options);
+  const { commands, env } = options;
   const folder = await mkdtemp(join(tmpdir(), 'eventloom-code-'));
   return new LocalSandbox(folder, { ...COMMANDS, ...commands }, { PATH, HOME: folder, ...env });
 }

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { CodeExecutionOutput, Platform } from '@eventloom/core';
-import { wrongOption } from '@eventloom/core/internal';
+import { checkOptions, integer, type OptionRules } from '@eventloom/core/internal';
 import type { RunInQuickJsParams } from '../run-in-quickjs.ts';
 
 /** Options of `QuickJsThreads`. */
@@ -14,6 +14,11 @@ export interface QuickJsThreadsOptions {
   /** Time after which an idle thread is ended, in milliseconds. Default 5,000. */
   readonly idleMs?: number;
 }
+
+const OPTIONS: OptionRules<QuickJsThreadsOptions> = {
+  maxThreads: { ...integer(1), write: '4' },
+  idleMs: { is: 'number', min: 0, max: 2 ** 31 - 1, write: '5_000' },
+};
 
 /** Parameters of `QuickJsThreads.run`. */
 export interface QuickJsThreadRun {
@@ -75,12 +80,10 @@ export class QuickJsThreads {
   /** Idle threads. The most recently used one is last and is used first, so that the others can end. */
   readonly #idle: Thread[] = [];
 
-  /** @throws ConfigurationError for an option out of range */
-  constructor({ maxThreads = defaultThreads(), idleMs = 5_000 }: QuickJsThreadsOptions = {}) {
-    if (!(Number.isSafeInteger(maxThreads) && maxThreads > 0))
-      throw wrongOption('QuickJsThreads', 'maxThreads', 'an integer of at least 1', maxThreads, '4');
-    if (!(idleMs >= 0 && idleMs <= 2 ** 31 - 1))
-      throw wrongOption('QuickJsThreads', 'idleMs', `a number from 0 to ${2 ** 31 - 1}`, idleMs, '5_000');
+  /** @throws ConfigurationError for an option out of range, and for an option name that this version does not know */
+  constructor(options: QuickJsThreadsOptions = {}) {
+    checkOptions('QuickJsThreads', OPTIONS, options);
+    const { maxThreads = defaultThreads(), idleMs = 5_000 } = options;
     this.#maxThreads = maxThreads;
     this.#idleMs = idleMs;
   }
