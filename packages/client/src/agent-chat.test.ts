@@ -130,3 +130,13 @@ describe('a chat', () => {
     expect(shown(chat.snapshot)).toEqual(['user: 1', 'helper: One.']);
   });
 });
+
+test.each([
+  [undefined, {}, 'AgentChat: expected a session, got undefined'],
+  ['first', {}, 'AgentChat: expected a session, got "first"'],
+  [{}, 'first', 'AgentChat: expected an object, got "first"'],
+])('a chat with the session %j and the options %j is refused', (session, options, message) => {
+  expect(() => new AgentChat(session as never, options as never)).toThrow(
+    `${message}; write new AgentChat(client.session({ appName, userId, sessionId }))`,
+  );
+});

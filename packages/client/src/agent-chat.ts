@@ -2,7 +2,7 @@ import type { Event } from '@eventloom/core';
 import type { ClientRun, RunOptions } from './client-run.ts';
 import { type Conversation, emptyConversation, endRun, type PersonRequest, reduceEvents } from './conversation.ts';
 import { ServerError } from './errors.ts';
-import { checkNames } from './http.ts';
+import { checkOptions, isRecord, wrongValue } from './http.ts';
 import type { ClientSession } from './eventloom-client.ts';
 import { answerPart, type ClientMessage, type PersonAnswer, toContent } from './messages.ts';
 
@@ -29,8 +29,6 @@ export interface AgentChatOptions {
   readonly onEvent?: (event: Event) => void;
 }
 
-const OPTIONS: Readonly<Record<keyof AgentChatOptions, true>> = { run: true, createSession: true, onEvent: true };
-
 /**
  * The state of a chat with an agent, for a user interface of any library: it reads the session, follows a run that is in progress, sends
  * messages and answers, and calls its subscribers after each change. `useAgent` of `@eventloom/client/react` uses it.
@@ -54,9 +52,11 @@ export class AgentChat {
   /** Local id of the message that was sent last, in place of the invocation id, until the server has named its run. */
   #sentId: string | undefined;
 
-  /** @throws ConfigurationError for an unknown option */
+  /** @throws ConfigurationError for a value that is not a session, and for an unknown option */
   constructor(session: ClientSession, options: AgentChatOptions = {}) {
-    checkNames('AgentChat', OPTIONS, options);
+    const example = 'new AgentChat(client.session({ appName, userId, sessionId }))';
+    checkOptions('AgentChat', options, example, ['run', 'createSession', 'onEvent']);
+    if (!isRecord(session)) throw wrongValue('AgentChat', 'a session', session, example);
     this.session = session;
     this.#options = options;
   }
@@ -82,7 +82,7 @@ export class AgentChat {
       this.#isMissing = !session;
       const events = session?.events ?? [];
       this.#set({ events, conversation: reduceEvents({ ...emptyConversation, state: session?.state ?? {} }, events) });
-      const newest = session?.events.at(-1)?.invocationId;
+      const newest = events.at(-1)?.invocationId;
       if (newest === undefined) return;
       // The newest event may not belong to a run, if a client imported the session.
       const run = await this.session.follow(newest).state().catch(unless('RUN_NOT_FOUND'));

@@ -206,13 +206,41 @@ describe('a run', () => {
 });
 
 describe('a client', () => {
-  test.each<[object, string]>([
+  const example = "write new EventloomClient({ baseUrl: 'http://localhost:8000' })";
+  test.each<[unknown, string]>([
     [{ baseUrl: 'localhost:8000' }, "write baseUrl: 'http://localhost:8000'"],
     [{ baseURL: 'http://localhost' }, 'has no option "baseURL"; did you mean "baseUrl"?'],
+    [{ url: 'http://localhost' }, 'has no option "url"; did you mean "baseUrl"?'],
+    [{ host: 'localhost' }, 'has no option "host"; did you mean "baseUrl"?'],
+    [{ serverUrl: 'localhost' }, 'has no option "serverUrl"; did you mean "baseUrl"?'],
+    [{ timeout: 1 }, 'has no option "timeout"; did you mean "baseUrl", "headers", "fetch", "retry"?'],
     // From JavaScript.
-    [Object('http://localhost'), 'has no option "http://localhost"; it has baseUrl'],
+    ['http://localhost', `EventloomClient: expected an object, got "http://localhost"; ${example}`],
+    [new URL('http://localhost'), `EventloomClient: expected an object, got "http://localhost/"; ${example}`],
+    [null, `EventloomClient: expected an object, got null; ${example}`],
   ])('refuses %j', (options, message) => {
-    expect(() => new EventloomClient(options.valueOf())).toThrow(message);
+    expect(() => new EventloomClient(options as never)).toThrow(message);
+  });
+
+  test('accepts a URL object as its baseUrl', async () => {
+    const seen: string[] = [];
+    const fetch = (url: string): Promise<Response> => (seen.push(url), Promise.resolve(Response.json([])));
+    await new EventloomClient({ baseUrl: new URL('http://localhost/') as never, fetch }).listApps();
+    expect(seen).toEqual(['http://localhost/list-apps']);
+  });
+
+  test.each([
+    [[], 'undefined'],
+    [['s'], '"s"'],
+    [['app', 'u', 's'], '"app"'],
+    [[{ appName: 'app', user: 'u', sessionId: 's' }], '{"appName":"app","user":"u","sessionId":"s"}'],
+    [[{ appName: 'app', userId: '', sessionId: 's' }], '{"appName":"app","userId":"","sessionId":"s"}'],
+    [[{ appName: 'app', userId: 5, sessionId: 's' }], '{"appName":"app","userId":5,"sessionId":"s"}'],
+  ])('refuses the session of the arguments %j', (given, got) => {
+    const { client } = startServer([]);
+    expect(() => client.session(...(given as unknown as Parameters<EventloomClient['session']>))).toThrow(
+      `client.session: expected three non-empty strings, got ${got}; write client.session({ appName, userId, sessionId })`,
+    );
   });
 
   test('sends the headers that a function returns, and calls it for each request', async () => {
@@ -260,13 +288,6 @@ describe('a client', () => {
     expect(await session.listArtifactVersions('a/b.txt')).toEqual([0]);
     await session.deleteArtifact('a/b.txt');
     expect(await session.listArtifacts()).toEqual([]);
-  });
-
-  test('refuses a session key with an empty name', () => {
-    const { client } = startServer([]);
-    expect(() => client.session({ appName: 'app', userId: '', sessionId: 'x' })).toThrow(
-      'expected { appName, userId, sessionId }',
-    );
   });
 });
 

@@ -7,7 +7,7 @@ import type {
   FunctionResponsePart,
   Part,
 } from '@eventloom/core';
-import { isRecord } from './http.ts';
+import { recordOf } from './http.ts';
 
 /** The content of a chat, computed from events by `reduceEvents`. An immutable value. */
 export interface Conversation {
@@ -234,7 +234,7 @@ class ConversationReducer {
     if (added.length === 0) return;
     const key = replyKey(event);
     const { responseId } = event;
-    const index = this.#openIndex(key);
+    const index = this.#openIndex(event);
     const message = this.#messages[index];
     if (message && this.#open.get(key)?.responseId === responseId) {
       this.#messages[index] = { ...message, parts: joinParts(message.parts, added) };
@@ -248,9 +248,8 @@ class ConversationReducer {
 
   /** Adds a whole message, in the place of its chunks. */
   #complete(event: Event, parts: readonly MessagePart[]): void {
-    const key = replyKey(event);
-    const index = this.#openIndex(key);
-    this.#open.delete(key);
+    const index = this.#openIndex(event);
+    this.#open.delete(replyKey(event));
     const chunks = this.#messages[index];
     const message = messageOf(event, parts, event.interrupted ? 'interrupted' : 'complete');
     // An error after chunks ends their reply; the text so far was shown, and stays.
@@ -262,9 +261,8 @@ class ConversationReducer {
 
   /** Ends the replies of the author whose chunks were coming, after an event without content. */
   #close(event: Event): void {
-    const key = replyKey(event);
-    const index = this.#openIndex(key);
-    this.#open.delete(key);
+    const index = this.#openIndex(event);
+    this.#open.delete(replyKey(event));
     const message = this.#messages[index];
     if (message) this.#messages[index] = { ...message, status: event.interrupted ? 'interrupted' : 'complete' };
   }
@@ -273,7 +271,7 @@ class ConversationReducer {
     for (const response of responsesOf(event)) {
       const answered = this.#requests.find(({ id }) => id === response.id);
       if (answered) this.#requests = this.#requests.filter((request) => request !== answered);
-      if (answered?.callId !== undefined) this.#changeCall(answered.callId, (call) => ({ ...call, status: 'running' }));
+      this.#changeCall(answered?.callId, (call) => ({ ...call, status: 'running' }));
       // A tool that asks the person returns before the answer, and is then run again.
       if (!this.#requests.some(({ callId }) => callId === response.id))
         this.#changeCall(response.id, (call) => withResponse(call, response, event.timestamp));
@@ -286,7 +284,7 @@ class ConversationReducer {
       const request = call && requestOf(event, call, waiting);
       if (!request || this.#requests.some(({ id }) => id === request.id)) continue;
       this.#requests = [...this.#requests, request];
-      if (request.callId !== undefined) this.#changeCall(request.callId, (call) => ({ ...call, status: 'waiting' }));
+      this.#changeCall(request.callId, (call) => ({ ...call, status: 'waiting' }));
     }
   }
 
@@ -302,10 +300,10 @@ class ConversationReducer {
     }
   }
 
-  /** Returns the index of the message whose chunks are coming; -1 without one. */
-  #openIndex(key: string): number {
-    const messageId = this.#open.get(key)?.messageId;
-    return messageId === undefined ? -1 : this.#messages.findLastIndex(({ id }) => id === messageId);
+  /** Returns the index of the message of this reply whose chunks are coming; -1 without one. */
+  #openIndex(event: Event): number {
+    const open = this.#open.get(replyKey(event));
+    return open ? this.#messages.findLastIndex(({ id }) => id === open.messageId) : -1;
   }
 }
 
@@ -316,7 +314,7 @@ function replyKey({ invocationId, executionId, branch, author }: Event): string 
 
 function messageOf(event: Event, parts: readonly MessagePart[], status: Message['status']): Message {
   const { id, invocationId, author, branch, timestamp } = event;
-  return { id, invocationId, author, ...(branch === undefined ? {} : { branch }), timestamp, parts, status };
+  return { id, invocationId, author, ...(branch !== undefined && { branch }), timestamp, parts, status };
 }
 
 function responsesOf({ content }: Event): readonly FunctionResponse[] {
@@ -331,15 +329,16 @@ function partsOf(event: Event, status?: 'streaming'): MessagePart[] {
   return [...(event.content?.parts ?? []), ...spoken].flatMap((part: Part): MessagePart[] => {
     const { functionCall, inlineData, fileData, executableCode, codeExecutionResult } = part;
     if (functionCall) {
-      if (functionCall.name === TRANSFER || isPersonRequest(functionCall)) return [];
-      return [callPart(event, functionCall, status ?? (waiting.has(functionCall.id ?? '') ? 'waiting' : 'running'))];
+      const { id = '', name = '' } = functionCall;
+      if (name === TRANSFER || Object.hasOwn(PERSON_REQUESTS, name)) return [];
+      return [callPart(event, functionCall, status ?? (waiting.has(id) ? 'waiting' : 'running'))];
     }
     // Speech is played, not shown.
     if (inlineData) return inlineData.mimeType?.startsWith('audio/pcm') ? [] : [{ type: 'media', inlineData }];
     if (fileData) return [{ type: 'file', fileData }];
     if (executableCode) {
       const { code = '', language } = executableCode;
-      return [{ type: 'code', code, ...(language === undefined ? {} : { language }) }];
+      return [{ type: 'code', code, ...(language !== undefined && { language }) }];
     }
     if (codeExecutionResult) {
       const { output = '', outcome } = codeExecutionResult;
@@ -352,10 +351,6 @@ function partsOf(event: Event, status?: 'streaming'): MessagePart[] {
 
 function callPart(event: Event, { id = '', name = '', args = {} }: FunctionCall, status: CallPart['status']): CallPart {
   return { type: 'call', id, name, args, status, progress: [], startedAt: event.timestamp };
-}
-
-function isPersonRequest({ name = '' }: FunctionCall): boolean {
-  return Object.hasOwn(PERSON_REQUESTS, name);
 }
 
 function requestOf(event: Event, call: FunctionCall, waiting: ReadonlySet<string>): PersonRequest | undefined {
@@ -391,10 +386,6 @@ function requestOf(event: Event, call: FunctionCall, waiting: ReadonlySet<string
   }
 }
 
-function recordOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  return isRecord(value) ? value : undefined;
-}
-
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
@@ -406,7 +397,7 @@ function withProgress(call: CallPart, response: Readonly<Record<string, unknown>
 
 function withResponse(call: CallPart, { response = {}, parts }: FunctionResponse, endedAt: number): CallPart {
   const status = Object.hasOwn(response, 'error') ? 'failed' : 'completed';
-  return { ...call, status, response, endedAt, ...(parts ? { parts } : {}) };
+  return { ...call, status, response, endedAt, ...(parts && { parts }) };
 }
 
 function errorPart({ errorCode = '', errorMessage = '' }: Event): MessagePart {

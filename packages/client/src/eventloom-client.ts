@@ -1,6 +1,6 @@
-import { ConfigurationError, type Event, type Part, type Session, type SessionKey } from '@eventloom/core';
+import type { Event, Part, Session, SessionKey } from '@eventloom/core';
 import { ClientRun, type FollowOptions, type RunOptions } from './client-run.ts';
-import { type ClientOptions, HttpConnection } from './http.ts';
+import { type ClientOptions, HttpConnection, wrongValue } from './http.ts';
 import { type ClientMessage, toContent } from './messages.ts';
 
 /** A user of an app. */
@@ -66,11 +66,16 @@ export class EventloomClient {
   }
 
   /** Returns the methods of one session. Sends nothing: the session need not exist yet. @throws ConfigurationError for a name that is not a text */
-  session({ appName, userId, sessionId }: SessionKey): ClientSession {
-    for (const value of [appName, userId, sessionId])
-      if (typeof value !== 'string' || value === '')
-        throw new ConfigurationError(
-          `client.session: expected { appName, userId, sessionId }, got ${JSON.stringify(value)}`,
+  session(key: SessionKey): ClientSession {
+    // A copy, because a program in JavaScript may pass a text or nothing.
+    const { appName, userId, sessionId } = { ...key };
+    for (const name of [appName, userId, sessionId])
+      if (!name || typeof name !== 'string')
+        throw wrongValue(
+          'client.session',
+          'three non-empty strings',
+          key,
+          'client.session({ appName, userId, sessionId })',
         );
     return new ClientSession(this.#http, { appName, userId, sessionId });
   }
@@ -119,8 +124,7 @@ export class ClientSession {
 
   /** Undoes a run and everything after it. Returns the event that records the rewind. @throws ServerError */
   rewind(rewindBeforeInvocationId: string): Promise<Event> {
-    const json = { rewindBeforeInvocationId };
-    return this.#http.readJson<Event>(`${this.#path}/rewind`, { method: 'POST', json });
+    return this.#http.readJson<Event>(`${this.#path}/rewind`, { method: 'POST', json: { rewindBeforeInvocationId } });
   }
 
   /**
@@ -169,10 +173,9 @@ export class ClientSession {
   }
 
   #start(request: object, options: RunOptions): ClientRun {
-    const { streaming = true, requestId = crypto.randomUUID(), stateDelta, customMetadata, onBusy } = options;
-    const settings = { requestId, streaming, stateDelta, customMetadata, onBusy };
+    const { streaming = true, requestId = crypto.randomUUID(), signal: _, onConnection: __, ...others } = options;
     // The event at the end of a run saves the request that asks whether there is more.
-    const body = { ...this.key, ...request, ...settings, completionEvent: true };
+    const body = { ...others, ...this.key, ...request, requestId, streaming, completionEvent: true };
     return new ClientRun({ http: this.#http, path: this.#path, id: requestId, body, options });
   }
 }
@@ -189,5 +192,5 @@ function queryOf(values: Readonly<Record<string, string | number | undefined>>):
 async function readPage<T>(response: Response): Promise<Page<T>> {
   const items = (await response.json()) as T[];
   const nextCursor = response.headers.get('eventloom-next-cursor');
-  return nextCursor === null ? { items } : { items, nextCursor };
+  return { items, ...(nextCursor !== null && { nextCursor }) };
 }

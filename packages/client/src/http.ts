@@ -47,8 +47,6 @@ const MAX_RETRY_AFTER_MS = 60_000;
 /** The longest error message that is read from a server. */
 const MAX_ERROR_CHARS = 10_000;
 
-const OPTIONS: Readonly<Record<keyof ClientOptions, true>> = { baseUrl: true, headers: true, fetch: true, retry: true };
-
 /** Sends requests to one server. */
 export class HttpConnection {
   readonly baseUrl: string;
@@ -58,7 +56,8 @@ export class HttpConnection {
 
   /** @throws ConfigurationError */
   constructor(options: ClientOptions = {}) {
-    checkNames('EventloomClient', OPTIONS, options);
+    const example = "new EventloomClient({ baseUrl: 'http://localhost:8000' })";
+    checkOptions('EventloomClient', options, example, ['baseUrl', 'headers', 'fetch', 'retry']);
     const { baseUrl, headers = {}, fetch, retry } = options;
     this.baseUrl = serverAddress('EventloomClient', baseUrl);
     this.#headers = headers;
@@ -75,9 +74,8 @@ export class HttpConnection {
   async send(path: string, init: JsonRequest = {}): Promise<Response> {
     const { json, headers, ...rest } = init;
     const own = typeof this.#headers === 'function' ? await this.#headers() : this.#headers;
-    const isJson = json !== undefined;
-    const type = isJson && { 'content-type': 'application/json' };
-    const body = isJson && { body: JSON.stringify(json) };
+    const body = json !== undefined && { body: JSON.stringify(json) };
+    const type = body && { 'content-type': 'application/json' };
     return this.#fetch(this.baseUrl + path, { ...rest, ...body, headers: { ...own, ...type, ...headers } });
   }
 
@@ -118,20 +116,35 @@ export class HttpConnection {
 
 /** Returns the address of a server without a slash at its end. @throws ConfigurationError */
 export function serverAddress(caller: string, baseUrl: string | undefined = globalThis.location?.origin): string {
-  if (typeof baseUrl === 'string' && /^https?:\/\//.test(baseUrl)) return baseUrl.replace(/\/$/, '');
-  throw new ConfigurationError(
-    `${caller}: baseUrl: expected the address of a server, got ${JSON.stringify(baseUrl)}; write baseUrl: 'http://localhost:8000'`,
-  );
+  const address = String(baseUrl);
+  if (/^https?:\/\//.test(address)) return address.replace(/\/$/, '');
+  throw wrongValue(`${caller}: baseUrl`, 'the address of a server', baseUrl, "baseUrl: 'http://localhost:8000'");
 }
 
-/** @throws ConfigurationError for a string in place of options, and for an unknown option; names a known one that begins alike */
-export function checkNames(caller: string, known: Readonly<Record<string, true>>, options: object | string): void {
-  for (const name of typeof options === 'string' ? [options] : Object.keys(options)) {
-    if (Object.hasOwn(known, name)) continue;
-    const meant = Object.keys(known).find((option) => option.slice(0, 3) === name.slice(0, 3));
-    const hint = meant ? `did you mean "${meant}"?` : `it has ${Object.keys(known).join(', ')}`;
-    throw new ConfigurationError(`${caller}: has no option "${name}"; ${hint}`);
+/**
+ * Checks options, and suggests a known one for an unknown one: that which begins alike, or `baseUrl` for an address.
+ * @param known the names of all options; the compiler refuses an incomplete list
+ * @param example code of a valid call
+ * @throws ConfigurationError
+ */
+export function checkOptions<T extends object, const Name extends keyof T & string>(
+  caller: string,
+  options: T,
+  example: string,
+  known: readonly Name[] & ([Exclude<keyof T, Name>] extends [never] ? unknown : never),
+): void {
+  if (!isRecord(options) || options instanceof URL) throw wrongValue(caller, 'an object', options, example);
+  const names: readonly string[] = known;
+  for (const name in options) {
+    if (names.includes(name)) continue;
+    const start = /url|host|server/i.test(name) ? 'base' : name.slice(0, 3);
+    const meant = names.find((option) => option.startsWith(start)) ?? names.join('", "');
+    throw new ConfigurationError(`${caller}: has no option "${name}"; did you mean "${meant}"?`);
   }
+}
+
+export function wrongValue(place: string, wanted: string, value: unknown, example: string): ConfigurationError {
+  return new ConfigurationError(`${place}: expected ${wanted}, got ${JSON.stringify(value)}; write ${example}`);
 }
 
 /** Reads the error in an answer. */
@@ -158,14 +171,16 @@ export function retryAfterMs(response: Response): number {
 /** Returns the object in a JSON text; undefined for other texts. */
 export function parseRecord(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
+    return recordOf(JSON.parse(text));
+  } catch {
+    return undefined;
   }
 }
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function recordOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return isRecord(value) ? value : undefined;
 }

@@ -1,6 +1,6 @@
 import { type AuthCredential, ConfigurationError, type Content, type Part } from '@eventloom/core';
 import type { PersonRequest } from './conversation.ts';
-import { isRecord } from './http.ts';
+import { isRecord, wrongValue } from './http.ts';
 
 /** A message of the user: a text, parts such as files, or a whole content. */
 export type ClientMessage = string | readonly Part[] | Content;
@@ -15,12 +15,9 @@ export type PersonAnswer =
 
 /** Returns a message as a content. @throws ConfigurationError */
 export function toContent(message: ClientMessage): Content {
-  if (typeof message === 'string') return { role: 'user', parts: [{ text: message }] };
-  if (isParts(message)) return { role: 'user', parts: [...message] };
-  if (isRecord(message) && Array.isArray(message.parts)) return { role: 'user', ...message };
-  throw new ConfigurationError(
-    `newMessage: expected a text, parts or a content, got ${JSON.stringify(message)}; write { parts: [{ text: 'Hello' }] }`,
-  );
+  const parts = typeof message === 'string' ? [{ text: message }] : isParts(message) ? [...message] : message?.parts;
+  if (Array.isArray(parts)) return { role: 'user', ...(isRecord(message) && message), parts };
+  throw wrongValue('newMessage', 'a text, parts or a content', message, "'Hello'");
 }
 
 function isParts(message: ClientMessage): message is readonly Part[] {

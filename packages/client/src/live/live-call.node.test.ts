@@ -80,3 +80,12 @@ test.each([
 ])('a call refuses %j', (options, message) => {
   expect(() => new LiveCall({ appName: 'voice', userId: 'me', sessionId: 'first', ...options })).toThrow(message);
 });
+
+test.each([
+  [undefined, 'undefined'],
+  ['voice', '"voice"'],
+])('a call refuses %j in place of its options', (options, got) => {
+  expect(() => new LiveCall(options as never)).toThrow(
+    `LiveCall: expected an object, got ${got}; write new LiveCall({ appName, userId, sessionId })`,
+  );
+});

@@ -1,6 +1,6 @@
 import { ConfigurationError, type Content, type Event, type SessionKey } from '@eventloom/core';
 import { ConnectionLostError, ServerError } from '../errors.ts';
-import { checkNames, errorIn, parseRecord, serverAddress } from '../http.ts';
+import { checkOptions, errorIn, parseRecord, serverAddress } from '../http.ts';
 import { type ClientMessage, toContent } from '../messages.ts';
 
 /** Options of a `LiveCall`. */
@@ -32,20 +32,20 @@ export interface LiveCallOptions extends SessionKey {
 const ENDED = 1000;
 const TRY_AGAIN = new Set([1006, 1012, 1013]);
 
-const OPTIONS: Readonly<Record<keyof LiveCallOptions, true>> = {
-  appName: true,
-  userId: true,
-  sessionId: true,
-  baseUrl: true,
-  WebSocket: true,
-  modality: true,
-  inputAudioTranscription: true,
-  outputAudioTranscription: true,
-  saveLiveBlob: true,
-  onBusy: true,
-  query: true,
-  protocols: true,
-};
+const OPTIONS = [
+  'appName',
+  'userId',
+  'sessionId',
+  'baseUrl',
+  'WebSocket',
+  'modality',
+  'inputAudioTranscription',
+  'outputAudioTranscription',
+  'saveLiveBlob',
+  'onBusy',
+  'query',
+  'protocols',
+] as const;
 
 /**
  * A voice call with an agent. Iterating yields the events; `onAudio` gets the model's speech. A lost connection ends the call. The
@@ -68,7 +68,7 @@ export class LiveCall implements AsyncIterable<Event> {
 
   /** Connects to the server. @throws ConfigurationError for an option that is unknown or cannot work, and if there is no WebSocket */
   constructor(options: LiveCallOptions) {
-    checkNames('LiveCall', OPTIONS, options);
+    checkOptions('LiveCall', options, 'new LiveCall({ appName, userId, sessionId })', OPTIONS);
     const { baseUrl, WebSocket = globalThis.WebSocket } = options;
     if (!WebSocket)
       throw new ConfigurationError(
