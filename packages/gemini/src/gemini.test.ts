@@ -107,6 +107,14 @@ test('a client that cannot be created throws a ConfigurationError, and the next 
   await ask(model, requestOf('Hi'));
 });
 
+test('a client that a bundle cannot load throws an error that says how to bundle', async () => {
+  const client = async () => Promise.reject(new Error('Dynamic require of "child_process" is not supported'));
+  const model = new Gemini({ model: 'gemini-2.5-flash', client });
+  await expect(ask(model, requestOf('Hi'))).rejects.toThrow(
+    'gemini: the client cannot be made: Dynamic require of "child_process" is not supported; this ESM bundle has no require: give esbuild --banner:js=',
+  );
+});
+
 test('the capability outputSchemaWithTools is true for Gemini 3 and later on Vertex AI', () => {
   const vertex = gemini({ vertexai: true, project: 'p' });
   const known = (model: Gemini) =>

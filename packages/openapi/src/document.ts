@@ -1,5 +1,5 @@
 import { toError } from '@eventloom/core';
-import { describeKind, isRecord } from '@eventloom/core/internal';
+import { describeKind, isRecord, requireAdvice } from '@eventloom/core/internal';
 import { OpenApiDocumentError } from './errors.ts';
 
 /** A value of the document, and its place as a JSON pointer: `#/paths/~1pets/get`. */
@@ -187,9 +187,13 @@ function checkStructure(root: object): void {
 /** Loads the YAML reader, which is an optional peer. */
 async function loadYaml(): Promise<typeof import('yaml')> {
   return import('yaml').catch((cause: unknown) => {
+    const advice = requireAdvice(cause);
+    const fault = advice
+      ? `cannot be loaded: ${toError(cause).message}${advice}`
+      : 'is not installed; run "npm install yaml"';
     throw new OpenApiDocumentError(
       '#',
-      'the text is YAML, and the package "yaml" is not installed; run "npm install yaml", or write the document as JSON',
+      `the text is YAML, and the package "yaml" ${fault}, or write the document as JSON`,
       { cause },
     );
   });

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
+import { requireAdvice } from '@eventloom/core/internal';
 import { createGenAiClient } from '#genai-client';
 import type { GeminiClientOptions } from './client-options.ts';
 import type { GenAiClient } from './genai-client.ts';
@@ -20,6 +21,6 @@ export function lazyClient(options: GeminiClientOptions): () => Promise<GenAiCli
       // The factory may be a lazy client itself, as in `geminiModels`: the message then already has the reason.
       if (ConfigurationError.isInstance(cause) && cause.message.startsWith(CANNOT_BE_MADE)) throw cause;
       const reason = cause instanceof Error ? cause.message : 'unknown';
-      throw new ConfigurationError(`${CANNOT_BE_MADE}: ${reason}`, { cause });
+      throw new ConfigurationError(`${CANNOT_BE_MADE}: ${reason}${requireAdvice(cause)}`, { cause });
     }));
 }

@@ -1,7 +1,7 @@
 import { createServer as createHttpServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { ConfigurationError, InvalidRequestError } from '@eventloom/core';
-import { type OptionRules, checkOptions, describeKind } from '@eventloom/core/internal';
+import { ConfigurationError, InvalidRequestError, toError } from '@eventloom/core';
+import { type OptionRules, checkOptions, describeKind, requireAdvice } from '@eventloom/core/internal';
 import { getRequestListener } from '@hono/node-server';
 import type { EventloomServer, LiveGate } from '../create-server.ts';
 import { errorBody, errorResponse } from '../http/error-response.ts';
@@ -133,7 +133,12 @@ function addBytes(prototype: Request | Response): void {
  * Node as CommonJS does, which would fail at the start of a bundle that esbuild writes as ESM.
  */
 async function createUpgrades(gate: LiveGate, maxFrameBytes: number): Promise<LiveUpgrades> {
-  const { LiveUpgrades } = await import('./live-upgrades.ts');
+  const { LiveUpgrades } = await import('./live-upgrades.ts').catch((cause: unknown) => {
+    throw new ConfigurationError(
+      `serve: the WebSocket library cannot be loaded: ${toError(cause).message}${requireAdvice(cause)}`,
+      { cause },
+    );
+  });
   return new LiveUpgrades(gate, maxFrameBytes, checkRaw);
 }
 
