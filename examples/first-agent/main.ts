@@ -6,5 +6,5 @@ const runner = new InMemoryRunner({ agent: rootAgent, gemini: { apiKey: GEMINI_A
 const newMessage = { role: 'user', parts: [{ text: process.argv[2] ?? 'What can you do?' }] };
 
 for await (const event of runner.runAsync({ userId: 'ann', sessionId: 'first', newMessage })) {
-  if (isFinalResponse(event)) console.log(stringifyContent(event));
+  if (isFinalResponse(event) && event.content) console.log(stringifyContent(event));
 }

@@ -19,7 +19,9 @@ test('compile rejects two nodes that write a channel without a reducer, and acce
 
 test('compile rejects an unknown channel in writes and a stateKey that is not stored', () => {
   expect(writing({ reducer: replace }, ['darft'])).toThrow(/"first" writes "darft"/);
-  expect(writing({ reducer: replace, stateKey: 'temp:x' })).toThrow(/"draft" has a stateKey/);
+  expect(writing({ reducer: replace, stateKey: 'temp:x' })).toThrow(
+    'channel "draft": the stateKey "temp:x" is not stored; write a key without temp:',
+  );
   const twice = { a: channel(z.string(), { stateKey: 'x' }), b: channel(z.string(), { stateKey: 'x' }) };
   const graph = new StateGraph({ name: 'g', channels: twice }).addNode('n', same).addEdge(START, 'n').addEdge('n', END);
   expect(() => graph.compile()).toThrow(/"a" and "b" have the same stateKey/);

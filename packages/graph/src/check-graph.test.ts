@@ -190,7 +190,12 @@ test.each<[string, () => unknown, RegExp]>([
     () => any().addNode(node('a', same) as never, { timeoutMs: 5 } as never),
     /"a"/,
   ],
-  ['an edge to a value that is not a name', () => any().addEdge(START, 5 as never), /"__start__"/],
+  [
+    'an edge to a value that is not a name',
+    () => any().addEdge(START, 5 as never),
+    /edge from START: .* write addEdge\(START, 'draft'\)$/,
+  ],
+  ['an edge from START to an unknown node', () => compiled(['a'], [[START, 'b']]), /an edge leads from START to "b"/],
   ['an edge to nothing', () => any().addEdge('a', []), /"a"/],
   ['a route to nothing', () => any().addRoutes('a', { on: [] }), /"a"/],
   [

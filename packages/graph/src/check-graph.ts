@@ -3,7 +3,7 @@ import { checkStateKey, copyJson, TEMP_PREFIX, isBaseAgent } from '@eventloom/co
 import { describeFault } from './json-values.ts';
 import { type GraphNode, passOn } from './graph-node.ts';
 import { type GraphPlan, reachableFrom, targetsIn, targetsOf } from './graph-plan.ts';
-import { DEFAULT_ROUTE, END, START } from './names.ts';
+import { DEFAULT_ROUTE, END, quoted, START } from './names.ts';
 
 /** @throws ConfigurationError for the first mistake in a graph; the message names the node or the channel */
 export function checkGraph(plan: GraphPlan): void {
@@ -29,7 +29,7 @@ function checkEdges(plan: GraphPlan, fail: Fail): void {
       );
     for (const target of targetsOf(way)) {
       if (target !== END && !nodes.has(target))
-        fail(`an edge leads from "${source}" to "${target}", which is not a node; write addNode('${target}', …)`);
+        fail(`an edge leads from ${quoted(source)} to "${target}", which is not a node; write addNode('${target}', …)`);
     }
   }
   const [first = 'write'] = nodes.keys();
@@ -109,7 +109,8 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
     if (stateKey === undefined) continue;
     const fault = faultOfKey(stateKey);
     if (fault !== undefined) fail(`channel "${name}" has an invalid stateKey: ${fault}`);
-    if (stateKey.startsWith(TEMP_PREFIX)) fail(`channel "${name}" has a stateKey that is not stored`);
+    if (stateKey.startsWith(TEMP_PREFIX))
+      fail(`channel "${name}": the stateKey "${stateKey}" is not stored; write a key without ${TEMP_PREFIX}`);
     const other = keys.get(stateKey);
     if (other !== undefined) fail(`channels "${other}" and "${name}" have the same stateKey; give one of them another`);
     keys.set(stateKey, name);

@@ -15,7 +15,7 @@ import {
   passOn,
 } from './graph-node.ts';
 import { type GraphPlan, type Router, type RouterContext, sourcesOf, type Way } from './graph-plan.ts';
-import { type DEFAULT_ROUTE, END, START } from './names.ts';
+import { type DEFAULT_ROUTE, END, quoted, START } from './names.ts';
 import type { NodeContext } from './node-context.ts';
 
 /** The options of a function node, with the channels that it writes and the schemas as type parameters. */
@@ -214,17 +214,17 @@ export class StateGraph<
   #addRoutes(from: string, routes: Readonly<Record<string, Targets<string>>>, router: Router | undefined): this {
     if (from === START && !router) this.#fail('START has no function that sets a route; use addConditionalEdges');
     const way = this.#wayOf(from);
-    if (way.routes) this.#fail(`"${from}" has routes already; write all routes in one call`);
+    if (way.routes) this.#fail(`${quoted(from)} has routes already; write all routes in one call`);
     if (!isRecord(routes))
       this.#fail(
-        `routes of "${from}": expected an object of route names and targets, got ${describeKind(routes)}; write { again: 'draft' }`,
+        `routes of ${quoted(from)}: expected an object of route names and targets, got ${describeKind(routes)}; write { again: 'draft' }`,
       );
     const entries = Object.entries(routes).map(([route, to]): [string, readonly string[]] => [
       route,
       this.#targets(from, to),
     ]);
     if (entries.length === 0)
-      this.#fail(`routes of "${from}": expected at least one route, got none; write { again: 'draft' }`);
+      this.#fail(`routes of ${quoted(from)}: expected at least one route, got none; write { again: 'draft' }`);
     for (const [, targets] of entries) for (const target of targets) this.#checkEnds(from, target);
     way.routes = new Map(entries);
     way.router = router;
@@ -241,17 +241,17 @@ export class StateGraph<
     const targets: readonly string[] = Array.isArray(to) ? [...to] : [to];
     if (targets.length === 0 || targets.some((target) => typeof target !== 'string'))
       this.#fail(
-        `target of an edge from "${from}": expected the name of a node or a list of names, got ${Array.isArray(to) && to.length === 0 ? 'an empty list' : describeKind(targets.find((target) => typeof target !== 'string'))}; write addEdge('${from}', 'draft')`,
+        `target of an edge from ${quoted(from)}: expected the name of a node or a list of names, got ${Array.isArray(to) && to.length === 0 ? 'an empty list' : describeKind(targets.find((target) => typeof target !== 'string'))}; write addEdge(${quoted(from, "'")}, 'draft')`,
       );
     const twice = targets.find((target, index) => targets.indexOf(target) !== index);
-    if (twice !== undefined) this.#fail(`"${from}" leads to "${twice}" twice; remove one of them`);
+    if (twice !== undefined) this.#fail(`${quoted(from)} leads to ${quoted(twice)} twice; remove one of them`);
     return targets;
   }
 
   #checkEnds(from: string, to: string): void {
-    if (from === END) this.#fail(`an edge cannot start at END, but the one to "${to}" does; remove it`);
+    if (from === END) this.#fail(`an edge cannot start at END, but the one to ${quoted(to)} does; remove it`);
     if (to === START)
-      this.#fail(`an edge cannot lead to START, but the one from "${from}" does; lead it to the first node`);
+      this.#fail(`an edge cannot lead to START, but the one from ${quoted(from)} does; lead it to the first node`);
   }
 
   #fail(fault: string): never {

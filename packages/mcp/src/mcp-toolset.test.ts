@@ -31,6 +31,13 @@ test.each([
   expect(new MCPToolset({ connectionParams: new StreamableHTTPConnectionParams({ url }) }).name).toBe(name);
 });
 
+test('connection parameters in place of the options are refused with what to write', () => {
+  const params = new StreamableHTTPConnectionParams({ url: URL_OF_TESTS });
+  expect(() => new MCPToolset(params as never)).toThrow(
+    'MCPToolset: got connection parameters; write new MCPToolset({ connectionParams: params })',
+  );
+});
+
 test.each(ERAS)('five calls of a turn go over one connection to a server %s', async (_, serve) => {
   const served = serve({ build: echoing });
   const { say, runner, model } = await play(toolsetOf(served), [calling(...'abcde'.split('').map(echo)), 'done']);

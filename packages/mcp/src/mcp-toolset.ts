@@ -256,6 +256,10 @@ const HINTS = {
 };
 
 function checkToolsetOptions(options: MCPToolsetOptions): void {
+  if (options instanceof MCPConnectionParams)
+    throw new ConfigurationError(
+      'MCPToolset: got connection parameters; write new MCPToolset({ connectionParams: params })',
+    );
   checkOptions('MCPToolset', OPTIONS, options, HINTS, `new MCPToolset({ connectionParams: ${CONNECTION} })`);
   const { connectionParams, toolNamePrefix, authCredential } = options;
   if (!(connectionParams instanceof MCPConnectionParams))

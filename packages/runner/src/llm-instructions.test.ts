@@ -276,6 +276,6 @@ test.each([
   Reflect.set(agent, option, value);
   const { run } = await scenario({ agent });
   await expect(run()).rejects.toThrow(
-    `agent "bot": ${option} was assigned; the lists of an agent cannot be changed after its construction; write all entries in its options`,
+    `agent "bot": ${option} was assigned; the lists of an agent cannot be changed after its construction; write all entries in its options, as in new LlmAgent({ …, ${option}: [first, second] })`,
   );
 });

@@ -207,6 +207,11 @@ test.each([
     { name: 'f', description: '', parameters: { type: 'array' }, execute: answer },
     "got one of an array; write { type: 'object', properties:",
   ],
+  [
+    'the params of another library',
+    { name: 'f', description: '', params: {}, execute: answer },
+    'tool "f": has no option "params"; write parameters: z.object({ … }), or a JSON Schema',
+  ],
   ['an unknown option', { name: 'f', description: '', retries: 3, execute: answer }, 'has no option "retries"'],
   [
     'a requirement that is neither true nor a function',

@@ -116,6 +116,7 @@ const HINTS = {
   handler: 'did you mean "execute"?',
   callback: 'did you mean "execute"?',
   run: 'did you mean "execute"?',
+  params: WRITE_PARAMETERS,
   inputSchema: WRITE_PARAMETERS,
   schema: WRITE_PARAMETERS,
   args: WRITE_PARAMETERS,

@@ -119,16 +119,17 @@ export function toList<T>(value: T | readonly T[] | undefined): readonly T[] {
   return toFixedList(Array.isArray(value) ? [...(value as readonly T[])] : [value as T]);
 }
 
-const FIXED =
-  'the lists of an agent cannot be changed after its construction; write all entries in its options, as in new LlmAgent({ …, tools: [first, second] })';
+function fixed(option: string): string {
+  return `the lists of an agent cannot be changed after its construction; write all entries in its options, as in new LlmAgent({ …, ${option}: [first, second] })`;
+}
 
 function refuseChange(): never {
-  throw new ConfigurationError(FIXED);
+  throw new ConfigurationError(fixed('tools'));
 }
 
 /** Returns the error for an agent with a list that its constructor did not make: the program assigned it, or declared it as a class field. */
 export function assignedListError({ name }: { readonly name: string }, option: string): ConfigurationError {
-  return new ConfigurationError(`agent "${name}": ${option} was assigned; ${FIXED}`);
+  return new ConfigurationError(`agent "${name}": ${option} was assigned; ${fixed(option)}`);
 }
 
 /**

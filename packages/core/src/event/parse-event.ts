@@ -106,7 +106,10 @@ function readField(field: Field, value: unknown, path: string, faults: string[] 
 /** Reads RFC 3339 text as seconds since the epoch. */
 function readTime(field: Field, text: string, path: string, faults: string[] | undefined): unknown {
   const ms = RFC_3339.test(text) ? Date.parse(text.toUpperCase().replace(' ', 'T')) : Number.NaN;
-  if (Number.isNaN(ms)) return refuse(path, 'expected seconds since the epoch or RFC 3339 text', faults);
+  if (Number.isNaN(ms)) {
+    const got = JSON.stringify(text.slice(0, 40));
+    return refuse(path, `expected seconds since the epoch or RFC 3339 text, got ${got}`, faults);
+  }
   return readField(field, ms / 1000, path, faults);
 }
 

@@ -56,8 +56,11 @@ export function librarySchemaToJson(owner: string, schema: object): Record<strin
     const { $schema: _, ...json } = source.input({ target: 'draft-2020-12' });
     return json;
   } catch (cause) {
-    throw new ConfigurationError(`${owner}: the schema cannot be converted to JSON Schema: ${toError(cause).message}`, {
-      cause,
-    });
+    // The messages of our own conversion say what to write.
+    const advice = standardOf(schema).jsonSchema ? '; change that part, or write the schema as JSON Schema' : '';
+    throw new ConfigurationError(
+      `${owner}: the schema cannot be converted to JSON Schema: ${toError(cause).message}${advice}`,
+      { cause },
+    );
   }
 }

@@ -255,7 +255,7 @@ describe('the body that creates a session', () => {
   });
 
   test.each([
-    [{ timestamp: 'soon' }, 'timestamp: expected seconds since the epoch or RFC 3339 text'],
+    [{ timestamp: 'soon' }, 'timestamp: expected seconds since the epoch or RFC 3339 text, got "soon"'],
     [
       { timestamp: 1_763_705_520_123 },
       'timestamp: 1763705520123 is past the year 9999; timestamps are in seconds, was this milliseconds?',

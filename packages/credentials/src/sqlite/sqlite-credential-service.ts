@@ -95,7 +95,7 @@ function openDatabase(path: string): DatabaseSync {
     database?.close();
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new ConfigurationError(
-      `cannot use ${path} as a database of credentials: ${reason}; write the path of a file in a folder that exists and can be written`,
+      `cannot use "${path}" as a database of credentials: ${reason}; write the path of a file in a folder that exists and can be written`,
       { cause },
     );
   }

@@ -129,6 +129,7 @@ test('a file that is not a database is refused with its path', () => {
     expect(() => new SqliteCredentialService({ path: bad, keys })).toThrow(ConfigurationError);
     expect(() => new SqliteCredentialService({ path: bad, keys })).toThrow(bad);
   }
+  expect(() => new SqliteCredentialService({ path: '', keys })).toThrow('cannot use "" as a database of credentials');
 });
 
 test('a file of a newer version is refused and not changed', () => {

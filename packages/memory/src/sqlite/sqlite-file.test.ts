@@ -140,6 +140,7 @@ test('a file that is not a database is refused with its path', () => {
     expect(() => new SqliteMemoryService({ path: bad })).toThrow(ConfigurationError);
     expect(() => new SqliteMemoryService({ path: bad })).toThrow(bad);
   }
+  expect(() => new SqliteMemoryService({ path: '' })).toThrow('cannot use "" as a memory database');
 });
 
 test.each(['memory.schema', 'memory.words'])(

@@ -5,6 +5,7 @@ import {
   type OptionRules,
   type PostgresPool,
   describeKind,
+  wrongOption,
 } from '@eventloom/core/internal';
 import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunPublication, RunRelay } from '../runs/run-relay.ts';
 import { RelayDatabase } from './relay-database.ts';
@@ -43,8 +44,10 @@ export interface PostgresRunRelayOptions {
   readonly maxBacklogChars?: number | undefined;
 }
 
+const POOL = 'new Pool({ connectionString }), with Pool of the package pg';
+const EXAMPLE = 'new PostgresRunRelay({ pool: new Pool({ connectionString }) }), with Pool of the package pg';
 const OPTIONS: OptionRules<PostgresRunRelayOptions> = {
-  pool: 'object',
+  pool: { is: 'object', wanted: 'a pool', write: POOL },
   schema: 'text',
   leaseMs: 'number',
   maxKeptChars: 'number',
@@ -77,7 +80,9 @@ export class PostgresRunRelay implements RunRelay {
 
   /** @throws ConfigurationError for an invalid value, and for an unknown option */
   constructor(options: PostgresRunRelayOptions) {
-    checkOptions('PostgresRunRelay', OPTIONS, options);
+    checkOptions('PostgresRunRelay', OPTIONS, options, {}, EXAMPLE);
+    if (typeof options.pool?.query !== 'function')
+      throw wrongOption('PostgresRunRelay', 'pool', 'a pool', options.pool, POOL);
     this.#pool = options.pool;
     listenToPool(this.#pool);
     this.#tables = relayTablesOf(options.schema);

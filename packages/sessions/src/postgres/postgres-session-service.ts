@@ -37,7 +37,8 @@ export interface PostgresSessionServiceOptions extends DriverSessionServiceOptio
   readonly queryTimeoutMs?: number | undefined;
 }
 
-const POOL = 'new Pool({ connectionString }), of the package pg';
+const POOL = 'new Pool({ connectionString }), with Pool of the package pg';
+const EXAMPLE = 'new PostgresSessionService({ pool: new Pool({ connectionString }) }), with Pool of the package pg';
 const OPTIONS: OptionRules<PostgresSessionServiceOptions> = {
   pool: { is: 'object', wanted: 'a pool', write: POOL },
   schema: 'text',
@@ -84,7 +85,7 @@ export class PostgresSessionService extends DriverSessionService {
 
   /** @throws ConfigurationError for a schema whose name PostgreSQL does not take, a `queryTimeoutMs` that is not a positive finite number, and an option this version does not have */
   constructor(options: PostgresSessionServiceOptions) {
-    checkOptions('PostgresSessionService', OPTIONS, options, HINTS);
+    checkOptions('PostgresSessionService', OPTIONS, options, HINTS, EXAMPLE);
     if (typeof options.pool?.query !== 'function')
       throw wrongOption('PostgresSessionService', 'pool', 'a pool', options.pool, POOL);
     const database = new PostgresDatabase(options.pool, options);

@@ -50,7 +50,7 @@ export function openDatabase(path: string, durability: SqliteDurability, platfor
     database?.close();
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new ConfigurationError(
-      `cannot use ${path} as a session database: ${reason}; write the path of a file in a folder that exists and can be written`,
+      `cannot use "${path}" as a session database: ${reason}; write the path of a file in a folder that exists and can be written`,
       { cause },
     );
   }

@@ -121,6 +121,7 @@ test('a file that is not a database is refused with its path', () => {
     expect(() => new SqliteSessionService({ path: bad })).toThrow(ConfigurationError);
     expect(() => new SqliteSessionService({ path: bad })).toThrow(bad);
   }
+  expect(() => new SqliteSessionService({ path: '' })).toThrow('cannot use "" as a session database');
 });
 
 test('a file of a newer version is refused and not changed', async () => {

@@ -120,5 +120,7 @@ test('a value schema checks with the JSON Schema of a Standard JSON Schema that 
 test('a schema without a JSON Schema throws a ConfigurationError when it is needed', async () => {
   const schema = new ValueSchema(z.object({ when: z.date() }), OWNER);
   expect(() => schema.json).toThrow(ConfigurationError);
-  expect(() => schema.json).toThrow('tool "f": the schema cannot be converted to JSON Schema: Date');
+  expect(() => schema.json).toThrow(
+    /^tool "f": the schema cannot be converted to JSON Schema: Date.*; change that part, or write the schema as JSON Schema$/,
+  );
 });
