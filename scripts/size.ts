@@ -33,8 +33,9 @@ const bundles = [
   // paths of faults with the beginnings of long keys (0.1 kB);
   // errors for streams and promises that are used as lists, assigned lists of agents, and state in the wrong context (0.3 kB);
   // checks of resumption handles and of parameters of live runs, and errors for models of a wrong kind (0.3 kB);
-  // errors for misspelt fields of events, assigned callbacks and schemas, and models that are not generators (0.4 kB).
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 96_300 },
+  // errors for misspelt fields of events, assigned callbacks and schemas, and models that are not generators (0.4 kB);
+  // errors for models of another class or without a name, instructions that are not text, and values that are not drivers (0.5 kB).
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 96_800 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
@@ -43,7 +44,7 @@ const bundles = [
   // Bodies of protocols that fail before their response begins or have another length, and starts of runs without an answer of the storage (0.7 kB).
   // Chunks whose shared fields are written once (0.3 kB), ends of runs that other processes ended, and cancellations that outlive the process of
   // their run (0.5 kB). It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 141_000 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 141_500 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The root entry: the code that a page with a chat loads. The aim is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -54,8 +55,9 @@ const bundles = [
   { name: 'tools from OpenAPI documents', entry: 'packages/openapi/src/index.ts', budget: 67_000 },
   // With the client library of the protocol (88 kB), and LlmAgent, whose model answers requests of servers; the check that addresses which a
   // server names are public (0.9 kB), advice for connections that fail (0.3 kB), lost sockets (0.1 kB), bounds of progress, and the check of the marks of headers (0.8 kB).
+  // Errors of models and instructions, above: 0.2 kB.
   // With jose (19.5 kB), which the client library imports when a server binds tokens to keys: a bundle of one file has it, elsewhere it is loaded then.
-  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 142_000 },
+  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 142_300 },
   // With the base class of agents, requests for input and the reader of event streams, for agents on other servers, and with what the server
   // shares with its protocols: errors, their statuses, and the checks of ids. Lost streams that are continued: 1.2 kB.
   // Lists of tasks: 1.3 kB. Circles of agents, secrets in headers, and artifacts that are compared once and bounded: 0.9 kB.
@@ -68,8 +70,8 @@ const bundles = [
   // Since it has Studio, and agents and a model for those who have no key: 2.3 kB more. The spans that Studio draws, and their routes: 5.6 kB.
   // What the server grew by, above: 3 kB. What the runtime grew by, above: 1.7 kB. Spans that are made when they are read: 0.9 kB.
   // Bodies of protocols, above: 0.7 kB. Checks of live runs, above: 0.3 kB. Errors, above: 0.7 kB. Chunks, above: 0.3 kB.
-  // Ends and cancellations, above: 0.5 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 236_300 },
+  // Ends and cancellations, above: 0.5 kB. Errors of models, instructions and bundles, above: 0.7 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 237_000 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

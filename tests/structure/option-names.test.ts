@@ -367,13 +367,14 @@ const DRIVEN = {
 
 test.each(Object.entries(DRIVEN))('%s refuses a value that is not a driver', (name, [service, method, example]) => {
   class Driver {}
-  for (const [value, got] of [
+  const values: readonly (readonly [unknown, string])[] = [
     [undefined, 'nothing'],
     [Driver, 'the class Driver'],
     [{ driver: new Driver() }, `an object without ${method}`],
-  ])
+  ];
+  for (const [value, got] of values)
     expect(() => new service(value as never)).toThrow(
-      `${name}: expected a driver, got ${String(got)}; write new ${name}(${example})`,
+      `${name}: expected a driver, got ${got}; write new ${name}(${example})`,
     );
 });
 

@@ -64,7 +64,7 @@ function findModel(name: string, agent: LlmAgent, { invocation: { models } }: In
   const model = models?.(name);
   if (model && !isBaseLlm(model))
     throw new ConfigurationError(
-      `agent "${agent.name}": the runner's models returned ${describeKind(model)} for the model "${name}", not a model object; write models: (name) => (name === '${name}' ? new MyModel({ model: name }) : undefined), with class MyModel extends BaseLlm`,
+      `agent "${agent.name}": the runner's models returned ${describeKind(model)} for the model "${name}", not a model object; write models: (name) => new MyModel({ model: name }), with class MyModel extends BaseLlm`,
     );
   if (model) return model;
   throw new ConfigurationError(
