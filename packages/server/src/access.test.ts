@@ -98,8 +98,6 @@ describe('a server with authenticate', () => {
   test.each([
     ['POST', '/apps/app/users/ann/sessions', { state: { 'app:a': 1 } }],
     ['POST', '/apps/app/users/ann/sessions/new', { 'app:a': 1 }],
-    ['POST', '/apps/app/users/ann/sessions', { events: [{ author: 'user', actions: { stateDelta: { 'app:a': 1 } } }] }],
-    ['POST', '/apps/app/users/ann/sessions', { events: [{ author: 'user', actions: { removedState: ['app:a'] } }] }],
     ['PATCH', '/apps/app/users/ann/sessions/s', { stateDelta: { 'app:a': 1 } }],
     ['POST', '/run', { ...(JSON.parse(run('ann')) as object), stateDelta: { 'app:a': 1 } }],
     ['POST', '/run_sse', { ...(JSON.parse(run('ann')) as object), stateDelta: { 'app:a': 1 } }],

@@ -53,6 +53,23 @@ describe('creating a session', () => {
     expect((await send('GET', `${SESSIONS}/s`)).json).toEqual(json);
   });
 
+  test('with events writes only its own state, and keeps what they wrote for the user and the app as history', async () => {
+    const { send } = setUp();
+    const state = { 'user:a': 'now', 'user:kept': 1, 'app:b': 'now' };
+    await send('POST', SESSIONS, { sessionId: 'present', state });
+    const changes = [
+      { stateDelta: { own: 1, 'user:a': 'old', 'app:b': 'old', 'user:new': 2 } },
+      { stateDelta: { own: 2 }, removedState: ['user:kept'] },
+    ];
+    const events = changes.map((actions) => ({ author: 'agent', invocationId: 'e-1', actions }));
+    const { json } = await send('POST', SESSIONS, { sessionId: 'past', state: { first: 0 }, events });
+    expect(json['state']).toEqual({ ...state, first: 0, own: 2 });
+    expect(json['events']).toMatchObject(changes.map((actions) => ({ actions })));
+    expect((await send('GET', `${SESSIONS}/present`)).json['state']).toEqual(state);
+    const { json: other } = await send('POST', '/apps/app/users/bob/sessions');
+    expect(other['state']).toEqual({ 'app:b': 'now' });
+  });
+
   test.each([
     [
       'a partial event',

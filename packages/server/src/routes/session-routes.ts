@@ -1,7 +1,6 @@
 import {
   type BaseArtifactService,
   createEvent,
-  type Event,
   type GetSessionConfig,
   InvalidRequestError,
   type ListSessionsRequest,
@@ -41,7 +40,7 @@ async function create(request: ServerRequest): Promise<Response> {
   const runner = request.runner();
   const { sessionId, state, events } = await request.body(CREATE);
   if (sessionId !== undefined) checkId('sessionId', sessionId);
-  checkStartAccess(request, state, events);
+  request.checkStateAccess('state', Object.keys(state ?? {}));
   const session = await createSessionWithEvents(runner, server, { userId, sessionId, state, events });
   return partsResponse(sessionParts(session));
 }
@@ -55,22 +54,9 @@ async function createWithId(request: ServerRequest): Promise<Response> {
     );
   }
   const { state, events } = body;
-  checkStartAccess(request, state, events);
+  request.checkStateAccess('state', Object.keys(state ?? {}));
   const session = await createSessionWithEvents(request.runner(), request.server, { userId, sessionId, state, events });
   return partsResponse(sessionParts(session));
-}
-
-/**
- * Checks the initial state of a session in the same way as any other state that is written.
- *
- * @throws ForbiddenError
- */
-function checkStartAccess(request: ServerRequest, state: object = {}, events: readonly Event[] = []): void {
-  request.checkStateAccess('state', Object.keys(state));
-  for (const [index, { actions }] of events.entries()) {
-    const { stateDelta, removedState = [] } = actions;
-    request.checkStateAccess(`events[${index}].actions`, [...Object.keys(stateDelta), ...removedState]);
-  }
 }
 
 const CREATE_KEYS = new Set(['sessionId', 'session_id', 'state', 'events']);

@@ -19,6 +19,7 @@ import {
   checkArtifactName,
   newestEntries,
   sessionKeyOf,
+  stateScopeOf,
   withTag,
 } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
@@ -36,7 +37,7 @@ interface SessionToCreate {
   readonly userId: string;
   readonly sessionId: string | undefined;
   readonly state: Readonly<Record<string, unknown>> | undefined;
-  /** The events that the session starts with, in order. */
+  /** The events that the session starts with, in order. They change its own state; what they wrote for the user or the app is history. */
   readonly events: readonly Event[] | undefined;
 }
 
@@ -78,7 +79,10 @@ function existsError(
   );
 }
 
-/** Appends events, and records their runs, so that these can be found, and continued if events are trusted. */
+/**
+ * Appends events, and records their runs, so that these can be found, and continued if events are trusted. State of the user and the app is
+ * not written: other sessions share it, and may have changed it since.
+ */
 async function writeEvents(
   service: BaseSessionService,
   platform: Platform,
@@ -92,14 +96,13 @@ async function writeEvents(
   let written = 0;
   for (const event of events) {
     const { invocationId } = event;
-    if (lease && recorded.has(invocationId)) {
-      await service.appendEvent({ session, event, lease });
-    } else {
+    if (!lease || !recorded.has(invocationId)) {
       if (lease) await service.releaseLease(lease);
       const read = { numRecentEvents: 0 };
-      ({ session, lease } = await service.beginRun({ ...key, invocationId, ttlMs: IMPORT_MS, message: event, read }));
+      ({ session, lease } = await service.beginRun({ ...key, invocationId, ttlMs: IMPORT_MS, read }));
       recorded.add(invocationId);
     }
+    await service.appendEvent({ session, event, lease, repeatedState: sharedKeys(event) });
     written += 1 + Object.keys(event.actions.stateDelta).length;
     if (written < SLICE) continue;
     // Storage in this process answers synchronously and would block other work.
@@ -107,6 +110,15 @@ async function writeEvents(
     written = 0;
   }
   if (lease) await service.releaseLease(lease);
+}
+
+/** Returns the keys of state of the user and the app that an event changed; undefined if there are none. */
+function sharedKeys({ actions: { stateDelta, removedState = [] } }: Event): ReadonlySet<string> | undefined {
+  const shared = [...Object.keys(stateDelta), ...removedState].filter((key) => {
+    const scope = stateScopeOf(key);
+    return scope === 'user' || scope === 'app';
+  });
+  return shared.length === 0 ? undefined : new Set(shared);
 }
 
 function checkEvents(events: readonly Event[]): void {
