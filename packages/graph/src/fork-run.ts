@@ -1,6 +1,7 @@
 import {
   type BaseArtifactService,
   type BaseSessionService,
+  ConfigurationError,
   createEvent,
   type Event,
   InvalidRequestError,
@@ -10,9 +11,16 @@ import {
   type SessionRecord,
   type ToolCallRecord,
 } from '@eventloom/core';
-import { APP_PREFIX, beginsResumableRun, copyJson, USER_PREFIX } from '@eventloom/core/internal';
+import {
+  addUnnamedArtifacts,
+  APP_PREFIX,
+  artifactsOf,
+  beginsResumableRun,
+  copyArtifacts,
+  copyJson,
+  USER_PREFIX,
+} from '@eventloom/core/internal';
 import { checkpointOf, toAgentState, UPDATE } from './checkpoint.ts';
-import { addUnnamed, artifactsOf, checkCopied, copyArtifacts } from './fork-artifacts.ts';
 import { graphHistories } from './graph-history.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import { START } from './names.ts';
@@ -58,8 +66,10 @@ export async function forkRun(plan: GraphPlan, params: ForkParams): Promise<Sess
   const kept = events.slice(0, events.indexOf(last) + 1);
   const delta = update && (await checkedUpdate(plan, update));
   const artifacts = artifactsOf(kept);
-  if (artifactService)
-    await addUnnamed(artifactService, artifacts, events.slice(kept.length), { appName, userId, sessionId });
+  if (artifactService) {
+    const later = artifactsOf(events.slice(kept.length).reverse());
+    await addUnnamedArtifacts(artifactService, artifacts, later, { appName, userId, sessionId });
+  }
   checkCopied(artifacts, artifactService);
   const copied = keptRecords(records, kept, last);
   const fork = await sessionService.importSession({ records: copied, sessionId: newSessionId });
@@ -72,6 +82,15 @@ export async function forkRun(plan: GraphPlan, params: ForkParams): Promise<Sess
     throw error;
   }
   return fork;
+}
+
+/** @throws ConfigurationError if there are artifacts to copy and no service */
+function checkCopied(artifacts: ReadonlyMap<string, number>, service: BaseArtifactService | undefined): void {
+  const [filename] = artifacts.keys();
+  if (filename !== undefined && !service)
+    throw new ConfigurationError(
+      `fork: the session saved ${JSON.stringify(filename)} before this step; pass the artifactService that stores it`,
+    );
 }
 
 /** Creates the event with which a fork changes channels. */

@@ -23,6 +23,7 @@ export {
 } from '../agent/run-config.ts';
 export { artifactUri, checkArtifactName, isUserArtifact } from '../artifact/artifact-name.ts';
 export { ARTIFACTS_TO_RESTORE } from '../artifact/artifact-service.ts';
+export { addUnnamedArtifacts, artifactsOf, copyArtifacts } from '../artifact/copy-artifacts.ts';
 export { type RecordedCall, type CallResponse, Calls, isSettled, openAnswers } from '../calls/calls.ts';
 export { confirmationOf, personRequests, refusalOf } from '../calls/person-requests.ts';
 export { isBaseCodeExecutor, languageOf } from '../code-execution/base-code-executor.ts';

@@ -5,6 +5,7 @@ export {
   checkNoRunConfig,
   checkParameters,
   readCreateSessionRequest,
+  readForkSessionRequest,
   readPatchSessionRequest,
   readRewindSessionRequest,
   readRunRequest,
@@ -14,6 +15,7 @@ export { wireSchemas } from './wire-schemas.ts';
 export type {
   CreateSessionBody,
   ErrorBody,
+  ForkSessionBody,
   OpenApiSchemaName,
   PatchSessionBody,
   RewindSessionBody,

@@ -4,6 +4,7 @@ import { RUN_CONFIG_OPTIONS } from '../agent/run-config.ts';
 import {
   readCreateSessionRequest,
   readPatchSessionRequest,
+  readForkSessionRequest,
   readRewindSessionRequest,
   readRunRequest,
 } from './request-bodies.ts';
@@ -328,4 +329,13 @@ test('the body that rewinds a session needs an invocation', () => {
   expect(() => readRewindSessionRequest({ rewindBeforeInvocationId: '' })).toThrow(
     'expected a string that is not empty',
   );
+});
+
+test('the body that copies a session needs an event', () => {
+  const body = { afterEventId: 'v-1', sessionId: 'copy' };
+  expect(readForkSessionRequest({ after_event_id: 'v-1', session_id: 'copy' })).toEqual(body);
+  expect(() => readForkSessionRequest({ sessionId: 'copy' })).toThrow(
+    'afterEventId: is missing; write "afterEventId": "…", the id of the last event of the copy',
+  );
+  expect(() => readForkSessionRequest({ afterEventId: 'v-1', state: {} })).not.toThrow();
 });

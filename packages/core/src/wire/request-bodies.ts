@@ -8,6 +8,8 @@ import { EXAMPLE_IDS } from '../session/check-name.ts';
 import {
   CREATE_SESSION_BODY,
   type CreateSessionBody,
+  FORK_SESSION_BODY,
+  type ForkSessionBody,
   PATCH_SESSION_BODY,
   type PatchSessionBody,
   REWIND_SESSION_BODY,
@@ -142,6 +144,15 @@ export function readRewindSessionRequest(body: unknown): RewindSessionBody {
       'rewindBeforeInvocationId: is missing; write "rewindBeforeInvocationId": "…", the invocationId of an event to undo',
     );
   return readBody(REWIND_SESSION_BODY, body);
+}
+
+/** Reads the body that copies a session up to an event. @throws InvalidRequestError */
+export function readForkSessionRequest(body: unknown): ForkSessionBody {
+  if (isRecord(body) && !Object.keys(body).some((name) => toCamelCase(name) === 'afterEventId'))
+    throw new InvalidRequestError(
+      'afterEventId: is missing; write "afterEventId": "…", the id of the last event of the copy',
+    );
+  return readBody(FORK_SESSION_BODY, body);
 }
 
 /**

@@ -53,6 +53,12 @@ export interface RewindSessionBody {
   readonly onBusy?: OnBusy;
 }
 
+/** The body that copies a session up to an event. */
+export interface ForkSessionBody {
+  readonly afterEventId: string;
+  readonly sessionId?: string;
+}
+
 /** The JSON body of each HTTP response that reports an error. */
 export interface ErrorBody {
   readonly error: string;
@@ -115,6 +121,14 @@ export const REWIND_SESSION_BODY: Field<RewindSessionBody> = shape<RewindSession
   CLOSED,
 );
 
+export const FORK_SESSION_BODY: Field<ForkSessionBody> = shape<ForkSessionBody>(
+  {
+    afterEventId: required(described(NAME, 'Id of the last event of the copy.')),
+    sessionId: described(NAME, 'Id of the new session; without it, the server makes one up.'),
+  },
+  CLOSED,
+);
+
 /** The schemas of the OpenAPI document by their names there. */
 export const WIRE_SHAPES = {
   Part: PART,
@@ -135,6 +149,7 @@ export const WIRE_SHAPES = {
   CreateSessionBody: CREATE_SESSION_BODY,
   PatchSessionBody: PATCH_SESSION_BODY,
   RewindSessionBody: REWIND_SESSION_BODY,
+  ForkSessionBody: FORK_SESSION_BODY,
   RunBody: RUN_BODY,
   ArtifactVersion: shape<ArtifactVersion>(
     {

@@ -1,10 +1,14 @@
 import { InvalidRequestError, serializeEvent } from '@eventloom/core';
-import { readRewindSessionRequest } from '@eventloom/core/wire';
+import { readForkSessionRequest, readRewindSessionRequest } from '@eventloom/core/wire';
+import { checkId } from '../http/request-body.ts';
 import type { ServerRequest } from '../http/server-request.ts';
-import { jsonTextResponse, NEXT_CURSOR } from '../http/responses.ts';
+import { jsonTextResponse, NEXT_CURSOR, partsResponse } from '../http/responses.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
+import { sessionParts } from '../http/session-response.ts';
+import { forkSession } from '../sessions/fork-session.ts';
 
 const REWIND = { component: 'RewindSessionBody', read: readRewindSessionRequest } satisfies BodySpec;
+const FORK = { component: 'ForkSessionBody', read: readForkSessionRequest } satisfies BodySpec;
 const SESSION = '/apps/{appName}/users/{userId}/sessions/{sessionId}';
 
 async function listEvents(request: ServerRequest): Promise<Response> {
@@ -31,7 +35,22 @@ async function rewind(request: ServerRequest): Promise<Response> {
   return jsonTextResponse(serializeEvent(event));
 }
 
-/** The routes that read the history of a session in pages, and rewind it. */
+async function fork(request: ServerRequest): Promise<Response> {
+  const key = request.sessionKey();
+  const { afterEventId, sessionId } = await request.body(FORK);
+  if (sessionId !== undefined) checkId('sessionId', sessionId);
+  const session = await forkSession(request.runner(), {
+    ...key,
+    afterEventId,
+    newSessionId: sessionId,
+    maxChars: request.server.limits.maxBodyBytesInFlightPerUser,
+    // The events are in memory until the copy is stored, as those of an import are.
+    onRead: (chars) => request.quota.count('bodyBytes', chars),
+  });
+  return partsResponse(sessionParts(session));
+}
+
+/** The routes that read the history of a session in pages, rewind it and copy it. */
 export const historyRoutes: readonly HttpRoute[] = [
   {
     method: 'get',
@@ -56,5 +75,16 @@ export const historyRoutes: readonly HttpRoute[] = [
     answer: { component: 'Event' },
     errors: [409],
     handle: rewind,
+  },
+  {
+    method: 'post',
+    path: `${SESSION}/fork`,
+    operationId: 'forkSession',
+    summary:
+      'Copies the session as it was after an event: events, its own state and artifacts. Answers the new session. State of the user and the app does not change',
+    body: FORK,
+    answer: { component: 'Session' },
+    errors: [409],
+    handle: fork,
   },
 ];

@@ -68,7 +68,7 @@ export async function createSessionWithEvents(
 }
 
 /** Returns the error for an existing session, with the HTTP request that reads it. */
-function existsError(
+export function existsError(
   { appName, userId, sessionId = '' }: Omit<SessionKey, 'sessionId'> & { readonly sessionId?: string | undefined },
   cause: SessionAlreadyExistsError,
 ): SessionAlreadyExistsError {

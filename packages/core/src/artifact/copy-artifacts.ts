@@ -1,39 +1,32 @@
-import { type BaseArtifactService, ConfigurationError, type Event, type SessionKey } from '@eventloom/core';
-import { USER_PREFIX } from '@eventloom/core/internal';
+import type { Event } from '../event/event.ts';
+import type { SessionKey } from '../session/session.ts';
+import { isUserArtifact } from './artifact-name.ts';
+import type { BaseArtifactService } from './artifact-service.ts';
 
 /** Returns the last version of each session artifact that the events name, by artifact name. Artifacts of the user are left out. */
-export function artifactsOf(events: readonly Event[]): Map<string, number> {
+export function artifactsOf(events: Iterable<Pick<Event, 'actions'>>): Map<string, number> {
   const artifacts = new Map<string, number>();
   for (const { actions } of events) {
     for (const [filename, version] of Object.entries(actions.artifactDelta))
-      if (!filename.startsWith(USER_PREFIX)) artifacts.set(filename, version);
+      if (!isUserArtifact(filename)) artifacts.set(filename, version);
   }
   return artifacts;
 }
 
 /**
- * Adds the session's artifacts that no kept event names, because the application saved them. The time at which they were saved is unknown,
- * so the current version is used, or the version before an event that the fork leaves out saved a new one.
+ * Adds the session's artifacts that no copied event names, because the application saved them. The time at which they were saved is unknown,
+ * so the current version is used, or the version before an event that the copy leaves out saved a new one.
+ * @param later the first version that such events name, by artifact name
  */
-export async function addUnnamed(
+export async function addUnnamedArtifacts(
   service: BaseArtifactService,
   artifacts: Map<string, number>,
-  leftOut: readonly Event[],
+  later: ReadonlyMap<string, number>,
   session: SessionKey,
 ): Promise<void> {
-  const later = artifactsOf([...leftOut].reverse());
   for (const filename of await service.listArtifactKeys(session))
-    if (!filename.startsWith(USER_PREFIX) && !artifacts.has(filename))
+    if (!isUserArtifact(filename) && !artifacts.has(filename))
       artifacts.set(filename, (later.get(filename) ?? Infinity) - 1);
-}
-
-/** @throws ConfigurationError if there are artifacts to copy and no service */
-export function checkCopied(artifacts: ReadonlyMap<string, number>, service: BaseArtifactService | undefined): void {
-  const [filename] = artifacts.keys();
-  if (filename !== undefined && !service)
-    throw new ConfigurationError(
-      `fork: the session saved ${JSON.stringify(filename)} before this step; pass the artifactService that stores it`,
-    );
 }
 
 /**

@@ -1,0 +1,251 @@
+import {
+  type BaseSessionService,
+  createEvent,
+  type Event,
+  type EventParams,
+  InvalidRequestError,
+  ObjectType,
+  type Session,
+  SessionAlreadyExistsError,
+  type SessionHeaderRecord,
+  type SessionKey,
+  type SessionRecord,
+  SizeLimitError,
+  type ToolLedgerEntry,
+} from '@eventloom/core';
+import {
+  addUnnamedArtifacts,
+  afterCovered,
+  artifactsOf,
+  Calls,
+  copyArtifacts,
+  isUserArtifact,
+  ledgerCallId,
+  openAnswers,
+  type RecordedCall,
+  setOwn,
+  stateScopeOf,
+} from '@eventloom/core/internal';
+import type { Runner } from '@eventloom/runner';
+import { quotedName } from '../http/request-body.ts';
+import { existsError } from './create-session.ts';
+
+/** The session to copy, and the copy. */
+interface SessionToFork extends SessionKey {
+  /** Id of the last event of the copy. */
+  readonly afterEventId: string;
+  /** Id of the copy; undefined for a new id. */
+  readonly newSessionId: string | undefined;
+  /** Maximum number of characters of the copied events as JSON. */
+  readonly maxChars: number;
+  /** Called with the number of characters of each event that is kept in memory. Throws if there is no room. */
+  readonly onRead: (chars: number) => void;
+}
+
+/**
+ * Copies a session as it was after one of its events: the events, its own state, its artifacts and its tool calls of that time. The
+ * session itself does not change, and neither does state of the user and the app: the copy sees their present values.
+ *
+ * The events are the server's own, so requests to people and long-running calls that waited can be answered in the copy. Calls that were in
+ * progress are answered with `{ error: 'interrupted' }`, and a resumable run that was in progress is ended.
+ *
+ * @throws SessionNotFoundError
+ * @throws InvalidRequestError if the session has no such event; nothing is created
+ * @throws SessionAlreadyExistsError if the new id is in use; nothing is created
+ * @throws SizeLimitError if the events are larger than `maxChars`; nothing is created
+ */
+export async function forkSession(runner: Runner, fork: SessionToFork): Promise<Session> {
+  const { appName, sessionService, artifactService, platform } = runner;
+  const { userId, sessionId, newSessionId = platform.newUuid() } = fork;
+  const from = { appName, userId, sessionId };
+  const to = { appName, userId, sessionId: newSessionId };
+  const past = await readPast(sessionService, from, fork);
+  const session = await sessionService
+    .importSession({ records: recordsOf(past, runner), sessionId: newSessionId })
+    .catch((error: unknown) => {
+      throw SessionAlreadyExistsError.isInstance(error) ? existsError(to, error) : error;
+    });
+  if (!artifactService) return session;
+  const artifacts = artifactsOf(past.events);
+  try {
+    await addUnnamedArtifacts(artifactService, artifacts, past.laterArtifacts, from);
+    await copyArtifacts(artifactService, artifacts, from, to);
+  } catch (error) {
+    for (const filename of await artifactService.listArtifactKeys(to))
+      if (!isUserArtifact(filename)) await artifactService.deleteArtifact({ ...to, filename });
+    await sessionService.deleteSession(to);
+    throw error;
+  }
+  return session;
+}
+
+/** A session up to an event, and what is known of the time after it. */
+interface Past {
+  readonly header: SessionHeaderRecord;
+  readonly events: Event[];
+  /** All entries of the ledger, also later ones. */
+  readonly toolCalls: ToolLedgerEntry[];
+  /** The invocations with later events. */
+  readonly laterRuns: ReadonlySet<string>;
+  /** The first version of each artifact that a later event names. */
+  readonly laterArtifacts: ReadonlyMap<string, number>;
+}
+
+async function readPast(
+  service: BaseSessionService,
+  key: SessionKey,
+  { afterEventId, maxChars, onRead }: SessionToFork,
+): Promise<Past> {
+  const events: Event[] = [];
+  const toolCalls: ToolLedgerEntry[] = [];
+  const laterRuns = new Set<string>();
+  const laterArtifacts = new Map<string, number>();
+  let header: SessionHeaderRecord | undefined;
+  let isLater = false;
+  let chars = 0;
+  for await (const record of service.exportSession(key)) {
+    if (record.type === 'session') header = record;
+    else if (record.type === 'toolCall') toolCalls.push(record.toolCall);
+    else if (record.type === 'event' && isLater) {
+      const { event } = record;
+      laterRuns.add(event.invocationId);
+      for (const [filename, version] of artifactsOf([event]))
+        if (!laterArtifacts.has(filename)) laterArtifacts.set(filename, version);
+    } else if (record.type === 'event') {
+      const { length } = JSON.stringify(record.event);
+      chars += length;
+      if (chars > maxChars)
+        throw new SizeLimitError(
+          `afterEventId: the events up to ${quotedName(afterEventId)} have more than ${maxChars} characters, which is the maximum of a copy (limits.maxBodyBytesInFlightPerUser)`,
+        );
+      onRead(length);
+      events.push(record.event);
+      isLater = record.event.id === afterEventId;
+    }
+  }
+  if (header && isLater) return { header, events, toolCalls, laterRuns, laterArtifacts };
+  throw new InvalidRequestError(
+    `afterEventId: the session ${quotedName(key.sessionId)} has no event ${quotedName(afterEventId)}; write the id of one of its events`,
+  );
+}
+
+/** Yields the records of the copy. */
+function* recordsOf(past: Past, runner: Runner): Generator<SessionRecord> {
+  const calls = new Calls(past.events);
+  const toolCalls = past.toolCalls.filter(createToolCallFilter(past, calls));
+  const events = [...past.events, ...closingEvents(past, calls, runner)];
+  const { header } = past;
+  yield { ...header, lastUpdateTime: runner.platform.now() / 1000, state: ownState(header.initialState, past.events) };
+  for (const event of events) yield { type: 'event', event };
+  for (const toolCall of toolCalls) yield { type: 'toolCall', toolCall };
+  yield { type: 'end', events: events.length, toolCalls: toolCalls.length };
+}
+
+/** Returns the session's own state after these events. State of the user and the app is not part of a copy. */
+function ownState(
+  initialState: Readonly<Record<string, unknown>>,
+  events: readonly Event[],
+): Readonly<Record<string, unknown>> {
+  const state: Record<string, unknown> = {};
+  const set = ([key, value]: readonly [string, unknown]): void => {
+    if (stateScopeOf(key) === 'session') setOwn(state, key, value);
+  };
+  Object.entries(initialState).forEach(set);
+  for (const { actions } of events) {
+    Object.entries(actions.stateDelta).forEach(set);
+    for (const key of actions.removedState ?? []) delete state[key];
+  }
+  return state;
+}
+
+/**
+ * Returns a filter for the tool calls of a copy. A run without later events has all of its own. Of a run that continued, the ledger does not
+ * say when each entry was made: calls with a response among the copied events are kept, and those that wait for one.
+ */
+function createToolCallFilter({ events, laterRuns }: Past, calls: Calls): (entry: ToolLedgerEntry) => boolean {
+  const runs = new Set(events.map(({ invocationId }) => invocationId));
+  const kept = new Set<string>();
+  for (const call of calls.all) {
+    if (call.responses.length > 0 || call.isLongRunning) kept.add(ledgerCallId(call.event.id, call.call));
+    // The call ran after this answer, and its result is among the events.
+    const open = new Set(openAnswers(call).map(({ event }) => event));
+    for (const { event } of call.requests.flatMap(({ responses }) => responses))
+      if (!open.has(event)) kept.add(ledgerCallId(event.id, call.call));
+  }
+  return ({ invocationId, callId }) => runs.has(invocationId) && (!laterRuns.has(invocationId) || kept.has(callId));
+}
+
+/** Returns the events that end what was in progress: responses to calls without one, and the ends of resumable runs that wait for nothing. */
+function closingEvents({ events, laterRuns }: Past, calls: Calls, { appName, platform }: Runner): Event[] {
+  const last = events.at(-1)?.invocationId;
+  const cut = new Set(
+    events.flatMap(({ invocationId }) => (invocationId === last || laterRuns.has(invocationId) ? invocationId : [])),
+  );
+  let covered = -Infinity;
+  const firstOf = new Map<string, Event>();
+  for (const event of events) {
+    covered = Math.max(covered, event.actions.compaction?.endTimestamp ?? -Infinity);
+    if (!firstOf.has(event.invocationId)) firstOf.set(event.invocationId, event);
+  }
+  const params = (invocationId: string, author: string): EventParams => {
+    const { requestId, customMetadata }: Partial<Event> = firstOf.get(invocationId) ?? {};
+    return {
+      id: platform.newEventId(),
+      invocationId,
+      executionId: invocationId,
+      author,
+      timestamp: afterCovered(platform.now() / 1000, covered),
+      ...(requestId === undefined ? {} : { requestId }),
+      ...(customMetadata === undefined ? {} : { customMetadata }),
+    };
+  };
+  const closing: Event[] = [];
+  const answered = new Set<RecordedCall>();
+  const ended: Event[] = [];
+  for (const run of cut) {
+    const waiting = calls.waiting.filter(({ event }) => event.invocationId === run);
+    const isWaiting = waiting.length > 0 && calls.canContinue(run);
+    const around = isWaiting ? enclosingCalls(waiting) : NO_IDS;
+    const open = [...calls.open(run), ...calls.unsettled(run)].filter(
+      (call) => !answered.has(call) && !call.isLongRunning && !around.has(call.id),
+    );
+    for (const [asking, made] of Map.groupBy(new Set(open), ({ event }) => event)) {
+      const { author, branch } = asking;
+      // In a run that was started by an answer, the agent of the call is the run's own agent.
+      const { executionId, parentExecutionId }: Partial<Event> = asking.invocationId === run ? asking : {};
+      const parts = made.map(({ id, call: { name = '' } }) => ({
+        functionResponse: { id, name, response: { ...INTERRUPTED } },
+      }));
+      for (const call of made) answered.add(call);
+      closing.push(
+        createEvent({
+          ...params(run, author),
+          content: { role: 'user', parts },
+          ...(branch === undefined ? {} : { branch }),
+          ...(executionId === undefined ? {} : { executionId }),
+          ...(parentExecutionId === undefined ? {} : { parentExecutionId }),
+        }),
+      );
+    }
+    if (calls.canContinue(run) && !isWaiting)
+      ended.push(createEvent({ ...params(run, appName), object: ObjectType.runnerEnd, actions: { endOfAgent: true } }));
+  }
+  return [...closing, ...ended];
+}
+
+const NO_IDS: ReadonlySet<string> = new Set();
+
+/** The response to a call that was in progress at the last event of a copy. */
+const INTERRUPTED = {
+  error: 'interrupted',
+  message:
+    'The session was copied while the call was in progress. In the copy the call has no result; it may have had its effect.',
+};
+
+/** Returns the ids of the calls whose agents made these calls: an agent that runs as a tool has the id of its call in its branch. */
+function enclosingCalls(calls: readonly RecordedCall[]): ReadonlySet<string> {
+  const segments = calls.flatMap(({ event: { branch = '' } }) =>
+    branch.split('.').filter((part) => part.includes('@')),
+  );
+  return new Set(segments.map((segment) => decodeURIComponent(segment.slice(segment.indexOf('@') + 1))));
+}
