@@ -213,6 +213,27 @@ describe('a rewind', () => {
   });
 });
 
+test('events of several runs that arrive twice, their chunks included, change nothing', () => {
+  const first = { invocationId: 'e-1' };
+  const second = { invocationId: 'e-2' };
+  const events = [
+    text('user', 'one', first),
+    call('c1', 'look', {}, { ...first, longRunningToolIds: ['c1'] }),
+    text('user', 'two', second),
+    chunk('Yes', 'r1', second),
+    text('helper', 'Yes.', { ...second, responseId: 'r1', actions: { stateDelta: { a: 1 }, artifactDelta: {} } }),
+    // Another run of the same model, whose replies have the same ids.
+    chunk('No', 'r1', { invocationId: 'e-3' }),
+  ];
+  const once = reduce(...events.slice(0, 5));
+  expect(reduceEvents(once, events.slice(0, 5))).toEqual(once);
+  expect(shown(reduce(...events, ...events.slice(0, 5)))).toEqual([...shown(once), 'helper: No (streaming)']);
+  expect(once.messages).toHaveLength(4);
+  // The conversations before are not changed.
+  expect(reduceEvents(reduce(), events.slice(0, 5))).toEqual(once);
+  expect(emptyConversation.progress.seen.size).toBe(0);
+});
+
 describe('a voice call', () => {
   test('shows transcriptions as they grow, and no audio', () => {
     const heard = (value: string, finished: boolean): Event =>

@@ -103,9 +103,8 @@ export interface PersonRequest {
 export interface ConversationProgress {
   /** Replies that are still streamed, by execution: the id of the message, and the id of the reply. */
   readonly open: ReadonlyMap<string, { readonly messageId: string; readonly responseId: string | undefined }>;
-  /** Ids of the events and replies of the newest run. An event that arrives a second time changes nothing. */
+  /** Ids of all events and replies. An event that arrives a second time changes nothing. */
   readonly seen: ReadonlySet<string>;
-  readonly invocationId: string | undefined;
 }
 
 /** The conversation to start with: no messages, no requests and no state. */
@@ -114,12 +113,12 @@ export const emptyConversation: Conversation = {
   requests: [],
   state: {},
   activeAgent: undefined,
-  progress: { open: new Map(), seen: new Set(), invocationId: undefined },
+  progress: { open: new Map(), seen: new Set() },
 };
 
 /**
  * Returns the conversation with further events applied in their order. The given conversation is not changed. Events of a session and of
- * a run may be mixed: an event of the newest run that arrives twice counts once.
+ * its runs may be mixed: an event that arrives twice counts once.
  *
  * @example
  * let conversation = reduceEvents(emptyConversation, (await session.get()).events);
@@ -158,9 +157,10 @@ class ConversationReducer {
   #requests: readonly PersonRequest[];
   #state: Readonly<Record<string, unknown>>;
   #activeAgent: string | undefined;
-  #invocationId: string | undefined;
   readonly #open: Map<string, { messageId: string; responseId: string | undefined }>;
-  #seen: Set<string>;
+  #seen: ReadonlySet<string>;
+  /** The set that `#seen` is, once it is not that of the given conversation. Chunks need none of their own. */
+  #ownSeen: Set<string> | undefined;
 
   constructor({ messages, requests, state, activeAgent, progress }: Conversation) {
     this.#messages = [...messages];
@@ -168,8 +168,7 @@ class ConversationReducer {
     this.#state = state;
     this.#activeAgent = activeAgent;
     this.#open = new Map(progress.open);
-    this.#seen = new Set(progress.seen);
-    this.#invocationId = progress.invocationId;
+    this.#seen = progress.seen;
   }
 
   result(): Conversation {
@@ -178,33 +177,30 @@ class ConversationReducer {
       requests: this.#requests,
       state: this.#state,
       activeAgent: this.#activeAgent,
-      progress: { open: this.#open, seen: this.#seen, invocationId: this.#invocationId },
+      progress: { open: this.#open, seen: this.#seen },
     };
   }
 
   add(event: Event): void {
-    if (event.invocationId !== this.#invocationId) {
-      this.#invocationId = event.invocationId;
-      this.#seen = new Set();
-    }
     if (this.#seen.has(event.id)) return;
     const isShown = event.object === undefined || !HIDDEN.test(event.object);
+    const reply = `${event.invocationId} ${event.responseId}`;
     // A run that is followed from its start sends the chunks of whole replies again.
-    const isWhole = event.responseId !== undefined && this.#seen.has(event.responseId);
-    if (event.partial === true) return isShown && !isWhole ? this.#addChunk(event) : undefined;
-    this.#seen.add(event.id);
-    if (event.responseId !== undefined) this.#seen.add(event.responseId);
+    if (event.partial === true) return isShown && !this.#seen.has(reply) ? this.#addChunk(event) : undefined;
+    this.#seen = this.#ownSeen ??= new Set(this.#seen);
+    this.#ownSeen.add(event.id);
+    if (event.responseId !== undefined) this.#ownSeen.add(reply);
     this.#changeState(event);
     const { rewindBeforeInvocationId: rewound, compaction, transferToAgent } = event.actions;
+    const { errorCode, errorMessage = '' } = event;
     if (rewound !== undefined) this.#rewind(rewound);
     if (compaction !== undefined || !isShown) return;
     this.#addResponses(event);
     const parts = partsOf(event);
     this.#addRequests(event);
     if (transferToAgent !== undefined) parts.push({ type: 'transfer', agentName: transferToAgent });
-    if (event.errorCode !== undefined) parts.push(errorPart(event));
-    if (parts.length > 0) this.#complete(event, parts);
-    else if (event.interrupted || event.turnComplete) this.#close(event);
+    if (errorCode !== undefined) parts.push({ type: 'error', code: errorCode, message: errorMessage });
+    if (parts.length > 0 || event.interrupted || event.turnComplete) this.#complete(event, parts);
     if (transferToAgent !== undefined) this.#activeAgent = transferToAgent;
     else if (event.author !== 'user' && parts.length > 0) this.#activeAgent = event.author;
   }
@@ -246,7 +242,7 @@ class ConversationReducer {
     if (event.author !== 'user') this.#activeAgent = event.author;
   }
 
-  /** Adds a whole message, in the place of its chunks. */
+  /** Adds a whole message, in the place of its chunks. An event without parts ends the reply whose chunks were coming. */
   #complete(event: Event, parts: readonly MessagePart[]): void {
     const index = this.#openIndex(event);
     this.#open.delete(replyKey(event));
@@ -254,17 +250,13 @@ class ConversationReducer {
     const message = messageOf(event, parts, event.interrupted ? 'interrupted' : 'complete');
     // An error after chunks ends their reply; the text so far was shown, and stays.
     if (chunks && parts.every(({ type }) => type === 'error'))
-      this.#messages[index] = { ...chunks, parts: [...chunks.parts, ...parts], status: 'interrupted' };
+      this.#messages[index] = {
+        ...chunks,
+        parts: [...chunks.parts, ...parts],
+        status: parts.length > 0 ? 'interrupted' : message.status,
+      };
     else if (chunks) this.#messages[index] = { ...message, id: chunks.id, timestamp: chunks.timestamp };
-    else this.#messages.push(message);
-  }
-
-  /** Ends the replies of the author whose chunks were coming, after an event without content. */
-  #close(event: Event): void {
-    const index = this.#openIndex(event);
-    this.#open.delete(replyKey(event));
-    const message = this.#messages[index];
-    if (message) this.#messages[index] = { ...message, status: event.interrupted ? 'interrupted' : 'complete' };
+    else if (parts.length > 0) this.#messages.push(message);
   }
 
   #addResponses(event: Event): void {
@@ -329,9 +321,10 @@ function partsOf(event: Event, status?: 'streaming'): MessagePart[] {
   return [...(event.content?.parts ?? []), ...spoken].flatMap((part: Part): MessagePart[] => {
     const { functionCall, inlineData, fileData, executableCode, codeExecutionResult } = part;
     if (functionCall) {
-      const { id = '', name = '' } = functionCall;
+      const { id = '', name = '', args = {} } = functionCall;
       if (name === TRANSFER || Object.hasOwn(PERSON_REQUESTS, name)) return [];
-      return [callPart(event, functionCall, status ?? (waiting.has(id) ? 'waiting' : 'running'))];
+      const now = status ?? (waiting.has(id) ? 'waiting' : 'running');
+      return [{ type: 'call', id, name, args, status: now, progress: [], startedAt: event.timestamp }];
     }
     // Speech is played, not shown.
     if (inlineData) return inlineData.mimeType?.startsWith('audio/pcm') ? [] : [{ type: 'media', inlineData }];
@@ -349,41 +342,28 @@ function partsOf(event: Event, status?: 'streaming'): MessagePart[] {
   });
 }
 
-function callPart(event: Event, { id = '', name = '', args = {} }: FunctionCall, status: CallPart['status']): CallPart {
-  return { type: 'call', id, name, args, status, progress: [], startedAt: event.timestamp };
-}
-
 function requestOf(event: Event, call: FunctionCall, waiting: ReadonlySet<string>): PersonRequest | undefined {
   const { id = '', name = '', args = {} } = call;
   const kind = PERSON_REQUESTS[name] ?? (waiting.has(id) ? 'call' : undefined);
   if (kind === undefined) return undefined;
-  const base = { id, name, kind, invocationId: event.invocationId, author: event.author };
-  const callId = textOf(args['functionCallId']);
-  const { payload } = args;
-  const original = recordOf(args['originalFunctionCall']);
-  const confirmation = recordOf(args['toolConfirmation']);
-  switch (kind) {
-    case 'confirmation':
-      return {
-        ...base,
-        callId: textOf(original?.['id']),
-        message: textOf(confirmation?.['hint']),
-        payload: confirmation?.['payload'],
-        args: recordOf(original?.['args']),
-      };
-    case 'credential':
-      return { ...base, callId, authConfig: recordOf(args['authConfig']) };
-    case 'input':
-      return {
-        ...base,
-        callId,
-        message: textOf(args['message']),
-        payload,
-        responseSchema: recordOf(args['response_schema']),
-      };
-    case 'call':
-      return { ...base, callId: id, args };
-  }
+  const isCall = kind === 'call';
+  // The arguments of other calls are those of their tool.
+  const asked = isCall ? {} : args;
+  const original = recordOf(asked['originalFunctionCall']);
+  const confirmation = recordOf(asked['toolConfirmation']);
+  return {
+    id,
+    name,
+    kind,
+    invocationId: event.invocationId,
+    author: event.author,
+    callId: isCall ? id : textOf(original?.['id'] ?? asked['functionCallId']),
+    message: textOf(confirmation?.['hint'] ?? asked['message']),
+    payload: confirmation?.['payload'] ?? asked['payload'],
+    args: isCall ? args : recordOf(original?.['args']),
+    authConfig: recordOf(asked['authConfig']),
+    responseSchema: recordOf(asked['response_schema']),
+  };
 }
 
 function textOf(value: unknown): string | undefined {
@@ -398,10 +378,6 @@ function withProgress(call: CallPart, response: Readonly<Record<string, unknown>
 function withResponse(call: CallPart, { response = {}, parts }: FunctionResponse, endedAt: number): CallPart {
   const status = Object.hasOwn(response, 'error') ? 'failed' : 'completed';
   return { ...call, status, response, endedAt, ...(parts && { parts }) };
-}
-
-function errorPart({ errorCode = '', errorMessage = '' }: Event): MessagePart {
-  return { type: 'error', code: errorCode, message: errorMessage };
 }
 
 /** Appends parts of a chunk: text joins text of the same kind, and a call takes the place of its earlier chunks. */
