@@ -1,9 +1,9 @@
 import { type Event, stringifyContent } from '@eventloom/core';
 import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
-import { describe, expect, test } from 'vitest';
-import { answerPart, ConnectionLostError, EventloomClient, ServerError } from './index.ts';
-import { cutAfter, type Network, startServer } from './fixtures/test-server.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { AgentChat, answerPart, ConnectionLostError, EventloomClient, ServerError } from './index.ts';
+import { cutAfter, type Network, silentAfter, startServer } from './fixtures/test-server.ts';
 
 const SCRIPT: readonly ScriptedStep[] = [
   { chunks: ['Let me ', 'look.', [{ functionCall: { name: 'look' } }]] },
@@ -185,6 +185,26 @@ describe('a run', () => {
     })();
     await expect(reading).rejects.toMatchObject({ name: 'AbortError' });
   });
+
+  test.each([200, 900, 1300])(
+    'is read on when its connection falls silent after %s bytes without closing',
+    async (bytes) => {
+      let answers = 0;
+      const closed = new Set<number>();
+      const network: Network = async (request, forward) => {
+        const answer = await forward(request);
+        const index = answers++;
+        return index < 2 ? silentAfter(answer, bytes, () => closed.add(index)) : answer;
+      };
+      const { session, model } = startServer(SCRIPT, { tools: [look], network, retry: { idleMs: 20 } });
+      const states: string[] = [];
+      const events = await read(session.run('What color?', { onConnection: (state) => states.push(state) }));
+      expect(texts(events)).toEqual(WHOLE);
+      expect(model.calls).toBe(2);
+      expect(states.filter((state) => state === 'open').length).toBeGreaterThan(1);
+      expect(closed.has(0)).toBe(true);
+    },
+  );
 
   test('reports its connection', async () => {
     let cuts = 0;

@@ -23,7 +23,7 @@ export interface ClientRunState {
 export interface RunOptions {
   /** True (default) yields text in chunks as well, as events with `partial: true`. */
   readonly streaming?: boolean;
-  /** Id of the request. A second request with the same id starts no run, and yields the events of the first one. Default: a new UUID. */
+  /** Id of the request. A second request with the same id starts no run, and yields the events of the first one. Default: a new random id. */
   readonly requestId?: string;
   /** State to write together with the message: new values by key. Default: none. */
   readonly stateDelta?: Readonly<Record<string, unknown>>;
@@ -126,7 +126,7 @@ export class ClientRun implements AsyncIterable<Event> {
           }
           onConnection?.('open');
           let isComplete = false;
-          for await (const frame of framesOf(response)) {
+          for await (const frame of framesOf(response, http.idleMs)) {
             const item = readFrame(frame);
             if (item instanceof ServerError) {
               if (item.serverCode !== RUN_CONTINUES) throw item;
@@ -141,7 +141,9 @@ export class ClientRun implements AsyncIterable<Event> {
           }
           if (isComplete) return;
         } catch (error) {
-          if (signal?.aborted || !isTemporary(error)) throw error;
+          // `fetch` throws a TypeError when a connection fails or is interrupted.
+          const isTemporary = ServerError.isInstance(error) ? error.retryable : error instanceof TypeError;
+          if (signal?.aborted || !isTemporary) throw error;
           failure = error;
         }
       }
@@ -174,14 +176,6 @@ export class ClientRun implements AsyncIterable<Event> {
 /** The code for a run that is open and continues, in another process or when the storage is available again. */
 const RUN_CONTINUES = 'RUN_GOES_ON';
 
-/**
- * Returns true for errors after which a further attempt may succeed. `fetch` throws a TypeError when a connection fails or is interrupted.
- */
-function isTemporary(error: unknown): boolean {
-  if (ServerError.isInstance(error)) return error.retryable;
-  return error instanceof TypeError;
-}
-
 /** Returns the event or the error of a frame; an error also for a frame that is not an event of Eventloom. */
 function readFrame({ data }: EventSourceMessage): Event | ServerError {
   const event = parseRecord(data);
@@ -198,21 +192,29 @@ function isEvent(value: unknown): value is Event {
   );
 }
 
-/** Yields the frames of a stream of server-sent events. Closes the connection when the reader leaves. */
-async function* framesOf({ body }: Response): AsyncGenerator<EventSourceMessage, void, undefined> {
+/**
+ * Yields the frames of a stream of server-sent events, until it ends or no byte has come for `idleMs`: a connection that another device has
+ * dropped stays open and silent. Closes the connection when the reader leaves.
+ */
+async function* framesOf({ body }: Response, idleMs: number): AsyncGenerator<EventSourceMessage, void, undefined> {
   const frames: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (frame) => frames.push(frame) });
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
   if (!reader) return;
+  // `cancel` ends a read. It rejects for a stream that failed; that failure is thrown by the read.
+  const close = (): void => void reader.cancel().catch(() => undefined);
+  let timer;
   try {
     for (;;) {
+      timer = setTimeout(close, idleMs);
       const { done, value } = await reader.read();
+      clearTimeout(timer);
       if (done) return;
       parser.feed(value);
       yield* frames.splice(0);
     }
   } finally {
-    // `cancel` rejects for a stream that failed; that failure was thrown above.
-    void reader.cancel().catch(() => undefined);
+    clearTimeout(timer);
+    close();
   }
 }

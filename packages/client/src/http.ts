@@ -41,6 +41,11 @@ export interface ReconnectOptions {
   readonly firstDelayMs?: number;
   /** Maximum delay in milliseconds. Default 10,000. A `Retry-After` of the server may be longer, up to a minute. */
   readonly maxDelayMs?: number;
+  /**
+   * Time without a byte, heartbeats of the server included, after which the connection to a run counts as lost, in milliseconds. Default
+   * 45,000: three heartbeats of a server with default limits.
+   */
+  readonly idleMs?: number;
 }
 
 const MAX_RETRY_AFTER_MS = 60_000;
@@ -63,11 +68,15 @@ export class HttpConnection {
     this.#headers = headers;
     // The fetch of browsers must be called without a `this`.
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init));
-    this.#retry = { attempts: 12, firstDelayMs: 250, maxDelayMs: 10_000, ...retry };
+    this.#retry = { attempts: 12, firstDelayMs: 250, maxDelayMs: 10_000, idleMs: 45_000, ...retry };
   }
 
   get attempts(): number {
     return this.#retry.attempts;
+  }
+
+  get idleMs(): number {
+    return this.#retry.idleMs;
   }
 
   /** Sends a request and returns the answer, whatever its status. */
