@@ -295,6 +295,41 @@ describe('a client', () => {
     expect((await client.createSession({ appName: 'app', userId: 'bob' }, { sessionId: 'x' })).id).toBe('x');
   });
 
+  test('copies a session as it was after an event', async () => {
+    const { client, session } = startServer([{ text: 'One.' }, { text: 'Two.' }]);
+    await session.create({ mood: 'good' });
+    await read(session.run('1'));
+    await session.updateState({ mood: 'better' });
+    const [first, reply] = (await session.get()).events;
+    const copy = await session.fork(reply?.id ?? '', 'copy');
+    expect(copy).toMatchObject({ id: 'copy', state: { mood: 'good' }, events: [first, reply] });
+    expect(await client.session({ ...session.key, sessionId: 'copy' }).get()).toEqual(copy);
+    expect((await session.fork(first?.id ?? '')).events).toEqual([first]);
+    await expect(session.fork('none')).rejects.toMatchObject({ status: 400, serverCode: 'INVALID_REQUEST' });
+    await expect(session.fork(first?.id ?? '', 'copy')).rejects.toMatchObject({ serverCode: 'SESSION_ALREADY_EXISTS' });
+  });
+
+  test('starts runs in a page without a secure context, which has no crypto.randomUUID', async () => {
+    const sent: string[] = [];
+    const network: Network = async (request) => {
+      sent.push(((await request.json()) as { requestId: string }).requestId);
+      return Response.json({ error: 'no', code: 'FORBIDDEN' }, { status: 403 });
+    };
+    const { session } = startServer([], { network });
+    const getRandomValues = crypto.getRandomValues.bind(crypto);
+    vi.stubGlobal('crypto', { getRandomValues });
+    try {
+      await expect(read(session.run('Hi'))).rejects.toMatchObject({ serverCode: 'FORBIDDEN' });
+      const chat = new AgentChat(session);
+      await chat.send('Hi');
+      expect(chat.snapshot.error).toMatchObject({ serverCode: 'FORBIDDEN' });
+    } finally {
+      vi.unstubAllGlobals();
+    }
+    expect(new Set(sent).size).toBe(2);
+    for (const id of sent) expect(id).toMatch(/^\d+(-\d+){3}$/);
+  });
+
   test('reads artifacts, whose names may have slashes', async () => {
     const save = new FunctionTool({
       name: 'look',

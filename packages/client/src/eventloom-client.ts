@@ -1,6 +1,6 @@
 import type { Event, Part, Session, SessionKey } from '@eventloom/core';
 import { ClientRun, type FollowOptions, type RunOptions } from './client-run.ts';
-import { type ClientOptions, HttpConnection, wrongValue } from './http.ts';
+import { type ClientOptions, HttpConnection, newId, wrongValue } from './http.ts';
 import { type ClientMessage, toContent } from './messages.ts';
 
 /** A user of an app. */
@@ -15,7 +15,10 @@ export interface NewSession {
   readonly sessionId?: string;
   /** Initial state of the session. Default: empty. */
   readonly state?: Readonly<Record<string, unknown>>;
-  /** Events of an earlier session, with which the new one begins. The server marks them as imported. Default: none. */
+  /**
+   * Events of an earlier session, with which the new one begins: history that no run continues. They change the new session's own state;
+   * state of the user and the app stays as it is. Default: none. `session.fork` copies a session of the same server.
+   */
   readonly events?: readonly Event[];
 }
 
@@ -62,7 +65,7 @@ export class EventloomClient {
 
   /** Creates a session. @param init an id (default: the server's), and the state that it starts with @throws ServerError */
   createSession(user: AppUser, init: NewSession = {}): Promise<Session> {
-    return this.#http.readJson<Session>(sessionsPath(user), { method: 'POST', json: init });
+    return this.#http.postJson(sessionsPath(user), init);
   }
 
   /** Returns the methods of one session. Sends nothing: the session need not exist yet. @throws ConfigurationError for a name that is not a text */
@@ -104,7 +107,7 @@ export class ClientSession {
 
   /** Creates the session. @throws ServerError with the `serverCode` SESSION_ALREADY_EXISTS if it exists */
   async create(state: Readonly<Record<string, unknown>> = {}): Promise<Session> {
-    return this.#http.readJson<Session>(this.#path, { method: 'POST', json: { state } });
+    return this.#http.postJson(this.#path, { state });
   }
 
   /** Changes the state. Returns the session with the new state. @throws ServerError */
@@ -124,7 +127,18 @@ export class ClientSession {
 
   /** Undoes a run and everything after it. Returns the event that records the rewind. @throws ServerError */
   rewind(rewindBeforeInvocationId: string): Promise<Event> {
-    return this.#http.readJson<Event>(`${this.#path}/rewind`, { method: 'POST', json: { rewindBeforeInvocationId } });
+    return this.#http.postJson(`${this.#path}/rewind`, { rewindBeforeInvocationId });
+  }
+
+  /**
+   * Copies the session as it was after an event: its events, its own state and its artifacts. Requests that waited can be answered in the
+   * copy, and calls that were in progress are answered as interrupted. The session itself does not change.
+   *
+   * @param sessionId id of the new session; default: a new one
+   * @returns the new session @throws ServerError
+   */
+  fork(afterEventId: string, sessionId?: string): Promise<Session> {
+    return this.#http.postJson(`${this.#path}/fork`, { afterEventId, sessionId });
   }
 
   /**
@@ -173,7 +187,7 @@ export class ClientSession {
   }
 
   #start(request: object, options: RunOptions): ClientRun {
-    const { streaming = true, requestId = crypto.randomUUID(), signal: _, onConnection: __, ...others } = options;
+    const { streaming = true, requestId = newId(), signal: _, onConnection: __, ...others } = options;
     // The event at the end of a run saves the request that asks whether there is more.
     const body = { ...others, ...this.key, ...request, requestId, streaming, completionEvent: true };
     return new ClientRun({ http: this.#http, path: this.#path, id: requestId, body, options });

@@ -104,6 +104,11 @@ export class HttpConnection {
     return (await (await this.request(path, init)).json()) as T;
   }
 
+  /** Sends JSON and returns the JSON of the answer. @throws ServerError */
+  postJson<T>(path: string, json: unknown): Promise<T> {
+    return this.readJson(path, { method: 'POST', json });
+  }
+
   /** Waits before an attempt. @param attempt how many attempts in a row failed; 0 and 1 do not wait */
   async wait(attempt: number, retryAfterMs: number, signal: AbortSignal | undefined): Promise<void> {
     const { firstDelayMs, maxDelayMs } = this.#retry;
@@ -121,6 +126,11 @@ export class HttpConnection {
       });
     signal?.throwIfAborted();
   }
+}
+
+/** Returns a random id. Pages of plain http have no `crypto.randomUUID`. */
+export function newId(): string {
+  return crypto.getRandomValues(new Uint32Array(4)).join('-');
 }
 
 /** Returns the address of a server without a slash at its end. @throws ConfigurationError */
