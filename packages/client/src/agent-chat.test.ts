@@ -86,6 +86,58 @@ describe('a chat', () => {
     expect(shown(again.snapshot)).toEqual(shown(chat.snapshot));
   });
 
+  test('shows a request again when its answer is refused, and sends a right answer once', async () => {
+    const ask = new FunctionTool({
+      name: 'ask',
+      description: 'Asks.',
+      execute: (_args, context) =>
+        context.getInput() ??
+        context.requestInput({ message: 'Name?', responseSchema: { type: 'string', minLength: 3 } }),
+    });
+    const script: readonly ScriptedStep[] = [{ calls: [{ name: 'ask' }] }, { text: 'Hello.' }, { text: 'Hello.' }];
+    const { session, requests } = startServer(script, { tools: [ask] });
+    const chat = new AgentChat(session);
+    await chat.send('Hi');
+    const { conversation: before, events } = chat.snapshot;
+    const [request] = before.requests;
+    if (!request) return expect.unreachable();
+    await chat.answer([request, { kind: 'input', value: 'Al' }]);
+    expect(chat.snapshot).toMatchObject({ status: 'idle', error: { status: 400 } });
+    expect(chat.snapshot.conversation).toEqual(before);
+    expect(chat.snapshot.events).toEqual(events);
+    await chat.answer([request, { kind: 'input', value: 'Alice' }]);
+    expect(chat.snapshot).toMatchObject({ status: 'idle', error: undefined, conversation: { requests: [] } });
+    expect(shown(chat.snapshot).at(-1)).toBe('helper: Hello.');
+    expect(requests.filter((each) => each === 'POST /run_sse')).toHaveLength(3);
+    const again = new AgentChat(session);
+    await again.load();
+    expect(shown(again.snapshot)).toEqual(shown(chat.snapshot));
+    expect(again.snapshot.events.map(({ invocationId }) => invocationId)).toEqual(
+      chat.snapshot.events.map(({ invocationId }) => invocationId),
+    );
+  });
+
+  test('shows the present state, which other sessions of the user wrote too, and the changes of its runs after it', async () => {
+    const note = new FunctionTool({
+      name: 'note',
+      description: 'Notes.',
+      execute: (_args, { state }) => {
+        state.set('user:notes', [...state.get<string[]>('user:notes', []), 'x']);
+        return {};
+      },
+    });
+    const step: ScriptedStep = { calls: [{ name: 'note' }] };
+    const { session, client } = startServer([step, 'Noted.', step, 'Noted.', step, 'Noted.'], { tools: [note] });
+    await session.create({ plan: 'gold' });
+    const chat = new AgentChat(session);
+    await chat.send('Note');
+    await new AgentChat(client.session({ ...session.key, sessionId: 'other' })).send('Note');
+    await chat.load();
+    expect(chat.snapshot.conversation.state).toEqual({ plan: 'gold', 'user:notes': ['x', 'x'] });
+    await chat.send('Note');
+    expect(chat.snapshot.conversation.state).toEqual({ plan: 'gold', 'user:notes': ['x', 'x', 'x'] });
+  });
+
   test('reports that it reconnects', async () => {
     let cuts = 0;
     const network: Network = async (request, forward) => {

@@ -2,7 +2,7 @@ import type { Event } from '@eventloom/core';
 import type { ClientRun, RunOptions } from './client-run.ts';
 import { type Conversation, emptyConversation, endRun, type PersonRequest, reduceEvents } from './conversation.ts';
 import { ServerError } from './errors.ts';
-import { checkOptions, isRecord, wrongValue } from './http.ts';
+import { checkOptions, isRecord, newId, wrongValue } from './http.ts';
 import type { ClientSession } from './eventloom-client.ts';
 import { answerPart, type ClientMessage, type PersonAnswer, toContent } from './messages.ts';
 
@@ -49,8 +49,6 @@ export class AgentChat {
   #reading: AbortController | undefined;
   /** True until the session is known to exist. */
   #isMissing = true;
-  /** Local id of the message that was sent last, in place of the invocation id, until the server has named its run. */
-  #sentId: string | undefined;
 
   /** @throws ConfigurationError for a value that is not a session, and for an unknown option */
   constructor(session: ClientSession, options: AgentChatOptions = {}) {
@@ -81,7 +79,8 @@ export class AgentChat {
       if (signal.aborted) return;
       this.#isMissing = !session;
       const events = session?.events ?? [];
-      this.#set({ events, conversation: reduceEvents({ ...emptyConversation, state: session?.state ?? {} }, events) });
+      // The present state: other sessions and requests write it too, without an event of this session.
+      this.#set({ events, conversation: { ...reduceEvents(emptyConversation, events), state: session?.state ?? {} } });
       const newest = events.at(-1)?.invocationId;
       if (newest === undefined) return;
       // The newest event may not belong to a run, if a client imported the session.
@@ -91,20 +90,29 @@ export class AgentChat {
     });
   }
 
-  /** Sends a message of the user, shows it at once, and resolves when the run has ended. A failure is in `snapshot.error`. */
+  /**
+   * Sends a message of the user, shows it at once, and resolves when the run has ended. A failure is in `snapshot.error`. Answers to requests are
+   * shown when the server has accepted them: after a refusal the requests still wait, and can be answered again.
+   */
   async send(message: ClientMessage): Promise<void> {
     const content = toContent(message);
     await this.#do('running', async (signal) => {
       // The server does not send the message back, so this event shows it until the session is read again.
-      const id = `local-${crypto.randomUUID()}`;
-      const shown = { id, invocationId: id, author: 'user', timestamp: Date.now() / 1000, content };
-      this.#sentId = id;
-      this.#add({ ...shown, actions: { stateDelta: {}, artifactDelta: {} } });
+      const id = `local-${newId()}`;
+      const actions = { stateDelta: {}, artifactDelta: {} };
+      const sent: Event = { id, invocationId: id, author: 'user', timestamp: Date.now() / 1000, content, actions };
+      const before = this.#snapshot;
+      // An answer is shown once the server has accepted it: if it is refused, its request waits as before.
+      if (!content.parts?.[0]?.functionResponse) this.#add(sent);
       if (this.#options.createSession === true && this.#isMissing) {
         await this.session.create().catch(unless('SESSION_ALREADY_EXISTS'));
         this.#isMissing = false;
       }
-      await this.#read(signal, (options) => this.session.run(content, { ...this.#options.run, ...options }));
+      await this.#read(
+        signal,
+        (options) => this.session.run(content, { ...this.#options.run, ...options }),
+        (invocationId = id) => this.#add({ ...sent, invocationId }, before),
+      );
     });
   }
 
@@ -146,10 +154,15 @@ export class AgentChat {
     this.#set({ status: 'idle', error });
   }
 
-  async #read(signal: AbortSignal, start: (options: RunOptions) => ClientRun): Promise<void> {
+  /** Reads a run to its end. @param onAccepted called once, when the server has answered, before the first event */
+  async #read(
+    signal: AbortSignal,
+    start: (options: RunOptions) => ClientRun,
+    onAccepted?: (invocationId: string | undefined) => void,
+  ): Promise<void> {
     const onConnection: RunOptions['onConnection'] = (state) => {
       if (signal.aborted || state === 'closed') return;
-      if (run.invocationId !== undefined) this.#nameSentMessage(run.invocationId);
+      if (state === 'open' && !isOpened) onAccepted?.(run.invocationId);
       this.#set({ status: state === 'connecting' && isOpened ? 'reconnecting' : 'running' });
       isOpened ||= state === 'open';
     };
@@ -170,21 +183,8 @@ export class AgentChat {
     }
   }
 
-  #nameSentMessage(invocationId: string): void {
-    const sentId = this.#sentId;
-    if (sentId === undefined) return;
-    this.#sentId = undefined;
-    const name = <T extends { readonly invocationId: string }>(each: T): T =>
-      each.invocationId === sentId ? { ...each, invocationId } : each;
-    const { conversation, events } = this.#snapshot;
-    this.#set({
-      events: events.map(name),
-      conversation: { ...conversation, messages: conversation.messages.map(name) },
-    });
-  }
-
-  #add(event: Event): void {
-    const { conversation, events } = this.#snapshot;
+  /** Adds an event. @param before what it is added to; default: all that is shown */
+  #add(event: Event, { conversation, events }: ChatSnapshot = this.#snapshot): void {
     const isKnown = event.partial === true || conversation.progress.seen.has(event.id);
     this.#set({
       conversation: reduceEvents(conversation, [event]),
