@@ -113,6 +113,50 @@ test('the span of a model call has the model that answered and its tokens', asyn
   });
 });
 
+test('the spans of a failed run have the message of the error and its causes, without keys', async () => {
+  const key = `AIza${'x'.repeat(35)}`;
+  const refused = new Error(`API key not valid: ${key}`, {
+    cause: new TypeError('fetch failed', { cause: 'no route to host' }),
+  });
+  const { get, run, spans } = await setUp({ reply: { error: refused } });
+  await expect(run()).rejects.toThrow();
+  const path = '/dev/apps/app/users/user/sessions/s/spans';
+  for (const query of ['', '?content=false']) {
+    const read = (await (await get(path + query)).json()) as StoredSpan[];
+    const failed = read.filter(({ status }) => status === 'error').map(({ kind, attributes }) => [kind, attributes]);
+    const message = 'API key not valid: [redacted]';
+    expect(failed).toMatchObject([
+      ['run', { 'error.type': 'MODEL_ERROR', 'error.message': `the model of agent "helper" failed: ${message}` }],
+      ['agent', { 'error.message': `the model of agent "helper" failed: ${message}` }],
+      [
+        'model',
+        {
+          'error.type': 'Error',
+          'error.message': message,
+          'error.cause': 'TypeError: fetch failed\nError: no route to host',
+        },
+      ],
+    ]);
+    expect(JSON.stringify(read)).not.toContain(key);
+  }
+  spans.forget(KEY);
+  expect(spans.bytes).toBe(0);
+});
+
+test('the span of a reply with an error has its message, and none has texts of errors in a store without content', async () => {
+  const reply: ScriptedStep = { response: { errorCode: 'SAFETY', errorMessage: 'It was blocked.' } };
+  const kept = await setUp({ reply });
+  await kept.run().catch(() => undefined);
+  expect(kept.spans.list(KEY).at(-1)?.attributes).toMatchObject({
+    'error.type': 'SAFETY',
+    'error.message': 'It was blocked.',
+  });
+  const bare = await setUp({ reply: { error: new Error('secret') }, store: { maxContentLength: 0 } });
+  await bare.run().catch(() => undefined);
+  expect(JSON.stringify(bare.spans.list(KEY))).not.toContain('secret');
+  expect(bare.spans.list(KEY).at(-1)?.attributes).toMatchObject({ 'error.type': 'Error' });
+});
+
 test('a trace of the ADK names the event of each call, with the request and the response', async () => {
   const { get, run } = await setUp();
   const events = await run();

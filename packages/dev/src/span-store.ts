@@ -1,15 +1,16 @@
-import type {
-  ActiveOperation,
-  Content,
-  Instrumentation,
-  LlmRequest,
-  LlmResponse,
-  Operation,
-  OperationEnd,
-  Platform,
-  SessionKey,
+import {
+  type ActiveOperation,
+  type Content,
+  type Instrumentation,
+  type LlmRequest,
+  type LlmResponse,
+  type Operation,
+  type OperationEnd,
+  type Platform,
+  type SessionKey,
+  toError,
 } from '@eventloom/core';
-import { checkOptions, integer, OperationRecord, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, integer, OperationRecord, type OptionRules, secretRedactor } from '@eventloom/core/internal';
 
 /** A span of a run: an operation with its beginning, its end and its parent. */
 export interface StoredSpan {
@@ -27,7 +28,10 @@ export interface StoredSpan {
   readonly endMs?: number;
   /** `left`: it was closed early, because its reader stopped reading or the run was aborted. */
   readonly status: 'running' | 'ok' | 'left' | 'error';
-  /** Names as in the GenAI semantic conventions of OpenTelemetry. Content is JSON. */
+  /**
+   * Names as in the GenAI semantic conventions of OpenTelemetry. Content is JSON. A failure has `error.type`, `error.message` and, one in a line,
+   * the errors that caused it in `error.cause`; text that looks like a key is left out of them.
+   */
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
 }
 
@@ -43,7 +47,8 @@ export interface SpanStoreOptions {
   /** Time for which a span is kept after its beginning, in milliseconds. Default 3,600,000: one hour. */
   readonly maxAgeMs?: number | undefined;
   /**
-   * Maximum length of one attribute, in characters; longer text is truncated. 0 keeps no messages, arguments and results. Default 65,536.
+   * Maximum length of one attribute, in characters; longer text is truncated. 0 keeps no messages, arguments, results and texts of errors.
+   * Default 65,536.
    */
   readonly maxContentLength?: number | undefined;
 }
@@ -221,6 +226,7 @@ class KeptSpan extends OperationRecord {
   #args: KeptContent | undefined;
   #result: KeptContent | undefined;
   #errorMessage: string | undefined;
+  #errorCause: string | undefined;
   /** The contents of the latest request of this agent, with their sizes: those of the next begin with the same ones. */
   #measured: MeasuredContents | undefined;
 
@@ -239,6 +245,7 @@ class KeptSpan extends OperationRecord {
     const before = this.bytes;
     this.bytes -= this.#response?.bytes ?? 0;
     this.#response = this.#keep(response);
+    if (response.errorMessage !== undefined) this.#keepMessage(response.errorMessage);
     this.#store.grow(this, this.bytes - before);
   }
 
@@ -248,8 +255,11 @@ class KeptSpan extends OperationRecord {
     if (this.#maxContent === 0) return;
     const before = this.bytes;
     if (end.status === 'error') {
-      this.#errorMessage = end.error.message.slice(0, this.#maxContent);
-      this.bytes += this.#errorMessage.length * 2;
+      const { message } = end.error;
+      this.#keepMessage(message);
+      const causes = causesOf(end.error).filter((cause) => !message.includes(cause.message));
+      if (causes.length > 0)
+        this.#errorCause = this.#keepError(causes.map((cause) => `${cause.name}: ${cause.message}`).join('\n'));
     } else if (end.status === 'ok' && end.result !== undefined) this.#result = this.#keep(end.result);
     this.#store.grow(this, this.bytes - before);
   }
@@ -296,10 +306,23 @@ class KeptSpan extends OperationRecord {
       'gen_ai.tool.call.result': this.#result && jsonOf(this.#result),
       'error.type': this.errorType,
       'error.message': this.#errorMessage,
+      'error.cause': this.#errorCause,
     };
     return Object.fromEntries(
       Object.entries(all).filter(([, value]) => value !== undefined),
     ) as StoredSpan['attributes'];
+  }
+
+  #keepMessage(message: string): void {
+    this.bytes -= (this.#errorMessage?.length ?? 0) * 2;
+    this.#errorMessage = this.#keepError(message);
+  }
+
+  /** Returns a text of an error to keep. Services quote the request in it, keys included. */
+  #keepError(text: string): string {
+    const kept = redact(text).slice(0, this.#maxContent);
+    this.bytes += kept.length * 2;
+    return kept;
   }
 
   #keep(value: unknown): KeptContent {
@@ -330,6 +353,22 @@ class KeptSpan extends OperationRecord {
     if (agent) agent.#measured = from === 0 ? { contents: kept.contents, sizes } : undefined;
     return kept;
   }
+}
+
+const redact = secretRedactor(undefined);
+
+/** Maximum number of causes of an error, which may be in a circle. */
+const MAX_CAUSES = 5;
+
+/** Returns the cause of an error, the cause of that one, and so on. */
+function causesOf(error: Error): Error[] {
+  const causes: Error[] = [];
+  let { cause } = error;
+  while (cause !== undefined && causes.length < MAX_CAUSES) {
+    causes.push(toError(cause));
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  return causes;
 }
 
 interface MeasuredContents {
