@@ -131,6 +131,30 @@ describe('the agent of an app', () => {
   });
 });
 
+test('the state with which a session began is read by its user alone', async () => {
+  const sessionService = new InMemorySessionService();
+  const agent = new LlmAgent({ name: 'helper', model: new ScriptedModel(['Hello.']) });
+  const runner = new Runner({ appName: 'app', agent, sessionService });
+  const server = createServer({
+    runners: [runner],
+    protocols: [studio({ files })],
+    authenticate: ({ headers }) => ({ userId: headers.get('authorization') ?? '' }),
+    onError: () => undefined,
+  });
+  const session = { appName: 'app', userId: 'ann', sessionId: 's' };
+  await sessionService.createSession({ ...session, state: { budget: 100, 'user:name': 'Ann' } });
+  const newMessage = { parts: [{ text: 'hi' }] };
+  await runner.run({ userId: 'ann', sessionId: 's', newMessage, stateDelta: { budget: 90, more: 1 } });
+  const read = async (sessionId: string, authorization: string) => {
+    const path = `http://localhost/studio-api/apps/app/users/ann/sessions/${sessionId}/initial-state`;
+    const response = await server.fetch(new Request(path, { headers: { authorization } }));
+    return [response.status, await response.json()];
+  };
+  expect(await read('s', 'ann')).toEqual([200, { budget: 100 }]);
+  expect(await read('s', 'bob')).toMatchObject([403, { code: 'FORBIDDEN' }]);
+  expect(await read('none', 'ann')).toMatchObject([404, { code: 'SESSION_NOT_FOUND' }]);
+});
+
 describe('the runs that have not ended', () => {
   test('are listed only for their user', async () => {
     const sessionService = new InMemorySessionService();

@@ -1,4 +1,10 @@
-import { type BaseSessionService, ConfigurationError, InvalidRequestError, systemPlatform } from '@eventloom/core';
+import {
+  type BaseSessionService,
+  ConfigurationError,
+  InvalidRequestError,
+  type SessionKey,
+  systemPlatform,
+} from '@eventloom/core';
 import type { Protocol, ProtocolRequest } from '@eventloom/server';
 import { describeAgent } from './describe-agent.ts';
 import { LISTED_SESSIONS_SCHEMA, searchSessions } from './search-sessions.ts';
@@ -168,6 +174,19 @@ export function studio(options: StudioOptions): Protocol {
       },
       {
         method: 'get',
+        path: '/studio-api/apps/{appName}/users/{userId}/sessions/{sessionId}/initial-state',
+        operationId: 'getInitialState',
+        summary: 'The own state with which a session began, before its first event',
+        answer: { schema: { type: 'object' } },
+        handle: async (request: ProtocolRequest) => {
+          const [appName, userId] = [request.param('appName'), request.param('userId')];
+          request.requireSameUser(userId);
+          const key = { appName, userId, sessionId: request.param('sessionId') };
+          return Response.json(await initialStateOf(request.sessions(appName), key));
+        },
+      },
+      {
+        method: 'get',
         path: '/studio-api/apps/{appName}/users/{userId}/runs',
         operationId: 'listOpenRunsOfUser',
         summary:
@@ -182,6 +201,12 @@ export function studio(options: StudioOptions): Protocol {
       },
     ],
   };
+}
+
+/** @throws SessionNotFoundError */
+async function initialStateOf(service: BaseSessionService, key: SessionKey): Promise<object> {
+  for await (const record of service.exportSession(key)) if (record.type === 'session') return record.initialState;
+  return {};
 }
 
 /** Maximum length of a search text, in characters. */
