@@ -7,10 +7,11 @@ import { AgentsTab } from './agents-tab.tsx';
 import { ArtifactsTab } from './artifacts-tab.tsx';
 import { Chat } from './chat.tsx';
 import { EventsTab } from './events-tab.tsx';
+import { type State, stateBefore } from './past-state.ts';
 import { SessionList } from './session-list.tsx';
 import { StateTab } from './state-tab.tsx';
 import { RunsTab } from './runs-tab.tsx';
-import { type AppAgent, client, readAgent, setToken } from './studio-client.ts';
+import { type AppAgent, client, readAgent, readInitialState, setToken } from './studio-client.ts';
 import { TimeSlider } from './time-slider.tsx';
 import { TraceTab } from './trace-tab.tsx';
 import { useVoiceCall } from './voice.tsx';
@@ -186,17 +187,29 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
     () => (isPast ? events.slice(0, shownPosition) : events),
     [events, isPast, shownPosition],
   );
+  const initialState = useInitialState(place, isPast);
+  const before = useMemo(
+    () => (isPast ? stateBefore(now.state, events, initialState) : undefined),
+    [isPast, now.state, events, initialState],
+  );
   const conversation = useMemo(
-    () => (isPast ? reduceEvents(emptyConversation, shownEvents) : now),
-    [isPast, shownEvents, now],
+    () => (before ? reduceEvents({ ...emptyConversation, state: before }, shownEvents) : now),
+    [before, shownEvents, now],
   );
 
+  const [forkError, setForkError] = useState<string>();
   const fork = useCallback(async () => {
-    const sessionId = newSessionId();
-    const kept = shownEvents.filter(({ actions }) => actions.compaction === undefined);
-    const session: Session = await client.createSession({ appName, userId }, { sessionId, events: kept });
-    goTo({ ...place, sessionId: session.id });
-  }, [goTo, place, appName, userId, shownEvents]);
+    // Messages that were sent, but not read from the server yet, have ids of their own.
+    const last = shownEvents.findLast(({ id }) => !id.startsWith('local-'));
+    if (!last) return;
+    try {
+      setForkError(undefined);
+      const session = await chat.session.fork(last.id, newSessionId());
+      goTo({ ...place, sessionId: session.id });
+    } catch (thrown) {
+      setForkError(`The session was not forked: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+    }
+  }, [goTo, place, chat, shownEvents]);
 
   return (
     <main className="workbench" data-view={view}>
@@ -228,6 +241,11 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
             setView('inspect');
           }}
         />
+        {forkError !== undefined && (
+          <p className="error" role="alert">
+            {forkError}
+          </p>
+        )}
         <TimeSlider count={events.length} position={position} onChange={setPosition} events={events} onFork={fork} />
       </section>
       <section className="inspector" aria-label="Inspector">
@@ -277,4 +295,23 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
       </section>
     </main>
   );
+}
+
+/** Reads the state with which a session began, once it is needed. Undefined until then, and if it cannot be read. */
+function useInitialState({ appName, userId, sessionId }: Place, isNeeded: boolean): State | undefined {
+  const [state, setState] = useState<State>();
+  useEffect(() => {
+    if (!isNeeded) return undefined;
+    let isLeft = false;
+    readInitialState({ appName, userId, sessionId })
+      .then((read) => {
+        if (!isLeft) setState(read);
+      })
+      // The state of the past is then shown without the keys that an event changed later.
+      .catch((error: unknown) => console.warn(error));
+    return () => {
+      isLeft = true;
+    };
+  }, [appName, userId, sessionId, isNeeded]);
+  return state;
 }

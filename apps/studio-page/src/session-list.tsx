@@ -1,7 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Event, SessionKey } from '@eventloom/core';
 import { Button, Input, Label, TextField } from 'react-aria-components';
-import { client, type SessionListEntry, readSessions } from './studio-client.ts';
+import { ownState, type State } from './past-state.ts';
+import { client, type SessionListEntry, readInitialState, readSessions } from './studio-client.ts';
 
 interface SessionListProps {
   readonly apps: readonly string[];
@@ -59,6 +60,14 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
       goTo({ ...place, sessionId: session.id });
     } catch (thrown) {
       setError(`${file.name}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+    }
+  };
+
+  const exportShown = async (): Promise<void> => {
+    try {
+      saveExport(place, await readInitialState(place), events);
+    } catch (thrown) {
+      setError(`The session was not exported: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
     }
   };
 
@@ -134,7 +143,7 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
         </Button>
       )}
       <div className="row">
-        <Button className="quiet grow" isDisabled={events.length === 0} onPress={() => exportSession(place, events)}>
+        <Button className="quiet grow" isDisabled={events.length === 0} onPress={() => void exportShown()}>
           Export
         </Button>
         <Button className="quiet grow" onPress={() => input.current?.click()}>
@@ -173,10 +182,10 @@ function useSettled(text: string): string {
 /** Maximum size of a file to import, in bytes: the server's limit of a body may be lower. */
 const MAX_IMPORT_BYTES = 20 * 1024 * 1024;
 
-/** Saves the session as a file that `importSession` reads. */
-function exportSession({ appName, userId, sessionId }: SessionKey, events: readonly Event[]): void {
+/** Saves the session as a file that `importSession` reads. @param state the state with which the session began; its events have the rest */
+function saveExport({ appName, userId, sessionId }: SessionKey, state: State, events: readonly Event[]): void {
   const stored = events.filter(({ id }) => !id.startsWith('local-'));
-  const text = JSON.stringify({ appName, userId, id: sessionId, state: {}, events: stored }, undefined, 2);
+  const text = JSON.stringify({ appName, userId, id: sessionId, state, events: stored }, undefined, 2);
   const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
   const link = document.createElement('a');
   link.href = url;
@@ -186,7 +195,7 @@ function exportSession({ appName, userId, sessionId }: SessionKey, events: reado
 }
 
 /** @throws TypeError for a text that is not a session */
-function readExport(text: string): { readonly state: Record<string, unknown>; readonly events: readonly Event[] } {
+function readExport(text: string): { readonly state: State; readonly events: readonly Event[] } {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -198,7 +207,8 @@ function readExport(text: string): { readonly state: Record<string, unknown>; re
     throw new TypeError('expected an object with a list "events": a session that was exported');
   // The server checks every event, and accepts no summaries of events that another server wrote.
   const kept = (events as Partial<Event>[]).filter((event) => event?.actions?.compaction === undefined);
-  return { state: { ...state }, events: kept as Event[] };
+  // State of the user and the app is that of the present: an old file does not change it.
+  return { state: ownState(state), events: kept as Event[] };
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -140,6 +140,16 @@ export function readSessions(
   return readJson(`/studio-api${userPath(appName, userId)}/sessions?${query}`, signal);
 }
 
+/** Reads the own state with which a session began. */
+export function readInitialState(session: {
+  readonly appName: string;
+  readonly userId: string;
+  readonly sessionId: string;
+}): Promise<Readonly<Record<string, unknown>>> {
+  const path = `${userPath(session.appName, session.userId)}/sessions/${encodeURIComponent(session.sessionId)}`;
+  return readJson(`/studio-api${path}/initial-state`);
+}
+
 /** Reads the unfinished runs of all sessions of a user. */
 export function readOpenRuns(appName: string, userId: string): Promise<OpenRunInfo[]> {
   return readJson(`/studio-api${userPath(appName, userId)}/runs`);
