@@ -43,8 +43,8 @@ const bundles = [
   // The streams of protocols that report their failure, and errors that quote a request in few printable characters (0.6 kB).
   // Bodies of protocols that fail before their response begins or have another length, and starts of runs without an answer of the storage (0.7 kB).
   // Chunks whose shared fields are written once (0.3 kB), ends of runs that other processes ended, and cancellations that outlive the process of
-  // their run (0.5 kB). It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 141_500 },
+  // their run (0.5 kB). Copies of sessions as they were after an event, with their artifacts (1.7 kB). It grows with the runtime.
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 143_400 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The root entry: the code that a page with a chat loads. The aim is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -70,8 +70,9 @@ const bundles = [
   // Since it has Studio, and agents and a model for those who have no key: 2.3 kB more. The spans that Studio draws, and their routes: 5.6 kB.
   // What the server grew by, above: 3 kB. What the runtime grew by, above: 1.7 kB. Spans that are made when they are read: 0.9 kB.
   // Bodies of protocols, above: 0.7 kB. Checks of live runs, above: 0.3 kB. Errors, above: 0.7 kB. Chunks, above: 0.3 kB.
-  // Ends and cancellations, above: 0.5 kB. Errors of models, instructions and bundles, above: 0.7 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 237_000 },
+  // Ends and cancellations, above: 0.5 kB. Copies, above: 1.7 kB. Causes of errors in spans, and the state with which a session began: 0.4 kB.
+  // Errors of models, instructions and bundles, above: 0.7 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 239_300 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

@@ -298,7 +298,7 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
 }
 
 /** Reads the state with which a session began, once it is needed. Undefined until then, and if it cannot be read. */
-function useInitialState({ appName, userId, sessionId }: Place, isNeeded: boolean): State | undefined {
+function useInitialState({ appName, userId, sessionId }: SessionKey, isNeeded: boolean): State | undefined {
   const [state, setState] = useState<State>();
   useEffect(() => {
     if (!isNeeded) return undefined;

@@ -10,7 +10,10 @@ export interface ServerLimits {
    * and messages of active runs. A further body is refused with `SERVER_BUSY`. Default 256 MiB.
    */
   readonly maxBodyBytesInFlight: number;
-  /** The same limit for the bodies of one user; a further body is refused with `USER_LIMIT`. Default 64 MiB. */
+  /**
+   * The same limit for the bodies of one user, and for the events of sessions that are copied; a further one is refused with `USER_LIMIT`. Default
+   * 64 MiB.
+   */
   readonly maxBodyBytesInFlightPerUser: number;
   /** Maximum number of parts in a message, an imported event or a live frame. Default 1,000. */
   readonly maxBodyParts: number;

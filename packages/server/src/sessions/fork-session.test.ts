@@ -319,7 +319,7 @@ test('a graph that waits for input continues in a fork, and repeats no node', as
   await say('go');
   const asked = (await events()).find(asks('adk_request_input'));
   await answer('adk_request_input', { result: 'small' });
-  // The session went on, so its ledger has nodes that the copy has not run.
+  // The ledger of the session now has a node that the copy has not run.
   await forkAfter(({ id }) => id === asked?.id);
   await answer('adk_request_input', { result: 'large' }, 'fork');
   expect(ran).toEqual(['order', 'ask small', 'ask large']);
@@ -376,7 +376,7 @@ describe('a fork is refused', () => {
 });
 
 test('a fork of imported events runs none of their calls', async () => {
-  const { ask, fork, answer, paid } = setUp({ steps: ['No.'], ...{ authenticate: () => ({ userId: 'ann' }) } });
+  const { ask, fork, answer, paid } = setUp({ steps: ['No.'], authenticate: () => ({ userId: 'ann' }) });
   const event = (id: string, author: string, parts: object[], more: object = {}) => ({
     id,
     author,
