@@ -155,6 +155,26 @@ test('artifacts are stored in the bucket if there is one', async () => {
   expect(await (await ask(`${sessionOf(user)}/artifacts/note.txt`)).json()).toEqual({ text: 'content' });
 });
 
+test('a session is copied with its artifacts, and neither a copy nor imported events change state of the user and the app', async () => {
+  await open(user);
+  for (const text of ['motto old', 'file one', 'motto new', 'file two']) await (await tell(text)).text();
+  interface Stored {
+    readonly state: Readonly<Record<string, unknown>>;
+    readonly events: readonly { readonly id: string }[];
+  }
+  const read = async (response: Promise<Response>): Promise<Stored> => (await (await response).json()) as Stored;
+  const { events } = await read(ask(sessionOf(user)));
+  const shared = { 'app:motto': 'new', 'user:word': 'new' };
+  const copy = await read(post(`${sessionOf(user)}/fork`, { afterEventId: events[3]?.id, sessionId: 'copy' }));
+  expect(copy).toMatchObject({ state: { ...shared, own: 'old' }, events: events.slice(0, 4) });
+  const note = `${sessionOf(user, 'copy')}/artifacts/note.txt`;
+  expect(JSON.parse((await askFresh(note)).text)).toEqual({ text: 'one' });
+  expect(JSON.parse((await askFresh(`${note}/versions`)).text)).toEqual([0]);
+  const imported = await read(post(sessionOf(user, 'imported'), { events: events.slice(0, 4) }));
+  expect(imported.state).toEqual({ ...shared, own: 'old' });
+  expect((await read(ask(sessionOf(user)))).state).toEqual({ ...shared, own: 'new' });
+});
+
 test('runs of one session run in order, and those of other sessions concurrently', async () => {
   await open(user);
   await open(user, 'other');
