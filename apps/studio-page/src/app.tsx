@@ -1,5 +1,5 @@
 import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
-import type { Event, Session, SessionKey } from '@eventloom/core';
+import type { Event, SessionKey } from '@eventloom/core';
 import { Button, Input, Label, Tab, TabList, TabPanel, Tabs, TextField } from 'react-aria-components';
 import { emptyConversation, reduceEvents, ServerError } from '@eventloom/client';
 import { useAgent } from '@eventloom/client/react';
@@ -7,7 +7,7 @@ import { AgentsTab } from './agents-tab.tsx';
 import { ArtifactsTab } from './artifacts-tab.tsx';
 import { Chat } from './chat.tsx';
 import { EventsTab } from './events-tab.tsx';
-import { type State, stateBefore } from './past-state.ts';
+import { type StateValues, stateBefore } from './past-state.ts';
 import { SessionList } from './session-list.tsx';
 import { StateTab } from './state-tab.tsx';
 import { RunsTab } from './runs-tab.tsx';
@@ -298,8 +298,8 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
 }
 
 /** Reads the state with which a session began, once it is needed. Undefined until then, and if it cannot be read. */
-function useInitialState({ appName, userId, sessionId }: SessionKey, isNeeded: boolean): State | undefined {
-  const [state, setState] = useState<State>();
+function useInitialState({ appName, userId, sessionId }: SessionKey, isNeeded: boolean): StateValues | undefined {
+  const [state, setState] = useState<StateValues>();
   useEffect(() => {
     if (!isNeeded) return undefined;
     let isLeft = false;

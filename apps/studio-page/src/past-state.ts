@@ -1,7 +1,7 @@
 import type { Event } from '@eventloom/core';
 
 /** Values of state by key. */
-export type State = Readonly<Record<string, unknown>>;
+export type StateValues = Readonly<Record<string, unknown>>;
 
 /**
  * Returns the state before the first event of a session, from which the events lead to every later moment. Keys that no event of the session
@@ -11,7 +11,11 @@ export type State = Readonly<Record<string, unknown>>;
  * @param events all events of the session
  * @param initial the session's own state at its beginning; undefined while it is not known
  */
-export function stateBefore(present: State, events: readonly Event[], initial: State | undefined): State {
+export function stateBefore(
+  present: StateValues,
+  events: readonly Event[],
+  initial: StateValues | undefined,
+): StateValues {
   const changed = new Set(
     events.flatMap(({ actions: { stateDelta, removedState = [] } }) => [...Object.keys(stateDelta), ...removedState]),
   );
@@ -20,6 +24,6 @@ export function stateBefore(present: State, events: readonly Event[], initial: S
 }
 
 /** Returns the values of the session's own state. */
-export function ownState(state: State): State {
+export function ownState(state: StateValues): StateValues {
   return Object.fromEntries(Object.entries(state).filter(([key]) => !/^(?:user|app|temp):/.test(key)));
 }

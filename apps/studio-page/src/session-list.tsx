@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Event, SessionKey } from '@eventloom/core';
 import { Button, Input, Label, TextField } from 'react-aria-components';
-import { ownState, type State } from './past-state.ts';
+import { ownState, type StateValues } from './past-state.ts';
 import { client, type SessionListEntry, readInitialState, readSessions } from './studio-client.ts';
 
 interface SessionListProps {
@@ -183,7 +183,7 @@ function useSettled(text: string): string {
 const MAX_IMPORT_BYTES = 20 * 1024 * 1024;
 
 /** Saves the session as a file that `importSession` reads. @param state the state with which the session began; its events have the rest */
-function saveExport({ appName, userId, sessionId }: SessionKey, state: State, events: readonly Event[]): void {
+function saveExport({ appName, userId, sessionId }: SessionKey, state: StateValues, events: readonly Event[]): void {
   const stored = events.filter(({ id }) => !id.startsWith('local-'));
   const text = JSON.stringify({ appName, userId, id: sessionId, state, events: stored }, undefined, 2);
   const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
@@ -195,7 +195,7 @@ function saveExport({ appName, userId, sessionId }: SessionKey, state: State, ev
 }
 
 /** @throws TypeError for a text that is not a session */
-function readExport(text: string): { readonly state: State; readonly events: readonly Event[] } {
+function readExport(text: string): { readonly state: StateValues; readonly events: readonly Event[] } {
   let value: unknown;
   try {
     value = JSON.parse(text);
