@@ -622,6 +622,106 @@ describe('an answer that is lost in the middle', () => {
   });
 });
 
+describe('an artifact that the server changes', () => {
+  const asked = (artifacts: object[]): object => ({
+    task: {
+      id: 't',
+      contextId: 'c',
+      status: {
+        state: 'TASK_STATE_INPUT_REQUIRED',
+        message: { messageId: 'q', role: 'ROLE_AGENT', parts: [{ text: 'Better?' }] },
+      },
+      artifacts,
+    },
+  });
+  const draft = (...texts: string[]) => texts.map((text) => ({ artifactId: 'a', parts: [{ text }] }));
+
+  test('is one more event for each change, in one stream', async () => {
+    const { remote } = serving({
+      SendStreamingMessage: [
+        () =>
+          sse(
+            task('WORKING'),
+            chunk('step 1', { lastChunk: true }),
+            chunk('step ', {}),
+            chunk('2', { append: true, lastChunk: true }),
+            chunk('step 1', { lastChunk: true }),
+            completed,
+          ),
+      ],
+    });
+    const { run } = await setUp(remote);
+    expect(textsOf(await run('hi', 'sse'))).toEqual(['step 1', '~step ', '~2', 'step 2', 'step 1']);
+  });
+
+  test.each([false, true])('is one more event after the answer to a question (resumable: %s)', async (resumable) => {
+    const { remote } = serving({
+      SendStreamingMessage: [
+        () => sse(task('WORKING'), chunk('draft 1', { lastChunk: true }), asked(draft('draft 1'))),
+        // The task still has its old status and artifacts.
+        () => sse(asked(draft('draft 1')), chunk('draft 2', { lastChunk: true }), asked(draft('draft 2'))),
+        () => sse(asked(draft('draft 2')), chunk('draft 2', { lastChunk: true }), asked(draft('draft 2'))),
+        () => sse(asked(draft('draft 2')), task('COMPLETED', { artifacts: draft('draft 3') })),
+      ],
+    });
+    const { run } = await setUp(remote, { resumable });
+    const texts: string[] = [];
+    let asking: Event[] = [];
+    for (const said of ['write', 'shorter', 'again', 'last']) {
+      asking = await run(said === 'write' ? said : answerTo(asking, { result: said }));
+      texts.push(...textsOf(asking).filter((text) => text.includes('draft')));
+    }
+    expect(texts).toEqual(['draft 1', 'draft 2', 'draft 2', 'draft 3']);
+  });
+
+  test('is not shown again when a further stream repeats its versions', async () => {
+    const versions = [chunk('step 1', { lastChunk: true }), chunk('step 2', { lastChunk: true })];
+    const { remote } = serving({
+      SendStreamingMessage: [() => broken(task('WORKING'), ...versions)],
+      SubscribeToTask: [
+        () => broken(task('WORKING', { artifacts: draft('step 2') }), ...versions, chunk('st')),
+        () => sse(task('WORKING'), ...versions, chunk('step 3', { lastChunk: true }), completed),
+      ],
+    });
+    const { run } = await setUp(remote, { platform: hurried() });
+    expect(textsOf(await run('hi', 'sse'))).toEqual(['step 1', 'step 2', 'step 3']);
+  });
+
+  test('has what is appended to it in an event of its own, and is known as a whole', async () => {
+    const { remote } = serving({
+      SendStreamingMessage: [
+        () => sse(task('WORKING'), chunk('one', { lastChunk: true }), asked(draft('one'))),
+        () => sse(asked(draft('one')), chunk(' two', { append: true, lastChunk: true }), asked(draft('one two'))),
+        () => sse(asked(draft('one two')), chunk(' three', { append: true }), completed),
+      ],
+    });
+    const { run } = await setUp(remote);
+    const texts: string[] = [];
+    let asking: Event[] = [];
+    for (const said of ['count', 'on', 'on']) {
+      asking = await run(texts.length === 0 ? said : answerTo(asking, { result: said }), 'sse');
+      texts.push(...textsOf(asking).filter((text) => text !== ''));
+    }
+    expect(texts).toEqual(['one', '~ two', ' two', '~ three', ' three']);
+  });
+
+  test('counts with each of its versions for maxAnswerBytes', async () => {
+    const versions = Array.from({ length: 30 }, (_, n) => chunk(`${n} ${'x'.repeat(1000)}`, { lastChunk: true }));
+    const { remote } = serving(
+      {
+        SendStreamingMessage: [() => sse(task('WORKING'), ...versions.slice(0, 10))],
+        SubscribeToTask: [
+          () => sse(task('WORKING'), ...versions.slice(10, 20)),
+          () => sse(task('WORKING'), ...versions.slice(20), completed),
+        ],
+      },
+      { maxAnswerBytes: 20_000 },
+    );
+    const { run } = await setUp(remote, { platform: hurried() });
+    await expect(run('hi')).rejects.toMatchObject({ code: 'A2A_LIMIT' });
+  });
+});
+
 test('a question that a server repeats is asked again', async () => {
   const message = { messageId: 'q', role: 'ROLE_AGENT', parts: [{ text: 'Which city?' }] };
   const remote = answering(() =>

@@ -20,7 +20,7 @@ import { type AgentCard, type A2AEndpoint, readEndpoint } from './agent-card.ts'
 import { A2AConnectionError, A2AProtocolError, A2ATaskError } from './errors.ts';
 import { messageMetadataOf } from './hops.ts';
 import { RemoteAnswer } from './remote-answer.ts';
-import { artifactsOf, readConversation, toAnswerParts, toRequest, wordsOf } from './remote-conversation.ts';
+import { eventsOf, readConversation, toAnswerParts, toRequest, wordsOf } from './remote-conversation.ts';
 import { type A2AMessage, type A2ASendRequest, type A2AUpdate, isWaiting } from './wire.ts';
 
 /** Options of `RemoteA2AAgent`, beside those of every agent. */
@@ -173,7 +173,7 @@ export class RemoteA2AAgent extends BaseAgent {
     const headers = this.#mergeHeaders(context.traceHeaders, given);
     const request: A2ARequestContext = { platform, headers, signal };
     const endpoint = (this.#endpoint ??= await this.#connection.fetchEndpoint(this.#address ?? '', request));
-    const known = task.taskId === undefined ? [] : artifactsOf(context, task.taskId);
+    const known = task.taskId === undefined ? [] : eventsOf(context, task.taskId);
     const answer = new RemoteAnswer(context, task, known, question !== undefined, this.#maxAnswerBytes);
     const sent: A2ASendRequest | undefined = isSent
       ? undefined
@@ -262,6 +262,7 @@ export class RemoteA2AAgent extends BaseAgent {
     let changedMs = platform.now();
     for (let requests = 0, failures = 0; !answer.isSettled; requests++) {
       if (waitMs > 0) await wait(waitMs, platform, signal);
+      answer.restart();
       try {
         yield* this.#connection.follow(endpoint, answer.taskId ?? '', request);
         failures = 0;

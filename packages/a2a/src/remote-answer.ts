@@ -1,7 +1,8 @@
 import type { Event, InvocationContext, Part } from '@eventloom/core';
+import { isSameJson } from '@eventloom/core/internal';
 import { A2ALimitError, A2AProtocolError } from './errors.ts';
 import { toPart } from './parts.ts';
-import { CONTEXT_ID, TASK_ID } from './task-view.ts';
+import { APPENDED, CONTEXT_ID, TASK_ID } from './task-view.ts';
 import {
   type A2AArtifactUpdate,
   type A2AMessage,
@@ -24,7 +25,20 @@ interface OpenArtifact {
   sameChars?: number | undefined;
   /** True if the received parts do not begin with the parts already shown, so nothing can be appended to them. */
   differs?: boolean;
+  /** True if the parts follow those that an event has as a whole. */
+  readonly isAppended?: boolean;
 }
+
+/** An artifact that events have as a whole. */
+interface ShownArtifact {
+  /** The parts of its newest events, oldest first: an artifact that the server changes is one more event. */
+  readonly versions: Part[][];
+  /** Index of the first version that the stream may repeat. Infinity: all that comes is new, as in the stream of a message. */
+  repeatable: number;
+}
+
+/** The number of versions of an artifact that are kept. A server could send any number. */
+const MAX_VERSIONS = 20;
 
 /** The answer of a remote agent to one message, as events of the local agent. */
 export class RemoteAnswer {
@@ -37,8 +51,8 @@ export class RemoteAnswer {
   /** Changes that the answer has brought, as a number that grows. */
   progress = 0;
   readonly #context: InvocationContext;
-  /** Ids of the artifacts that the session has already. */
-  readonly #known: Set<string>;
+  /** The artifacts that the session has already, by `responseId`. */
+  readonly #shown = new Map<string, ShownArtifact>();
   readonly #open = new Map<string, OpenArtifact>();
   #isAnswered = false;
   /** True until the first item about a continued task: a snapshot may have the status from before this message. */
@@ -50,14 +64,14 @@ export class RemoteAnswer {
   #allChars = 0;
 
   /**
-   * @param known `responseId` of the events that the session has of the task
+   * @param known the events that the session has of the task, oldest first
    * @param isContinued true if the answer is that to a message for a task which waited for it
    * @param maxChars characters of all artifacts, however many streams bring them
    */
   constructor(
     context: InvocationContext,
     task: Pick<A2AMessage, 'taskId' | 'contextId'>,
-    known: Iterable<string>,
+    known: Iterable<Event>,
     isContinued: boolean,
     maxChars: number,
   ) {
@@ -65,8 +79,15 @@ export class RemoteAnswer {
     this.#context = context;
     this.taskId = task.taskId;
     this.contextId = task.contextId;
-    this.#known = new Set(known);
+    for (const { responseId, content, customMetadata } of known)
+      if (responseId !== undefined)
+        this.#addVersion(responseId, content?.parts ?? [], customMetadata?.[APPENDED] === true);
     this.#mayBeOld = isContinued;
+  }
+
+  /** Begins a further stream about the task, which may repeat what the streams before it brought. */
+  restart(): void {
+    for (const shown of this.#shown.values()) shown.repeatable = 0;
   }
 
   /** True if nothing more follows: the task ended or waits, or the answer was a message. */
@@ -93,11 +114,13 @@ export class RemoteAnswer {
       if (this.#mayBeOld && isWaiting(status.state)) this.#oldStatus = status;
       else this.#setStatus(status);
       for (const { artifactId, parts } of artifacts) {
-        if (this.#known.has(this.#responseId(artifactId))) continue;
         const before = this.#open.get(artifactId);
-        const snapshot = toParts(parts);
+        const snapshot = merge([], toParts(parts));
+        this.#open.delete(artifactId);
+        const versions = this.#shown.get(this.#responseId(artifactId))?.versions;
+        if (versions?.some((version) => isSameJson(version, snapshot))) continue;
         this.#count(artifactId, snapshot, false);
-        this.#open.set(artifactId, { parts: merge([], snapshot), shown: before?.shown ?? before?.parts ?? [] });
+        this.#open.set(artifactId, { parts: snapshot, shown: before?.shown ?? before?.parts ?? [] });
       }
     } else if ('statusUpdate' in update) {
       const { taskId, contextId, status } = update.statusUpdate;
@@ -122,7 +145,7 @@ export class RemoteAnswer {
 
   /** Call it after the answer ended: yields the artifacts that the server never marked as complete, and the message of a completed task. */
   *rest(): Generator<Event, void, void> {
-    for (const [artifactId, { parts }] of this.#open) yield* this.#whole(artifactId, parts);
+    for (const [artifactId, { parts, isAppended }] of this.#open) yield* this.#whole(artifactId, parts, isAppended);
     this.#open.clear();
     const { status } = this;
     if (status?.state === 'TASK_STATE_COMPLETED' && status.message)
@@ -147,16 +170,17 @@ export class RemoteAnswer {
 
   *#addArtifact({ artifact, append, lastChunk, metadata }: A2AArtifactUpdate): Generator<Event, void, void> {
     const { artifactId } = artifact;
-    // The session has this artifact already.
-    if (this.#known.has(this.#responseId(artifactId))) return;
     const parts = toParts(artifact.parts);
-    const before = this.#open.get(artifactId);
+    const shown = this.#shown.get(this.#responseId(artifactId));
+    const before =
+      this.#open.get(artifactId) ?? (shown && append === true ? { parts: [], isAppended: true } : undefined);
     const appends = append === true && before !== undefined;
     const open: OpenArtifact = appends ? before : { parts: [], shown: before && (before.shown ?? before.parts) };
     this.#count(artifactId, parts, appends);
     merge(open.parts, parts);
     const isWhole = lastChunk === true && !isPartial(metadata);
-    if (!isWhole || appends) {
+    // An artifact that the server may repeat is shown as a whole only, if it has changed.
+    if ((shown?.repeatable ?? Infinity) === Infinity && (!isWhole || appends)) {
       const news = open.shown ? newParts(open, open.shown) : parts;
       if (news) open.shown = undefined;
       if (news && news.length > 0) yield this.#event(artifactId, news, true);
@@ -166,7 +190,7 @@ export class RemoteAnswer {
       return;
     }
     this.#open.delete(artifactId);
-    yield* this.#whole(artifactId, open.parts);
+    yield* this.#whole(artifactId, open.parts, open.isAppended);
   }
 
   /**
@@ -184,14 +208,34 @@ export class RemoteAnswer {
       );
   }
 
-  *#whole(id: string, parts: Part[]): Generator<Event, void, void> {
+  *#whole(id: string, parts: Part[], isAppended = false): Generator<Event, void, void> {
     const responseId = this.#responseId(id);
-    if (parts.length === 0 || this.#known.has(responseId)) return;
-    this.#known.add(responseId);
-    yield this.#event(id, parts, false);
+    if (parts.length === 0 || (!isAppended && this.#repeats(responseId, parts))) return;
+    // The limit counts the version that this one replaces as well.
+    if (!isAppended) this.#allChars += charsOf(this.#shown.get(responseId)?.versions.at(-1) ?? []);
+    this.#addVersion(responseId, parts, isAppended);
+    yield this.#event(id, parts, false, isAppended);
   }
 
-  #event(id: string, parts: Part[], partial: boolean): Event {
+  /** True if the parts are those of an event, which the server repeats. */
+  #repeats(responseId: string, parts: readonly Part[]): boolean {
+    const shown = this.#shown.get(responseId);
+    const repeated = shown?.versions.findIndex((each, index) => index >= shown.repeatable && isSameJson(each, parts));
+    if (!shown || repeated === undefined || repeated === -1) return false;
+    shown.repeatable = repeated;
+    return true;
+  }
+
+  #addVersion(responseId: string, parts: readonly Part[], isAppended: boolean): void {
+    const { versions } = this.#shown.get(responseId) ?? { versions: [] };
+    const last = versions.at(-1);
+    if (isAppended && last) merge(last, parts);
+    else versions.push([...parts]);
+    if (versions.length > MAX_VERSIONS) versions.shift();
+    this.#shown.set(responseId, { versions, repeatable: Infinity });
+  }
+
+  #event(id: string, parts: Part[], partial: boolean, isAppended = false): Event {
     const { taskId, contextId } = this;
     this.progress++;
     return this.#context.createEvent({
@@ -201,6 +245,7 @@ export class RemoteAnswer {
       customMetadata: {
         ...(taskId === undefined ? {} : { [TASK_ID]: taskId }),
         ...(contextId === undefined ? {} : { [CONTEXT_ID]: contextId }),
+        ...(isAppended ? { [APPENDED]: true } : {}),
       },
     });
   }

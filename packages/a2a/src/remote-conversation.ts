@@ -86,10 +86,11 @@ export function readConversation(context: InvocationContext): RemoteConversation
   };
 }
 
-/** Returns `responseId` of the agent's events of a task. */
-export function* artifactsOf({ agent, session }: InvocationContext, taskId: string): Generator<string, void, void> {
-  for (const { author, customMetadata, responseId } of newestFirst(session.events))
-    if (author === agent.name && customMetadata?.[TASK_ID] === taskId && responseId !== undefined) yield responseId;
+/** Returns the agent's events of a task, oldest first. */
+export function eventsOf({ agent, session }: InvocationContext, taskId: string): Event[] {
+  return Array.from(newestFirst(session.events))
+    .filter(({ author, customMetadata }) => author === agent.name && customMetadata?.[TASK_ID] === taskId)
+    .reverse();
 }
 
 /** Returns the parts of an event for the remote agent: the user's as they are, and those of other agents as a report. */

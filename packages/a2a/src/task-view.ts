@@ -27,6 +27,8 @@ export interface TaskKey {
 
 /** Metadata of the message that continues a task: the task's id. Events of a remote agent have the id of the task on its server. */
 export const TASK_ID = 'a2a:task_id';
+/** Metadata of an event of a remote agent: true if its parts follow those that an earlier event has of the same artifact. */
+export const APPENDED = 'a2a:appended';
 /** Metadata of the events of a remote agent: the id of the conversation on its server. */
 export const CONTEXT_ID = 'a2a:context_id';
 
