@@ -179,6 +179,17 @@ describe('a message', () => {
     ]);
   });
 
+  test('streams each call of a tool once, as a whole', async () => {
+    const { stream } = setUp([PAY, { text: 'Wait.' }]);
+    const items = await stream('SendStreamingMessage', say('pay'));
+    const calls = items.flatMap(({ artifactUpdate }): Json[] => (artifactUpdate ? [artifactUpdate] : []));
+    const names = calls.map(({ artifact, lastChunk }) => [artifact.parts[0].metadata?.adk_type, lastChunk]);
+    expect(names).toEqual([
+      ['function_call', true],
+      ['function_response', true],
+    ]);
+  });
+
   test('of a custom agent without responseId streams the artifacts that the task has afterwards', async () => {
     const agent = new Talker({ name: 'talker' });
     const { server } = serveAgent(agent);

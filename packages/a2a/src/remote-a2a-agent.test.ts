@@ -705,6 +705,24 @@ describe('an artifact that the server changes', () => {
     expect(texts).toEqual(['one', '~ two', ' two', '~ three', ' three']);
   });
 
+  test('has all of its parts in the task of a server between', async () => {
+    const { remote } = serving({
+      SendStreamingMessage: [
+        () => sse(task('WORKING'), chunk('one', { lastChunk: true }), asked(draft('one'))),
+        () => sse(task('WORKING'), chunk(' two', { append: true }), chunk(' three', { append: true }), completed),
+      ],
+    });
+    const middle = serveAgent(remote);
+    const { run } = await setUp(remoteTo(middle.server));
+    const asking = await run('count');
+    const answered = await run(answerTo(asking, { result: 'on' }));
+    expect([...textsOf(asking), ...textsOf(answered)].filter((text) => text !== '')).toEqual(['one', ' two three']);
+    const params = { id: answered[0]?.customMetadata?.['a2a:task_id'] };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'GetTask', params });
+    const response = await middle.server.fetch(new Request(ADDRESS, { method: 'POST', body }));
+    expect(JSON.stringify(await response.json())).toContain('[{"text":"one"},{"text":" two three"}]');
+  });
+
   test('counts with each of its versions for maxAnswerBytes', async () => {
     const versions = Array.from({ length: 30 }, (_, n) => chunk(`${n} ${'x'.repeat(1000)}`, { lastChunk: true }));
     const { remote } = serving(

@@ -183,7 +183,7 @@ export class RemoteAnswer {
     if ((shown?.repeatable ?? Infinity) === Infinity && (!isWhole || appends)) {
       const news = open.shown ? newParts(open, open.shown) : parts;
       if (news) open.shown = undefined;
-      if (news && news.length > 0) yield this.#event(artifactId, news, true);
+      if (news && news.length > 0) yield this.#event(artifactId, news, true, open.isAppended);
     }
     if (!isWhole) {
       this.#open.set(artifactId, open);

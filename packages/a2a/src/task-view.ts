@@ -89,6 +89,8 @@ export class TaskView {
   readonly #artifactIds = new Map<string, string>();
   /** Number of these events by their `executionId`. */
   readonly #counts = new Map<string, number>();
+  /** Ids of the events whose parts were added to an artifact. */
+  readonly #appended = new Set<string>();
   /** Ids of long-running calls without a response. */
   readonly #asked = new Set<string>();
   /** Long-running calls by id. */
@@ -130,32 +132,38 @@ export class TaskView {
     }
   }
 
-  /** Adds an event of a run, and returns the change that it makes; undefined if it makes none. */
-  add(event: Event): A2AArtifactUpdate | undefined {
+  /**
+   * Adds an event of a run, and returns the change that it makes; undefined if it makes none.
+   * @param showsAsked true if the change has the calls that the client answers, which the status has as well
+   */
+  add(event: Event, showsAsked = false): A2AArtifactUpdate | undefined {
     this.#lastEvent = event;
     const longRunning = new Set(event.longRunningToolIds);
+    const isChunk = event.partial === true;
     const shown = event.content?.parts?.filter(({ functionCall: call }) => {
+      // The whole reply has the calls of its chunks, and which of them are long-running.
+      if (isChunk) return !call;
       if (!call?.id || !longRunning.has(call.id)) return true;
-      // Calls that the client answers come with the status.
       this.#calls.set(call.id, call);
       this.#asked.add(call.id);
-      return false;
+      return showsAsked;
     });
-    const parts = toA2AParts(shown);
-    if (parts.length === 0) return undefined;
+    const parts = toA2AParts(shown, longRunning);
+    const isAppended = event.customMetadata?.[APPENDED] === true;
+    // The whole of what is appended could not replace its chunks.
+    if (parts.length === 0 || (isChunk && isAppended)) return undefined;
     const artifactId = this.#artifactIdOf(event);
-    const isChunk = event.partial === true;
-    const append = isChunk && this.#begun.has(artifactId);
+    const append = isAppended || (isChunk && this.#begun.has(artifactId));
     const metadata = this.#metadataOf(event);
     if (isChunk) this.#begun.add(artifactId);
-    else if (this.#keepsArtifacts) this.#keep({ artifactId, parts, metadata });
+    else if (this.#keepsArtifacts) this.#keep({ artifactId, parts, metadata }, isAppended ? event.id : undefined);
     const { taskId, sessionId: contextId } = this.key;
     return {
       taskId,
       contextId,
       artifact: { artifactId, parts },
       ...(append ? { append } : {}),
-      // The whole reply replaces its chunks.
+      // The whole reply replaces its chunks, unless it is appended.
       ...(isChunk ? {} : { lastChunk: true }),
       metadata,
     };
@@ -177,9 +185,14 @@ export class TaskView {
     return artifactId;
   }
 
-  #keep(artifact: A2AArtifact): void {
-    this.chars += charsOf(artifact.parts) - charsOf(this.#artifacts.get(artifact.artifactId)?.parts);
-    this.#artifacts.set(artifact.artifactId, artifact);
+  /** @param appendedBy id of the event whose parts follow those of the artifact. Undefined: they replace them */
+  #keep({ parts, ...artifact }: A2AArtifact, appendedBy: string | undefined): void {
+    if (appendedBy !== undefined && this.#appended.has(appendedBy)) return;
+    const before = this.#artifacts.get(artifact.artifactId)?.parts;
+    this.chars += charsOf(parts) - (appendedBy === undefined ? charsOf(before) : 0);
+    if (appendedBy !== undefined) this.#appended.add(appendedBy);
+    const kept = appendedBy === undefined ? parts : [...(before ?? []), ...parts];
+    this.#artifacts.set(artifact.artifactId, { ...artifact, parts: kept });
   }
 
   #metadataOf(event: Event): Metadata {
