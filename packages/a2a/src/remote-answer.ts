@@ -227,7 +227,7 @@ export class RemoteAnswer {
   }
 
   #addVersion(responseId: string, parts: readonly Part[], isAppended: boolean): void {
-    const { versions } = this.#shown.get(responseId) ?? { versions: [] };
+    const versions = this.#shown.get(responseId)?.versions ?? [];
     const last = versions.at(-1);
     if (isAppended && last) merge(last, parts);
     else versions.push([...parts]);

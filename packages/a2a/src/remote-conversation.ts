@@ -19,7 +19,7 @@ import {
   newestFirst,
 } from '@eventloom/core/internal';
 import { isLongRunning, toA2AParts } from './parts.ts';
-import { CONTEXT_ID, TASK_ID } from './task-view.ts';
+import { CONTEXT_ID, questionOf, TASK_ID } from './task-view.ts';
 import type { A2APart, A2AStatus } from './wire.ts';
 
 /** Key of the remote question in the payload of a request for input. */
@@ -157,7 +157,8 @@ export function toRequest(
     return undefined;
   const [first, ...others] = calls;
   const asked = first ? calls.map(({ id }) => id).join(' ') : message?.messageId;
-  const words = wordsOf(status);
+  // A server of the ADK has the calls alone.
+  const words = wordsOf(status) || calls.map(questionOf).join('\n').slice(0, MAX_WORDS);
   return {
     key: `${callId === undefined ? '' : `${callId} `}${taskId} ${asked ?? ''}`.slice(0, MAX_KEY),
     ...(words === '' ? {} : { message: words }),

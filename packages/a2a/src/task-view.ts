@@ -266,7 +266,8 @@ function toQuestion(call: FunctionCall): A2APart[] {
   return [{ text: questionOf(call) }, ...toA2AParts([{ functionCall: call }], ids)];
 }
 
-function questionOf(call: FunctionCall): string {
+/** Returns what a call asks of the client, in words. */
+export function questionOf(call: FunctionCall): string {
   const { name = '', args = {} } = call;
   if (name === REQUEST_CONFIRMATION) {
     const { originalFunctionCall: original, toolConfirmation } = args;

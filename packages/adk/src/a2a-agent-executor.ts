@@ -10,7 +10,15 @@ import {
   type Session,
   toError,
 } from '@eventloom/core';
-import { checkOptions, type OptionRules, wrongOption } from '@eventloom/core/internal';
+import {
+  checkOptions,
+  checkRunConfig,
+  describeKind,
+  isBaseAgent,
+  isRecord,
+  type OptionRules,
+  wrongOption,
+} from '@eventloom/core/internal';
 import type {
   A2aMessage,
   A2AStreamEventData,
@@ -103,22 +111,26 @@ const OPTIONS: OptionRules<AgentExecutorConfig> = {
  */
 export class A2AAgentExecutor {
   readonly #config: AgentExecutorConfig;
+  /** Undefined if a function of the program returns the runner. */
+  readonly #runner: AdkRunner | undefined;
 
-  /** @throws ConfigurationError for an unknown option, one of the wrong kind, and a missing runner */
+  /** @throws ConfigurationError for an unknown option, one of the wrong kind, and a missing runner, also in `runConfig` and in the runner's options */
   constructor(config: AgentExecutorConfig) {
     checkOptions('A2AAgentExecutor', OPTIONS, config);
-    if (config.runner === undefined)
-      throw wrongOption('A2AAgentExecutor', 'runner', RUNNER.wanted, undefined, RUNNER.write);
+    const { runner, runConfig } = config;
+    this.#runner = typeof runner === 'function' ? undefined : toRunner(runner);
+    if (runConfig) checkRunConfig(withoutAdkNames(runConfig));
     this.#config = config;
   }
 
   /** Runs a message and publishes the task. Rejects for a message that cannot be read; a run that fails is a failed task. */
   async execute(requestContext: A2aRequestContext, eventBus: A2aEventBus): Promise<void> {
+    checkExecution(requestContext, eventBus);
     const { userMessage, contextId, taskId, task } = requestContext;
     const message = readMessage('message', userMessage);
     const parts = message.parts.map((part, index) => toPart(`message.parts[${index}]`, part));
     const userContent: Content = { role: 'user', parts };
-    const runner = await openRunner(this.#config.runner);
+    const runner = this.#runner ?? (await openRunner(this.#config.runner));
     const { appName, sessionService } = runner;
     const key = { appName, userId: `A2A_USER_${contextId}`, sessionId: contextId };
     const session: Session = (await sessionService.getSession(key)) ?? (await sessionService.createSession(key));
@@ -127,17 +139,24 @@ export class A2AAgentExecutor {
     const view = new TaskView({ ...key, invocationId: taskId, taskId });
     const { beforeExecuteCallback, afterEventCallback, runConfig = {} } = this.#config;
     const { allowRemoteToolConfirmation = false, ...options } = runConfig;
+    let failure: Event | undefined;
+    const actions: ForwardedActions = {};
     try {
       await beforeExecuteCallback?.(requestContext);
       const open = openRequests(task, events);
-      for (const { functionResponse } of parts) {
-        // A program may not confirm for a person.
-        if (functionResponse?.name === REQUEST_CONFIRMATION && !allowRemoteToolConfirmation) continue;
-        open.delete(functionResponse?.id ?? '');
+      const refused = new Set<string>();
+      for (const { functionResponse: { id = '', name } = {} } of parts) {
+        // A program may not confirm for a person, whatever name it gives to the response.
+        const confirms = name === REQUEST_CONFIRMATION || open.get(id)?.functionCall?.name === REQUEST_CONFIRMATION;
+        if (confirms && !allowRemoteToolConfirmation) refused.add(id);
+        else open.delete(id);
       }
       const [missing] = open.keys();
       if (missing !== undefined) {
-        await this.#end(context, eventBus, inputRequired(requestContext, [...open.values()], missing));
+        const reason = refused.has(missing)
+          ? `A confirmation is not accepted over A2A, for function call id ${missing}. Its server accepts it with runConfig: { allowRemoteToolConfirmation: true }`
+          : `No input provided for function call id ${missing}`;
+        await this.#end(context, eventBus, inputRequired(requestContext, [...open.values()], reason));
         return;
       }
       if (!task)
@@ -150,15 +169,19 @@ export class A2AAgentExecutor {
         });
       eventBus.publish(statusUpdate(view, { state: 'running' }));
       const waitingFor: string[] = [];
-      let failure: Event | undefined;
+      const artifactIds = new ArtifactIds();
       const { userId, sessionId } = key;
       const customMetadata = { ...options.customMetadata, ...runMetadataOf(message) };
       const run = { userId, sessionId, newMessage: userContent, runConfig: { ...options, customMetadata } };
       for await (const event of runner.runAsync(run)) {
         if (event.errorCode !== undefined || event.errorMessage !== undefined) failure ??= event;
         waitingFor.push(...(event.longRunningToolIds ?? []));
-        const artifactUpdate = view.add(event);
-        if (!artifactUpdate) continue;
+        actions.escalate ||= event.actions.escalate;
+        actions.transferToAgent = event.actions.transferToAgent ?? actions.transferToAgent;
+        const update = view.add(event, true);
+        if (!update) continue;
+        const metadata = { ...update.metadata, ...metadataOf(event) };
+        const artifactUpdate = artifactIds.rename({ ...update, metadata }, event.partial === true);
         const a2aEvent = toLegacyUpdate({ artifactUpdate }) as A2aTaskArtifactUpdateEvent;
         await afterEventCallback?.(context, event, a2aEvent);
         eventBus.publish(a2aEvent);
@@ -168,12 +191,12 @@ export class A2AAgentExecutor {
         : waitingFor.length > 0
           ? { state: 'waiting', waitingFor: [...new Set(waitingFor)] }
           : { state: 'completed' };
-      await this.#end(context, eventBus, statusUpdate(view, end));
+      await this.#end(context, eventBus, finalStatus(view, end, failure, actions));
     } catch (cause) {
-      const failure = toError(cause);
-      const code = EventloomError.isInstance(failure) ? failure.code : undefined;
-      const reason = reasonOf(`Agent run failed: ${failure.message}`, code);
-      await this.#end(context, eventBus, statusUpdate(view, { state: 'failed', ...reason }), failure);
+      const error = toError(cause);
+      const code = EventloomError.isInstance(error) ? error.code : undefined;
+      const end: TaskEnd = { state: 'failed', ...reasonOf(`Agent run failed: ${error.message}`, code) };
+      await this.#end(context, eventBus, finalStatus(view, end, failure, actions), error);
     }
   }
 
@@ -202,8 +225,40 @@ export class A2AAgentExecutor {
 }
 
 async function openRunner(runner: RunnerOrRunnerConfig): Promise<AdkRunner> {
-  const given = typeof runner === 'function' ? await runner() : runner;
-  return isRunner(given) ? given : new AdkRunner(given);
+  return toRunner(typeof runner === 'function' ? await runner() : runner);
+}
+
+/** @throws ConfigurationError for another value, and for options that a runner does not take */
+function toRunner(given: AdkRunner | AdkRunnerConfig): AdkRunner {
+  if (isRunner(given)) return given;
+  if (!isRecord(given) || isBaseAgent(given))
+    throw wrongOption('A2AAgentExecutor', 'runner', RUNNER.wanted, given, RUNNER.write);
+  return new AdkRunner(given);
+}
+
+/** Options of the ADK that the runner itself takes or refuses. */
+const ADK_NAMES = new Set(['allowRemoteToolConfirmation', 'pauseOnToolCalls', 'plainTextToolConfirmation', 'supportCfc']);
+
+function withoutAdkNames(runConfig: RunConfig): RunConfig {
+  return Object.fromEntries(Object.entries(runConfig).filter(([name]) => !ADK_NAMES.has(name)));
+}
+
+/** @throws InvalidRequestError for values that are not those of a server */
+function checkExecution(requestContext: unknown, eventBus: unknown): void {
+  if (!isRecord(requestContext))
+    throw new InvalidRequestError(
+      `A2AAgentExecutor.execute: expected a request, got ${describeKind(requestContext)}; write execute({ userMessage, taskId, contextId }, eventBus)`,
+    );
+  for (const name of ['taskId', 'contextId'])
+    if (typeof requestContext[name] !== 'string' || requestContext[name] === '')
+      throw new InvalidRequestError(
+        `A2AAgentExecutor.execute: ${name}: expected an id, got ${describeKind(requestContext[name])}; write execute({ userMessage, taskId, contextId }, eventBus)`,
+      );
+  // The bus of `@a2a-js/sdk` is an object of a class.
+  if (typeof eventBus !== 'object' || typeof (eventBus as Partial<A2aEventBus> | null)?.publish !== 'function')
+    throw new InvalidRequestError(
+      `A2AAgentExecutor.execute: expected an event bus, got ${describeKind(eventBus)}; write { publish(event) { … } } as its second argument`,
+    );
 }
 
 /** The state of a task after its run. */
@@ -211,6 +266,68 @@ type TaskEnd = Omit<Parameters<TaskView['setState']>[0], 'invocationId'>;
 
 function reasonOf(error: string | undefined, code: string | undefined): Pick<TaskEnd, 'error' | 'code'> {
   return { ...(error === undefined ? {} : { error }), ...(code === undefined ? {} : { code }) };
+}
+
+type ArtifactUpdate = NonNullable<ReturnType<TaskView['add']>>;
+
+/** The ids of the artifacts of a run, one for each reply with its chunks. Replies of a task may share the id that their model gave. */
+class ArtifactIds {
+  /** Ids of replies of which chunks were sent, by the id of the view. */
+  readonly #begun = new Map<string, string>();
+
+  rename({ artifact, append: _append, ...update }: ArtifactUpdate, isChunk: boolean): ArtifactUpdate {
+    const begun = this.#begun.get(artifact.artifactId);
+    const artifactId = begun ?? crypto.randomUUID();
+    if (isChunk) this.#begun.set(artifact.artifactId, artifactId);
+    else this.#begun.delete(artifact.artifactId);
+    return { ...update, artifact: { ...artifact, artifactId }, ...(isChunk && begun ? { append: true } : {}) };
+  }
+}
+
+/** Actions of events that a client of the ADK reads. */
+interface ForwardedActions {
+  escalate?: boolean | undefined;
+  transferToAgent?: string | undefined;
+}
+
+function metadataOf({ actions, customMetadata, longRunningToolIds, partial }: Event): object {
+  return {
+    ...actionMetadata(actions),
+    ...(customMetadata && Object.keys(customMetadata).length > 0 ? { adk_custom_metadata: customMetadata } : {}),
+    adk_partial: partial === true,
+    adk_is_long_running: (longRunningToolIds?.length ?? 0) > 0,
+  };
+}
+
+function actionMetadata({ escalate, transferToAgent }: ForwardedActions): object {
+  return {
+    ...(escalate === true ? { adk_escalate: true } : {}),
+    ...(transferToAgent === undefined ? {} : { adk_transfer_to_agent: transferToAgent }),
+  };
+}
+
+/** Returns the last status of a task as the ADK has it: with the session in its metadata, and calls without a text about them. */
+function finalStatus(
+  view: TaskView,
+  end: TaskEnd,
+  failure: Event | undefined,
+  actions: ForwardedActions,
+): A2aTaskStatusUpdateEvent {
+  const { metadata, ...update } = statusUpdate(view, end);
+  const { message } = update.status;
+  if (message && end.state === 'waiting') message.parts = message.parts.filter(({ kind }) => kind !== 'text');
+  const { appName, userId, sessionId } = view.key;
+  return {
+    ...update,
+    metadata: {
+      adk_app_name: appName,
+      adk_user_id: userId,
+      adk_session_id: sessionId,
+      ...(failure && { adk_invocation_id: failure.invocationId, adk_author: failure.author, ...metadataOf(failure) }),
+      ...actionMetadata(actions),
+      ...metadata,
+    },
+  };
 }
 
 function statusUpdate(view: TaskView, state: TaskEnd): A2aTaskStatusUpdateEvent {
@@ -243,12 +360,12 @@ function openRequests(task: A2aTask | undefined, events: readonly Event[]): Map<
 function inputRequired(
   { taskId, contextId }: A2aRequestContext,
   requests: readonly Part[],
-  missing: string,
+  reason: string,
 ): A2aTaskStatusUpdateEvent {
   const ids = new Set(requests.map(({ functionCall }) => functionCall?.id ?? ''));
   const parts = [
     ...toA2AParts(requests, ids),
-    { text: `No input provided for function call id ${missing}`, metadata: { validation_error: true } },
+    { text: reason, metadata: { validation_error: true } },
   ];
   const message = { messageId: crypto.randomUUID(), role: 'ROLE_AGENT', parts, taskId, contextId } as const;
   const status = { state: 'TASK_STATE_INPUT_REQUIRED', message, timestamp: new Date().toISOString() } as const;

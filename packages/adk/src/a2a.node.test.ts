@@ -1,4 +1,4 @@
-import { ScriptedModel } from '@eventloom/testing';
+import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,9 +14,11 @@ import {
   InMemoryRunner,
   InMemorySessionService,
   LlmAgent,
+  LongRunningFunctionTool,
   RemoteA2AAgent,
   setLogger,
   type RemoteA2AAgentConfig,
+  StreamingMode,
   toA2a,
 } from './index.ts';
 
@@ -45,27 +47,91 @@ function createDesk(allowRemoteToolConfirmation?: boolean) {
   return { send, paid };
 }
 
-async function confirm(allowRemoteToolConfirmation?: boolean) {
+async function confirm(allowRemoteToolConfirmation?: boolean, givenName?: string) {
   const { send, paid } = createDesk(allowRemoteToolConfirmation);
   const asked = (await send({ kind: 'text', text: 'Pay 3.' })).at(-1);
   if (asked?.kind !== 'status-update') return expect.unreachable();
   const call = asked.status.message?.parts.find((part) => part.kind === 'data')?.data;
-  const data = { id: call?.['id'], name: call?.['name'], response: { confirmed: true } };
+  const data = { id: call?.['id'], name: givenName ?? call?.['name'], response: { confirmed: true } };
   const task: A2aTask = { kind: 'task', id: 't', contextId: 'c', status: asked.status };
   const answered = await send({ kind: 'data', data, metadata: { adk_type: 'function_response' } }, task);
   return { paid, answered: answered.at(-1) };
 }
 
-test('an executor takes no confirmation over A2A, and the task still waits', async () => {
-  const { paid, answered } = await confirm();
-  expect(paid).toEqual([]);
-  expect(answered).toMatchObject({ status: { state: 'input-required' }, final: true });
+test.each([undefined, 'pay', ''])(
+  'an executor takes no confirmation over A2A and says so, and the task still waits, for the name %s',
+  async (name) => {
+    const { paid, answered } = await confirm(undefined, name);
+    expect(paid).toEqual([]);
+    expect(answered).toMatchObject({ status: { state: 'input-required' }, final: true });
+    expect(JSON.stringify(answered)).toMatch(/A confirmation is not accepted over A2A.*allowRemoteToolConfirmation: true/);
+  },
+);
+
+test('an executor says for which call an answer is missing', async () => {
+  const { send } = createDesk();
+  const asked = (await send({ kind: 'text', text: 'Pay 3.' })).at(-1);
+  if (asked?.kind !== 'status-update') return expect.unreachable();
+  const task: A2aTask = { kind: 'task', id: 't', contextId: 'c', status: asked.status };
+  const again = await send({ kind: 'text', text: 'Why?' }, task);
+  expect(JSON.stringify(again)).toContain('No input provided for function call id adk-');
 });
 
 test('an executor with allowRemoteToolConfirmation takes a confirmation over A2A', async () => {
   const { paid, answered } = await confirm(true);
   expect(paid).toEqual([3]);
   expect(answered).toMatchObject({ status: { state: 'completed' } });
+});
+
+const SESSION = { adk_app_name: 'desk', adk_user_id: 'A2A_USER_c', adk_session_id: 'c' };
+
+test('an executor publishes each call once, with the marks and the metadata of the ADK', async () => {
+  const approve = new LongRunningFunctionTool({ name: 'approve', description: 'x', execute: () => ({ sent: true }) });
+  // A model may give the same id to all its replies.
+  const reply = (more: object): ScriptedStep => ({ responseId: 'r', ...more });
+  const model = new ScriptedModel([
+    reply({ chunks: ['Let ', 'me.'] }),
+    reply({ calls: [{ name: 'approve', args: {} }] }),
+    reply({ chunks: ['Wai', 'ting.'] }),
+  ]);
+  const agent = new LlmAgent({ name: 'clerk', model, tools: [approve] });
+  const executor = new A2AAgentExecutor({
+    runner: { agent, appName: 'desk', sessionService: new InMemorySessionService() },
+    runConfig: { streamingMode: StreamingMode.SSE },
+  });
+  const published: A2AStreamEventData[] = [];
+  for (const text of ['Hello.', 'Approve it.']) {
+    const userMessage = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text }] } as never;
+    await executor.execute({ userMessage, taskId: 't', contextId: 'c' }, { publish: (each) => published.push(each) });
+  }
+  const updates = published.flatMap((each) => (each.kind === 'artifact-update' ? [each] : []));
+  const call = { kind: 'data', metadata: { adk_type: 'function_call', adk_is_long_running: true } };
+  const response = { kind: 'data', metadata: { adk_type: 'function_response' } };
+  const text = (words: string) => ({ parts: [{ kind: 'text', text: words }] });
+  const marks = (partial: boolean, isLongRunning = false) => ({
+    metadata: { ...SESSION, adk_author: 'clerk', adk_partial: partial, adk_is_long_running: isLongRunning },
+  });
+  expect(updates).toMatchObject([
+    { artifact: text('Let '), ...marks(true) },
+    { artifact: text('me.'), append: true, ...marks(true) },
+    { artifact: text('Let me.'), lastChunk: true, ...marks(false) },
+    { artifact: { parts: [call] }, lastChunk: true, ...marks(false, true) },
+    { artifact: { parts: [response] }, lastChunk: true, ...marks(false) },
+    { artifact: text('Wai'), ...marks(true) },
+    { artifact: text('ting.'), append: true, ...marks(true) },
+    { artifact: text('Waiting.'), lastChunk: true, ...marks(false) },
+  ]);
+  const appended = updates.flatMap(({ append }, index) => (append ? [index] : []));
+  expect(appended).toEqual([1, 6]);
+  const ids = updates.map(({ artifact }) => artifact.artifactId);
+  expect(ids.map((id) => ids.indexOf(id))).toEqual([0, 0, 0, 3, 4, 5, 5, 5]);
+  const ends = published.flatMap((each) => (each.kind === 'status-update' && each.final ? [each] : []));
+  expect(ends).toMatchObject([
+    { status: { state: 'completed' }, metadata: SESSION },
+    { status: { state: 'input-required' }, metadata: SESSION },
+  ]);
+  // Clients of the ADK would show a text as the words of the model.
+  expect(ends[1]?.status.message?.parts).toMatchObject([call]);
 });
 
 test('an executor reports a run that throws as a failed task with the code of the error', async () => {
@@ -82,7 +148,7 @@ test('an executor reports a run that throws as a failed task with the code of th
   await executor.execute(request, { publish: (each) => published.push(each) });
   expect(published.at(-1)).toMatchObject({
     status: { state: 'failed', message: { parts: [{ text: expect.stringContaining('no model') }] } },
-    metadata: { adk_error_code: 'MODEL' },
+    metadata: { ...SESSION, adk_error_code: 'MODEL' },
   });
 });
 
