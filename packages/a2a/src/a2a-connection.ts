@@ -16,6 +16,8 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
 export interface A2AConnectionOptions {
   /** Prefix of error messages: names the agent. */
   readonly owner: string;
+  /** Names the server of an address in the messages of errors. */
+  readonly describe: (url: string) => string;
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** Time without a byte from the server after which a request fails. */
   readonly timeoutMs: number;
@@ -100,7 +102,7 @@ export class A2AConnection {
   }
 
   /**
-   * Continues to read a task: yields the items of its stream, or the task as it is if the server has no stream for it.
+   * Continues to read a task: yields the items of its stream, or the task as it is if the server has no stream for it, or an empty one.
    */
   async *follow(
     endpoint: A2AEndpoint,
@@ -110,9 +112,14 @@ export class A2AConnection {
     const isNew = endpoint.version === '1.0';
     const params = { id: taskId, ...tenantOf(endpoint) };
     if (endpoint.isStreaming) {
+      let isEmpty = true;
       try {
-        yield* this.#answers(endpoint, isNew ? 'SubscribeToTask' : 'tasks/resubscribe', params, context);
-        return;
+        const method = isNew ? 'SubscribeToTask' : 'tasks/resubscribe';
+        for await (const update of this.#answers(endpoint, method, params, context)) {
+          isEmpty = false;
+          yield update;
+        }
+        if (!isEmpty) return;
       } catch (error) {
         // The task has ended, or cannot be subscribed to.
         if (!A2AProtocolError.isInstance(error)) throw error;
@@ -162,7 +169,8 @@ export class A2AConnection {
   /** Returns the error of a failed request, which names the agent and the address. */
   #failure(url: string, error: unknown, failure: Error | undefined): Error {
     const cause = failure ?? toError(error);
-    const where = `${this.#options.owner}: ${withoutQuery(url)}: `;
+    const { owner, describe } = this.#options;
+    const where = `${owner}: ${describe(url)}: `;
     if (A2AProtocolError.isInstance(cause)) return new A2AProtocolError(where + cause.message, { cause });
     if (A2ALimitError.isInstance(cause)) return new A2ALimitError(where + cause.message, { cause });
     if (A2AConnectionError.isInstance(cause)) {

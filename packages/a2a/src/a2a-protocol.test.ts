@@ -121,6 +121,11 @@ describe('the agent card', () => {
     [{ agents: { app: {} } }, /agents.app: expected an agent/],
     [{ agents: { app: payingAgent([]) }, url: 'here' }, /url: expected an address, got "here"; write/],
     [{ agents: { app: payingAgent([]) }, urls: '' }, /has no option "urls"/],
+    [
+      { agents: { app: payingAgent([]) }, card: { versoin: '2' } },
+      /a2a: card: has no option "versoin"; did you mean "version"/,
+    ],
+    [{ agents: { app: payingAgent([]) }, card: { skills: 'all' } }, /a2a: card: skills: expected a list, got a string/],
   ])('is refused for the invalid options %#, and the error says what to write', (options, advice) => {
     expect(() => a2a(options as never)).toThrow(advice);
   });

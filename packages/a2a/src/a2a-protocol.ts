@@ -24,6 +24,22 @@ const OPTIONS: OptionRules<A2AOptions> = {
   card: { is: 'object', write: "{ version: '2.1.0' }" },
 };
 
+const CARD: OptionRules<AgentCard> = {
+  name: 'text',
+  description: 'text',
+  version: 'text',
+  supportedInterfaces: 'list',
+  capabilities: 'object',
+  defaultInputModes: 'list',
+  defaultOutputModes: 'list',
+  skills: 'list',
+  provider: 'object',
+  documentationUrl: 'text',
+  iconUrl: 'text',
+  securitySchemes: 'object',
+  securityRequirements: 'list',
+};
+
 const PATH = '/a2a/{appName}';
 
 /**
@@ -45,6 +61,7 @@ const PATH = '/a2a/{appName}';
 export function a2a(options: A2AOptions): Protocol {
   checkOptions('a2a', OPTIONS, options);
   const { agents, url, card: fields } = options;
+  if (fields) checkOptions('a2a: card', CARD, fields);
   const [first] = Object.keys(agents ?? {});
   if (first === undefined)
     throw wrongOption('a2a', 'agents', 'agents by the name of their app', agents, '{ weather: rootAgent }');

@@ -85,6 +85,10 @@ export interface A2AEndpoint {
   readonly tenant: string | undefined;
 }
 
+/** The end of the error for a card that names other transports alone. */
+export const NO_JSON_RPC =
+  'the card has no address for JSON-RPC of A2A 1.0 or 0.3, and no other transport is supported';
+
 /**
  * Finds the address in a card, of A2A 1.0 or 0.3.
  * @throws A2AProtocolError for a value that is not a card, and for a card without an address for JSON-RPC
@@ -115,9 +119,7 @@ export function readEndpoint(card: unknown): A2AEndpoint {
       };
     }
   }
-  throw new A2AProtocolError(
-    'the card has no address for JSON-RPC of A2A 1.0 or 0.3, and no other transport is supported',
-  );
+  throw new A2AProtocolError(NO_JSON_RPC);
 }
 
 /** True for an address that requests can have: of HTTP, without a user name and a password. */

@@ -67,7 +67,7 @@ export function toPart(path: string, part: A2APart): Part {
   const named = filename === undefined ? { mimeType } : { mimeType, displayName: filename };
   if (raw !== undefined) {
     const bytes = normaliseBase64(raw);
-    if (!isBase64(bytes)) throw new A2AProtocolError(`${path}.raw: expected the base64 of a file`);
+    if (!isBase64(bytes)) throw new A2AProtocolError(`${path}: expected base64 in raw, or in file.bytes in A2A 0.3`);
     return { inlineData: { data: bytes, ...named } };
   }
   if (url !== undefined) return { fileData: { fileUri: url, ...named } };

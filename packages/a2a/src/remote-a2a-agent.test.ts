@@ -445,6 +445,23 @@ describe('a remote agent', () => {
     expect(seen[1]).toMatchObject({ params: { message: { taskId: 't', contextId: 'c', parts: [{ text: 'Bern' }] } } });
   });
 
+  test('asks in words for the calls of a server that sends no text beside them', async () => {
+    const call = (id: string, name: string, args: object) => ({
+      data: { id, name, args },
+      metadata: { adk_type: 'function_call', adk_is_long_running: true },
+    });
+    const parts = [call('1', 'adk_request_input', { message: 'Which city?' }), call('2', 'approve', {})];
+    const message = { messageId: 'q', role: 'ROLE_AGENT', parts };
+    const remote = answering(() =>
+      sse(task('INPUT_REQUIRED', { status: { state: 'TASK_STATE_INPUT_REQUIRED', message } })),
+    );
+    const { run } = await setUp(remote);
+    const asking = await run('weather');
+    expect(asking[0]?.content?.parts?.[0]?.functionCall?.args).toMatchObject({
+      message: 'Which city?\nThe result of approve is needed.',
+    });
+  });
+
   test('starts a new task for a message that answers nothing', async () => {
     const bodies: Record<string, any>[] = []; // oxlint-disable-line typescript/no-explicit-any -- bodies of requests, which the assertions check
     const remote = remoteOf(async (request) => {
@@ -537,6 +554,18 @@ describe('an answer that is lost in the middle', () => {
     const { run } = await setUp(remote, { platform: hurried() });
     expect(textsOf(await run('hi', 'sse'))).toEqual(['~one ', 'one two']);
     expect(methods.slice(1)).toEqual(['SubscribeToTask', 'GetTask', 'SubscribeToTask', 'GetTask']);
+  });
+
+  test('is read from the task if the stream of the task is empty', async () => {
+    const artifacts = [{ artifactId: 'a', parts: [{ text: 'one two' }] }];
+    const { remote, methods } = serving({
+      SendStreamingMessage: [() => sse(task('WORKING'), chunk('one '))],
+      SubscribeToTask: [() => sse()],
+      GetTask: [() => Response.json({ jsonrpc: '2.0', id: 1, result: task('COMPLETED', { artifacts }).task })],
+    });
+    const { run } = await setUp(remote, { platform: hurried() });
+    expect(textsOf(await run('hi', 'sse'))).toEqual(['~one ', 'one two']);
+    expect(methods.slice(1)).toEqual(['SubscribeToTask', 'GetTask']);
   });
 
   test('fails the run after five requests that failed, or when its task does not change', async () => {
@@ -967,6 +996,34 @@ describe('a run fails with a code that names the agent and the address if the se
       () => answering(() => sse(task('AUTH_REQUIRED'))),
       'A2A_TASK',
       /requires a credential; pass it to the server in headers/,
+    ],
+    [
+      'requires a credential and says which',
+      () =>
+        answering(() =>
+          sse(
+            task('AUTH_REQUIRED', {
+              status: {
+                state: 'TASK_STATE_AUTH_REQUIRED',
+                message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'log in' }] },
+              },
+            }),
+          ),
+        ),
+      'A2A_TASK',
+      /the task t requires a credential: log in; pass it to the server in headers/,
+    ],
+    [
+      'sends a part of A2A 0.3 that does not exist',
+      () => answering(() => sse({ message: { messageId: 'm', role: 'agent', parts: [{ kind: 'what' }] } })),
+      'A2A_PROTOCOL',
+      /parts\[0\]: expected a part of the kind "text" with text, "file" with file or "data" with data, as in A2A 0.3/,
+    ],
+    [
+      'sends an item of A2A 0.3 that does not exist',
+      () => answering(() => sse({ kind: 'what' })),
+      'A2A_PROTOCOL',
+      /result: expected an object of the kind "task", "message", "status-update" or "artifact-update", got/,
     ],
     [
       'sends bytes that are not base64',

@@ -21,7 +21,7 @@ import { A2AConnectionError, A2AProtocolError, A2ATaskError } from './errors.ts'
 import { messageMetadataOf } from './hops.ts';
 import { RemoteAnswer } from './remote-answer.ts';
 import { eventsOf, readConversation, toAnswerParts, toRequest, wordsOf } from './remote-conversation.ts';
-import { type A2AMessage, type A2ASendRequest, type A2AUpdate, isWaiting } from './wire.ts';
+import { type A2AMessage, type A2ASendRequest, type A2ATaskState, type A2AUpdate, isWaiting } from './wire.ts';
 
 /** Options of `RemoteA2AAgent`, beside those of every agent. */
 export interface RemoteA2AAgentOptions extends BaseAgentConfig {
@@ -44,6 +44,15 @@ export interface RemoteA2AAgentOptions extends BaseAgentConfig {
   readonly maxAnswerBytes?: number | undefined;
   /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
+}
+
+/** A task of a remote agent that ended without a result, or that requires a credential. */
+export interface UnfinishedTask {
+  readonly taskId: string;
+  readonly contextId: string | undefined;
+  readonly state: A2ATaskState;
+  /** The text of its status. Empty: the remote agent gave no reason. */
+  readonly words: string;
 }
 
 const ADDRESS = "'https://agents.example.com/a2a/weather'";
@@ -123,9 +132,11 @@ export class RemoteA2AAgent extends BaseAgent {
     this.#headers = headers;
     this.#timeoutMs = timeoutMs;
     this.#maxAnswerBytes = maxAnswerBytes;
-    this.#connection = new A2AConnection({ owner, fetch: send, timeoutMs, maxAnswerBytes });
+    const describe = (url: string): string => this.describeServer(url);
+    this.#connection = new A2AConnection({ owner, describe, fetch: send, timeoutMs, maxAnswerBytes });
     this.#canceller = new A2AConnection({
       owner,
+      describe,
       fetch: send,
       timeoutMs: Math.min(timeoutMs, CANCEL_MS),
       maxAnswerBytes,
@@ -147,6 +158,25 @@ export class RemoteA2AAgent extends BaseAgent {
   /** Returns an item of an answer before it becomes events. A subclass may change it. Default: the item as it is. */
   protected receiveUpdate(_context: InvocationContext, update: A2AUpdate): A2AUpdate | Promise<A2AUpdate> {
     return update;
+  }
+
+  /** Names the server in the messages of errors. Default: its address without the query, which may have a key. */
+  protected describeServer(url: string): string {
+    return withoutQuery(url);
+  }
+
+  /** Returns the event that reports a task without a result. Default: none, because the run fails. @throws A2ATaskError */
+  protected reportTask(_context: InvocationContext, { taskId, state, words }: UnfinishedTask): Event {
+    const end = ENDS[state] ?? 'failed';
+    const what = isWaiting(state)
+      ? `requires a credential${words && `: ${words}`}; pass it to the server in headers`
+      : `${end}: ${words || 'it gave no reason'}`;
+    throw new A2ATaskError(`${this.#where()}the task ${taskId} ${what}`);
+  }
+
+  /** Returns the beginning of the message of an error. */
+  #where(): string {
+    return `the agent "${this.name}": ${this.describeServer(this.#endpoint?.url ?? '')}: `;
   }
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
@@ -203,18 +233,13 @@ export class RemoteA2AAgent extends BaseAgent {
         platform.background(this.#canceller.cancel(endpoint, answer.taskId, { platform, headers }));
     }
     yield* this.#connection.named(endpoint.url, answer.rest());
-    const where = `the agent "${this.name}": ${withoutQuery(endpoint.url)}: `;
-    if (!answer.isSettled) throw new A2AConnectionError(`${where}the answer ended before the task did`);
-    const { status, taskId = '' } = answer;
+    if (!answer.isSettled) throw new A2AConnectionError(`${this.#where()}the answer ended before the task did`);
+    const { status, taskId = '', contextId: answeredIn } = answer;
     if (!status || status.state === 'TASK_STATE_COMPLETED') return;
-    if (!isWaiting(status.state))
-      throw new A2ATaskError(
-        `${where}the task ${taskId} ${ENDS[status.state] ?? 'failed'}: ${wordsOf(status) || 'it gave no reason'}`,
-      );
-    const params = toRequest(status, taskId, answer.contextId ?? '', question?.callId);
-    if (!params)
-      throw new A2ATaskError(`${where}the task ${taskId} requires a credential; pass it to the server in headers`);
-    yield* requestInput(context, params);
+    const { state } = status;
+    const params = isWaiting(state) ? toRequest(status, taskId, answeredIn ?? '', question?.callId) : undefined;
+    if (params) yield* requestInput(context, params);
+    else yield this.reportTask(context, { taskId, contextId: answeredIn, state, words: wordsOf(status) });
   }
 
   /**

@@ -181,6 +181,10 @@ function readPart(path: string, value: unknown): A2APart {
   if (typeof raw === 'string') return { raw, ...about };
   if (typeof url === 'string') return { url, ...about };
   if (data !== undefined) return { data, ...about };
+  if ('kind' in part)
+    throw new A2AProtocolError(
+      `${path}: expected a part of the kind "text" with text, "file" with file or "data" with data, as in A2A 0.3`,
+    );
   return fail(path, 'a part with text, raw, url or data', value);
 }
 
@@ -293,6 +297,8 @@ export function readUpdate(path: string, value: unknown): A2AUpdate {
     return { artifactUpdate: readArtifactUpdate(`${path}.artifactUpdate`, artifactUpdate) };
   // The result of a request for a task is the task itself.
   if (typeof update['id'] === 'string') return { task: readTask(path, update) };
+  if ('kind' in update)
+    return fail(path, 'an object of the kind "task", "message", "status-update" or "artifact-update"', update['kind']);
   return fail(path, 'a task, a message, a statusUpdate or an artifactUpdate', value);
 }
 
