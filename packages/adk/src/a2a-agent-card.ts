@@ -1,5 +1,5 @@
-import { type BaseAgent, type InvocationContext, ReadonlyContext } from '@eventloom/core';
-import { isBaseTool, isBaseToolset } from '@eventloom/core/internal';
+import { type BaseAgent, ConfigurationError, type InvocationContext, ReadonlyContext } from '@eventloom/core';
+import { describeKind, isBaseAgent, isBaseTool, isBaseToolset, isRecord } from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
 import { isLoopAgent, isParallelAgent, isSequentialAgent } from './agent-guards.ts';
 import { getLogger } from './logger.ts';
@@ -44,11 +44,24 @@ export interface A2aAgentCard {
  * Returns the card of an agent for clients of A2A 0.3, with the agent's instruction and tools in its skills. The cards of `a2a` of
  * `@eventloom/a2a` name no tools and no instructions.
  * @param transports the addresses of the agent, the preferred one first
+ * @throws ConfigurationError for a value that is no agent, and for a list without an address
  */
 export async function getA2AAgentCard(
   agent: BaseAgent,
   transports: readonly A2aAgentInterface[],
 ): Promise<A2aAgentCard> {
+  const write = `write getA2AAgentCard(rootAgent, [{ url: 'http://localhost:8000/jsonrpc', transport: 'JSONRPC' }])`;
+  if (!isBaseAgent(agent))
+    throw new ConfigurationError(`getA2AAgentCard: expected an agent, got ${describeKind(agent)}; ${write}`);
+  if (!Array.isArray(transports) || transports.length === 0)
+    throw new ConfigurationError(
+      `getA2AAgentCard: transports: expected a list of addresses, got ${Array.isArray(transports) ? 'an empty list' : describeKind(transports)}; ${write}`,
+    );
+  for (const [index, each] of transports.entries())
+    if (!isRecord(each) || typeof each['url'] !== 'string' || typeof each['transport'] !== 'string')
+      throw new ConfigurationError(
+        `getA2AAgentCard: transports[${index}]: expected { url, transport }, got ${describeKind(each)}; ${write}`,
+      );
   const [first] = transports;
   return {
     name: agent.name,

@@ -237,7 +237,12 @@ function toRunner(given: AdkRunner | AdkRunnerConfig): AdkRunner {
 }
 
 /** Options of the ADK that the runner itself takes or refuses. */
-const ADK_NAMES = new Set(['allowRemoteToolConfirmation', 'pauseOnToolCalls', 'plainTextToolConfirmation', 'supportCfc']);
+const ADK_NAMES = new Set([
+  'allowRemoteToolConfirmation',
+  'pauseOnToolCalls',
+  'plainTextToolConfirmation',
+  'supportCfc',
+]);
 
 function withoutAdkNames(runConfig: RunConfig): RunConfig {
   return Object.fromEntries(Object.entries(runConfig).filter(([name]) => !ADK_NAMES.has(name)));
@@ -363,10 +368,7 @@ function inputRequired(
   reason: string,
 ): A2aTaskStatusUpdateEvent {
   const ids = new Set(requests.map(({ functionCall }) => functionCall?.id ?? ''));
-  const parts = [
-    ...toA2AParts(requests, ids),
-    { text: reason, metadata: { validation_error: true } },
-  ];
+  const parts = [...toA2AParts(requests, ids), { text: reason, metadata: { validation_error: true } }];
   const message = { messageId: crypto.randomUUID(), role: 'ROLE_AGENT', parts, taskId, contextId } as const;
   const status = { state: 'TASK_STATE_INPUT_REQUIRED', message, timestamp: new Date().toISOString() } as const;
   return toLegacyUpdate({ statusUpdate: { taskId, contextId, status } }) as A2aTaskStatusUpdateEvent;

@@ -1,8 +1,12 @@
-import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import type { Platform } from '@eventloom/core';
+import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import {
   A2AAgentExecutor,
@@ -10,6 +14,7 @@ import {
   type A2aTask,
   bearerTokenUserBuilder,
   FunctionTool,
+  getA2AAgentCard,
   getLogger,
   InMemoryRunner,
   InMemorySessionService,
@@ -64,7 +69,9 @@ test.each([undefined, 'pay', ''])(
     const { paid, answered } = await confirm(undefined, name);
     expect(paid).toEqual([]);
     expect(answered).toMatchObject({ status: { state: 'input-required' }, final: true });
-    expect(JSON.stringify(answered)).toMatch(/A confirmation is not accepted over A2A.*allowRemoteToolConfirmation: true/);
+    expect(JSON.stringify(answered)).toMatch(
+      /A confirmation is not accepted over A2A.*allowRemoteToolConfirmation: true/,
+    );
   },
 );
 
@@ -88,11 +95,11 @@ const SESSION = { adk_app_name: 'desk', adk_user_id: 'A2A_USER_c', adk_session_i
 test('an executor publishes each call once, with the marks and the metadata of the ADK', async () => {
   const approve = new LongRunningFunctionTool({ name: 'approve', description: 'x', execute: () => ({ sent: true }) });
   // A model may give the same id to all its replies.
-  const reply = (more: object): ScriptedStep => ({ responseId: 'r', ...more });
+  const reply = (more: object): ScriptedStep => ({ response: { responseId: 'r' }, ...more });
   const model = new ScriptedModel([
-    reply({ chunks: ['Let ', 'me.'] }),
+    reply({ chunks: [{ responseId: 'r', content: { parts: [{ text: 'Let ' }] } }, 'me.'] }),
     reply({ calls: [{ name: 'approve', args: {} }] }),
-    reply({ chunks: ['Wai', 'ting.'] }),
+    reply({ chunks: [{ responseId: 'r', content: { parts: [{ text: 'Wai' }] } }, 'ting.'] }),
   ]);
   const agent = new LlmAgent({ name: 'clerk', model, tools: [approve] });
   const executor = new A2AAgentExecutor({
@@ -152,9 +159,9 @@ test('an executor reports a run that throws as a failed task with the code of th
   });
 });
 
-async function ask(config: Partial<RemoteA2AAgentConfig>) {
+async function ask(config: Partial<RemoteA2AAgentConfig>, platform?: Platform) {
   const agent = new RemoteA2AAgent({ name: 'remote', ...config });
-  const runner = new InMemoryRunner({ agent, appName: 'talk' });
+  const runner = new InMemoryRunner({ agent, appName: 'talk', platform });
   const { id: sessionId } = await runner.sessionService.createSession({ appName: 'talk', userId: 'ann' });
   const newMessage = { role: 'user', parts: [{ text: 'hi' }] };
   return runner.run({ userId: 'ann', sessionId, newMessage });
@@ -210,14 +217,177 @@ test('a remote agent sends and reads what the callbacks of the program changed',
 });
 
 test('a callback that rejects fails the request with an event', async () => {
-  const logger = getLogger();
-  setLogger(null);
-  onTestFinished(() => setLogger(logger));
+  silenceLogger();
   const events = await ask({
     beforeRequestCallbacks: [() => Promise.reject(new Error('not allowed'))],
     client: { sendMessageStream: () => expect.unreachable() } as never,
   });
   expect(events).toMatchObject([{ author: 'remote', errorMessage: 'not allowed' }]);
+});
+
+/** A client of the program whose methods are not called, except for the given ones. */
+function clientWith(methods: Partial<NonNullable<RemoteA2AAgentConfig['client']>>): RemoteA2AAgentConfig['client'] {
+  const unused = () => Promise.reject(new Error('not called'));
+  return {
+    sendMessageStream: () => expect.unreachable(),
+    sendMessage: unused,
+    resubscribeTask: () => expect.unreachable(),
+    getTask: unused,
+    cancelTask: () => Promise.resolve({ kind: 'task', id: 't', contextId: 'c', status: { state: 'canceled' } }),
+    ...methods,
+  };
+}
+
+/** The clock of agents that wait before they ask for a task: their timers run at once, and no time-out does. */
+function hurried(): Platform {
+  const platform = fixedPlatform();
+  return {
+    ...platform,
+    schedule: (delayMs, callback) => platform.schedule(delayMs <= 30_000 ? 0 : delayMs, callback),
+  };
+}
+
+async function* itemsOf(...items: object[]): AsyncGenerator<object, void, void> {
+  yield* items;
+}
+
+function silenceLogger(): void {
+  const logger = getLogger();
+  setLogger(null);
+  onTestFinished(() => setLogger(logger));
+}
+
+const update = (state: string, text?: string) => {
+  const parts = [{ kind: 'text', text }];
+  const message = { kind: 'message', messageId: 's', role: 'agent', parts };
+  const status = { state, ...(text === undefined ? {} : { message }) };
+  return { kind: 'status-update', taskId: 't', contextId: 'c', final: true, status };
+};
+
+describe('a task of a remote agent without a result is an event with the words of the remote agent', () => {
+  test.each([
+    ['failed', 'no luck', 'no luck'],
+    ['rejected', 'not allowed', 'not allowed'],
+    ['canceled', undefined, 'the task t ended as canceled, and its agent gave no reason'],
+    ['auth-required', 'log in', 'log in'],
+    ['auth-required', undefined, 'the task t requires a credential; send it with the client'],
+  ])('for a task that is %s', async (state, words, errorMessage) => {
+    silenceLogger();
+    const sent: { message: object }[] = [];
+    const client = clientWith({
+      sendMessageStream: (params: { message: object }) => {
+        sent.push(params);
+        return itemsOf(sent.length === 1 ? update(state, words) : MESSAGE);
+      },
+    });
+    const agent = new RemoteA2AAgent({ name: 'remote', client });
+    const runner = new InMemoryRunner({ agent, appName: 'talk' });
+    const { id: sessionId } = await runner.sessionService.createSession({ appName: 'talk', userId: 'ann' });
+    const say = (text: string) =>
+      runner.run({ userId: 'ann', sessionId, newMessage: { role: 'user', parts: [{ text }] } });
+    const events = await say('hi');
+    expect(events).toMatchObject([
+      { author: 'remote', errorCode: 'A2A_TASK', errorMessage, customMetadata: { 'a2a:task_id': 't' } },
+    ]);
+    // The next message continues the conversation, as in the ADK.
+    expect(await say('again')).toMatchObject([{ content: { parts: [{ text: 'hello' }] } }]);
+    expect(sent[1]?.message).toMatchObject({ contextId: 'c', parts: [{ text: 'again' }] });
+  });
+});
+
+describe('an error of the client of the program', () => {
+  const artifact = { artifactId: 'a', parts: [{ kind: 'text', text: 'half' }] };
+  const half = { kind: 'artifact-update', taskId: 't', contextId: 'c', artifact };
+  const lost = new TypeError('terminated', { cause: new Error('other side closed') });
+  async function* failing(error: Error): AsyncGenerator<object, void, void> {
+    yield half;
+    throw error;
+  }
+
+  test.each([
+    ['sendMessageStream', { sendMessageStream: () => failing(new Error('task not found')) }],
+    ['sendMessageStream, before it begins', { sendMessageStream: () => itemsOfNothing(new Error('task not found')) }],
+    [
+      'sendMessage',
+      { sendMessageStream: undefined as never, sendMessage: () => Promise.reject(new Error('task not found')) },
+    ],
+  ])('of %s is an event with its message at once', async (method, methods) => {
+    silenceLogger();
+    const card = { name: 'r', url: 'http://127.0.0.1:9/', capabilities: { streaming: method !== 'sendMessage' } };
+    const events = await ask({ client: clientWith(methods), agentCard: card as never });
+    expect(events).toMatchObject([{ author: 'remote', errorCode: 'A2A_PROTOCOL', errorMessage: 'task not found' }]);
+  });
+
+  test('is final when the lost answer is read on, and an empty answer is read from the task', async () => {
+    silenceLogger();
+    const gone = await ask(
+      {
+        client: clientWith({
+          sendMessageStream: () => failing(lost),
+          resubscribeTask: () => itemsOfNothing(new Error('unsupported')),
+          getTask: () => Promise.reject(new Error('task not found')),
+        }),
+      },
+      hurried(),
+    );
+    expect(gone).toMatchObject([{ errorCode: 'A2A_PROTOCOL', errorMessage: 'task not found' }]);
+    const status = { state: 'completed' };
+    const read = await ask(
+      {
+        client: clientWith({
+          sendMessageStream: () => failing(lost),
+          resubscribeTask: () => itemsOf(),
+          getTask: () => Promise.resolve({ kind: 'task', id: 't', contextId: 'c', status, artifacts: [artifact] }),
+        }),
+      },
+      hurried(),
+    );
+    expect(read).toMatchObject([{ content: { parts: [{ text: 'half' }] } }]);
+  });
+
+  test('names the client or the address of the card, and a method that the client does not have', async () => {
+    silenceLogger();
+    const sendMessageStream = () => 5 as never;
+    expect(await ask({ client: clientWith({ sendMessageStream }) })).toMatchObject([
+      {
+        errorMessage: expect.stringMatching(
+          /: its client: client.sendMessageStream: expected an async iterable, got the number 5/,
+        ),
+      },
+    ]);
+    const agentCard = { name: 'r', url: 'http://agents.example/', capabilities: { streaming: false } } as never;
+    const client = { sendMessageStream } as never;
+    expect(await ask({ client, agentCard })).toMatchObject([
+      { errorMessage: expect.stringMatching(/agents.example\/: client.sendMessage: expected a method, got nothing/) },
+    ]);
+  });
+
+  test('is an event also if the factory of the client throws it or returns no client', async () => {
+    silenceLogger();
+    const agentCard = { name: 'r', url: 'http://agents.example/', capabilities: {} } as never;
+    const create = (createFromAgentCard: () => Promise<never>) =>
+      ask({ agentCard, clientFactory: { createFromAgentCard } });
+    expect(await create(() => Promise.reject(new Error('no transport')))).toMatchObject([
+      { errorMessage: 'no transport' },
+    ]);
+    expect(await create(() => Promise.resolve(undefined as never))).toMatchObject([
+      { errorCode: 'A2A_PROTOCOL', errorMessage: expect.stringContaining('expected a promise of a client') },
+    ]);
+  });
+
+  // oxlint-disable-next-line require-yield -- fails before it yields
+  async function* itemsOfNothing(error: Error): AsyncGenerator<object, void, void> {
+    throw error;
+  }
+});
+
+test('a callback that throws a text fails the request with an event', async () => {
+  silenceLogger();
+  const fail = () => {
+    throw 'not today'; // oxlint-disable-line typescript/only-throw-error -- as programs in JavaScript do
+  };
+  const events = await ask({ beforeRequestCallbacks: [fail], client: clientWith({}) });
+  expect(events).toMatchObject([{ errorMessage: 'not today' }]);
 });
 
 test('a remote agent without a card and a client is refused, and so is a file that has no card', () => {
@@ -230,13 +400,132 @@ test('a remote agent without a card and a client is refused, and so is a file th
   expect(() => new RemoteA2AAgent({ name: 'remote', agentCard })).toThrow(/expected an agent card/);
 });
 
+const REST = { name: 'r', url: 'http://localhost:1/rest', preferredTransport: 'HTTP+JSON', capabilities: {} };
+
+test.each<[unknown, RegExp]>([
+  [undefined, /^RemoteA2AAgent: expected an object of options, got nothing; write new RemoteA2AAgent\(/],
+  [{}, /^RemoteA2AAgent: agentCard: is missing/],
+  [{ name: 5, agentCard: 'http://localhost:1/' }, /name: expected a string, got the number 5/],
+  [{ agentCard: 'http://localhost:1/' }, /RemoteA2AAgent: name is missing/],
+  [{ name: 'r', agentCard: 5 }, /agentCard: expected an address/],
+  [{ name: 'r', agentCard: '' }, /agentCard: expected an address/],
+  [{ name: 'r', agentCard: 'http://' }, /agentCard: expected an address/],
+  [{ name: 'r', agentCard: REST }, /no other transport is supported; .*write clientFactory: new ClientFactory\(\)/],
+  [{ name: 'r', agentcard: REST }, /did you mean "agentCard"/],
+  [
+    { name: 'r', agentCard: 'http://localhost:1/', foo: 1 },
+    /it has .*agentCard, client, clientFactory, messageSendConfig, beforeRequestCallbacks, afterRequestCallbacks, headers/,
+  ],
+  [{ name: 'r', client: {} }, /client: expected a client with sendMessageStream and sendMessage, got an object/],
+  [{ name: 'r', client: 'x' }, /client: expected a client/],
+  [{ name: 'r', agentCard: 'http://localhost:1/', clientFactory: {} }, /clientFactory: expected a factory/],
+  [
+    { name: 'r', client: clientWith({}), beforeRequestCallbacks: () => 1 },
+    /beforeRequestCallbacks: expected a list of/,
+  ],
+  [
+    { name: 'r', client: clientWith({}), afterRequestCallbacks: [5] },
+    /afterRequestCallbacks\[0\]: expected a function/,
+  ],
+  [{ name: 'r', client: clientWith({}), messageSendConfig: 5 }, /messageSendConfig: expected an object/],
+  [{ name: 'r', client: clientWith({}), headers: { a: 'b' } }, /headers: a client sends its own/],
+])('a remote agent is refused for the invalid options %#, with what to write', (options, advice) => {
+  const create = () => new RemoteA2AAgent(options as never);
+  expect(create).toThrow(advice);
+  expect(create).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});
+
+test('a card that is fetched and has another transport alone fails the request with what to write', async () => {
+  silenceLogger();
+  const server = createServer((_, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(REST));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  expect(await ask({ agentCard: `http://127.0.0.1:${port}/` })).toMatchObject([
+    { errorCode: 'A2A_PROTOCOL', errorMessage: expect.stringContaining('write clientFactory: new ClientFactory()') },
+  ]);
+});
+
+const CLERK = () => new LlmAgent({ name: 'clerk', model: new ScriptedModel(['x']) });
+const RUNNER = () => ({ agent: CLERK(), appName: 'desk', sessionService: new InMemorySessionService() });
+
+test.each<[() => unknown, RegExp]>([
+  [() => new A2AAgentExecutor({ runner: CLERK() } as never), /runner: expected a runner, its options/],
+  [() => new A2AAgentExecutor({ runner: {} } as never), /agent is missing/],
+  [() => new A2AAgentExecutor({ runner: { ...RUNNER(), agnet: 1 } } as never), /has no option "agnet"/],
+  [
+    () => new A2AAgentExecutor({ runner: RUNNER(), runConfig: { maxLlmCall: 5 } as never }),
+    /runConfig: has no option "maxLlmCall"; did you mean "maxLlmCalls"/,
+  ],
+])('an executor is refused for the invalid options %#, with what to write', (create, advice) => {
+  expect(create).toThrow(advice);
+  expect(create).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
+});
+
+test('an executor rejects for a request, a bus and a runner that cannot be used', async () => {
+  const bus = { publish: () => undefined };
+  const userMessage = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'x' }] } as never;
+  const executor = new A2AAgentExecutor({ runner: RUNNER() });
+  const execute = executor.execute.bind(executor) as (...given: unknown[]) => Promise<void>;
+  const request = { userMessage, taskId: 't', contextId: 'c' };
+  await expect(execute()).rejects.toMatchObject({
+    code: 'INVALID_REQUEST',
+    message: expect.stringContaining('expected a request'),
+  });
+  await expect(execute({ userMessage, taskId: 't' }, bus)).rejects.toThrow(/contextId: expected an id, got nothing/);
+  await expect(execute(request)).rejects.toThrow(/expected an event bus, got nothing/);
+  await expect(execute(request, {})).rejects.toThrow(/expected an event bus, got an object/);
+  await expect(execute({ ...request, userMessage: { ...MESSAGE, parts: [{ kind: 'what' }] } }, bus)).rejects.toThrow(
+    /message.parts\[0\]: expected a part of the kind "text" with text/,
+  );
+  const empty = new A2AAgentExecutor({ runner: () => undefined as never });
+  await expect(empty.execute(request, bus)).rejects.toMatchObject({ code: 'CONFIGURATION' });
+});
+
 test('toA2a without authentication and allowUnauthenticated is refused', async () => {
   const agent = new LlmAgent({ name: 'clerk', model: new ScriptedModel(['x']) });
   await expect(toA2a(agent)).rejects.toThrow(/authentication: is missing/);
 });
 
+const OPEN = { allowUnauthenticated: true };
+
+test.each<[() => Promise<unknown>, RegExp]>([
+  [() => toA2a({} as never, OPEN), /toA2a: expected an agent, got an object/],
+  [() => toA2a(CLERK(), { ...OPEN, basePath: 'a2a' }), /basePath: expected a path that begins with \/, got "a2a"/],
+  [() => toA2a(CLERK(), { ...OPEN, protocol: 'https://' }), /protocol: expected http or https/],
+  [() => toA2a(CLERK(), { ...OPEN, host: 'http://localhost' }), /host: expected the name of a host/],
+  [() => toA2a(CLERK(), { ...OPEN, app: (() => undefined) as never }), /app: expected an application of Express/],
+  [() => toA2a(CLERK(), { ...OPEN, agentCard: {} as never }), /agentCard: expected a card .* its name is nothing/],
+  [() => toA2a(CLERK(), { ...OPEN, agentCard: 'http://127.0.0.1:1/' }), /agentCard: cannot load a card from http/],
+  [() => toA2a(CLERK(), { ...OPEN, agentCard: 'http://' }), /agentCard: cannot load a card from http/],
+  [() => getA2AAgentCard({} as never, []), /expected an agent, got an object/],
+  [() => getA2AAgentCard(CLERK(), undefined as never), /transports: expected a list of addresses, got nothing/],
+  [() => getA2AAgentCard(CLERK(), []), /transports: expected a list of addresses, got an empty list/],
+  [() => getA2AAgentCard(CLERK(), ['x'] as never), /transports\[0\]: expected \{ url, transport \}, got a string/],
+])('toA2a and getA2AAgentCard reject for the invalid input %#, with what to write', async (call, advice) => {
+  silenceLogger();
+  await expect(call()).rejects.toMatchObject({ code: 'CONFIGURATION', message: expect.stringMatching(advice) });
+});
+
+test('a path with / at its end is that of the card and of the routes', async () => {
+  silenceLogger();
+  const paths: unknown[] = [];
+  const app = Object.assign(() => undefined, { use: (path: unknown) => void paths.push(path) });
+  await toA2a(CLERK(), { ...OPEN, basePath: '/a2a/', app });
+  expect(paths).toEqual(['/a2a/.well-known/agent-card.json', '/a2a/rest', '/a2a/jsonrpc']);
+});
+
 test('a bearer token builder accepts its token alone', async () => {
   expect(() => bearerTokenUserBuilder(' ')).toThrow(/the token is empty/);
+  // A variable of the environment that is not set.
+  expect(() => bearerTokenUserBuilder(undefined as never)).toThrow(/expected a token, got nothing/);
   const build = bearerTokenUserBuilder(' secret ');
   await expect(build({ headers: { authorization: 'bearer secret' } })).resolves.toEqual({
     isAuthenticated: true,

@@ -1,14 +1,21 @@
 import type { AgentCard } from '@eventloom/a2a';
 import {
-  AGENT_CARD_PATH,
+  A2AProtocolError,
   type A2ASendRequest,
+  A2ATaskError,
   type A2AUpdate,
+  AGENT_CARD_PATH,
+  CONTEXT_ID,
+  NO_JSON_RPC,
+  readEndpoint,
   readMessage,
   readUpdate,
   RemoteA2AAgent,
   type RemoteA2AAgentOptions,
+  TASK_ID,
   toLegacyMessage,
   toLegacyUpdate,
+  type UnfinishedTask,
 } from '@eventloom/a2a/internal';
 import {
   type BaseAgentConfig,
@@ -18,8 +25,17 @@ import {
   type InvocationContext,
   InvalidRequestError,
   RunAbortedError,
+  toError,
 } from '@eventloom/core';
-import { isRecord } from '@eventloom/core/internal';
+import {
+  BASE_AGENT_OPTIONS,
+  checkOptions,
+  describeKind,
+  integer,
+  isRecord,
+  type OptionRules,
+  wrongOption,
+} from '@eventloom/core/internal';
 import { readAgentCard } from '#a2a-server';
 import type { A2aAgentCard } from './a2a-agent-card.ts';
 import type { A2aMessageSendParams, A2AStreamEventData } from './a2a-types.ts';
@@ -41,8 +57,9 @@ export interface A2aClient {
   cancelTask(params: never): Promise<object>;
 }
 
-/** Options of a `RemoteA2AAgent` of programs that were written for `@google/adk`. */
-export interface RemoteA2AAgentConfig extends BaseAgentConfig {
+/** Options of a `RemoteA2AAgent` of programs that were written for `@google/adk`. `headers`, `timeoutMs` and `maxAnswerBytes` are of Eventloom alone. */
+export interface RemoteA2AAgentConfig
+  extends BaseAgentConfig, Pick<RemoteA2AAgentOptions, 'headers' | 'timeoutMs' | 'maxAnswerBytes'> {
   /** The card; or the address below which the card is; or on Node the path of a file with the card. Required without a `client`. */
   readonly agentCard?: A2aAgentCard | string | undefined;
   /** Sends the requests, instead of the agent. */
@@ -55,9 +72,36 @@ export interface RemoteA2AAgentConfig extends BaseAgentConfig {
   readonly afterRequestCallbacks?: readonly AfterA2ARequestCallback[] | undefined;
 }
 
+const EXAMPLE = "new RemoteA2AAgent({ name: 'prime', agentCard: 'http://localhost:8001/' })";
+const CLIENT_FACTORY = 'new ClientFactory(), of @a2a-js/sdk/client';
+const CARD = {
+  is: 'text or object',
+  wanted: 'an address with http or https, the path of a file, or a card',
+  write: "'http://localhost:8001/'",
+} as const;
+const CLIENT = {
+  is: 'object',
+  wanted: 'a client with sendMessageStream and sendMessage',
+  write: 'await new ClientFactory().createFromUrl(address)',
+} as const;
+const FACTORY = { is: 'object', wanted: 'a factory with createFromAgentCard', write: CLIENT_FACTORY } as const;
+const CALLBACKS = { is: 'list', wanted: 'a list of functions', write: '[(context, value) => { … }]' } as const;
+const OPTIONS: OptionRules<RemoteA2AAgentConfig> = {
+  ...BASE_AGENT_OPTIONS,
+  agentCard: CARD,
+  client: CLIENT,
+  clientFactory: FACTORY,
+  messageSendConfig: { is: 'object', write: '{ historyLength: 10 }' },
+  beforeRequestCallbacks: CALLBACKS,
+  afterRequestCallbacks: CALLBACKS,
+  headers: { is: 'object or function', write: '{ authorization: `Bearer ${token}` }' },
+  timeoutMs: integer(1),
+  maxAnswerBytes: integer(1),
+};
+
 /**
  * The `RemoteA2AAgent` of programs that were written for `@google/adk`: that of `@eventloom/a2a`, with the options of the ADK. A failure is an
- * event with an `errorMessage`, and the run continues.
+ * event with an `errorMessage`, and the run continues. For a task that the remote agent did not complete the message is that of the remote agent.
  *
  * @example
  * const prime = new RemoteA2AAgent({ name: 'prime', agentCard: 'http://localhost:8001/' });
@@ -67,19 +111,33 @@ export class AdkRemoteA2AAgent extends RemoteA2AAgent {
   static override readonly name: string = 'RemoteA2AAgent';
   readonly #config: RemoteA2AAgentConfig;
 
-  /** @throws ConfigurationError without a card and a client, and for a card that cannot be used */
+  /** @throws ConfigurationError without a card and a client, for a card that cannot be used, an unknown option, and one of the wrong kind */
   constructor(config: RemoteA2AAgentConfig) {
-    const {
-      agentCard: _card,
-      client: _client,
-      clientFactory: _factory,
-      messageSendConfig: _sendConfig,
-      beforeRequestCallbacks: _before,
-      afterRequestCallbacks: _after,
-      ...agent
-    } = config;
-    super({ ...agent, ...connectionOf(config) });
+    super(toOptions(config));
     this.#config = config;
+  }
+
+  protected override describeServer(url: string): string {
+    return url === CLIENT_URL ? 'its client' : super.describeServer(url);
+  }
+
+  protected override reportTask(
+    context: InvocationContext,
+    { taskId, contextId, state, words }: UnfinishedTask,
+  ): Event {
+    const { client, clientFactory } = this.#config;
+    const how = client || clientFactory ? 'with the client' : 'in headers';
+    const reason =
+      words ||
+      (state === 'TASK_STATE_AUTH_REQUIRED'
+        ? `the task ${taskId} requires a credential; send it ${how}`
+        : `the task ${taskId} ended as ${state.slice('TASK_STATE_'.length).toLowerCase()}, and its agent gave no reason`);
+    return context.createEvent({
+      errorCode: A2ATaskError.code,
+      errorMessage: reason,
+      turnComplete: true,
+      customMetadata: { [TASK_ID]: taskId, ...(contextId === undefined ? {} : { [CONTEXT_ID]: contextId }) },
+    });
   }
 
   protected override async prepareRequest(
@@ -114,16 +172,60 @@ export class AdkRemoteA2AAgent extends RemoteA2AAgent {
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     try {
       yield* super.runAsyncImpl(context);
-    } catch (error) {
-      if (RunAbortedError.isInstance(error) || !(error instanceof Error)) throw error;
+    } catch (thrown) {
+      const error = toError(thrown);
+      if (RunAbortedError.isInstance(error)) throw error;
       getLogger().error(`RemoteA2AAgent ${this.name} failed:`, error);
       const errorCode = EventloomError.isInstance(error) ? error.code : 'A2A_CALLBACK';
-      yield context.createEvent({ errorCode, errorMessage: error.message, turnComplete: true });
+      yield context.createEvent({ errorCode, errorMessage: reasonOf(error), turnComplete: true });
     }
   }
 }
 
+/** Returns the words of the program's client if it threw the error, as the ADK does, or otherwise those of the error. */
+function reasonOf(error: Error): string {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause)
+    if (thrownByClients.has(cause)) return cause.message;
+  const isOtherTransport = A2AProtocolError.isInstance(error) && error.message.endsWith(NO_JSON_RPC);
+  return isOtherTransport ? error.message + OTHER_TRANSPORTS : error.message;
+}
+
+/** Advice for a card without an address for JSON-RPC. */
+const OTHER_TRANSPORTS = `; for the transports of @a2a-js/sdk write clientFactory: ${CLIENT_FACTORY}`;
+
 type Connection = Pick<RemoteA2AAgentOptions, 'agentCard' | 'fetch'>;
+
+/**
+ * Returns the options of the agent of `@eventloom/a2a`.
+ * @throws ConfigurationError for an unknown option, and for one of the wrong kind
+ */
+function toOptions(config: RemoteA2AAgentConfig): RemoteA2AAgentOptions {
+  const owner =
+    isRecord(config) && typeof config['name'] === 'string' ? `RemoteA2AAgent "${config['name']}"` : 'RemoteA2AAgent';
+  checkOptions(owner, OPTIONS, config, undefined, EXAMPLE);
+  const { agentCard, client, clientFactory, messageSendConfig: _, ...others } = config;
+  const { beforeRequestCallbacks: before, afterRequestCallbacks: after, ...agent } = others;
+  for (const [name, callbacks] of Object.entries({ beforeRequestCallbacks: before, afterRequestCallbacks: after }))
+    for (const [index, callback] of (callbacks ?? []).entries())
+      if (typeof callback !== 'function')
+        throw wrongOption(owner, `${name}[${index}]`, 'a function', callback, CALLBACKS.write);
+  const methods = ['sendMessageStream', 'sendMessage'] as const;
+  if (client && methods.every((method) => typeof client[method] !== 'function'))
+    throw wrongOption(owner, 'client', CLIENT.wanted, client, CLIENT.write);
+  if (clientFactory && typeof clientFactory.createFromAgentCard !== 'function')
+    throw wrongOption(owner, 'clientFactory', FACTORY.wanted, clientFactory, FACTORY.write);
+  if (config.headers && (client || clientFactory))
+    throw new ConfigurationError(
+      `${owner}: headers: a client sends its own; write them in the fetchImpl of its transport, and no headers here`,
+    );
+  if (agentCard === '' || (typeof agentCard === 'string' && isHttp(agentCard) && !URL.canParse(agentCard)))
+    throw wrongOption(owner, 'agentCard', CARD.wanted, agentCard, CARD.write);
+  return { ...agent, ...connectionOf(owner, config) };
+}
+
+function isHttp(text: string): boolean {
+  return /^https?:\/\//.test(text);
+}
 
 /** The origin of an agent whose address only its client knows. */
 const CLIENT_URL = 'http://a2a-client.invalid/';
@@ -131,39 +233,94 @@ const CLIENT_URL = 'http://a2a-client.invalid/';
 const MAX_CARD_BYTES = 1024 * 1024;
 
 /** Returns how the agent of `@eventloom/a2a` reaches the server. */
-function connectionOf({ name, agentCard, client, clientFactory }: RemoteA2AAgentConfig): Connection {
+function connectionOf(owner: string, { agentCard, client, clientFactory }: RemoteA2AAgentConfig): Connection {
   if (agentCard === undefined && !client)
     throw new ConfigurationError(
-      `RemoteA2AAgent "${name}": agentCard: is missing; write agentCard: 'http://localhost:8001/', or client`,
+      `${owner}: agentCard: is missing; write agentCard: 'http://localhost:8001/', or client`,
     );
-  const isAddress = typeof agentCard === 'string' && /^https?:\/\//.test(agentCard);
+  const isAddress = typeof agentCard === 'string' && isHttp(agentCard);
   const card: unknown = typeof agentCard === 'string' && !isAddress ? readAgentCard(agentCard) : agentCard;
-  if (client) return { agentCard: clientCard(card), fetch: (_url, init) => answerOf(client, init) };
+  if (client)
+    return { agentCard: clientCard(card, addressIn(agentCard, card)), fetch: (_url, init) => answerOf(client, init) };
   if (!clientFactory) {
-    // The constructor of the agent checks a card, also one of A2A 0.3.
-    return { agentCard: isAddress ? addressOf(agentCard) : (card as AgentCard) };
+    if (isAddress) return { agentCard: addressOf(agentCard) };
+    try {
+      readEndpoint(card);
+    } catch (cause) {
+      throw new ConfigurationError(`${owner}: agentCard: ${reasonOf(toError(cause))}`, { cause });
+    }
+    return { agentCard: card as AgentCard };
   }
-  let created: Promise<A2aClient> | undefined;
+  let created: A2aClient | undefined;
   if (!isAddress)
     return {
-      agentCard: clientCard(card),
-      fetch: async (_url, init) => answerOf(await (created ??= clientFactory.createFromAgentCard(card as never)), init),
+      agentCard: clientCard(card, addressIn(agentCard, card)),
+      fetch: async (_url, init) => answerOf((created ??= await clientOf(clientFactory, card)), init),
     };
   return {
     agentCard: addressOf(agentCard),
     async fetch(url, init) {
-      if (init.method === 'POST' && created) return answerOf(await created, init);
+      if (init.method === 'POST' && created) return answerOf(created, init);
       const response = await fetch(url, init);
       if (!response.ok) return response;
-      const found = JSON.parse(await readText(response)) as unknown;
-      created = clientFactory.createFromAgentCard(found as never);
+      const found = parseCard(await readText(response));
+      created = await clientOf(clientFactory, found);
       return Response.json(clientCard(found, url));
     },
   };
 }
 
+/** Returns the address that errors name for an agent with a client. */
+function addressIn(agentCard: RemoteA2AAgentConfig['agentCard'], card: unknown): string {
+  const address: unknown = isRecord(card) ? card['url'] : agentCard;
+  if (typeof address !== 'string' || !isHttp(address) || !URL.canParse(address)) return CLIENT_URL;
+  const { username, password } = new URL(address);
+  return username === '' && password === '' ? address : CLIENT_URL;
+}
+
+/** Creates the client of a card. @throws A2AProtocolError if the factory throws or returns no client */
+async function clientOf(
+  factory: NonNullable<RemoteA2AAgentConfig['clientFactory']>,
+  card: unknown,
+): Promise<A2aClient> {
+  let client: unknown;
+  try {
+    client = await factory.createFromAgentCard(card as never);
+  } catch (error) {
+    throw toClientError(error);
+  }
+  if (!isRecord(client))
+    throw new A2AProtocolError(
+      `clientFactory.createFromAgentCard: expected a promise of a client, got a promise of ${describeKind(client)}; return a client`,
+    );
+  return client as unknown as A2aClient;
+}
+
+/** Errors that clients of programs threw. */
+const thrownByClients = new WeakSet<Error>();
+
+/**
+ * Returns the error for what a client of the program threw. A lost connection may be tried again, and stays as it is. Everything else is
+ * final, and the same error at once as in the ADK.
+ */
+function toClientError(thrown: unknown): Error {
+  const error = toError(thrown);
+  thrownByClients.add(error);
+  const isFinal = error.name !== 'AbortError' && !isLostConnection(error) && !EventloomError.isInstance(error);
+  return isFinal ? new A2AProtocolError(error.message, { cause: error }) : error;
+}
+
+/** True for the errors of `fetch` and of sockets, and for what clients add as the cause. */
+function isLostConnection(error: Error): boolean {
+  const { cause } = error;
+  const code = 'code' in error ? String(error.code) : '';
+  if (/^(?:E[A-Z]{3,}|UND_ERR_\w+)$/.test(code)) return true;
+  if (cause instanceof Error) return error instanceof TypeError || isLostConnection(cause);
+  return error instanceof TypeError && /fetch|network|load failed|terminated/i.test(error.message);
+}
+
 /** Returns a card of A2A 1.0 for the agent of `@eventloom/a2a`, whose requests a client takes. */
-function clientCard(card: unknown, url = CLIENT_URL): AgentCard {
+function clientCard(card: unknown, url: string): AgentCard {
   const { name = 'agent', capabilities } = isRecord(card) ? card : {};
   const streaming = !isRecord(capabilities) || capabilities['streaming'] !== false;
   return {
@@ -178,6 +335,14 @@ function clientCard(card: unknown, url = CLIENT_URL): AgentCard {
   };
 }
 
+function parseCard(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new A2AProtocolError('the card is not JSON', { cause });
+  }
+}
+
 async function readText(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
@@ -190,35 +355,58 @@ async function readText(response: Response): Promise<string> {
   return text + decoder.decode();
 }
 
-/** Sends a request of JSON-RPC through a client of the program, and returns what the client answers as an answer of JSON-RPC. */
+/** The methods of a client by those of JSON-RPC. */
+const METHODS: Readonly<Record<string, keyof A2aClient>> = {
+  'message/send': 'sendMessage',
+  'message/stream': 'sendMessageStream',
+  'tasks/resubscribe': 'resubscribeTask',
+  'tasks/get': 'getTask',
+  'tasks/cancel': 'cancelTask',
+};
+
+/**
+ * Sends a request of JSON-RPC through a client of the program, and returns what the client answers as an answer of JSON-RPC.
+ * @throws A2AProtocolError for what the client throws, unless its connection was lost, and for a method that it does not have
+ */
 async function answerOf(client: A2aClient, { body }: RequestInit): Promise<Response> {
   const { id, method, params } = JSON.parse(typeof body === 'string' ? body : '{}') as {
     id: string;
     method: string;
     params: never;
   };
-  switch (method) {
-    case 'message/stream':
-      return streamed(id, client.sendMessageStream(params));
-    case 'tasks/resubscribe':
-      return streamed(id, client.resubscribeTask(params));
-    case 'tasks/get':
-      return Response.json({ jsonrpc: '2.0', id, result: await client.getTask(params) });
-    case 'tasks/cancel':
-      return Response.json({ jsonrpc: '2.0', id, result: await client.cancelTask(params) });
-    default:
-      return Response.json({ jsonrpc: '2.0', id, result: await client.sendMessage(params) });
+  const name = METHODS[method] ?? 'sendMessage';
+  if (typeof client[name] !== 'function')
+    throw new A2AProtocolError(`client.${name}: expected a method, got ${describeKind(client[name])}`);
+  let answer: unknown;
+  try {
+    answer = await client[name](params);
+  } catch (error) {
+    throw toClientError(error);
   }
+  const isStream = name === 'sendMessageStream' || name === 'resubscribeTask';
+  if (!isStream) return Response.json({ jsonrpc: '2.0', id, result: answer });
+  if (!isAsyncIterable(answer))
+    throw new A2AProtocolError(
+      `client.${name}: expected an async iterable, got ${describeKind(answer)}; write async *${name}(params) { … }`,
+    );
+  return streamed(id, answer[Symbol.asyncIterator]());
 }
 
-function streamed(id: string, items: AsyncIterable<object>): Response {
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+}
+
+function streamed(id: string, iterator: AsyncIterator<unknown>): Response {
   const encoder = new TextEncoder();
-  const iterator = items[Symbol.asyncIterator]();
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     async pull(controller) {
-      const { done, value: result } = await iterator.next();
-      if (done === true) controller.close();
-      else controller.enqueue(encoder.encode(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`));
+      try {
+        const { done, value: result } = await iterator.next();
+        if (done === true) controller.close();
+        else controller.enqueue(encoder.encode(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`));
+      } catch (error) {
+        throw toClientError(error);
+      }
     },
     async cancel() {
       await iterator.return?.();

@@ -7,8 +7,16 @@ import {
   ConfigurationError,
   InvalidRequestError,
   StreamingMode,
+  toError,
 } from '@eventloom/core';
-import { checkOptions, type OptionRules } from '@eventloom/core/internal';
+import {
+  checkOptions,
+  describeKind,
+  isBaseAgent,
+  isRecord,
+  type OptionRules,
+  wrongOption,
+} from '@eventloom/core/internal';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { loadA2aServer, readAgentCard } from '#a2a-server';
 import { type A2aAgentCard, getA2AAgentCard } from './a2a-agent-card.ts';
@@ -85,7 +93,8 @@ const OPTIONS: OptionRules<ToA2aOptions> = {
  * installed beside this one: `express` and version 0.3 of `@a2a-js/sdk`. Tasks are kept in memory.
  *
  * Programs that need tasks which survive the process, a `CancelTask` or Workers have `a2a` of `@eventloom/a2a` instead.
- * @throws ConfigurationError without `authentication` and `allowUnauthenticated: true`, and if a package is missing
+ * @throws ConfigurationError without `authentication` and `allowUnauthenticated: true`, for an option or a card that cannot be used, and if a
+ * package is missing
  *
  * @example
  * const app = await toA2a(agent, { port: 8001, authentication: bearerTokenUserBuilder('a-secret') });
@@ -95,8 +104,14 @@ export async function toA2a<App extends Pick<ExpressApplication, 'use'> = Expres
   agent: BaseAgent,
   options: ToA2aOptions<App> = {},
 ): Promise<App> {
+  if (!isBaseAgent(agent))
+    throw new ConfigurationError(
+      `toA2a: expected an agent, got ${describeKind(agent)}; write toA2a(rootAgent, { authentication })`,
+    );
   checkOptions('toA2a', OPTIONS, options);
-  const { host = 'localhost', port = 8000, protocol = 'http', basePath = '', allowUnauthenticated } = options;
+  if (options.app && typeof options.app.use !== 'function')
+    throw wrongOption('toA2a', 'app', 'an application of Express', options.app, 'express()');
+  const { allowUnauthenticated } = options;
   const userBuilder = options.authentication ?? (allowUnauthenticated === true ? anyUser : undefined);
   if (!userBuilder)
     throw new ConfigurationError(
@@ -105,7 +120,7 @@ export async function toA2a<App extends Pick<ExpressApplication, 'use'> = Expres
   if (userBuilder === anyUser)
     getLogger().warn('toA2a: allowUnauthenticated: every client that reaches the server can run the agent.');
   const { express, server, serverExpress } = loadA2aServer();
-  const url = `${protocol}://${host}:${port}${basePath}`;
+  const { url, basePath } = addressOf(options);
   const transports = [
     { url: `${url}/jsonrpc`, transport: 'JSONRPC' },
     { url: `${url}/rest`, transport: 'HTTP+JSON' },
@@ -128,23 +143,71 @@ export async function toA2a<App extends Pick<ExpressApplication, 'use'> = Expres
   return app as App;
 }
 
+/** Returns the address in the card, and its path without a `/` at its end. @throws ConfigurationError for parts that make no address */
+function addressOf({
+  host = 'localhost',
+  port = 8000,
+  protocol = 'http',
+  basePath: givenPath = '',
+}: Pick<ToA2aOptions, 'host' | 'port' | 'protocol' | 'basePath'>): { readonly url: string; readonly basePath: string } {
+  const basePath = givenPath.replace(/\/+$/, '');
+  if (!/^(?:\/[^\s?#]*)?$/.test(basePath))
+    throw new ConfigurationError(
+      `toA2a: basePath: expected a path that begins with /, got ${JSON.stringify(givenPath)}; write basePath: '/a2a'`,
+    );
+  if (!/^https?$/.test(protocol))
+    throw new ConfigurationError(
+      `toA2a: protocol: expected http or https, got ${JSON.stringify(protocol)}; write protocol: 'https'`,
+    );
+  const url = `${protocol}://${host}:${port}${basePath}`;
+  if (!/^[^\s/?#@]+$/.test(host) || !URL.canParse(url))
+    throw new ConfigurationError(
+      `toA2a: host: expected the name of a host, got ${JSON.stringify(host)}; write host: 'agents.example.com'`,
+    );
+  return { url, basePath };
+}
+
 async function resolveCard(card: A2aAgentCard | string): Promise<unknown> {
-  if (typeof card !== 'string') return card;
-  if (!/^https?:\/\//.test(card)) return readAgentCard(card);
-  const address = new URL(AGENT_CARD_PATH, card);
-  const response = await fetch(address);
-  if (!response.ok)
-    throw new ConfigurationError(`toA2a: agentCard: ${address.href} answered with the status ${response.status}`);
-  return response.json();
+  const found = typeof card === 'string' ? await loadCard(card) : card;
+  const wanted = { name: 'string', url: 'string', capabilities: 'object' };
+  for (const [field, type] of Object.entries(wanted)) {
+    const value = isRecord(found) ? found[field] : undefined;
+    if (typeof value !== type || value === null)
+      throw new ConfigurationError(
+        `toA2a: agentCard: expected a card with name, url and capabilities, but its ${field} is ${describeKind(value)}; write the card that getA2AAgentCard returns`,
+      );
+  }
+  return found;
+}
+
+/** Loads a card from its address or its path. @throws ConfigurationError if there is none */
+async function loadCard(source: string): Promise<unknown> {
+  if (!/^https?:\/\//.test(source)) return readAgentCard(source);
+  const failure = (reason: string, cause?: unknown): ConfigurationError =>
+    new ConfigurationError(
+      `toA2a: agentCard: cannot load a card from ${source.split(/[?#]/, 1)[0]}: ${reason}; write the address below which the card is, or the card`,
+      { cause },
+    );
+  try {
+    const response = await fetch(new URL(AGENT_CARD_PATH, source));
+    if (response.ok) return await response.json();
+    throw failure(`the status is ${response.status}`);
+  } catch (cause) {
+    throw ConfigurationError.isInstance(cause) ? cause : failure(toError(cause).message, cause);
+  }
 }
 
 const anyUser: A2aUserBuilder = () => Promise.resolve({ isAuthenticated: false, userName: '' });
 
 /**
  * Returns a user builder that accepts requests with `Authorization: Bearer <token>`, and rejects for all others. The tokens are compared in constant time.
- * @throws ConfigurationError for an empty token
+ * @throws ConfigurationError for an empty token, and for a missing one
  */
 export function bearerTokenUserBuilder(token: string): A2aUserBuilder {
+  if (typeof token !== 'string')
+    throw new ConfigurationError(
+      `bearerTokenUserBuilder: expected a token, got ${describeKind(token)}; write the secret that clients send. Is a variable of the environment missing?`,
+    );
   const expected = token.trim();
   if (expected === '')
     throw new ConfigurationError(
