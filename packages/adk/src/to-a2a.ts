@@ -150,7 +150,7 @@ function addressOf({
   protocol = 'http',
   basePath: givenPath = '',
 }: Pick<ToA2aOptions, 'host' | 'port' | 'protocol' | 'basePath'>): { readonly url: string; readonly basePath: string } {
-  const basePath = givenPath.replace(/\/+$/, '');
+  const basePath = givenPath.endsWith('/') ? givenPath.slice(0, -1) : givenPath;
   if (!/^(?:\/[^\s?#]*)?$/.test(basePath))
     throw new ConfigurationError(
       `toA2a: basePath: expected a path that begins with /, got ${JSON.stringify(givenPath)}; write basePath: '/a2a'`,
