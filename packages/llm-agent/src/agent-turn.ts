@@ -55,6 +55,7 @@ export function createTurn(agent: LlmAgent, context: InvocationContext): AgentTu
     context.extraTools.length === 0 &&
     context.extraInstructions.length === 0 &&
     context.runConfig.clientTools === undefined &&
+    context.runConfig.pauseOnToolCalls !== true &&
     contextCacheConfig === undefined &&
     !context.plugins.has('beforeToolSelection');
   return { agent, model, context, parts, isStatic };

@@ -20,7 +20,8 @@ import { turnToolsets } from './turn-toolsets.ts';
 /** Adds the tools that the model may call. */
 export const addTools: RequestProcessor = (request, { agent, context, parts }, actions) => {
   const selecting = context.plugins.has('beforeToolSelection');
-  if (selecting || !parts.tools || context.extraTools.length > 0 || offersClientTools(context))
+  const isPausing = context.runConfig.pauseOnToolCalls === true;
+  if (selecting || !parts.tools || context.extraTools.length > 0 || isPausing || offersClientTools(context))
     return addResolvedTools(request, agent, context, selecting, actions);
   appendTools(request, parts.tools);
   return undefined;
@@ -33,6 +34,7 @@ async function addResolvedTools(
   selecting: boolean,
   eventActions: EventActions,
 ): Promise<void> {
+  const before = request.toolsDict;
   let tools = await resolveTools(agent, context);
   addMissingToolsets(request, context);
   if (selecting) {
@@ -51,6 +53,14 @@ async function addResolvedTools(
         llmRequest: request,
       });
   }
+  if (context.runConfig.pauseOnToolCalls === true) leaveToClient(request, before);
+}
+
+/** Replaces the tools that were added to a request since `before` by ones that the client runs. Their declarations stay. */
+function leaveToClient(request: LlmRequest, before: LlmRequest['toolsDict']): void {
+  const toolsDict = Object.assign(Object.create(null) as Record<string, BaseTool>, request.toolsDict);
+  for (const name of Object.keys(toolsDict)) if (!before[name]) toolsDict[name] = new ClientTool(name, { name });
+  request.toolsDict = toolsDict;
 }
 
 /** Tells the model which toolsets are unavailable. */

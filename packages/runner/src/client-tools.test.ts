@@ -11,6 +11,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { Runner } from './runner.ts';
 import type { RunAsyncParams } from './run-request.ts';
 
@@ -85,6 +86,54 @@ test("beside a client call the agent's tools run, and the model is called when a
   expect(model.calls).toBe(1);
   await run(agent, answered());
   expect(model.requests[1]?.request.contents.at(-1)?.parts).toHaveLength(2);
+});
+
+describe('with pauseOnToolCalls', () => {
+  const runConfig: RunConfig = { pauseOnToolCalls: true };
+  const look = new FunctionTool({
+    name: 'look',
+    description: 'Looks.',
+    parameters: z.object({ at: z.string() }),
+    requireConfirmation: true,
+    execute: () => expect.unreachable(),
+  });
+  const call = { calls: [{ id: 'c1', name: 'look', args: { at: 'sky' } }] } satisfies ScriptedStep;
+  const response = {
+    newMessage: { parts: [{ functionResponse: { id: 'c1', name: 'look', response: { seen: 'stars' } } }] },
+  };
+
+  test("a call to the agent's own tool ends the run, and the client's response continues the conversation", async () => {
+    const { run } = await setUp();
+    const model = new ScriptedModel([call, 'Stars.']);
+    const agent = agentOf(model, { tools: [look] });
+    const events = await run(agent, { ...HI, runConfig });
+    expect(events).toMatchObject([
+      { content: { parts: [{ functionCall: { id: 'c1' } }] }, longRunningToolIds: ['c1'] },
+    ]);
+    expect(model.requests[0]?.request.config.tools).toMatchObject([
+      { functionDeclarations: [{ name: 'look', parametersJsonSchema: { required: ['at'] } }] },
+    ]);
+    const later = await run(agent, { ...response, runConfig });
+    expect(later.map(({ content }) => content?.parts?.[0]?.text)).toEqual(['Stars.']);
+    expect(model.requests[1]?.request.contents.at(-1)?.parts).toMatchObject([{ functionResponse: { id: 'c1' } }]);
+  });
+
+  test('a resumable run waits, and continues with the response without running the tool', async () => {
+    const { run } = await setUp();
+    const model = new ScriptedModel([call, call, 'Stars.']);
+    const agent = agentOf(model, { tools: [look] });
+    const [first] = await run(agent, { ...HI, runConfig }, true);
+    const later = await run(agent, response, true);
+    expect(later[0]).toMatchObject({ invocationId: first?.invocationId, longRunningToolIds: [expect.any(String)] });
+  });
+
+  test('a transfer to another agent runs, and its tools are left to the client too', async () => {
+    const { run } = await setUp();
+    const model = new ScriptedModel([{ calls: [{ name: 'transfer_to_agent', args: { agent_name: 'seer' } }] }, call]);
+    const seer = new LlmAgent({ name: 'seer', model, tools: [look] });
+    const events = await run(agentOf(model, { subAgents: [seer] }), { ...HI, runConfig });
+    expect(events.at(-1)).toMatchObject({ author: 'seer', longRunningToolIds: ['c1'] });
+  });
 });
 
 describe('in a resumable run', () => {

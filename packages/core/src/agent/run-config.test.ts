@@ -132,6 +132,7 @@ const WRONG: { readonly [K in keyof Required<RunConfig>]: unknown } = {
   requestId: 'r1',
   resumable: 'yes',
   clientTools: {},
+  pauseOnToolCalls: 'yes',
   responseModalities: ['AUDIO', 'TEXT'],
   speechConfig: 'Puck',
   inputAudioTranscription: true,

@@ -79,6 +79,12 @@ export interface RunConfig extends LiveRunConfig {
    * has a tool of the same name. Default: none.
    */
   readonly clientTools?: readonly FunctionDeclaration[] | undefined;
+  /**
+   * True leaves all calls to the client: no tool of an agent runs. Each call is long-running, as that of a client function is: the run ends (a
+   * resumable run pauses), and the client's next message contains the function response. Transfers to other agents and the call that
+   * gives an answer by a schema are not left to the client. Applies to one run: the next one needs it again. Default false.
+   */
+  readonly pauseOnToolCalls?: boolean | undefined;
 }
 
 /**
@@ -127,6 +133,7 @@ const OPTIONS: OptionRules<Omit<RunConfig, keyof LiveRunConfig>> = {
   requestId: 'text',
   resumable: 'flag',
   clientTools: { is: 'list', write: '[{ name, description, parametersJsonSchema }]' },
+  pauseOnToolCalls: 'flag',
   // Checked when a live run starts: see `checkLiveRunConfig`.
   ...Object.fromEntries(Object.keys(LIVE_OPTIONS).map((option) => [option, 'any'])),
 };

@@ -2,7 +2,14 @@ import { ConfigurationError, type Event, type RunConfig } from '@eventloom/core'
 import { checkRunConfig, RunMark } from '@eventloom/core/internal';
 
 /** Options that a resumable run stores in its user event, in addition to those that every event has. */
-const REMEMBERED = ['streamingMode', 'completionEvent', 'maxLlmCalls', 'maxParallelToolCalls', 'clientTools'] as const;
+const REMEMBERED = [
+  'streamingMode',
+  'completionEvent',
+  'maxLlmCalls',
+  'maxParallelToolCalls',
+  'clientTools',
+  'pauseOnToolCalls',
+] as const;
 const NAMES: ReadonlySet<string> = new Set(REMEMBERED);
 
 /** Makes the `agentState` of a resumable run's user event: it marks the run as resumable and has the run's options. */
