@@ -6,7 +6,6 @@ export type {
   BaseAgentConfig,
   BeforeAgentCallback,
   ReadonlyState,
-  RunConfig,
   SingleAgentCallback,
 } from '@eventloom/core';
 export {
@@ -117,7 +116,13 @@ export {
 // Apps and runs
 export type { AppOptions, ResumabilityConfig } from './app.ts';
 export { App, createResumabilityConfig, isApp, validateAppName } from './app.ts';
-export type { AdkRunnerConfig as RunnerConfig, RunEphemeralParams } from './runner.ts';
+export type { AdkRunConfig as RunConfig } from './run-config.ts';
+export type {
+  AdkRunAsyncParams as RunAsyncParams,
+  AdkRunLiveParams as RunLiveParams,
+  AdkRunnerConfig as RunnerConfig,
+  RunEphemeralParams,
+} from './runner.ts';
 export type { RunStreamParams } from './background-calls.ts';
 export { AdkRunner as Runner, isRunner } from './runner.ts';
 export type { AdkInMemoryRunnerConfig as InMemoryRunnerConfig } from './in-memory-runner.ts';
@@ -347,7 +352,7 @@ export {
   SaveFilesAsArtifactsPlugin,
   ToolCallIntegrityPlugin,
 } from '@eventloom/plugins';
-export { BasePlugin } from '@eventloom/core';
+export { BasePlugin } from './base-plugin.ts';
 export { PluginManager } from '@eventloom/core/internal';
 export type { BasePolicyEngine, PolicyCheckResult, ToolCallPolicyContext } from './security-plugin.ts';
 export {

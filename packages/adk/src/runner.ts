@@ -4,16 +4,19 @@ import {
   ConfigurationError,
   type Content,
   type Event,
-  type RunConfig,
+  REQUEST_CONFIRMATION,
   RunAbortedError,
+  type RunLiveParams,
 } from '@eventloom/core';
 import { describeKind, isBookkeeping } from '@eventloom/core/internal';
 import { live } from '@eventloom/live';
 import { type RunAsyncParams, Runner, type RunnerConfig, type RunStream } from '@eventloom/runner';
 import { type App, isApp, type ResumabilityConfig } from './app.ts';
+import { checkPluginCallbacks } from './base-plugin.ts';
 import { runMessages, type RunStreamParams } from './background-calls.ts';
 import { compactionOf } from './context-compactors.ts';
 import { LLMRegistry } from './llm-registry.ts';
+import { type AdkRunConfig, confirmationOf, openConfirmation, withRunConfig } from './run-config.ts';
 import type { RunnableNode } from './workflow/node-context.ts';
 import { getPendingUserInputRequests } from './user-input-requests.ts';
 import { hasNodeTools } from './workflow/node-tool.ts';
@@ -44,8 +47,18 @@ export interface RunEphemeralParams {
   readonly userId: string;
   readonly newMessage: Content;
   readonly stateDelta?: Readonly<Record<string, unknown>> | undefined;
-  readonly runConfig?: RunConfig | undefined;
+  readonly runConfig?: AdkRunConfig | undefined;
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Parameters of `runAsync` for programs that were written for `@google/adk`: those of `@eventloom/runner`, with options of the ADK. */
+export interface AdkRunAsyncParams extends RunAsyncParams {
+  readonly runConfig?: AdkRunConfig | undefined;
+}
+
+/** Parameters of `runLive` for programs that were written for `@google/adk`: those of `@eventloom/runner`, with options of the ADK. */
+export interface AdkRunLiveParams extends RunLiveParams {
+  readonly runConfig?: AdkRunConfig | undefined;
 }
 
 /**
@@ -90,11 +103,13 @@ export class AdkRunner extends Runner {
     const resumability = app?.resumabilityConfig ?? resumabilityConfig;
     const resumable = config.resumable ?? resumability?.isResumable;
     const hasNodes = isWorkflow(root) || hasNodeTools(root);
+    const allPlugins = [...(app?.plugins ?? []), ...(plugins ?? [])];
+    checkPluginCallbacks(allPlugins);
     super({
       ...config,
       appName: app?.name ?? appName ?? '',
       agent: root,
-      plugins: [...(app?.plugins ?? []), ...(plugins ?? [])],
+      plugins: allPlugins,
       // Nodes can wait for people only in runs that can be resumed.
       resumable: resumable ?? (hasNodes || undefined),
       eventsCompaction: config.eventsCompaction ?? compactionOf(root),
@@ -114,16 +129,26 @@ export class AdkRunner extends Runner {
   /**
    * Runs the agent as `runAsync` of `@eventloom/runner` does, with the ADK's ends: an aborted run ends its stream without an error, and the error of
    * an agent is thrown as it is. A message of texts answers the only open question of the last run, if a node asked it that an agent called as
-   * a tool.
+   * a tool; with `plainTextToolConfirmation` a yes or a no answers a confirmation.
    */
-  override runAsync(params: RunAsyncParams): RunStream {
-    const text = this.takesTextAnswers && params?.invocationId === undefined ? textOf(params?.newMessage) : undefined;
-    if (text === undefined) return withAdkEnds(super.runAsync(params), params?.abortSignal, this.hidesBookkeeping);
+  override runAsync(params: AdkRunAsyncParams): RunStream {
+    const confirms = params?.runConfig?.plainTextToolConfirmation === true;
+    const mayAnswer = (this.takesTextAnswers || confirms) && params?.invocationId === undefined;
+    const text = mayAnswer ? textOf(params?.newMessage) : undefined;
+    if (text === undefined)
+      return withAdkEnds(super.runAsync(withRunConfig(params)), params?.abortSignal, this.hidesBookkeeping);
     // The run reads its parameters when it begins.
-    const asked = { ...params };
+    const asked: { newMessage?: Content | undefined } & AdkRunAsyncParams = withRunConfig({ ...params });
     return withAdkEnds(super.runAsync(asked), params.abortSignal, this.hidesBookkeeping, async () => {
-      asked.newMessage = (await findAnswer(this, params, text)) ?? asked.newMessage;
+      const events = await readRecentEvents(this, params);
+      const answer = (confirms && toConfirmation(events, text)) || (this.takesTextAnswers && toAnswer(events, text));
+      if (answer) asked.newMessage = answer;
     });
+  }
+
+  /** Runs the agent live, as `runLive` of `@eventloom/runner` does. */
+  override runLive(params: AdkRunLiveParams): RunStream {
+    return super.runLive(withRunConfig(params));
   }
 
   /** Runs the agent in a new session, and deletes the session afterwards. */
@@ -161,19 +186,29 @@ function textOf(message: Content | undefined): string | undefined {
   return texts.length > 0 && texts.every((text) => text !== undefined) ? texts.join('') : undefined;
 }
 
-/** Returns the text as the response to the only open question of the last run; undefined if nodes have asked none, or several. */
-async function findAnswer(
+async function readRecentEvents(
   { appName, sessionService }: Runner,
   { userId, sessionId }: RunAsyncParams,
-  text: string,
-): Promise<Content | undefined> {
+): Promise<readonly Event[]> {
   const config = { numRecentEvents: RECENT_EVENTS };
-  const session = await sessionService.getSession({ appName, userId, sessionId, config });
-  const last = session?.events.at(-1)?.invocationId;
-  const events = session?.events.filter(
+  return (await sessionService.getSession({ appName, userId, sessionId, config }))?.events ?? [];
+}
+
+/** Returns a yes or a no as the response to the newest open confirmation; undefined for other texts, and if there is none. */
+function toConfirmation(events: readonly Event[], text: string): Content | undefined {
+  const response = confirmationOf(text);
+  const id = response && openConfirmation(events);
+  if (id === undefined) return undefined;
+  return { role: 'user', parts: [{ functionResponse: { id, name: REQUEST_CONFIRMATION, response: { ...response } } }] };
+}
+
+/** Returns the text as the response to the only open question of the last run; undefined if nodes have asked none, or several. */
+function toAnswer(recent: readonly Event[], text: string): Content | undefined {
+  const last = recent.at(-1)?.invocationId;
+  const events = recent.filter(
     ({ author, invocationId, nodeInfo }) => invocationId === last && (author === 'user' || nodeInfo !== undefined),
   );
-  const [question, ...others] = getPendingUserInputRequests(events ?? []);
+  const [question, ...others] = getPendingUserInputRequests(events);
   if (question?.kind !== 'input' || others.length > 0) return undefined;
   const { interruptId: id, functionCallName: name } = question;
   return { role: 'user', parts: [{ functionResponse: { id, name, response: { result: text } } }] };

@@ -25,6 +25,7 @@ const program: Program = {
     sseReply(wireChunks(['It is ', 'done.'])),
     call,
     call,
+    jsonReply(wireResponse('Hello again.')),
   ],
   async main(tell) {
     const runner = new InMemoryRunner({ agent, appName: 'speech' });
@@ -39,6 +40,8 @@ const program: Program = {
     } catch {
       tell('the run failed');
     }
+    const defaults: RunConfig = { supportCfc: false, allowRemoteToolConfirmation: false, pauseOnToolCalls: false };
+    for await (const event of runner.runEphemeral({ userId: 'ann', newMessage, runConfig: defaults })) tell(event);
   },
 };
 export default program;

@@ -25,6 +25,7 @@ import {
   withNode,
 } from './node-context.ts';
 import { createNodeErrorEvent, isNodeErrorEvent } from './node-error-event.ts';
+import { askPlugins } from './node-callbacks.ts';
 import { isDone, AdkNodeHistory, type NodeRecord } from './node-history.ts';
 import { delayMsAfter, isRetried } from './retry.ts';
 
@@ -45,6 +46,9 @@ interface RunPlace extends AdkRunNodeOptions {
   readonly nodePath?: string | undefined;
 }
 
+/** What the ledger says of a node that is done: the output that a plugin gave in place of the node's own, or nothing. */
+type RecordedResult = Readonly<Record<string, unknown>>;
+
 /** The runs of all nodes of one workflow, and of the workflows in it. */
 export class WorkflowRun implements NodeRuns {
   readonly context: InvocationContext;
@@ -61,7 +65,7 @@ export class WorkflowRun implements NodeRuns {
   readonly #dynamic = new WeakMap<AdkNodeContext, DynamicRuns>();
   /** Errors that an event of this run already reports. */
   readonly #reported = new WeakSet<object>();
-  #recorded: Promise<ReadonlySet<string>> | undefined;
+  #recorded: Promise<ReadonlyMap<string, RecordedResult>> | undefined;
 
   constructor(context: InvocationContext) {
     this.context = context;
@@ -179,13 +183,39 @@ export class WorkflowRun implements NodeRuns {
       guard: outer.guard,
       outputFor: options.useAsOutput ? [outer.nodePath, ...outer.outputFor].filter((path) => path !== '') : [],
     });
-    await this.#attempts(node, context, name, input);
+    const replaced = await this.#runWithCallbacks(node, context, name, input);
     if (context.interruptIds.length === 0) {
-      if (context.output === undefined && context.route === undefined)
-        await this.#record(`${nodePath}#${activation}`, name);
+      if (replaced ?? (context.output === undefined && context.route === undefined))
+        await this.#record(`${nodePath}#${activation}`, name, replaced);
       this.#outputs.set(name, context.output);
     }
     return context;
+  }
+
+  /** Runs a node between the callbacks of the plugins. Returns the output that a plugin gave in place of the node's own; undefined if none did. */
+  async #runWithCallbacks(
+    node: BaseNode,
+    context: AdkNodeContext,
+    name: string,
+    input: unknown,
+  ): Promise<RecordedResult | undefined> {
+    const { guard } = context.place;
+    const given = { node, nodeContext: context };
+    const skipped = await askPlugins(this.context, guard, 'beforeNodeCallback', { ...given, input });
+    await this.#postActions(context, name);
+    if (!skipped) await this.#attempts(node, context, name, input);
+    const { output } = context;
+    const replaced = skipped ?? (await askPlugins(this.context, guard, 'afterNodeCallback', { ...given, output }));
+    await this.#postActions(context, name);
+    if (!replaced) return undefined;
+    context.output = replaced.value;
+    return { output: replaced.value };
+  }
+
+  /** Posts the changes of state that no event holds yet. */
+  async #postActions(context: AdkNodeContext, author: string): Promise<void> {
+    const actions = context.takeActions();
+    if (actions) await this.#post(context, { author, actions });
   }
 
   /** Returns the result of an earlier run that need not be repeated, or that still waits. */
@@ -198,8 +228,10 @@ export class WorkflowRun implements NodeRuns {
     if (!this.history.isContinued) return undefined;
     const branch = prior?.branch ?? outer.branch;
     const done = { output: prior?.output, route: prior?.route, branch, interruptIds: [] };
+    const recorded = await this.#recordedResult(key);
+    if (recorded && 'output' in recorded) return { ...done, output: recorded.output };
     if (prior && isDone(prior)) return done;
-    if (!prior || prior.asked.size === 0) return (await this.#isRecorded(key)) ? done : undefined;
+    if (!prior || prior.asked.size === 0) return recorded && done;
     const open = [...prior.asked.keys()].filter((id) => !prior.answers.has(id));
     if (open.length > 0 && prior.answers.size === 0) return { ...done, interruptIds: open };
     if (node.rerunOnResume) return undefined;
@@ -251,8 +283,7 @@ export class WorkflowRun implements NodeRuns {
       if (guard.signal.aborted) closing.catch(() => undefined);
       else await closing;
     }
-    const actions = context.takeActions();
-    if (actions) await this.#post(context, { author: name, actions });
+    await this.#postActions(context, name);
     const { reportedError, output, route, interruptIds } = context;
     if (!reportedError || output !== undefined || route !== undefined || interruptIds.length > 0) return;
     const error = new NodeReportedError({ nodeName: name, ...reportedError });
@@ -342,8 +373,8 @@ export class WorkflowRun implements NodeRuns {
     );
   }
 
-  /** Notes that a node without a result is done, in the ledger of the session. */
-  async #record(key: string, name: string): Promise<void> {
+  /** Notes that a node without a result of its own is done, in the ledger of the session, with the output that a plugin gave. */
+  async #record(key: string, name: string, response: RecordedResult = {}): Promise<void> {
     const { invocation, invocationId, isResumable } = this.context;
     if (!isResumable) return;
     await invocation.ledger.recordToolCall({
@@ -351,25 +382,25 @@ export class WorkflowRun implements NodeRuns {
       callId: this.#ledgerId(key),
       name,
       status: 'finished',
-      response: {},
+      response,
     });
   }
 
-  async #isRecorded(key: string): Promise<boolean> {
+  async #recordedResult(key: string): Promise<RecordedResult | undefined> {
     this.#recorded ??= this.#listRecorded();
-    return (await this.#recorded).has(key);
+    return (await this.#recorded).get(key);
   }
 
-  /** Lists the nodes without a result that are done: those of this invocation, and of the earlier ones that a message continues. */
-  async #listRecorded(): Promise<Set<string>> {
+  /** Lists the nodes of the ledger that are done: those of this invocation, and of the earlier ones that a message continues. */
+  async #listRecorded(): Promise<Map<string, RecordedResult>> {
     const { invocation, invocationId, executionId } = this.context;
     const executions = new Map(this.history.executions);
     executions.set(invocationId, new Set(executions.get(invocationId)).add(executionId));
-    const found = new Set<string>();
+    const found = new Map<string, RecordedResult>();
     for (const [id, ofRun] of executions)
-      for (const { callId } of await invocation.ledger.listToolCalls(id))
+      for (const { callId, response = {} } of await invocation.ledger.listToolCalls(id))
         for (const execution of ofRun)
-          if (callId.startsWith(`${execution}/`)) found.add(callId.slice(execution.length + 1));
+          if (callId.startsWith(`${execution}/`)) found.set(callId.slice(execution.length + 1), response);
     return found;
   }
 

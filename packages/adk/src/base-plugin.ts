@@ -1,0 +1,55 @@
+import { BasePlugin as CoreBasePlugin, ConfigurationError } from '@eventloom/core';
+import { isInstanceOf } from './class-checks.ts';
+import type { BaseNode } from './workflow/base-node.ts';
+import type { AdkNodeContext } from './workflow/node-context.ts';
+
+/**
+ * Base class of plugins for programs that were written for `@google/adk`: that of `@eventloom/core`, and two callbacks around each node of a
+ * `Workflow`. A callback that returns undefined only observes.
+ *
+ * @example
+ * class Gate extends BasePlugin {
+ *   override beforeNodeCallback({ node }: { node: BaseNode }): string | undefined {
+ *     return node.name === 'payment' ? 'payments are closed' : undefined;
+ *   }
+ * }
+ */
+abstract class AdkBasePlugin extends CoreBasePlugin {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isInstanceOf(this, AdkBasePlugin, CoreBasePlugin, value);
+  }
+
+  /**
+   * Called before each node of a workflow, once for all of its attempts. A returned value is the output of the node, which does not run; later plugins are
+   * not called, and neither is `afterNodeCallback`. A node that completed before its workflow was continued does not call it again.
+   */
+  beforeNodeCallback(_params: { node: BaseNode; nodeContext: AdkNodeContext; input: unknown }): unknown {
+    return undefined;
+  }
+
+  /**
+   * Called after each node of a workflow that did not fail, also after one that waits for an answer. A returned value replaces the output for the nodes
+   * after it; the node's own event stays as it is.
+   */
+  afterNodeCallback(_params: { node: BaseNode; nodeContext: AdkNodeContext; output: unknown }): unknown {
+    return undefined;
+  }
+}
+
+/** Any plugin: those of `eventloom/adk`, and those of other packages of Eventloom. */
+export type BasePlugin = CoreBasePlugin;
+export const BasePlugin: typeof AdkBasePlugin = AdkBasePlugin;
+
+/** Callbacks of plugins of the ADK that no run calls. */
+const NEVER_CALLED = ['beforeContextCompaction', 'afterContextCompaction'] as const;
+
+/** @throws ConfigurationError for a plugin with a callback that no run would call */
+export function checkPluginCallbacks(plugins: readonly CoreBasePlugin[]): void {
+  for (const plugin of plugins)
+    for (const callback of NEVER_CALLED)
+      // The runner itself refuses values that are no plugins.
+      if (typeof Object(plugin)[callback] === 'function')
+        throw new ConfigurationError(
+          `Runner: plugin "${plugin.name}": ${callback} is not called, because conversations are shortened outside of the events that plugins see; remove it, and write a summarizer of your own in eventsCompaction to see what is summarized`,
+        );
+}

@@ -1,0 +1,61 @@
+import { ConfigurationError, type Event, type RunConfig } from '@eventloom/core';
+import { wrongOption } from '@eventloom/core/internal';
+import { getPendingUserInputRequests, getUserInputRequests } from './user-input-requests.ts';
+
+/** Options of a run for programs that were written for `@google/adk`: those of `@eventloom/core`, and three of the ADK. */
+export interface AdkRunConfig extends RunConfig {
+  /** Only `false`: calls of functions in code that a model runs over a live connection are not offered, and fail every run of `@google/adk` 2.0.0 too. */
+  readonly supportCfc?: boolean | undefined;
+  /**
+   * True lets a message that says nothing but yes or no, such as `ok` or `cancel`, answer the newest open confirmation of the run before. The session
+   * gets the answer in place of the text. Default false.
+   */
+  readonly plainTextToolConfirmation?: boolean | undefined;
+  /** For an `A2AAgentExecutor`: true lets clients over A2A answer confirmations. Has no effect in other runs. */
+  readonly allowRemoteToolConfirmation?: boolean | undefined;
+}
+
+const FLAGS = ['supportCfc', 'plainTextToolConfirmation', 'allowRemoteToolConfirmation'] as const;
+
+/** Returns the options without those that only the ADK has. @throws ConfigurationError for a value that none of these takes */
+export function toRunConfig(given: AdkRunConfig | undefined): RunConfig | undefined {
+  if (typeof given !== 'object' || given === null || !FLAGS.some((flag) => flag in given)) return given;
+  for (const flag of FLAGS) {
+    const value: unknown = given[flag];
+    if (value !== undefined && typeof value !== 'boolean')
+      throw wrongOption('runConfig', flag, 'true or false', value, 'false');
+  }
+  const { supportCfc, plainTextToolConfirmation: _, allowRemoteToolConfirmation: __, ...config } = given;
+  if (supportCfc === true)
+    throw new ConfigurationError(
+      'runConfig.supportCfc: true is not offered; remove it, and write tools in the agent, or codeExecutor: new BuiltInCodeExecutor()',
+    );
+  return config;
+}
+
+/** Returns the parameters of a run with options that a runner of `@eventloom/runner` takes. They are converted when the run reads them. */
+export function withRunConfig<P extends { readonly runConfig?: AdkRunConfig | undefined }>(params: P): P {
+  if (params?.runConfig === undefined) return params;
+  return Object.defineProperty({ ...params }, 'runConfig', {
+    enumerable: true,
+    get: () => toRunConfig(params.runConfig),
+  });
+}
+
+const YES = new Set(['yes', 'y', 'true', 'approve', 'approved', 'ok', 'okay', 'confirm', 'confirmed']);
+const NO = new Set(['no', 'n', 'false', 'reject', 'rejected', 'deny', 'denied', 'cancel', 'cancelled']);
+
+/** The response that a text is to a confirmation; undefined for a text that says more than yes or no. */
+export function confirmationOf(text: string): { readonly confirmed: boolean } | undefined {
+  const word = text.trim().toLowerCase();
+  return YES.has(word) ? { confirmed: true } : NO.has(word) ? { confirmed: false } : undefined;
+}
+
+/** Returns the id of the first open confirmation of the newest event with one since the last message of the user; undefined if there is none. */
+export function openConfirmation(events: readonly Event[]): string | undefined {
+  const since = events.findLastIndex(({ author }) => author === 'user');
+  const recent = events.slice(since + 1);
+  const open = new Set(getPendingUserInputRequests(recent).map(({ interruptId }) => interruptId));
+  const asked = recent.toReversed().flatMap(getUserInputRequests);
+  return asked.find(({ kind, interruptId }) => kind === 'confirmation' && open.has(interruptId))?.interruptId;
+}
