@@ -73,6 +73,15 @@ test('every name that is not offered says what to write instead', () => {
   expect(absent.filter((each) => (adviceOf(each) ?? '').length < 20)).toEqual([]);
 });
 
+test('the name of every class is one that is exported, because error messages have it', () => {
+  const classes = Object.entries(values).filter(
+    ([name]) => /^[A-Z]/.test(name) && adviceOf({ kind: 'value', name }) === undefined,
+  );
+  const named = classes.flatMap(([name, value]) => (typeof value === 'function' ? [[name, value.name] as const] : []));
+  expect(named.length).toBeGreaterThan(100);
+  expect(named.filter(([, name]) => !ours.has(name))).toEqual([]);
+});
+
 test('the list of names includes every value that the installed @google/adk exports at run time', async () => {
   const installed: object = await import('@google/adk');
   const known = new Set(theirs.filter(({ kind }) => kind === 'value').map(({ name }) => name));

@@ -84,7 +84,7 @@ generate_content_config:
       description: 'Helps.',
       staticInstruction: 'Be kind.',
       disallowTransferToParent: true,
-      disallowTransferToPeers: false,
+      disallowTransferToPeers: true,
       outputKey: 'answer',
       includeContents: 'none',
       inputSchema: schema,

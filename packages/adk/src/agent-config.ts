@@ -1,6 +1,6 @@
 import type { BaseAgent, BaseLlm } from '@eventloom/core';
 import { describeKind, getOwn, isBaseAgent, isBaseTool, isBaseToolset } from '@eventloom/core/internal';
-import { AgentTool, exitLoop, LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
+import { AgentTool, exitLoop } from '@eventloom/multi-agent';
 import { LOAD_MEMORY, PRELOAD_MEMORY, type SchemaLike } from '@eventloom/tools';
 import {
   ENTERPRISE_WEB_SEARCH,
@@ -11,6 +11,7 @@ import {
 } from '@eventloom/tools/built-in';
 import { type AgentFile, type ConfigValue, openAgentFiles, type ReadAgentFile } from '#agent-files';
 import { getUserChoiceTool } from './ask-tools.ts';
+import { AdkLoopAgent, AdkParallelAgent, AdkSequentialAgent } from './agents.ts';
 import { AgentConfigError } from './errors.ts';
 import { AdkLlmAgent, type AdkLlmAgentConfig, type AdkToolUnion } from './llm-agent.ts';
 import { isBaseNode } from './workflow/base-node.ts';
@@ -144,16 +145,16 @@ class AgentLoader {
         return this.#createLlmAgent(root);
       case 'SequentialAgent':
         root.allow(AGENT_FIELDS);
-        return root.create(() => new SequentialAgent(this.#baseOptions(root)));
+        return root.create(() => new AdkSequentialAgent(this.#baseOptions(root)));
       case 'ParallelAgent':
         root.allow(AGENT_FIELDS);
-        return root.create(() => new ParallelAgent(this.#baseOptions(root)));
+        return root.create(() => new AdkParallelAgent(this.#baseOptions(root)));
       case 'LoopAgent': {
         root.allow([...AGENT_FIELDS, 'max_iterations']);
         const maxIterations = root.get('max_iterations')?.number();
         return root.create(
           () =>
-            new LoopAgent({ ...this.#baseOptions(root), ...(maxIterations === undefined ? {} : { maxIterations }) }),
+            new AdkLoopAgent({ ...this.#baseOptions(root), ...(maxIterations === undefined ? {} : { maxIterations }) }),
         );
       }
       default:

@@ -53,7 +53,7 @@ export class App {
     checkOptions('App', OPTIONS, options);
     validateAppName(options.name);
     this.name = options.name;
-    this.rootAgent = asRunnableRoot(options.rootAgent);
+    this.rootAgent = asRunnableRoot(options.rootAgent, 'App: rootAgent');
     this.plugins = options.plugins ?? [];
     this.resumabilityConfig = options.resumabilityConfig;
   }

@@ -15,6 +15,8 @@ import type { AdkNodeContext } from './workflow/node-context.ts';
  * }
  */
 abstract class AdkBasePlugin extends CoreBasePlugin {
+  /** The name of the class in error messages. */
+  static override readonly name: string = 'BasePlugin';
   static override [Symbol.hasInstance](value: unknown): boolean {
     return isInstanceOf(this, AdkBasePlugin, CoreBasePlugin, value);
   }

@@ -31,6 +31,8 @@ export class CredentialExchangeError extends EventloomError {
 
 /** An attempt of a workflow node took longer than its `timeout`, for programs that were written for `@google/adk`. */
 export class AdkNodeTimeoutError extends EventloomError {
+  /** The name of the class in error messages. */
+  static override readonly name: string = 'NodeTimeoutError';
   static override readonly code = 'ADK_NODE_TIMEOUT';
   readonly nodeName: string;
   /** The time limit in seconds. */

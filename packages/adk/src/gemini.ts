@@ -69,6 +69,8 @@ export interface AdkLlmRequest extends Omit<LlmRequest, 'config' | 'toolsDict'> 
  * const model = new Gemini({ model: 'gemini-flash-latest' });
  */
 export class AdkGemini extends Gemini {
+  /** The name of the class in error messages. */
+  static override readonly name: string = 'Gemini';
   static override readonly supportedModels: readonly (string | RegExp)[] = [
     /gemini-.*/,
     /projects\/.+\/locations\/.+\/endpoints\/.+/,

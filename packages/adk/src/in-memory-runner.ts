@@ -20,6 +20,8 @@ export type AdkInMemoryRunnerConfig = Omit<AdkRunnerConfig, 'sessionService' | '
  * for await (const event of runner.runEphemeral({ userId, newMessage: { parts: [{ text: 'Hello' }] } })) console.log(event);
  */
 export class AdkInMemoryRunner extends AdkRunner {
+  /** The name of the class in error messages. */
+  static override readonly name: string = 'InMemoryRunner';
   /** @throws ConfigurationError for a missing or invalid option, and for one that does not exist */
   constructor(config: AdkInMemoryRunnerConfig) {
     super({

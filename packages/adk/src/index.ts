@@ -1,15 +1,11 @@
 // The names of @google/adk over the packages of Eventloom. docs/guide/from-adk.md lists all of them, also those that are not here.
 
 // Agents
-export type {
-  AfterAgentCallback,
-  BaseAgentConfig,
-  BeforeAgentCallback,
-  ReadonlyState,
-  SingleAgentCallback,
-} from '@eventloom/core';
+export type { AfterAgentCallback, BeforeAgentCallback, ReadonlyState, SingleAgentCallback } from '@eventloom/core';
+export type { AdkRunConfig as RunConfig } from './run-config.ts';
+export type { AdkBaseAgentConfig as BaseAgentConfig } from './agents.ts';
+export { BaseAgent } from './agents.ts';
 export {
-  BaseAgent,
   CallbackContext,
   CallbackContext as Context,
   InvocationContext,
@@ -30,10 +26,22 @@ export type {
   SingleBeforeToolCallback,
 } from '@eventloom/llm-agent';
 export { isLlmAgent } from '@eventloom/llm-agent';
-export type { AdkLlmAgentConfig as LlmAgentConfig, AdkToolUnion as ToolUnion } from './llm-agent.ts';
+export type {
+  AdkLlmAgentConfig as LlmAgentConfig,
+  AdkToolUnion as ToolUnion,
+  CanonicalInstruction,
+} from './llm-agent.ts';
 export { AdkLlmAgent as Agent, AdkLlmAgent as LlmAgent } from './llm-agent.ts';
-export type { LoopAgentConfig } from '@eventloom/multi-agent';
-export { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
+export type {
+  AdkLoopAgentConfig as LoopAgentConfig,
+  AdkParallelAgentConfig as ParallelAgentConfig,
+  AdkSequentialAgentConfig as SequentialAgentConfig,
+} from './agents.ts';
+export {
+  AdkLoopAgent as LoopAgent,
+  AdkParallelAgent as ParallelAgent,
+  AdkSequentialAgent as SequentialAgent,
+} from './agents.ts';
 export { isLoopAgent, isParallelAgent, isRoutableLlmAgent, isSequentialAgent, requireAgent } from './agent-guards.ts';
 export {
   AgentTransferLlmRequestProcessor,
@@ -116,7 +124,6 @@ export {
 // Apps and runs
 export type { AppOptions, ResumabilityConfig } from './app.ts';
 export { App, createResumabilityConfig, isApp, validateAppName } from './app.ts';
-export type { AdkRunConfig as RunConfig } from './run-config.ts';
 export type {
   AdkRunAsyncParams as RunAsyncParams,
   AdkRunLiveParams as RunLiveParams,

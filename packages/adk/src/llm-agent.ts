@@ -1,8 +1,31 @@
-import type { Event, GenerateContentConfig, InvocationContext } from '@eventloom/core';
-import { toList } from '@eventloom/core/internal';
-import { LlmAgent, type LlmAgentConfig, type ToolUnion } from '@eventloom/llm-agent';
+import {
+  type BaseLlm,
+  type BaseTool,
+  ConfigurationError,
+  type Event,
+  type GenerateContentConfig,
+  type InvocationContext,
+  type ReadonlyContext,
+} from '@eventloom/core';
+import { isBaseTool, toList } from '@eventloom/core/internal';
+import {
+  type InstructionProvider,
+  isLlmAgent,
+  LlmAgent,
+  type LlmAgentConfig,
+  type SingleAfterModelCallback,
+  type SingleAfterToolCallback,
+  type SingleBeforeModelCallback,
+  type SingleBeforeToolCallback,
+  type ToolUnion,
+} from '@eventloom/llm-agent';
 import type { KnownOptions } from './adk-types.ts';
+import { type AgentNodeOptions, copyAgent, keepConfig, withoutNodeOptions } from './agent-options.ts';
 import { type BaseContextCompactor, shorteningCallbacks } from './context-compactors.ts';
+import { NodeSchemaValidationError } from './errors.ts';
+import { FinishTaskTool } from './finish-task.ts';
+import { LLMRegistry } from './llm-registry.ts';
+import { getLogger } from './logger.ts';
 import { type AdkPackageTool, type AdkPackageToolset, adoptTool } from './package-tools.ts';
 import {
   type BaseLlmRequestProcessor,
@@ -21,8 +44,11 @@ import { NodeTool } from './workflow/node-tool.ts';
  */
 export type AdkToolUnion = ToolUnion | BaseNode | AdkPackageTool | AdkPackageToolset;
 
-/** Options of an `LlmAgent` of programs that were written for `@google/adk`: those of `@eventloom/llm-agent`, and nodes as tools. */
-export interface AdkLlmAgentConfig extends Omit<LlmAgentConfig, 'tools' | 'generateContentConfig'> {
+/**
+ * Options of an `LlmAgent` of programs that were written for `@google/adk`: those of `@eventloom/llm-agent`, nodes as tools, and the options of its node in a
+ * workflow.
+ */
+export interface AdkLlmAgentConfig extends Omit<LlmAgentConfig, 'tools' | 'generateContentConfig'>, AgentNodeOptions {
   readonly tools?: readonly AdkToolUnion[];
   /** Options of the model's service, such as `temperature`: an object, or a `GenerateContentConfig` of `@google/genai`. */
   readonly generateContentConfig?: GenerateContentConfig | KnownOptions<GenerateContentConfig>;
@@ -42,6 +68,7 @@ export interface AdkLlmAgentConfig extends Omit<LlmAgentConfig, 'tools' | 'gener
  * const agent = new LlmAgent({ name: 'weather', model: 'gemini-flash-latest', instruction: 'Answer questions about the weather.' });
  */
 export class AdkLlmAgent extends LlmAgent {
+  static override readonly name: string = 'LlmAgent';
   /** True if the options say that the agent sees the whole conversation. As the node of a workflow it otherwise sees only its input. */
   readonly seesConversation: boolean;
   readonly contextCompactors: readonly BaseContextCompactor[];
@@ -61,7 +88,7 @@ export class AdkLlmAgent extends LlmAgent {
       requestProcessors = [],
       responseProcessors = [],
       ...options
-    } = config ?? {};
+    } = withoutNodeOptions(config ?? {});
     const owner = `agent "${config?.name}"`;
     const before = [...shorteningCallbacks(owner, contextCompactors), ...requestCallbacks(owner, requestProcessors)];
     const after = responseCallbacks(owner, responseProcessors);
@@ -70,6 +97,7 @@ export class AdkLlmAgent extends LlmAgent {
     const tasks = Array.isArray(options.subAgents) ? taskAgentTools(options.subAgents, own) : [];
     super({
       ...options,
+      ...(options.outputSchema === undefined ? {} : withoutTransfers(owner, options)),
       // The agent refuses a value that is not an object.
       ...(generateContentConfig === undefined
         ? {}
@@ -89,12 +117,117 @@ export class AdkLlmAgent extends LlmAgent {
     this.endsWithReply =
       this.afterAgentCallback.length === 0 && this.runAsyncImpl === AdkLlmAgent.prototype.runAsyncImpl;
     this.seesConversation = config.includeContents === 'default';
+    keepConfig(this, config);
+  }
+
+  /**
+   * Creates an agent of the same class with some options changed, and without a parent. Its sub-agents are copied too, unless `changes` has `subAgents`.
+   * @throws ConfigurationError for `parentAgent`, and for a sub-agent that cannot be copied
+   */
+  clone(changes: Partial<AdkLlmAgentConfig> = {}): this {
+    return copyAgent(this, changes);
+  }
+
+  /** The agent's model, or that of its nearest ancestor with one. `LLMRegistry` creates the model of a name. @throws ConfigurationError if there is none */
+  get canonicalModel(): BaseLlm {
+    for (let agent = this.parentAgent, model = this.model; ; agent = agent.parentAgent) {
+      if (model !== undefined) return typeof model === 'string' ? LLMRegistry.newLlm(model) : model;
+      if (!agent)
+        throw new ConfigurationError(
+          `agent "${this.name}": canonicalModel: neither it nor an LLM agent above it has a model; write model: 'gemini-flash-latest' in its options`,
+        );
+      model = isLlmAgent(agent) ? agent.model : undefined;
+    }
+  }
+
+  /** Returns the agent's tools, with each toolset replaced by the tools that it has for the context. */
+  async canonicalTools(context?: ReadonlyContext): Promise<BaseTool[]> {
+    const lists = this.tools.map(async (tool) => (isBaseTool(tool) ? [tool] : tool.getTools(context)));
+    return (await Promise.all(lists)).flat();
+  }
+
+  /** Returns the instruction, and whether keys in braces are still to be replaced by state: not in the result of a function. */
+  canonicalInstruction(context: ReadonlyContext): Promise<CanonicalInstruction> {
+    return toCanonical(this.instruction, context);
+  }
+
+  /** Returns the global instruction as `canonicalInstruction` does. */
+  canonicalGlobalInstruction(context: ReadonlyContext): Promise<CanonicalInstruction> {
+    return toCanonical(this.globalInstruction, context);
+  }
+
+  /** The callbacks before the model as a list. */
+  get canonicalBeforeModelCallbacks(): readonly SingleBeforeModelCallback[] {
+    return this.beforeModelCallback;
+  }
+
+  /** The callbacks after the model as a list. */
+  get canonicalAfterModelCallbacks(): readonly SingleAfterModelCallback[] {
+    return this.afterModelCallback;
+  }
+
+  /** The callbacks before a tool as a list. */
+  get canonicalBeforeToolCallbacks(): readonly SingleBeforeToolCallback[] {
+    return this.beforeToolCallback;
+  }
+
+  /** The callbacks after a tool as a list. */
+  get canonicalAfterToolCallbacks(): readonly SingleAfterToolCallback[] {
+    return this.afterToolCallback;
+  }
+
+  /** The tool with which the model of an agent with `mode: 'task'` hands in its result. */
+  get finishTaskTool(): FinishTaskTool {
+    return new FinishTaskTool(this.outputSchema);
+  }
+
+  /**
+   * Returns a value as the `outputSchema` parses it; any value without one.
+   * @throws NodeSchemaValidationError for a value that does not match
+   * @throws ConfigurationError for a schema that checks asynchronously
+   */
+  validateOutput(value: unknown): unknown {
+    const checked = this.outputValueSchema?.check(value) ?? { value };
+    if (checked instanceof Promise)
+      throw new ConfigurationError(
+        `agent "${this.name}": validateOutput: its outputSchema checks asynchronously; write await outputSchema.parseAsync(value)`,
+      );
+    if ('value' in checked) return checked.value;
+    const cause = new Error(checked.issues.join('; '));
+    throw new NodeSchemaValidationError({ nodeName: this.name, direction: 'output', cause });
   }
 
   protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const runTurn = (): AsyncGenerator<Event, void, void> => super.runAsyncImpl(context);
     return this.#tasks.length === 0 ? runTurn() : runTasks(context, this.#tasks, runTurn);
   }
+}
+
+/** An instruction, and whether keys in braces are still to be replaced by state. */
+export interface CanonicalInstruction {
+  readonly instruction: string;
+  readonly requireStateInjection: boolean;
+}
+
+async function toCanonical(
+  instruction: string | InstructionProvider,
+  context: ReadonlyContext,
+): Promise<CanonicalInstruction> {
+  return typeof instruction === 'string'
+    ? { instruction, requireStateInjection: true }
+    : { instruction: await instruction(context), requireStateInjection: false };
+}
+
+/** The transfers of an agent with an `outputSchema`, as in the ADK: none but those to its sub-agents. */
+function withoutTransfers(
+  owner: string,
+  { disallowTransferToParent, disallowTransferToPeers }: LlmAgentConfig,
+): Pick<LlmAgentConfig, 'disallowTransferToParent' | 'disallowTransferToPeers'> {
+  if (disallowTransferToParent === false || disallowTransferToPeers === false)
+    getLogger().warn(
+      `${owner}: disallowTransferToParent and disallowTransferToPeers are true, because the agent has an outputSchema; remove the false`,
+    );
+  return { disallowTransferToParent: true, disallowTransferToPeers: true };
 }
 
 function toTool(tool: AdkToolUnion): ToolUnion {

@@ -134,6 +134,8 @@ export class MCPSessionManager {
  * const add = (tool: MCPToolDescription, manager: MCPSessionManager): MCPTool => new MCPTool({ ...tool, name: 'plus' }, manager, 'add');
  */
 export class AdkMCPTool extends BaseTool {
+  /** The name of the class in error messages. */
+  static override readonly name: string = 'MCPTool';
   readonly #description: MCPToolDescription;
   readonly #manager: MCPSessionManager;
   readonly #serverToolName: string;

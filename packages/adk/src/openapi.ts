@@ -56,6 +56,8 @@ export interface ParsedOperation {
  * );
  */
 export class AdkRestApiTool extends BaseTool {
+  /** The name of the class in error messages. */
+  static override readonly name: string = 'RestApiTool';
   readonly #endpoint: OperationEndpoint;
   readonly #operation: object;
   readonly #options: RestApiToolOptions;

@@ -1,5 +1,6 @@
 import { BaseAgent, type BaseAgentConfig, type Event, type InvocationContext } from '@eventloom/core';
 import { BASE_AGENT_OPTIONS, checkOptions, type OptionRules } from '@eventloom/core/internal';
+import { type AgentNodeOptions, copyAgent, copySubAgent, keepConfig, withoutNodeOptions } from './agent-options.ts';
 import { type RoutingErrorContext, runWithRouting } from './routing.ts';
 
 /** Chooses the agent that runs, by its key. Called again, with what failed, if that agent failed before its first event. */
@@ -10,14 +11,18 @@ export type AgentRouter = (
 ) => Promise<string | undefined> | string | undefined;
 
 /** Options of a `RoutedAgent`. */
-export interface RoutedAgentConfig extends Omit<BaseAgentConfig, 'subAgents'> {
+export interface RoutedAgentConfig extends Omit<BaseAgentConfig, 'subAgents'>, AgentNodeOptions {
   /** The agents to choose from, by key; a list has the agents' names as keys. */
   readonly agents: Readonly<Record<string, BaseAgent>> | readonly BaseAgent[];
   readonly router: AgentRouter;
 }
 
 const { subAgents: _, ...BASE } = BASE_AGENT_OPTIONS;
-const OPTIONS: OptionRules<RoutedAgentConfig> = { ...BASE, agents: 'object or list', router: 'function' };
+const OPTIONS: OptionRules<Omit<RoutedAgentConfig, keyof AgentNodeOptions>> = {
+  ...BASE,
+  agents: 'object or list',
+  router: 'function',
+};
 
 /**
  * An agent that runs one of its sub-agents, chosen by a function for each run.
@@ -34,12 +39,21 @@ export class RoutedAgent extends BaseAgent {
 
   /** @throws ConfigurationError for invalid options, as every agent */
   constructor(options: RoutedAgentConfig) {
-    checkOptions('RoutedAgent', OPTIONS, options);
-    const { agents, router, ...config } = options;
+    const own = withoutNodeOptions(options);
+    checkOptions('RoutedAgent', OPTIONS, own);
+    const { agents, router, ...config } = own;
     const byKey = isList(agents) ? Object.fromEntries(agents.map((agent) => [agent.name, agent])) : agents;
     super({ ...config, subAgents: Object.values(byKey) });
     this.agents = byKey;
     this.router = router;
+    keepConfig(this, options);
+  }
+
+  /** Creates a copy with some options changed, as `clone` of `BaseAgent` does. Its agents are copied too, unless `changes` has `agents`. */
+  clone(changes: Partial<RoutedAgentConfig> = {}): this {
+    const copies = (): object =>
+      Object.fromEntries(Object.entries(this.agents).map(([key, agent]) => [key, copySubAgent(this, agent)]));
+    return copyAgent(this, 'agents' in changes ? changes : { ...changes, agents: copies() });
   }
 
   get '~eventloom.routed-agent'(): true {

@@ -74,6 +74,8 @@ export interface AdkRunLiveParams extends RunLiveParams {
  * const runner = new Runner({ appName: 'weather', agent, sessionService: new InMemorySessionService() });
  */
 export class AdkRunner extends Runner {
+  /** The name of the class in error messages. */
+  static override readonly name: string = 'Runner';
   readonly resumabilityConfig: ResumabilityConfig | undefined;
   // No private members: libraries that trace programs call methods on a `Proxy` of the runner.
   /**

@@ -6,7 +6,7 @@ import {
   ConfigurationError,
 } from '@eventloom/core';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { checkOptions, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/internal';
 import { openDatabaseSessions, openFileArtifacts, openGcsArtifacts, openLocalExecutor } from '#services';
 
 /** Sessions in a database, as `DatabaseSessionService` opens them. */
@@ -19,7 +19,10 @@ export type DatabaseSessionService = BaseSessionService;
  * @example
  * const sessionService = new DatabaseSessionService('sqlite://sessions.db');
  */
-export const DatabaseSessionService: new (url: string) => BaseSessionService = opener(openDatabaseSessions);
+export const DatabaseSessionService: new (url: string) => BaseSessionService = opener(
+  'DatabaseSessionService',
+  openDatabaseSessions,
+);
 
 /** Artifacts in a folder, as the `FileArtifactService` for programs that were written for `@google/adk` opens them. */
 export type AdkFileArtifactService = BaseArtifactService;
@@ -31,7 +34,10 @@ export type AdkFileArtifactService = BaseArtifactService;
  * @example
  * const artifactService = new FileArtifactService('artifacts');
  */
-export const AdkFileArtifactService: new (rootDirOrUri: string) => BaseArtifactService = opener(openFileArtifacts);
+export const AdkFileArtifactService: new (rootDirOrUri: string) => BaseArtifactService = opener(
+  'FileArtifactService',
+  openFileArtifacts,
+);
 
 /** Options of the `GcsArtifactService` of programs that were written for `@google/adk`: those of `@google-cloud/storage` that reach a bucket. */
 export interface AdkGcsOptions {
@@ -67,7 +73,12 @@ export type AdkGcsArtifactService = BaseArtifactService;
  * const artifactService = new GcsArtifactService('my-artifacts');
  */
 export const AdkGcsArtifactService: new (bucket: string, options?: AdkGcsOptions) => BaseArtifactService = opener(
+  'GcsArtifactService',
   (bucket: string, options: AdkGcsOptions = {}) => {
+    if (typeof bucket !== 'string')
+      throw new ConfigurationError(
+        `GcsArtifactService: expected the name of a bucket, got ${describeKind(bucket)}; write new GcsArtifactService('my-artifacts')`,
+      );
     checkOptions('GcsArtifactService', GCS_OPTIONS, options);
     return openGcsArtifacts(bucket, options);
   },
@@ -95,12 +106,19 @@ export type AdkUnsafeLocalCodeExecutor = BaseCodeExecutor;
  * @example
  * const agent = new LlmAgent({ name: 'analyst', model: 'gemini-flash-latest', codeExecutor: new UnsafeLocalCodeExecutor({ timeoutSeconds: 10 }) });
  */
-export const AdkUnsafeLocalCodeExecutor: new (options?: AdkLocalExecutorOptions) => BaseCodeExecutor =
-  opener(openLocalExecutor);
+export const AdkUnsafeLocalCodeExecutor: new (options?: AdkLocalExecutorOptions) => BaseCodeExecutor = opener(
+  'UnsafeLocalCodeExecutor',
+  openLocalExecutor,
+);
 
-/** Makes a class whose constructor returns the result of `open`. */
-function opener<P extends unknown[], T extends object>(open: (...params: P) => T): new (...params: P) => T {
-  const Opener: new (...params: P) => object = class {};
+/** Makes a class of this name whose constructor returns the result of `open`. */
+function opener<P extends unknown[], T extends object>(
+  name: string,
+  open: (...params: P) => T,
+): new (...params: P) => T {
+  const Opener: new (...params: P) => object = class {
+    static readonly name: string = name;
+  };
   return new Proxy(Opener, { construct: (_target, params: P) => open(...params) }) as new (...params: P) => T;
 }
 

@@ -52,6 +52,8 @@ export interface AdkSkillRegistry extends Omit<SkillRegistry, 'getSkill'> {
  * const agent = new LlmAgent({ name: 'helper', model: 'gemini-flash-latest', tools: [new SkillToolset(skills)] });
  */
 export class AdkSkillToolset extends SkillToolset {
+  /** The name of the class in error messages. */
+  static override readonly name: string = 'SkillToolset';
   /** The skills by their names. */
   readonly skills: Readonly<Record<string, AdkSkill>>;
 

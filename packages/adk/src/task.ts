@@ -3,6 +3,8 @@ export type TaskExecutable<T = void> = (abortSignal: AbortSignal) => Promise<T>;
 
 /** Work that was started, and can be cancelled. */
 export class AbortableTask<T = void> {
+  /** The name of the class in error messages. */
+  static readonly name: string = 'Task';
   readonly executable: TaskExecutable<T>;
   /** Settles with the result or the error of the work. */
   readonly promise: Promise<T>;

@@ -3,6 +3,8 @@
  * of `@eventloom/core` is the type of plain objects with the same fields.
  */
 export class AdkToolConfirmation {
+  /** The name of the class in error messages. */
+  static readonly name: string = 'ToolConfirmation';
   hint: string;
   confirmed: boolean;
   payload?: unknown;

@@ -65,8 +65,7 @@ export abstract class BaseNode<TInput = unknown, _TOutput = unknown> extends Bas
     super({ name: config.name, description: config.description ?? '' });
     const { timeout, retryConfig, inputSchema, outputSchema } = config;
     const owner = `node "${this.name}"`;
-    if (timeout !== undefined && !(timeout > 0 && timeout * 1000 < 2 ** 31))
-      throw wrongOption(owner, 'timeout', 'a number of seconds above 0, at most 24 days', timeout, '30');
+    checkTimeout(owner, timeout);
     this.rerunOnResume = config.rerunOnResume ?? false;
     this.waitForOutput = config.waitForOutput ?? false;
     this.retryConfig = retryConfig;
@@ -138,6 +137,12 @@ export abstract class BaseNode<TInput = unknown, _TOutput = unknown> extends Bas
       `node "${this.name}": cannot run by itself; write new Workflow({ name, edges: [['START', ${this.name}]] })`,
     );
   }
+}
+
+/** Checks the time limit of a node. @throws ConfigurationError for a number that is not one of seconds, or too high for a timer */
+export function checkTimeout(owner: string, timeout: number | undefined): void {
+  if (timeout !== undefined && !(timeout > 0 && timeout * 1000 < 2 ** 31))
+    throw wrongOption(owner, 'timeout', 'a number of seconds above 0, at most 24 days', timeout, '30');
 }
 
 /** Returns true for a node of a workflow, including one of another loaded copy of this package. */

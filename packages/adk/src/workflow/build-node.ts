@@ -11,6 +11,7 @@ import {
 } from '@eventloom/core';
 import { checkOptions, isBaseAgent, isBaseTool, wrongOption } from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
+import { nodeOptionsOf } from '../agent-options.ts';
 import { AuthHandler } from '../auth.ts';
 import { NodeInterruptedError } from '../errors.ts';
 import { BaseNode, type BaseNodeConfig, describeNode, isBaseNode, isContent, jsonOrText, START } from './base-node.ts';
@@ -128,18 +129,18 @@ export class JoinNode extends BaseNode {
   }
 }
 
-/** A node that runs an agent. */
+/** A node that runs an agent, with the options of a node that the agent has itself. */
 export class AgentNode extends BaseNode {
   readonly agent: BaseAgent;
 
   constructor(agent: BaseAgent, config: Partial<BaseNodeConfig> = {}) {
-    const isTask = isLlmAgent(agent) && agent.mode === 'task';
     super({
-      ...config,
-      name: config.name ?? agent.name,
-      description: config.description ?? agent.description,
-      rerunOnResume: config.rerunOnResume ?? true,
-      waitForOutput: config.waitForOutput ?? isTask,
+      name: agent.name,
+      description: agent.description,
+      rerunOnResume: true,
+      waitForOutput: isLlmAgent(agent) && agent.mode === 'task',
+      ...nodeOptionsOf(agent),
+      ...Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined)),
     });
     this.agent = agent;
   }

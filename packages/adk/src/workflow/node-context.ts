@@ -83,6 +83,8 @@ export function withNode({ nodePath, outputFor }: NodePlace, event: Event): Even
 
 /** The parameter of a node's function in a workflow of programs that were written for `@google/adk`: state, answers of people, and ways to run other nodes. Each run of a node has its own. */
 export class AdkNodeContext implements NodeResult {
+  /** The name of the class in error messages. */
+  static readonly name: string = 'NodeContext';
   readonly invocationContext: InvocationContext;
   readonly nodePath: string;
   readonly runId: string;

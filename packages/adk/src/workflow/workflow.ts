@@ -295,14 +295,18 @@ export function isRunnableRoot(value: unknown): value is RunnableRoot {
   return isBaseNode(value) ? isWorkflow(value) : isBaseAgent(value);
 }
 
-/** Returns an agent that a runner can run: an agent as it is, any other node in a workflow of its own. @throws ConfigurationError */
-export function asRunnableRoot(root: RunnableNode): RunnableRoot {
+/**
+ * Returns an agent that a runner can run: an agent as it is, any other node in a workflow of its own.
+ * @param option The class and its option that got the value, for the error
+ * @throws ConfigurationError for a value of another kind
+ */
+export function asRunnableRoot(root: RunnableNode, option = 'Runner: agent'): RunnableRoot {
   if (isRunnableRoot(root)) return root;
   // Programs in JavaScript may pass other values.
   const value: unknown = root;
   if (!isNodeLike(value) || value === 'START')
     throw new ConfigurationError(
-      `Runner: agent: expected an agent, a workflow, a node, a tool or a function, got ${describeNode(value)}; write agent: new LlmAgent({ … })`,
+      `${option}: expected an agent, a workflow, a node, a tool or a function, got ${describeNode(value)}; write ${option.slice(option.indexOf(' ') + 1)}: new LlmAgent({ … })`,
     );
   const built = buildNode(value);
   return new Workflow({ name: built.name, description: built.description, edges: [['START', built]] });

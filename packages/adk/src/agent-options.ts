@@ -1,0 +1,79 @@
+import { type BaseAgent, ConfigurationError } from '@eventloom/core';
+import { checkOptions, isRecord, type OptionRules } from '@eventloom/core/internal';
+import { isLlmAgent } from '@eventloom/llm-agent';
+import { type BaseNodeConfig, checkTimeout } from './workflow/base-node.ts';
+import { prepareRetryConfig } from './workflow/retry.ts';
+
+/** Options that an agent of programs for `@google/adk` has as a node of a workflow. Elsewhere they have no effect. */
+export type AgentNodeOptions = Pick<
+  BaseNodeConfig,
+  'rerunOnResume' | 'waitForOutput' | 'retryConfig' | 'timeout' | 'stateSchema' | 'isolationScope'
+>;
+
+const RULES: OptionRules<AgentNodeOptions> = {
+  rerunOnResume: 'flag',
+  waitForOutput: 'flag',
+  retryConfig: { is: 'object', write: '{ maxAttempts: 3 }' },
+  timeout: 'number',
+  stateSchema: 'object',
+  isolationScope: 'text or flag',
+};
+const NAMES: readonly string[] = Object.keys(RULES);
+
+/** The options with which the agents of this package were constructed. */
+const CONFIGS = new WeakMap<BaseAgent, object>();
+
+/** Checks the options that an agent has as a node, and returns the others, for a class that checks the names of its own. @throws ConfigurationError */
+export function withoutNodeOptions<C extends object>(config: C & AgentNodeOptions): C {
+  // Agents refuse a config that is no object.
+  if (!isRecord(config)) return config;
+  const entries = Object.entries(config);
+  const own = entries.filter(([name]) => NAMES.includes(name));
+  if (own.length === 0) return config;
+  const owner = `agent "${String(Reflect.get(config, 'name'))}"`;
+  const options: AgentNodeOptions = Object.fromEntries(own);
+  checkOptions(owner, RULES, options);
+  checkTimeout(owner, options.timeout);
+  if (options.retryConfig) prepareRetryConfig(options.retryConfig);
+  // What is left has all options of the class.
+  return Object.fromEntries(entries.filter(([name]) => !NAMES.includes(name))) as C;
+}
+
+/** Keeps the options of an agent, for its node and its copies. */
+export function keepConfig(agent: BaseAgent, config: object): void {
+  CONFIGS.set(agent, config);
+}
+
+/**
+ * Returns the options that an agent has as a node; undefined values are left out. Empty for agents of other packages. The schemas of an LLM agent are
+ * those of its model, and not among them.
+ */
+export function nodeOptionsOf(agent: BaseAgent): Partial<BaseNodeConfig> {
+  const names = isLlmAgent(agent) ? NAMES : [...NAMES, 'inputSchema', 'outputSchema'];
+  const entries = Object.entries(CONFIGS.get(agent) ?? {});
+  return Object.fromEntries(entries.filter(([name, value]) => names.includes(name) && value !== undefined));
+}
+
+/**
+ * Creates an agent of the same class with some of its options changed. Its sub-agents are copied too, unless `subAgents` is among the changes.
+ * @throws ConfigurationError for `parentAgent`, and for a sub-agent that cannot be copied
+ */
+export function copyAgent<A extends BaseAgent>(agent: A, changes: object): A {
+  if ('parentAgent' in changes)
+    throw new ConfigurationError(
+      `agent "${agent.name}": clone: parentAgent cannot be given; write the copy into the subAgents of its parent`,
+    );
+  const config = CONFIGS.get(agent) ?? {};
+  const isDeep = 'subAgents' in config && !('subAgents' in changes);
+  const subAgents = isDeep ? agent.subAgents.map((below) => copySubAgent(agent, below)) : [];
+  const Class = agent.constructor as new (config: object) => A;
+  return new Class({ ...config, ...(isDeep && { subAgents }), ...changes });
+}
+
+/** Creates a copy of the sub-agent of an agent that is copied. @throws ConfigurationError for a class that has no `clone` */
+export function copySubAgent(parent: BaseAgent, agent: BaseAgent): BaseAgent {
+  if ('clone' in agent && typeof agent.clone === 'function') return agent.clone() as BaseAgent;
+  throw new ConfigurationError(
+    `agent "${parent.name}": clone: its sub-agent "${agent.name}" cannot be copied; write clone({ subAgents: [ … ] }) with new agents`,
+  );
+}

@@ -1,0 +1,170 @@
+import { BaseAgent as CoreBaseAgent, type BaseAgentConfig, ConfigurationError, nearestNames } from '@eventloom/core';
+import { isRecord } from '@eventloom/core/internal';
+import {
+  LoopAgent,
+  type LoopAgentConfig,
+  ParallelAgent,
+  type ParallelAgentConfig,
+  SequentialAgent,
+  type SequentialAgentConfig,
+} from '@eventloom/multi-agent';
+import type { SchemaLike } from '@eventloom/tools';
+import { type AgentNodeOptions, copyAgent, keepConfig, withoutNodeOptions } from './agent-options.ts';
+import { isInstanceOf } from './class-checks.ts';
+
+/** Options of every agent of programs that were written for `@google/adk`: those of `@eventloom/core`, and those of its node in a workflow. */
+export interface AdkBaseAgentConfig extends BaseAgentConfig, AgentNodeOptions {
+  /** Schema of the arguments when the agent is called as a tool, and of its input as a node. Default: a text, and any input. */
+  readonly inputSchema?: SchemaLike | undefined;
+  /** Schema of the output of its node. Default: any output. */
+  readonly outputSchema?: SchemaLike | undefined;
+}
+
+/** Options whose misspelt names are refused. Other names are those of a subclass. */
+const CALLBACKS = ['beforeAgentCallback', 'afterAgentCallback', 'onAgentErrorCallback'];
+
+/**
+ * Base of the agents of programs that were written for `@google/adk`: that of `@eventloom/core`, with the options of a node and `clone`.
+ *
+ * @example
+ * class Greeter extends BaseAgent {
+ *   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+ *     yield context.createEvent({ content: { role: 'model', parts: [{ text: `Hello, ${context.userId}.` }] } });
+ *   }
+ * }
+ * const greeter = new Greeter({ name: 'greeter', retryConfig: { maxAttempts: 3 } });
+ */
+abstract class AdkBaseAgent extends CoreBaseAgent {
+  /** The name of the class in error messages. */
+  static override readonly name: string = 'BaseAgent';
+  /** Schema of the output of the agent's node; undefined for any output. */
+  readonly outputSchema: SchemaLike | undefined;
+  readonly #inputSchema: SchemaLike | undefined;
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isInstanceOf(this, AdkBaseAgent, CoreBaseAgent, value);
+  }
+
+  /** @throws ConfigurationError for an invalid option, for `parentAgent`, and for a misspelt name of a callback */
+  constructor(config: AdkBaseAgentConfig) {
+    super(withoutNodeOptions(config));
+    checkNames(config);
+    this.outputSchema = config.outputSchema;
+    this.#inputSchema = config.inputSchema;
+    keepConfig(this, config);
+  }
+
+  override get inputSchema(): SchemaLike | undefined {
+    return this.#inputSchema;
+  }
+
+  /**
+   * Creates an agent of the same class with some options changed, and without a parent. Its sub-agents are copied too, unless `changes` has `subAgents`. For
+   * classes whose constructor takes one object of options and passes it on.
+   * @throws ConfigurationError for `parentAgent`, and for a sub-agent that cannot be copied
+   */
+  clone(changes: Partial<AdkBaseAgentConfig> = {}): this {
+    return copyAgent(this, changes);
+  }
+}
+
+function checkNames(config: AdkBaseAgentConfig): void {
+  for (const [name, value] of Object.entries(config)) {
+    if (value === undefined || CALLBACKS.includes(name)) continue;
+    if (name === 'parentAgent')
+      throw new ConfigurationError(
+        `agent "${config.name}": has no option "parentAgent"; write the agent into the subAgents of its parent`,
+      );
+    const [meant = ''] = nearestNames(name, CALLBACKS);
+    if (meant !== '' && Math.abs(meant.length - name.length) <= 2)
+      throw new ConfigurationError(`agent "${config.name}": has no option "${name}"; did you mean "${meant}"?`);
+  }
+}
+
+/** Any agent: those of `eventloom/adk`, and those of other packages of Eventloom. */
+export type BaseAgent = CoreBaseAgent;
+export const BaseAgent: typeof AdkBaseAgent = AdkBaseAgent;
+
+/** Options of a `SequentialAgent` of programs that were written for `@google/adk`. */
+export interface AdkSequentialAgentConfig extends SequentialAgentConfig, AgentNodeOptions {}
+
+/**
+ * The `SequentialAgent` of programs that were written for `@google/adk`: that of `eventloom`, with the options of a node and `clone`.
+ *
+ * @example
+ * const pipeline = new SequentialAgent({ name: 'pipeline', subAgents: [agent], timeout: 60 });
+ */
+export class AdkSequentialAgent extends SequentialAgent {
+  static override readonly name: string = 'SequentialAgent';
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isInstanceOf(this, AdkSequentialAgent, SequentialAgent, value);
+  }
+
+  /** @throws ConfigurationError without `subAgents`, and for an invalid or unknown option */
+  constructor(config: AdkSequentialAgentConfig) {
+    super(withoutNodeOptions(config));
+    keepConfig(this, config);
+  }
+
+  /** Creates a copy with some options changed, as `clone` of `BaseAgent` does. */
+  clone(changes: Partial<AdkSequentialAgentConfig> = {}): this {
+    return copyAgent(this, changes);
+  }
+}
+
+/** Options of a `ParallelAgent` of programs that were written for `@google/adk`. */
+export interface AdkParallelAgentConfig extends ParallelAgentConfig, AgentNodeOptions {}
+
+/**
+ * The `ParallelAgent` of programs that were written for `@google/adk`: that of `eventloom`, with the options of a node and `clone`.
+ *
+ * @example
+ * const research = new ParallelAgent({ name: 'research', subAgents: [agent], timeout: 60 });
+ */
+export class AdkParallelAgent extends ParallelAgent {
+  static override readonly name: string = 'ParallelAgent';
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isInstanceOf(this, AdkParallelAgent, ParallelAgent, value);
+  }
+
+  /** @throws ConfigurationError without `subAgents`, and for an invalid or unknown option */
+  constructor(config: AdkParallelAgentConfig) {
+    super(withoutNodeOptions(config));
+    keepConfig(this, config);
+  }
+
+  /** Creates a copy with some options changed, as `clone` of `BaseAgent` does. */
+  clone(changes: Partial<AdkParallelAgentConfig> = {}): this {
+    return copyAgent(this, changes);
+  }
+}
+
+/** Options of a `LoopAgent` of programs that were written for `@google/adk`. */
+export interface AdkLoopAgentConfig extends LoopAgentConfig, AgentNodeOptions {}
+
+/**
+ * The `LoopAgent` of programs that were written for `@google/adk`: that of `eventloom`, with the options of a node and `clone`.
+ *
+ * @example
+ * const refine = new LoopAgent({ name: 'refine', subAgents: [agent], maxIterations: 5, timeout: 60 });
+ */
+export class AdkLoopAgent extends LoopAgent {
+  static override readonly name: string = 'LoopAgent';
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isInstanceOf(this, AdkLoopAgent, LoopAgent, value);
+  }
+
+  /** @throws ConfigurationError without a sub-agent, and for an invalid or unknown option */
+  constructor(config: AdkLoopAgentConfig) {
+    super(withoutNodeOptions(config));
+    keepConfig(this, config);
+  }
+
+  /** Creates a copy with some options changed, as `clone` of `BaseAgent` does. */
+  clone(changes: Partial<AdkLoopAgentConfig> = {}): this {
+    return copyAgent(this, changes);
+  }
+}
