@@ -31,19 +31,22 @@ class Own extends BaseAgent {
 const configuration = (message: string) => expect.objectContaining({ code: 'CONFIGURATION', message });
 
 describe('an agent as a node', () => {
-  const options = { timeout: 5, retryConfig: { maxAttempts: 2 }, rerunOnResume: false, isolationScope: 'inner' };
+  const options = { timeout: 60, retryConfig: { maxAttempts: 2 }, rerunOnResume: false, isolationScope: 'inner' };
   const x = () => new LlmAgent({ name: 'x' });
 
-  test.each([
+  const agents = [
     ['LlmAgent', new LlmAgent({ name: 'a', ...options })],
     ['SequentialAgent', new SequentialAgent({ name: 'a', subAgents: [x()], ...options })],
     ['ParallelAgent', new ParallelAgent({ name: 'a', subAgents: [x()], ...options })],
     ['LoopAgent', new LoopAgent({ name: 'a', subAgents: [x()], ...options })],
     ['RoutedAgent', new RoutedAgent({ name: 'a', agents: [x()], router: () => 'x', ...options })],
     ['an agent class of the program', new Own({ name: 'a', ...options })],
-  ])('has the options of a node that %s got', (_title, agent) => {
+  ] as const;
+
+  test.each(agents)('has the options of a node that %s got', (_title, agent) => {
     expect(node(agent)).toMatchObject(options);
-    expect(node(agent, { timeout: 7 })).toMatchObject({ ...options, timeout: 7 });
+    const longer = { timeout: 90 };
+    expect(node(agent, longer)).toMatchObject({ ...options, ...longer });
   });
 
   test('checks its output by its outputSchema', async () => {
@@ -81,12 +84,12 @@ describe('an agent as a node', () => {
 describe('clone', () => {
   test('creates an agent of the same class with copies of its sub-agents, and without a parent', () => {
     const inner = new SequentialAgent({ name: 'inner', subAgents: [new Own({ name: 'own' })] });
-    const root = new LlmAgent({ name: 'root', model: 'gemini-flash-latest', subAgents: [inner], timeout: 5 });
+    const root = new LlmAgent({ name: 'root', model: 'gemini-flash-latest', subAgents: [inner], timeout: 60 });
     const copy = root.clone({ name: 'copy', description: 'Copied.' });
     expect(copy).toMatchObject({ name: 'copy', description: 'Copied.', model: 'gemini-flash-latest' });
     expect(copy.findAgent('own')).toBeInstanceOf(Own);
     expect(copy.findAgent('own')).not.toBe(root.findAgent('own'));
-    expect(node(copy)).toMatchObject({ timeout: 5 });
+    expect(node(copy).timeout).toBe(60);
     expect(inner.clone().parentAgent).toBeUndefined();
   });
 

@@ -1,4 +1,4 @@
-import { BaseAgent as CoreBaseAgent, type BaseAgentConfig, ConfigurationError, nearestNames } from '@eventloom/core';
+import { BaseAgent, type BaseAgentConfig, ConfigurationError, nearestNames } from '@eventloom/core';
 import { isRecord } from '@eventloom/core/internal';
 import {
   LoopAgent,
@@ -23,18 +23,8 @@ export interface AdkBaseAgentConfig extends BaseAgentConfig, AgentNodeOptions {
 /** Options whose misspelt names are refused. Other names are those of a subclass. */
 const CALLBACKS = ['beforeAgentCallback', 'afterAgentCallback', 'onAgentErrorCallback'];
 
-/**
- * Base of the agents of programs that were written for `@google/adk`: that of `@eventloom/core`, with the options of a node and `clone`.
- *
- * @example
- * class Greeter extends BaseAgent {
- *   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
- *     yield context.createEvent({ content: { role: 'model', parts: [{ text: `Hello, ${context.userId}.` }] } });
- *   }
- * }
- * const greeter = new Greeter({ name: 'greeter', retryConfig: { maxAttempts: 3 } });
- */
-abstract class AdkBaseAgent extends CoreBaseAgent {
+/** The base of agent classes of the program. */
+abstract class OwnAgent extends BaseAgent {
   /** The name of the class in error messages. */
   static override readonly name: string = 'BaseAgent';
   /** Schema of the output of the agent's node; undefined for any output. */
@@ -42,7 +32,7 @@ abstract class AdkBaseAgent extends CoreBaseAgent {
   readonly #inputSchema: SchemaLike | undefined;
 
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return isInstanceOf(this, AdkBaseAgent, CoreBaseAgent, value);
+    return isInstanceOf(this, OwnAgent, BaseAgent, value);
   }
 
   /** @throws ConfigurationError for an invalid option, for `parentAgent`, and for a misspelt name of a callback */
@@ -81,9 +71,21 @@ function checkNames(config: AdkBaseAgentConfig): void {
   }
 }
 
-/** Any agent: those of `eventloom/adk`, and those of other packages of Eventloom. */
-export type BaseAgent = CoreBaseAgent;
-export const BaseAgent: typeof AdkBaseAgent = AdkBaseAgent;
+/** Any agent of programs that were written for `@google/adk`, also one of another package of Eventloom. */
+export type AdkBaseAgent = BaseAgent;
+
+/**
+ * Base of the agents of programs that were written for `@google/adk`: that of `@eventloom/core`, with the options of a node and `clone`.
+ *
+ * @example
+ * class Greeter extends BaseAgent {
+ *   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+ *     yield context.createEvent({ content: { role: 'model', parts: [{ text: `Hello, ${context.userId}.` }] } });
+ *   }
+ * }
+ * const greeter = new Greeter({ name: 'greeter', retryConfig: { maxAttempts: 3 } });
+ */
+export const AdkBaseAgent: typeof OwnAgent = OwnAgent;
 
 /** Options of a `SequentialAgent` of programs that were written for `@google/adk`. */
 export interface AdkSequentialAgentConfig extends SequentialAgentConfig, AgentNodeOptions {}

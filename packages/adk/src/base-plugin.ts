@@ -1,24 +1,14 @@
-import { BasePlugin as CoreBasePlugin, ConfigurationError } from '@eventloom/core';
+import { BasePlugin, ConfigurationError } from '@eventloom/core';
 import { isInstanceOf } from './class-checks.ts';
 import type { BaseNode } from './workflow/base-node.ts';
 import type { AdkNodeContext } from './workflow/node-context.ts';
 
-/**
- * Base class of plugins for programs that were written for `@google/adk`: that of `@eventloom/core`, and two callbacks around each node of a
- * `Workflow`. A callback that returns undefined only observes.
- *
- * @example
- * class Gate extends BasePlugin {
- *   override beforeNodeCallback({ node }: { node: BaseNode }): string | undefined {
- *     return node.name === 'payment' ? 'payments are closed' : undefined;
- *   }
- * }
- */
-abstract class AdkBasePlugin extends CoreBasePlugin {
+/** The base of plugin classes of the program. */
+abstract class OwnPlugin extends BasePlugin {
   /** The name of the class in error messages. */
   static override readonly name: string = 'BasePlugin';
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return isInstanceOf(this, AdkBasePlugin, CoreBasePlugin, value);
+    return isInstanceOf(this, OwnPlugin, BasePlugin, value);
   }
 
   /**
@@ -38,15 +28,27 @@ abstract class AdkBasePlugin extends CoreBasePlugin {
   }
 }
 
-/** Any plugin: those of `eventloom/adk`, and those of other packages of Eventloom. */
-export type BasePlugin = CoreBasePlugin;
-export const BasePlugin: typeof AdkBasePlugin = AdkBasePlugin;
+/** Any plugin of programs that were written for `@google/adk`, also one of another package of Eventloom. */
+export type AdkBasePlugin = BasePlugin;
+
+/**
+ * Base class of plugins for programs that were written for `@google/adk`: that of `@eventloom/core`, and two callbacks around each node of a
+ * `Workflow`. A callback that returns undefined only observes.
+ *
+ * @example
+ * class Gate extends BasePlugin {
+ *   override beforeNodeCallback({ node }: { node: BaseNode }): string | undefined {
+ *     return node.name === 'payment' ? 'payments are closed' : undefined;
+ *   }
+ * }
+ */
+export const AdkBasePlugin: typeof OwnPlugin = OwnPlugin;
 
 /** Callbacks of plugins of the ADK that no run calls. */
 const NEVER_CALLED = ['beforeContextCompaction', 'afterContextCompaction'] as const;
 
 /** @throws ConfigurationError for a plugin with a callback that no run would call */
-export function checkPluginCallbacks(plugins: readonly CoreBasePlugin[]): void {
+export function checkPluginCallbacks(plugins: readonly BasePlugin[]): void {
   for (const plugin of plugins)
     for (const callback of NEVER_CALLED)
       // The runner itself refuses values that are no plugins.

@@ -1,6 +1,7 @@
 import { ConfigurationError, type LlmRequest, type LlmResponse } from '@eventloom/core';
 import { Gemini, type GeminiOptions } from '@eventloom/gemini';
 import { readVariable } from '#environment';
+import { GoogleLLMVariant } from './model-names.ts';
 
 /**
  * The parameters of the `Gemini` for programs that were written for `@google/adk`: those of `@eventloom/gemini`; missing ones are read from
@@ -9,6 +10,8 @@ import { readVariable } from '#environment';
 export interface GeminiParams extends Omit<GeminiOptions, 'model'> {
   /** The model's name. Default `gemini-2.5-flash`, as in the ADK. */
   readonly model?: string | undefined;
+  /** Only `false`: requests go to `generateContent`, with the whole conversation. */
+  readonly useInteractionsApi?: boolean | undefined;
 }
 
 /** The parameters of a Gemini model after the environment was read. */
@@ -79,9 +82,15 @@ export class AdkGemini extends Gemini {
   readonly vertexai: boolean;
   readonly project: string | undefined;
   readonly location: string | undefined;
+  /** False: the Interactions API is not offered. */
+  readonly useInteractionsApi = false;
 
   /** @throws ConfigurationError without a key or a project, and for an option name that this version does not know */
-  constructor(params: GeminiParams = {}) {
+  constructor({ useInteractionsApi = false, ...params }: GeminiParams = {}) {
+    if (useInteractionsApi)
+      throw new ConfigurationError(
+        'Gemini: useInteractionsApi: true is not offered; remove it: each request has the whole conversation, so nothing has to be kept at the service',
+      );
     const { model = 'gemini-2.5-flash', client } = params;
     const { vertexai, project, location, apiKey } = client
       ? { ...params, vertexai: params.vertexai ?? false }
@@ -95,6 +104,12 @@ export class AdkGemini extends Gemini {
     this.project = project;
     this.location = location;
   }
+
+  /** The service that the model is called at. */
+  get apiBackend(): GoogleLLMVariant {
+    return this.vertexai ? GoogleLLMVariant.VERTEX_AI : GoogleLLMVariant.GEMINI_API;
+  }
+
   /** Calls the model as `Gemini` of `@eventloom/gemini` does; `config` and `toolsDict` of the request may be absent. */
   override generateContentAsync(
     { liveConnectConfig: _, config = {}, toolsDict = {}, ...request }: AdkLlmRequest,

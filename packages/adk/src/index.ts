@@ -4,7 +4,7 @@
 export type { AfterAgentCallback, BeforeAgentCallback, ReadonlyState, SingleAgentCallback } from '@eventloom/core';
 export type { AdkRunConfig as RunConfig } from './run-config.ts';
 export type { AdkBaseAgentConfig as BaseAgentConfig } from './agents.ts';
-export { BaseAgent } from './agents.ts';
+export { AdkBaseAgent as BaseAgent } from './agents.ts';
 export {
   CallbackContext,
   CallbackContext as Context,
@@ -283,7 +283,8 @@ export type {
 // Models
 export type { BaseLlmConnection, LlmResponse } from '@eventloom/core';
 export type { AdkModelRequest as LlmRequest } from './adk-types.ts';
-export { appendInstructions, BaseLlm } from '@eventloom/core';
+export { appendInstructions } from '@eventloom/core';
+export { AdkBaseLlm as BaseLlm } from './base-llm.ts';
 export { createLlmResponse } from '@eventloom/gemini';
 export { isBaseLlm } from '@eventloom/core/internal';
 export type { AdkLlmRequest, GeminiParams } from './gemini.ts';
@@ -316,9 +317,9 @@ export {
   getFunctionCalls,
   getFunctionResponses,
   isFinalResponse,
-  State,
   stringifyContent,
 } from '@eventloom/core';
+export { AdkState as State } from './state.ts';
 export { hasTrailingCodeExecutionResult } from '@eventloom/core/internal';
 export type {
   ActivityEvent,
@@ -359,8 +360,8 @@ export {
   SaveFilesAsArtifactsPlugin,
   ToolCallIntegrityPlugin,
 } from '@eventloom/plugins';
-export { BasePlugin } from './base-plugin.ts';
-export { PluginManager } from '@eventloom/core/internal';
+export { AdkBasePlugin as BasePlugin } from './base-plugin.ts';
+export { AdkPluginManager as PluginManager } from './plugin-manager.ts';
 export type { BasePolicyEngine, PolicyCheckResult, ToolCallPolicyContext } from './security-plugin.ts';
 export {
   getAskUserConfirmationFunctionCalls,
@@ -370,11 +371,11 @@ export {
 } from './security-plugin.ts';
 
 // Voice and video
-export type { LiveRequest } from '@eventloom/core';
+export type { AdkLiveRequest as LiveRequest } from './live-requests.ts';
 export type { TranscriptionEntry } from './adk-types.ts';
 export type { ActiveStreamingToolParams } from './active-streaming-tool.ts';
 export { ActiveStreamingTool } from './active-streaming-tool.ts';
-export { LiveRequestQueue } from '@eventloom/live';
+export { AdkLiveRequestQueue as LiveRequestQueue } from './live-requests.ts';
 
 // Services
 export type {

@@ -16,6 +16,7 @@ import { checkPluginCallbacks } from './base-plugin.ts';
 import { runMessages, type RunStreamParams } from './background-calls.ts';
 import { compactionOf } from './context-compactors.ts';
 import { LLMRegistry } from './llm-registry.ts';
+import { AdkPluginManager } from './plugin-manager.ts';
 import { type AdkRunConfig, confirmationOf, openConfirmation, withRunConfig } from './run-config.ts';
 import type { RunnableNode } from './workflow/node-context.ts';
 import { getPendingUserInputRequests } from './user-input-requests.ts';
@@ -77,6 +78,8 @@ export class AdkRunner extends Runner {
   /** The name of the class in error messages. */
   static override readonly name: string = 'Runner';
   readonly resumabilityConfig: ResumabilityConfig | undefined;
+  /** The plugins of the runner, also those that `registerPlugin` adds later. */
+  override readonly pluginManager: AdkPluginManager;
   // No private members: libraries that trace programs call methods on a `Proxy` of the runner.
   /**
    * True if runs are resumable only because nodes may ask: bookkeeping events are then hidden from their reader.
@@ -119,6 +122,7 @@ export class AdkRunner extends Runner {
       live: config.live ?? live(),
     });
     this.resumabilityConfig = resumability;
+    this.pluginManager = new AdkPluginManager(allPlugins);
     this.hidesBookkeeping = resumable !== true && hasNodes;
     // A workflow itself takes the text of a message for the answer to its question.
     this.takesTextAnswers = hasNodes && !isWorkflow(root);

@@ -10,7 +10,10 @@ import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/in
 import { openDatabaseSessions, openFileArtifacts, openGcsArtifacts, openLocalExecutor } from '#services';
 
 /** Sessions in a database, as `DatabaseSessionService` opens them. */
-export type DatabaseSessionService = BaseSessionService;
+export type DatabaseSessionService = BaseSessionService & {
+  /** Resolves at once: the tables are created with the first call. */
+  init(): Promise<void>;
+};
 
 /**
  * Opens the sessions of a URL, on Node: `sqlite://` with a path, `sqlite://:memory:`, or `postgres://`, for which the package `pg` must be installed.
@@ -19,9 +22,9 @@ export type DatabaseSessionService = BaseSessionService;
  * @example
  * const sessionService = new DatabaseSessionService('sqlite://sessions.db');
  */
-export const DatabaseSessionService: new (url: string) => BaseSessionService = opener(
+export const DatabaseSessionService: new (url: string) => DatabaseSessionService = opener(
   'DatabaseSessionService',
-  openDatabaseSessions,
+  (url: string) => Object.assign(openDatabaseSessions(url), { init: () => Promise.resolve() }),
 );
 
 /** Artifacts in a folder, as the `FileArtifactService` for programs that were written for `@google/adk` opens them. */

@@ -25,7 +25,7 @@ import {
   withNode,
 } from './node-context.ts';
 import { createNodeErrorEvent, isNodeErrorEvent } from './node-error-event.ts';
-import { askPlugins } from './node-callbacks.ts';
+import { askCallbacks, type NodeCallbacks } from './node-callbacks.ts';
 import { isDone, AdkNodeHistory, type NodeRecord } from './node-history.ts';
 import { delayMsAfter, isRetried } from './retry.ts';
 
@@ -201,15 +201,24 @@ export class WorkflowRun implements NodeRuns {
   ): Promise<RecordedResult | undefined> {
     const { guard } = context.place;
     const given = { node, nodeContext: context };
-    const skipped = await askPlugins(this.context, guard, 'beforeNodeCallback', { ...given, input });
+    const skipped = await this.#ask(guard, 'beforeNodeCallback', { ...given, input });
     await this.#postActions(context, name);
     if (!skipped) await this.#attempts(node, context, name, input);
     const { output } = context;
-    const replaced = skipped ?? (await askPlugins(this.context, guard, 'afterNodeCallback', { ...given, output }));
+    const replaced = skipped ?? (await this.#ask(guard, 'afterNodeCallback', { ...given, output }));
     await this.#postActions(context, name);
     if (!replaced) return undefined;
     context.output = replaced.value;
     return { output: replaced.value };
+  }
+
+  /** Calls a callback of the plugins of the run. @throws the reason of the guard if it fires first */
+  #ask<K extends keyof NodeCallbacks>(
+    guard: AbortGuard,
+    callback: K,
+    params: NodeCallbacks[K],
+  ): Promise<{ readonly value: unknown } | undefined> {
+    return guard.until(askCallbacks(this.context.plugins.plugins, callback, params));
   }
 
   /** Posts the changes of state that no event holds yet. */

@@ -5,6 +5,7 @@ import type { Content } from '../content/content.ts';
 import { describeKind } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import { enclosedBranch } from '../event/branch.ts';
+import type { BaseCredentialService } from '../credential/credential-service.ts';
 import { checkEventFields, copyOtherFields, type EventParams, fillKind } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { createEventActions, type EventActions } from '../event/event-actions.ts';
@@ -128,6 +129,11 @@ export class InvocationContext {
   #hasEvents: boolean;
 
   private constructor(place: Place) {
+    // Programs in JavaScript can call the constructor.
+    if (place?.invocation === undefined)
+      throw new ConfigurationError(
+        'InvocationContext: a runner creates the contexts of its runs; in a test write testContext() of @eventloom/testing',
+      );
     const { invocation, agent, abort } = place;
     this.invocation = invocation;
     this.invocationId = invocation.invocationId;
@@ -331,6 +337,19 @@ export class InvocationContext {
   /** The runner's memory service; undefined if it has none. */
   get memoryService(): BaseMemoryService | undefined {
     return this.invocation.memoryService;
+  }
+
+  /** The runner's credential service; undefined if it has none. */
+  get credentialService(): BaseCredentialService | undefined {
+    return this.invocation.credentialService;
+  }
+
+  /**
+   * Counts a model call that the agent makes itself towards `runConfig.maxLlmCalls`. Calls of LLM agents are counted without it.
+   * @throws LlmCallLimitError if the run made so many calls already
+   */
+  incrementLlmCallCount(): void {
+    this.progress.countLlmCall();
   }
 
   /** True if `endInvocation` was called. */

@@ -9,12 +9,15 @@ type Result<H extends PluginHook> = Exclude<Awaited<ReturnType<BasePlugin[H]>>, 
 
 /** Calls the plugins of a runner. A hook is called only on the plugins that override it. */
 export class PluginManager {
+  /** The plugins, in the order in which they are called. */
   readonly plugins: readonly BasePlugin[];
+  readonly #list: BasePlugin[];
   readonly #byHook = new Map<PluginHook, BasePlugin[]>();
 
   /** @throws ConfigurationError if two plugins have the same name */
   constructor(plugins: readonly BasePlugin[] = []) {
-    this.plugins = [...plugins];
+    this.#list = [...plugins];
+    this.plugins = this.#list;
     const names = new Set<string>();
     for (const plugin of plugins) {
       if (names.has(plugin.name))
@@ -23,6 +26,12 @@ export class PluginManager {
         );
       names.add(plugin.name);
     }
+  }
+
+  /** Adds a plugin behind the others. Its name must be free. */
+  add(plugin: BasePlugin): void {
+    this.#list.push(plugin);
+    this.#byHook.clear();
   }
 
   #askers(hook: PluginHook): readonly BasePlugin[] {

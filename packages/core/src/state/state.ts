@@ -121,6 +121,12 @@ export class State extends StateReader {
     if (!this.#actions.removedState?.includes(key)) (this.#actions.removedState ??= []).push(key);
   }
 
+  /** True if a change of state is not in an event yet. */
+  hasDelta(): boolean {
+    const { stateDelta, removedState = [] } = this.#actions;
+    return removedState.length > 0 || Object.keys(stateDelta).length > 0;
+  }
+
   /** Sets all keys of a record, or none of them if one is invalid. @throws StateKeyError @throws StateValueError */
   update(delta: Readonly<Record<string, unknown>>): void {
     checkStateDelta(delta);

@@ -1,16 +1,11 @@
 // All names of `@eventloom/adk`, for programs that were written for @google/adk. Written by pnpm api:update.
 
 // Agents
-export type {
-  AfterAgentCallback,
-  BaseAgentConfig,
-  BeforeAgentCallback,
-  ReadonlyState,
-  RunConfig,
-  SingleAgentCallback,
-} from '@eventloom/adk';
+export type { AfterAgentCallback, BeforeAgentCallback, ReadonlyState, SingleAgentCallback } from '@eventloom/adk';
+export type { RunConfig } from '@eventloom/adk';
+export type { BaseAgentConfig } from '@eventloom/adk';
+export { BaseAgent } from '@eventloom/adk';
 export {
-  BaseAgent,
   CallbackContext,
   Context,
   InvocationContext,
@@ -31,9 +26,9 @@ export type {
   SingleBeforeToolCallback,
 } from '@eventloom/adk';
 export { isLlmAgent } from '@eventloom/adk';
-export type { LlmAgentConfig, ToolUnion } from '@eventloom/adk';
+export type { CanonicalInstruction, LlmAgentConfig, ToolUnion } from '@eventloom/adk';
 export { Agent, LlmAgent } from '@eventloom/adk';
-export type { LoopAgentConfig } from '@eventloom/adk';
+export type { LoopAgentConfig, ParallelAgentConfig, SequentialAgentConfig } from '@eventloom/adk';
 export { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/adk';
 export { isLoopAgent, isParallelAgent, isRoutableLlmAgent, isSequentialAgent, requireAgent } from '@eventloom/adk';
 export {
@@ -111,7 +106,7 @@ export {
 // Apps and runs
 export type { AppOptions, ResumabilityConfig } from '@eventloom/adk';
 export { App, createResumabilityConfig, isApp, validateAppName } from '@eventloom/adk';
-export type { RunEphemeralParams, RunnerConfig } from '@eventloom/adk';
+export type { RunAsyncParams, RunEphemeralParams, RunLiveParams, RunnerConfig } from '@eventloom/adk';
 export type { RunStreamParams } from '@eventloom/adk';
 export { Runner, isRunner } from '@eventloom/adk';
 export type { InMemoryRunnerConfig } from '@eventloom/adk';
@@ -255,7 +250,8 @@ export type {
 // Models
 export type { BaseLlmConnection, LlmResponse } from '@eventloom/adk';
 export type { LlmRequest } from '@eventloom/adk';
-export { BaseLlm, appendInstructions } from '@eventloom/adk';
+export { appendInstructions } from '@eventloom/adk';
+export { BaseLlm } from '@eventloom/adk';
 export { createLlmResponse } from '@eventloom/adk';
 export { isBaseLlm } from '@eventloom/adk';
 export type { AdkLlmRequest, GeminiParams } from '@eventloom/adk';
@@ -279,13 +275,13 @@ export { UnsafeLocalCodeExecutor } from '@eventloom/adk';
 // Events and state
 export type { CreateEventParams, Event, EventActions } from '@eventloom/adk';
 export {
-  State,
   createEventActions,
   getFunctionCalls,
   getFunctionResponses,
   isFinalResponse,
   stringifyContent,
 } from '@eventloom/adk';
+export { State } from '@eventloom/adk';
 export { hasTrailingCodeExecutionResult } from '@eventloom/adk';
 export type {
   ActivityEvent,

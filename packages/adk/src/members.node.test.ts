@@ -1,0 +1,116 @@
+import { InMemorySessionService } from '@eventloom/sessions';
+import { describe, expect, test } from 'vitest';
+import {
+  BasePlugin,
+  DatabaseSessionService,
+  Gemini,
+  InMemoryRunner,
+  InvocationContext,
+  LiveRequestQueue,
+  LlmAgent,
+  LoggingPlugin,
+  PluginManager,
+  State,
+} from './index.ts';
+
+const refusal = (code: string, start: string) =>
+  expect.objectContaining({ code, message: expect.stringContaining(start) });
+
+describe('members that refuse what they cannot do', () => {
+  test.each([
+    [
+      'new InvocationContext',
+      () => Reflect.construct(InvocationContext, [{ invocationId: 'i' }]),
+      'InvocationContext: a runner creates the contexts of its runs; in a test write testContext()',
+    ],
+    [
+      'useInteractionsApi: true',
+      () => new Gemini({ apiKey: 'key', useInteractionsApi: true }),
+      'Gemini: useInteractionsApi: true is not offered; remove it',
+    ],
+    [
+      'new State with a schema',
+      () => Reflect.construct(State, [{}, {}, { type: 'object' }]),
+      'State: a schema is checked in the nodes of a workflow only; write stateSchema',
+    ],
+    [
+      'registerPlugin without a plugin',
+      () => new PluginManager().registerPlugin({} as BasePlugin),
+      'PluginManager.registerPlugin: plugin: expected a plugin, got an object; write plugin: new LoggingPlugin()',
+    ],
+    [
+      'registerPlugin with a name that is taken',
+      () => new PluginManager([new LoggingPlugin()]).registerPlugin(new LoggingPlugin()),
+      'PluginManager.registerPlugin: there is a plugin "logging_plugin" already; give one of them another name',
+    ],
+  ])('%s throws a ConfigurationError that says what to write', (_title, use, message) => {
+    expect(use).toThrow(refusal('CONFIGURATION', message));
+  });
+
+  test.each([[undefined], [{}], [{ text: 'hello' }]])('LiveRequestQueue.send refuses %o', (request) => {
+    const queue = new LiveRequestQueue();
+    expect(() => queue.send(request as never)).toThrow(
+      refusal('INVALID_MESSAGE', 'LiveRequestQueue.send: expected an object with content, blob'),
+    );
+  });
+});
+
+describe('a LiveRequestQueue', () => {
+  const content = { role: 'user', parts: [{ text: 'hi' }] };
+
+  test('gives each of several waiting readers one request, in order', async () => {
+    const queue = new LiveRequestQueue();
+    const reads = [queue.get(), queue.get(), queue.get()];
+    queue.send({ content });
+    queue.send({ activityEnd: {} });
+    queue.send({ close: true });
+    expect(await Promise.all(reads)).toEqual([{ content }, { activityEnd: true }, { close: true }]);
+    expect(() => queue.send({ content })).toThrow('LiveRequestQueue: is closed');
+  });
+
+  test('keeps the request that an aborted reader did not get', async () => {
+    const queue = new LiveRequestQueue();
+    const controller = new AbortController();
+    const aborted = queue.get(controller.signal);
+    controller.abort(new Error('left'));
+    await expect(aborted).rejects.toThrow('left');
+    queue.send({ content });
+    expect(await queue.get()).toEqual({ content });
+  });
+});
+
+test('a plugin that is registered after the first run sees the next one', async () => {
+  class Watcher extends BasePlugin {
+    readonly seen: string[] = [];
+    override beforeRunCallback({ invocationContext }: { invocationContext: InvocationContext }): undefined {
+      this.seen.push(invocationContext.userId);
+    }
+  }
+  const agent = new LlmAgent({ name: 'a', beforeAgentCallback: () => ({ role: 'model', parts: [{ text: 'hi' }] }) });
+  const runner = new InMemoryRunner({ agent });
+  const run = async (userId: string) => {
+    for await (const event of runner.runEphemeral({ userId, newMessage: { parts: [{ text: 'hi' }] } })) void event;
+  };
+  const watcher = new Watcher('watcher');
+  await run('ann');
+  runner.pluginManager.registerPlugin(watcher);
+  await run('bob');
+  expect(watcher.seen).toEqual(['bob']);
+});
+
+test('a database is ready after init', async () => {
+  const sessions = new DatabaseSessionService('sqlite://:memory:');
+  await sessions.init();
+  const { id: sessionId } = await sessions.createSession({ appName: 'app', userId: 'u', state: { k: 1 } });
+  expect(await sessions.getSession({ appName: 'app', userId: 'u', sessionId })).toMatchObject({ state: { k: 1 } });
+  expect(sessions).not.toBeInstanceOf(InMemorySessionService);
+});
+
+test('state without a run keeps its changes in the delta that it was given', () => {
+  const value = { a: 1 };
+  const delta: Record<string, unknown> = {};
+  const state = new State(value, delta);
+  expect(state.hasDelta()).toBe(false);
+  state.set('b', 2);
+  expect([delta, value, state.hasDelta()]).toEqual([{ b: 2 }, { a: 1, b: 2 }, true]);
+});
