@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as adk from '@eventloom/adk';
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { adviceForMember, compareMembers, type MemberComparison, membersTable } from './adk-members.ts';
 import { groupedNames, installedAdkNames, type PublicName } from './adk-names.ts';
+import { memberAdvice } from './member-advice.ts';
 
 const root = join(import.meta.dirname, '../..');
 const page = join(root, 'docs/guide/from-adk.md');
@@ -55,11 +57,44 @@ function namesSection(): string {
 }
 
 const MARKS = /(?<=<!-- names: pnpm docs:update -->\n\n)[\s\S]*(?=\n<!-- end of names -->)/;
+const MEMBER_MARKS = /(?<=<!-- members: pnpm docs:update -->\n\n)[\s\S]*(?=\n<!-- end of members -->)/;
 
-test('the guide lists every export of @google/adk (after a change: pnpm docs:update)', async () => {
+let installed: Readonly<Record<string, unknown>> = {};
+let compared: MemberComparison = { absent: [], skipped: [] };
+
+beforeAll(async () => {
+  installed = (await import('@google/adk')) as object as Record<string, unknown>;
+  compared = await compareMembers(theirs, installed);
+});
+
+test('the guide lists every export of @google/adk, and the members that are not here (after a change: pnpm docs:update)', async () => {
   const text = readFileSync(page, 'utf8');
   expect(text).toMatch(MARKS);
-  await expect(text.replace(MARKS, namesSection)).toMatchFileSnapshot(page);
+  expect(text).toMatch(MEMBER_MARKS);
+  const table = membersTable(compared.absent, installed);
+  await expect(text.replace(MARKS, namesSection).replace(MEMBER_MARKS, () => table)).toMatchFileSnapshot(page);
+});
+
+describe('members that only @google/adk has', () => {
+  test('all have advice, and all advice is for such members', () => {
+    expect(compared.absent.length).toBeGreaterThan(20);
+    expect(compared.absent.filter((each) => adviceForMember(each) === undefined)).toEqual([]);
+    const unused = memberAdvice.flatMap((advice) => {
+      const used = compared.absent.filter((each) => adviceForMember(each) === advice).map(({ member }) => member);
+      return advice.members.filter((member) => !used.includes(member));
+    });
+    expect(unused).toEqual([]);
+  });
+
+  test('are found in all names but types with type arguments', () => {
+    expect(compared.skipped).toEqual([
+      'FunctionNodeResult',
+      'RequireConfirmation',
+      'ToolExecuteArgument',
+      'ToolExecuteFunction',
+      'ToolOptions',
+    ]);
+  });
 });
 
 test('every value and every type that @google/adk exports can be imported', () => {
@@ -82,8 +117,7 @@ test('the name of every class is one that is exported, because error messages ha
   expect(named.filter(([, name]) => !ours.has(name))).toEqual([]);
 });
 
-test('the list of names includes every value that the installed @google/adk exports at run time', async () => {
-  const installed: object = await import('@google/adk');
+test('the list of names includes every value that the installed @google/adk exports at run time', () => {
   const known = new Set(theirs.filter(({ kind }) => kind === 'value').map(({ name }) => name));
   expect(Object.keys(installed).filter((name) => !known.has(name))).toEqual([]);
 });
