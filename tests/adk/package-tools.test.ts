@@ -1,7 +1,15 @@
 import { getFunctionResponses, InMemoryRunner, LlmAgent, type ToolUnion } from '@eventloom/adk';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
-import { BaseToolset, type BaseTool, FunctionTool, GOOGLE_SEARCH } from '@google/adk';
-import { expect, test } from 'vitest';
+import {
+  ApigeeLlm,
+  BaseToolset,
+  type BaseTool,
+  FunctionTool,
+  GOOGLE_SEARCH,
+  LlmAgent as AgentOfAdk,
+  LoggingPlugin,
+} from '@google/adk';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 
 // The tools of this file are those of a package that imports @google/adk itself, so changed imports do not reach them.
@@ -64,4 +72,39 @@ test('a toolset of such a package lists its tools, and is closed after the run',
 test('a tool that the model runs itself adds its own entry to the request', async () => {
   const { request } = await runWith(GOOGLE_SEARCH, ['Hello.']);
   expect(request?.config.tools).toEqual([{ googleSearch: {} }]);
+});
+
+describe('of a package that imports @google/adk itself', () => {
+  const agent = new LlmAgent({ name: 'helper', model: new ScriptedModel([]) });
+  const refusal = (message: string) => expect.objectContaining({ code: 'CONFIGURATION', message });
+
+  test('a model is refused, and the error says what to write', () => {
+    const model = new ApigeeLlm({
+      model: 'apigee/gemini-flash-latest',
+      proxyUrl: 'https://apigee.example',
+      apiKey: 'key',
+    });
+    expect(() => new LlmAgent({ name: 'helper', model: model as never })).toThrow(
+      refusal(
+        'agent "helper": model: is a model of another library, as of @google/adk; write a class that extends BaseLlm of eventloom/adk, or new AiSdkLlm(model) of @eventloom/ai-sdk',
+      ),
+    );
+  });
+
+  test('a plugin is refused, and the error says what to write', () => {
+    const plugins = [new LoggingPlugin() as never];
+    expect(() => new InMemoryRunner({ agent, plugins })).toThrow(
+      refusal(
+        'Runner: plugin "logging_plugin": is a plugin of another library, as of @google/adk; write a class that extends BasePlugin of eventloom/adk',
+      ),
+    );
+  });
+
+  test('an agent is refused, and the error says what to write', () => {
+    const foreign = new AgentOfAdk({ name: 'foreign', model: 'gemini-flash-latest' });
+    expect(() => new InMemoryRunner({ agent: foreign as never })).toThrow('Runner: agent: expected an agent');
+    expect(() => new LlmAgent({ name: 'root', subAgents: [foreign as never] })).toThrow(
+      'agent "root": subAgents[0]: expected an agent, got an object of the class LlmAgent',
+    );
+  });
 });

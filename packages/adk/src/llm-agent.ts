@@ -7,7 +7,7 @@ import {
   type InvocationContext,
   type ReadonlyContext,
 } from '@eventloom/core';
-import { isBaseTool, toList } from '@eventloom/core/internal';
+import { isBaseTool, isRecord, toList } from '@eventloom/core/internal';
 import {
   type InstructionProvider,
   isLlmAgent,
@@ -92,6 +92,7 @@ export class AdkLlmAgent extends LlmAgent {
     const owner = `agent "${config?.name}"`;
     const before = [...shorteningCallbacks(owner, contextCompactors), ...requestCallbacks(owner, requestProcessors)];
     const after = responseCallbacks(owner, responseProcessors);
+    checkModel(owner, options.model);
     // The agent refuses values that are not lists.
     const own = Array.isArray(tools) ? tools.map(toTool) : (tools as [] | undefined);
     const tasks = Array.isArray(options.subAgents) ? taskAgentTools(options.subAgents, own) : [];
@@ -228,6 +229,14 @@ function withoutTransfers(
       `${owner}: disallowTransferToParent and disallowTransferToPeers are true, because the agent has an outputSchema; remove the false`,
     );
   return { disallowTransferToParent: true, disallowTransferToPeers: true };
+}
+
+/** @throws ConfigurationError for a model of a package that imports `@google/adk` itself. The agent refuses other values that are no models */
+function checkModel(owner: string, model: unknown): void {
+  if (!isRecord(model) || !('generateContentAsync' in model) || typeof model['capabilities'] === 'function') return;
+  throw new ConfigurationError(
+    `${owner}: model: is a model of another library, as of @google/adk; write a class that extends BaseLlm of eventloom/adk, or new AiSdkLlm(model) of @eventloom/ai-sdk`,
+  );
 }
 
 function toTool(tool: AdkToolUnion): ToolUnion {

@@ -1,5 +1,6 @@
 import {
   type AuthConfig,
+  type AuthCredential,
   BaseAgent,
   ConfigurationError,
   type Content,
@@ -107,13 +108,26 @@ async function askForCredential(authConfig: AuthConfig, context: AdkNodeContext)
     );
   const given = await credentialService.loadCredential({ appName, userId, credentialKey });
   if (given) {
-    await new AuthHandler({ ...authConfig, exchangedAuthCredential: given }).parseAndStoreAuthResponse(context.state);
+    const exchangedAuthCredential = withClient(authConfig, given);
+    await new AuthHandler({ ...authConfig, exchangedAuthCredential }).parseAndStoreAuthResponse(context.state);
     return undefined;
   }
   const described = credentialService.describe(handler.generateAuthRequest());
   const args = { functionCallId: credentialKey, authConfig: described, message: CREDENTIAL_MESSAGE };
   const functionCall = { name: REQUEST_CREDENTIAL, id: credentialKey, args };
   return createEvent({ content: { role: 'model', parts: [{ functionCall }] }, longRunningToolIds: [credentialKey] });
+}
+
+/** Returns the user's credential with the OAuth client of the program, whose secret the user never got. */
+function withClient({ rawAuthCredential: raw }: AuthConfig, given: AuthCredential): AuthCredential {
+  if (!raw?.oauth2 || !given.oauth2) return given;
+  const { clientId, clientSecret, redirectUri } = raw.oauth2;
+  const client = {
+    ...(clientId && { clientId }),
+    ...(clientSecret && { clientSecret }),
+    ...(redirectUri && { redirectUri }),
+  };
+  return { ...given, oauth2: { ...given.oauth2, ...client } };
 }
 
 const CREDENTIAL_MESSAGE = 'Please provide your authentication credentials.';
