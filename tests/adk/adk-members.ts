@@ -13,7 +13,7 @@ export interface AbsentMember {
   readonly member: string;
 }
 
-/** What the compiler says of the members of two libraries. */
+/** Result of a comparison of the members of two libraries. */
 export interface MemberComparison {
   readonly absent: readonly AbsentMember[];
   /** Names that the compiler cannot compare: types that need type arguments. */

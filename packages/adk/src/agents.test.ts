@@ -127,7 +127,7 @@ describe('clone', () => {
 describe('an LLM agent', () => {
   const schema = z.object({ n: z.number() });
 
-  test('with an outputSchema transfers neither to its parent nor to its peers, and says so if it is told otherwise', () => {
+  test('with an outputSchema transfers neither to its parent nor to its peers, and warns about an option that says otherwise', () => {
     const warnings: string[] = [];
     const logger = getLogger();
     setLogger(

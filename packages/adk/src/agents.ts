@@ -1,5 +1,4 @@
 import { BaseAgent, type BaseAgentConfig, ConfigurationError, nearestNames } from '@eventloom/core';
-import { isRecord } from '@eventloom/core/internal';
 import {
   LoopAgent,
   type LoopAgentConfig,

@@ -16,7 +16,7 @@ import type { Program } from '../stage.ts';
 async function fetchFromSite(_url: unknown, { method, body, headers }: RequestInit = {}): Promise<Response> {
   if (method !== 'POST')
     return Response.json([{ name: 'eventloom' }, { name: new Headers(headers).get('authorization') }]);
-  const given = new URLSearchParams(String(body));
+  const given = new URLSearchParams(body instanceof URLSearchParams ? body : `${body as string}`);
   const names = ['grant_type', 'code', 'client_id', 'client_secret', 'redirect_uri'];
   return Response.json({ access_token: names.map((name) => given.get(name)).join(' '), token_type: 'Bearer' });
 }

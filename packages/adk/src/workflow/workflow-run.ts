@@ -46,7 +46,7 @@ interface RunPlace extends AdkRunNodeOptions {
   readonly nodePath?: string | undefined;
 }
 
-/** What the ledger says of a node that is done: the output that a plugin gave in place of the node's own, or nothing. */
+/** The ledger's entry of a node that is done: the output that a plugin gave in place of the node's own, or nothing. */
 type RecordedResult = Readonly<Record<string, unknown>>;
 
 /** The runs of all nodes of one workflow, and of the workflows in it. */

@@ -163,6 +163,7 @@ describe('the runConfig hook', () => {
     requestId: 'r1',
     resumable: 'yes',
     clientTools: {},
+    pauseOnToolCalls: 'yes',
     responseModalities: ['AUDIO', 'TEXT'],
     speechConfig: 'Puck',
     inputAudioTranscription: true,
