@@ -30,7 +30,7 @@ function adviceOf({ name }: PublicName): string | undefined {
 const advisedTypes = new Map(
   Array.from(
     readFileSync(join(root, 'packages/adk/src/not-offered-types.ts'), 'utf8').matchAll(
-      /^export type (\w+) = NotOffered<'(.*)'>;$/gm,
+      /^export type (\w+) =\s+NotOffered<'(.*)'>;$/gm,
     ),
     ([, name = '', advice = '']) => [name, advice] as const,
   ),
@@ -95,6 +95,15 @@ describe('members that only @google/adk has', () => {
       'ToolOptions',
     ]);
   });
+});
+
+test('the entry file exports the names that are not offered, and no others, below their comment', () => {
+  const below = groups.get('Names that are not offered') ?? expect.unreachable();
+  const refused = theirs.filter((each) => !isHere(each)).map(({ name }) => name);
+  expect(below.map(({ name }) => name).filter((name) => name !== 'NotOffered')).toEqual(
+    expect.arrayContaining(refused),
+  );
+  expect(below.filter((each) => each.name !== 'NotOffered' && isHere(each))).toEqual([]);
 });
 
 test('every value and every type that @google/adk exports can be imported', () => {
