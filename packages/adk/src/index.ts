@@ -382,12 +382,10 @@ export type {
   AppendEventRequest,
   ArtifactKey as DeleteArtifactRequest,
   ArtifactKey as ListVersionsRequest,
-  ArtifactVersion,
   CreateSessionRequest,
   GetSessionConfig,
   GetSessionRequest,
   ListSessionsRequest,
-  ListSessionsResponse,
   LoadArtifactRequest,
   MemoryEntry,
   SaveArtifactRequest,
@@ -401,7 +399,14 @@ export type {
   SessionKey as DeleteSessionRequest,
   SessionKey as ListArtifactKeysRequest,
 } from '@eventloom/core';
-export { BaseArtifactService, BaseCredentialService, BaseMemoryService, BaseSessionService } from '@eventloom/core';
+export type {
+  AdkArtifactVersion as ArtifactVersion,
+  AdkBaseArtifactService as BaseArtifactService,
+  AdkBaseCredentialService as BaseCredentialService,
+  AdkBaseMemoryService as BaseMemoryService,
+} from './program-services.ts';
+export type { AdkListSessionsResponse as ListSessionsResponse } from './program-sessions.ts';
+export { AdkBaseSessionService as BaseSessionService } from './program-sessions.ts';
 export { InMemoryArtifactService } from '@eventloom/artifacts';
 export { InMemoryCredentialService } from '@eventloom/credentials';
 export { InMemoryMemoryService } from '@eventloom/memory';

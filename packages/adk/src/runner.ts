@@ -1,6 +1,10 @@
 import {
   AgentError,
+  type BaseArtifactService,
+  type BaseCredentialService,
+  type BaseMemoryService,
   type BasePlugin,
+  type BaseSessionService,
   ConfigurationError,
   type Content,
   type Event,
@@ -18,6 +22,13 @@ import { compactionOf } from './context-compactors.ts';
 import { LLMRegistry } from './llm-registry.ts';
 import { AdkPluginManager } from './plugin-manager.ts';
 import { type AdkRunConfig, confirmationOf, openConfirmation, withRunConfig } from './run-config.ts';
+import {
+  type AdkBaseArtifactService,
+  type AdkBaseCredentialService,
+  type AdkBaseMemoryService,
+  toRunCredentials,
+} from './program-services.ts';
+import { type AdkBaseSessionService, toRunSessions } from './program-sessions.ts';
 import type { RunnableNode } from './workflow/node-context.ts';
 import { getPendingUserInputRequests } from './user-input-requests.ts';
 import { hasNodeTools } from './workflow/node-tool.ts';
@@ -35,13 +46,21 @@ interface AdkNames {
   readonly plugins?: BasePlugin[] | undefined;
   /** `{ isResumable: true }` is the same as `resumable: true`. */
   readonly resumabilityConfig?: ResumabilityConfig | undefined;
+  /** Stores the sessions: a service of Eventloom, or one of the program with the methods of the ADK, which `runner.sessionService` then calls. */
+  readonly sessionService: BaseSessionService | AdkBaseSessionService;
+  /** Stores files of sessions and users. Default: none; tools that save artifacts then throw. */
+  readonly artifactService?: BaseArtifactService | AdkBaseArtifactService | undefined;
+  /** Stores earlier conversations for searches. Default: none; tools that search then throw. */
+  readonly memoryService?: BaseMemoryService | AdkBaseMemoryService | undefined;
+  /** Stores credentials of users. Default: none; tools that request credentials then throw. */
+  readonly credentialService?: BaseCredentialService | AdkBaseCredentialService | undefined;
 }
 
 /**
  * Options of the `Runner` for programs that were written for `@google/adk`: those of the `Runner` of `eventloom`, and `app` and
  * `resumabilityConfig`.
  */
-export interface AdkRunnerConfig extends Omit<RunnerConfig, 'appName' | 'agent' | 'plugins'>, AdkNames {}
+export interface AdkRunnerConfig extends Omit<RunnerConfig, keyof AdkNames>, AdkNames {}
 
 /** Parameters of `runEphemeral`. */
 export interface RunEphemeralParams {
@@ -94,7 +113,7 @@ export class AdkRunner extends Runner {
 
   /** @throws ConfigurationError for a missing or invalid option, and for one that does not exist */
   constructor(options: AdkRunnerConfig) {
-    const { app, appName, agent, plugins, resumabilityConfig, ...config } = options;
+    const { app, appName, agent, plugins, resumabilityConfig, artifactService, memoryService, ...config } = options;
     if (app !== undefined && !isApp(app))
       throw new ConfigurationError(
         `Runner: app: expected an App, got ${describeKind(app)}; write app: new App({ name, rootAgent })`,
@@ -115,6 +134,11 @@ export class AdkRunner extends Runner {
       appName: app?.name ?? appName ?? '',
       agent: root,
       plugins: allPlugins,
+      sessionService: toRunSessions(config.sessionService, config.platform),
+      credentialService: toRunCredentials(config.credentialService),
+      // Runs call only the methods that the ADK has too.
+      artifactService: artifactService as BaseArtifactService | undefined,
+      memoryService: memoryService as BaseMemoryService | undefined,
       // Nodes can wait for people only in runs that can be resumed.
       resumable: resumable ?? (hasNodes || undefined),
       eventsCompaction: config.eventsCompaction ?? compactionOf(root),

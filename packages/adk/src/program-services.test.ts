@@ -1,0 +1,43 @@
+import { type AuthConfig, type AuthCredential, type CallbackContext, ConfigurationError } from '@eventloom/core';
+import { InMemoryCredentialService } from '@eventloom/credentials';
+import { describe, expect, test } from 'vitest';
+import { toRunCredentials } from './program-services.ts';
+
+const KEY = { appName: 'app', userId: 'ann', credentialKey: 'calendar' };
+const credential: AuthCredential = { authType: 'apiKey', apiKey: 'k1' };
+
+class UserCredentials {
+  readonly #kept = new Map<string, AuthCredential>();
+  async loadCredential({ credentialKey }: AuthConfig, context: CallbackContext): Promise<AuthCredential | undefined> {
+    return this.#kept.get(`${context.invocationContext.session.userId} ${credentialKey}`);
+  }
+  async saveCredential({ credentialKey, exchangedAuthCredential }: AuthConfig, { userId }: CallbackContext): Promise<void> {
+    if (exchangedAuthCredential) this.#kept.set(`${userId} ${credentialKey}`, exchangedAuthCredential);
+  }
+}
+
+describe('a credential service of a program', () => {
+  test('gets the key and the user of a credential', async () => {
+    const service = toRunCredentials(new UserCredentials()) ?? expect.unreachable();
+    await service.saveCredential({ ...KEY, credential });
+    expect(await service.loadCredential(KEY)).toEqual(credential);
+    expect(await service.loadCredential({ ...KEY, userId: 'bob' })).toBeUndefined();
+  });
+
+  test('cannot read what the runtime does not know, and cannot delete', async () => {
+    const curious = { ...new UserCredentials(), loadCredential: async ({ authScheme }: AuthConfig) => authScheme as never };
+    const service = toRunCredentials({ ...curious, saveCredential: async () => {} }) ?? expect.unreachable();
+    await expect(service.loadCredential(KEY)).rejects.toThrow(
+      'credentialService: authConfig.authScheme is not known when the runtime loads or saves a credential; it has appName, userId, credentialKey',
+    );
+    await expect(service.deleteCredential(KEY)).rejects.toThrow(ConfigurationError);
+  });
+
+  test('is used as it is if it is a service of Eventloom, and refused without its methods', () => {
+    const service = new InMemoryCredentialService();
+    expect(toRunCredentials(service)).toBe(service);
+    expect(() => toRunCredentials({ loadCredential: async () => undefined } as never)).toThrow(
+      'Runner: credentialService: expected a credential service with loadCredential and saveCredential',
+    );
+  });
+});

@@ -1,0 +1,170 @@
+import { ConfigurationError, createEvent, type Event, SessionNotFoundError } from '@eventloom/core';
+import { sessionServiceConformance } from '@eventloom/sessions/conformance';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { Gate, ScriptedModel } from '@eventloom/testing';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
+import { JsonSessions } from './fixtures/json-sessions.ts';
+import { AdkLlmAgent } from './llm-agent.ts';
+import { AdkBaseSessionService, toRunSessions } from './program-sessions.ts';
+import { AdkRunner } from './runner.ts';
+import { createSession } from './sessions.ts';
+
+const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
+const HAS_NO_IMPORT = 'a service with the methods of the ADK has no import';
+
+describe('a session service of a program keeps the contract of sessions, but for imports', () => {
+  const make: Parameters<typeof sessionServiceConformance>[0] = async ({ platform }) => ({
+    service: toRunSessions(new JsonSessions(() => platform.now()), platform),
+  });
+  const imports = sessionServiceConformance(make).filter(({ id }) => id.startsWith('import.'));
+  // These cases fill their sessions with an import.
+  const others = ['events.limit', 'open.not-exported', 'run.imported', 'export.long-session', 'export.deleted-midway'];
+  const deviations = Object.fromEntries([...imports.map(({ id }) => id), ...others].map((id) => [id, HAS_NO_IMPORT]));
+  for (const { id, title, run } of sessionServiceConformance(make, { deviations })) test(`${id}: ${title}`, run);
+
+  test('an import is refused with the calls to write in its place', async () => {
+    const service = new InMemorySessionService();
+    await service.createSession(KEY);
+    const records = service.exportSession(KEY);
+    await expect(toRunSessions(new JsonSessions()).importSession({ records })).rejects.toThrow(
+      'importSession: the session service of the program has no import; write createSession, and appendEvent for each event',
+    );
+  });
+});
+
+function runnerOver(sessionService: AdkBaseSessionService, model: ScriptedModel, tools: FunctionTool[] = []): AdkRunner {
+  return new AdkRunner({ appName: 'app', agent: new AdkLlmAgent({ name: 'helper', model, tools }), sessionService });
+}
+
+const say = (text: string) => ({ userId: 'ann', sessionId: 's', newMessage: { role: 'user', parts: [{ text }] } });
+const textsOf = (events: readonly Event[] = []): string[] =>
+  events.flatMap(({ content }) => content?.parts?.flatMap(({ text = '' }) => text) ?? []);
+
+describe('a Runner over a session service of a program', () => {
+  test('stores the message, the events and the state of a run', async () => {
+    const service = new JsonSessions();
+    await service.createSession(KEY);
+    const count = new FunctionTool({
+      name: 'count',
+      description: 'Counts.',
+      execute: (_input, context) => {
+        context.state.set('count', 1);
+        context.state.set('user:seen', true);
+        context.state.set('temp:now', true);
+        return 'counted';
+      },
+    });
+    const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'count', args: {} }] }, { text: 'One.' }]);
+    const events = await runnerOver(service, model, [count]).run(say('Count.'));
+    const stored = await service.getSession(KEY);
+    expect(stored?.events.map(({ id }) => id).slice(1)).toEqual(events.map(({ id }) => id));
+    expect(stored?.state).toEqual({ count: 1, 'user:seen': true });
+  });
+
+  test('lets a second run of the session wait for the first, also one of another runner', async () => {
+    const service = new JsonSessions();
+    await service.createSession(KEY);
+    const gate = new Gate();
+    const slow = new FunctionTool({ name: 'slow', description: 'Waits.', execute: () => gate.pass() });
+    const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'slow', args: {} }] }, { text: 'First.' }]);
+    const first = runnerOver(service, model, [slow]).run(say('One.'));
+    await gate.reached;
+    const second = runnerOver(service, new ScriptedModel([{ text: 'Second.' }])).run(say('Two.'));
+    gate.open();
+    await Promise.all([first, second]);
+    expect(textsOf((await service.getSession(KEY))?.events).filter(Boolean)).toEqual(['One.', 'First.', 'Two.', 'Second.']);
+  });
+
+  test('continues a session after its process was lost', async () => {
+    const service = new JsonSessions();
+    await service.createSession(KEY);
+    const asks = new LongRunningFunctionTool({ name: 'asks', description: 'Asks.', execute: () => ({ status: 'asked' }) });
+    const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'asks', args: {} }] }, { text: 'I asked.' }]);
+    await runnerOver(service, model, [asks]).run(say('Ask.'));
+    const restarted = new JsonSessions();
+    for (const [name, row] of service.rows) restarted.rows.set(name, row);
+    const runner = runnerOver(restarted, new ScriptedModel([{ text: 'It is approved.' }]), [asks]);
+    const response = { functionResponse: { id: 'c1', name: 'asks', response: { status: 'approved' } } };
+    const events = await runner.run({ ...say(''), newMessage: { role: 'user', parts: [response] } });
+    expect(textsOf(events)).toEqual(['It is approved.']);
+  });
+
+  test('fails a run whose message the service refuses, and runs the next one', async () => {
+    const service = new JsonSessions();
+    await service.createSession(KEY);
+    const runner = runnerOver(service, new ScriptedModel([{ text: 'Hello.' }]));
+    service.failure = new Error('the table is full');
+    await expect(runner.run(say('Hi.'))).rejects.toThrow('the table is full');
+    expect(textsOf(await runner.run(say('Hi again.')))).toEqual(['Hello.']);
+    expect(textsOf((await service.getSession(KEY))?.events)).toEqual(['Hi again.', 'Hello.']);
+  });
+
+  test('reads sessions anew that the program deleted and created again', async () => {
+    const service = new JsonSessions();
+    await service.createSession(KEY);
+    const model = new ScriptedModel([{ text: 'First.' }, { text: 'Second.' }]);
+    const runner = runnerOver(service, model);
+    await runner.run(say('One.'));
+    await service.deleteSession(KEY);
+    await service.createSession(KEY);
+    await runner.run(say('Two.'));
+    expect(model.requests[1]?.request.contents).toEqual([{ role: 'user', parts: [{ text: 'Two.' }] }]);
+  });
+
+  test('reads events with timestamps in milliseconds', async () => {
+    const service = new JsonSessions();
+    const session = await service.createSession(KEY);
+    const event = { ...createEvent({ author: 'user' }), timestamp: 1_800_000_000_000 };
+    await service.appendEvent({ session, event });
+    const read = await toRunSessions(service).getSession(KEY);
+    expect(read?.events.map(({ timestamp }) => timestamp)).toEqual([1_800_000_000]);
+  });
+
+  test('gives the service a copy of the event, which it may change', async () => {
+    class Stamping extends JsonSessions {
+      override async appendEvent(request: Parameters<JsonSessions['appendEvent']>[0]): Promise<Event> {
+        request.event.actions.stateDelta['stamped'] = true;
+        return super.appendEvent(request);
+      }
+    }
+    const service = new Stamping();
+    await service.createSession(KEY);
+    await runnerOver(service, new ScriptedModel([{ text: 'Hello.' }])).run(say('Hi.'));
+    expect((await service.getSession(KEY))?.state).toEqual({ stamped: true });
+  });
+
+  test('lets the service choose the id of a session', async () => {
+    const service = toRunSessions(new JsonSessions());
+    const { id } = await service.createSession({ appName: 'app', userId: 'ann', state: { a: 1 } });
+    expect(id).toBe('session-1');
+    expect(await service.getSession({ ...KEY, sessionId: id })).toMatchObject({ state: { a: 1 } });
+    class Stubborn extends JsonSessions {
+      override createSession({ appName, userId }: typeof KEY) {
+        return super.createSession({ appName, userId });
+      }
+    }
+    await expect(toRunSessions(new Stubborn()).createSession(KEY)).rejects.toThrow(
+      'createSession: the session service of the program gave the session the id "session-1" in place of "s"',
+    );
+  });
+
+  test('does not create a session that does not exist', async () => {
+    const runner = runnerOver(new JsonSessions(), new ScriptedModel([]));
+    await expect(runner.run(say('Hi.'))).rejects.toThrow(SessionNotFoundError);
+  });
+
+  test('takes a service of Eventloom as it is, and refuses one without the methods', () => {
+    const service = new InMemorySessionService();
+    expect(toRunSessions(service)).toBe(service);
+    const shared = new JsonSessions();
+    expect(toRunSessions(shared)).toBe(toRunSessions(shared));
+    const agent = new AdkLlmAgent({ name: 'helper', model: new ScriptedModel([]) });
+    const sessionService = { createSession: () => createSession({ id: 's', appName: 'app' }) } as never;
+    expect(() => new AdkRunner({ appName: 'app', agent, sessionService })).toThrow(
+      new ConfigurationError(
+        'Runner: sessionService: has no method getSession; write a class that extends BaseSessionService, or new InMemorySessionService()',
+      ),
+    );
+  });
+});
