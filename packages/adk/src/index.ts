@@ -435,6 +435,7 @@ export {
 } from './features.ts';
 export type { TaskExecutable } from './task.ts';
 export { AbortableTask as Task } from './task.ts';
+export type { GeminiSchema } from './gemini-schema.ts';
 export { zodObjectToSchema } from './zod-object-to-schema.ts';
 
 // Logs and errors

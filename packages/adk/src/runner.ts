@@ -19,6 +19,7 @@ import { type App, isApp, type ResumabilityConfig } from './app.ts';
 import { checkPluginCallbacks } from './base-plugin.ts';
 import { runMessages, type RunStreamParams } from './background-calls.ts';
 import { compactionOf } from './context-compactors.ts';
+import { GeminiSchemas } from './gemini-schema.ts';
 import { LLMRegistry } from './llm-registry.ts';
 import { AdkPluginManager } from './plugin-manager.ts';
 import { type AdkRunConfig, confirmationOf, openConfirmation, withRunConfig } from './run-config.ts';
@@ -127,7 +128,7 @@ export class AdkRunner extends Runner {
     const resumability = app?.resumabilityConfig ?? resumabilityConfig;
     const resumable = config.resumable ?? resumability?.isResumable;
     const hasNodes = isWorkflow(root) || hasNodeTools(root);
-    const allPlugins = [...(app?.plugins ?? []), ...(plugins ?? [])];
+    const allPlugins = [new GeminiSchemas(), ...(app?.plugins ?? []), ...(plugins ?? [])];
     checkPluginCallbacks(allPlugins);
     super({
       ...config,

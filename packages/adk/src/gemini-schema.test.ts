@@ -1,0 +1,120 @@
+import { BaseLlm, BasePlugin, type FunctionDeclaration, type LlmRequest, type LlmResponse } from '@eventloom/core';
+import { ScriptedModel } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { toGeminiSchema } from './gemini-schema.ts';
+import { AdkInMemoryRunner } from './in-memory-runner.ts';
+import { AdkLlmAgent, type AdkLlmAgentConfig } from './llm-agent.ts';
+import { zodObjectToSchema } from './zod-object-to-schema.ts';
+
+const add = new FunctionTool({
+  name: 'add',
+  description: 'Adds.',
+  parameters: z.object({ a: z.number(), note: z.string().optional() }),
+  execute: ({ a }) => a,
+});
+const now = new FunctionTool({ name: 'now', description: 'Tells the time.', execute: () => 'noon' });
+const PARAMETERS = { type: 'OBJECT', properties: { a: { type: 'NUMBER' }, note: { type: 'STRING' } }, required: ['a'] };
+
+/** A model as programs for the ADK write them. */
+class OwnModel extends BaseLlm {
+  readonly read: unknown[] = [];
+  override async *generateContentAsync(request: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
+    this.read.push(readLikeAdk(request));
+    yield { content: { role: 'model', parts: [{ text: '{"a":1}' }] } };
+  }
+}
+
+function declarationsOf({ config }: LlmRequest): FunctionDeclaration[] {
+  const [tool] = (config.tools ?? []) as { functionDeclarations: FunctionDeclaration[] }[];
+  return tool?.functionDeclarations ?? [];
+}
+
+function readLikeAdk(request: LlmRequest): unknown {
+  const { responseSchema, responseMimeType } = request.config;
+  return { parameters: declarationsOf(request).map(({ parameters }) => parameters), responseSchema, responseMimeType };
+}
+
+async function run(config: Omit<AdkLlmAgentConfig, 'name'>, plugins: BasePlugin[] = []): Promise<void> {
+  const runner = new AdkInMemoryRunner({ agent: new AdkLlmAgent({ name: 'helper', ...config }), plugins });
+  const newMessage = { role: 'user', parts: [{ text: 'Hi.' }] };
+  for await (const _event of runner.runEphemeral({ userId: 'u', newMessage }));
+}
+
+describe('requests of programs for the ADK', () => {
+  test('have the parameters of declarations in the form of Gemini', async () => {
+    const model = new OwnModel({ model: 'own' });
+    await run({ model, tools: [add, now] });
+    expect(model.read).toEqual([{ parameters: [PARAMETERS, { type: 'OBJECT', properties: {} }] }]);
+  });
+
+  test('have the output schema in the form of Gemini', async () => {
+    const model = new OwnModel({ model: 'own' });
+    await run({ model, outputSchema: z.object({ a: z.number() }) });
+    const responseSchema = { type: 'OBJECT', properties: { a: { type: 'NUMBER' } }, required: ['a'] };
+    expect(model.read).toEqual([{ parameters: [], responseSchema, responseMimeType: 'application/json' }]);
+  });
+
+  test('have both for plugins and callbacks, and are sent with JSON Schemas', async () => {
+    const read: unknown[] = [];
+    class Reader extends BasePlugin {
+      override beforeModelCallback({ llmRequest }: { llmRequest: LlmRequest }): undefined {
+        read.push(readLikeAdk(llmRequest));
+      }
+    }
+    const model = new ScriptedModel([{ text: 'Hello.' }]);
+    const beforeModelCallback = ({ request }: { request: LlmRequest }): undefined => void read.push(readLikeAdk(request));
+    await run({ model, tools: [add], beforeModelCallback }, [new Reader('reader')]);
+    expect(read).toEqual([{ parameters: [PARAMETERS] }, { parameters: [PARAMETERS] }]);
+    const [declaration] = model.requests.flatMap(({ request }) => declarationsOf(request));
+    expect(Object.keys(declaration ?? {})).toEqual(['name', 'description', 'parametersJsonSchema']);
+  });
+
+  test('are sent with a schema that a callback assigned, and refuse a change of one', async () => {
+    const faults: unknown[] = [];
+    const parameters = { type: 'OBJECT', properties: {} };
+    const model = new ScriptedModel([{ text: 'Hello.' }]);
+    const beforeModelCallback = ({ request }: { request: LlmRequest }): undefined => {
+      for (const declaration of declarationsOf(request)) {
+        try {
+          Object.assign(declaration.parameters ?? {}, { type: 'STRING' });
+        } catch (error) {
+          faults.push(error);
+        }
+        declaration.parameters = parameters;
+      }
+    };
+    await run({ model, tools: [add], beforeModelCallback });
+    expect(faults).toEqual([expect.any(TypeError)]);
+    expect(model.requests.flatMap(({ request }) => declarationsOf(request))).toEqual([
+      { name: 'add', description: 'Adds.', parameters },
+    ]);
+  });
+});
+
+test.each([
+  ['null as a type', { type: ['string', 'null'] }, { type: 'STRING', nullable: true }],
+  ['null as a branch', { anyOf: [{ type: 'number' }, { type: 'null' }] }, { type: 'NUMBER', nullable: true }],
+  ['null alone', { type: 'null' }, { type: 'NULL' }],
+  ['several types', { type: ['string', 'number'] }, { anyOf: [{ type: 'STRING' }, { type: 'NUMBER' }] }],
+  ['a constant', { type: 'string', const: 'a' }, { type: 'STRING', enum: ['a'] }],
+  ['counts', { type: 'array', items: { type: 'string', maxLength: 3 }, minItems: 1 }, { type: 'ARRAY', items: { type: 'STRING', maxLength: '3' }, minItems: '1' }],
+  ['exclusive limits', { type: 'number', exclusiveMinimum: 0 }, { type: 'NUMBER', minimum: 0, exclusiveMinimum: true }],
+  ['no schema', true, {}],
+])('toGeminiSchema converts %s', (_title, json, schema) => {
+  expect(toGeminiSchema(json)).toEqual(schema);
+});
+
+test('zodObjectToSchema gives a schema that tools take again', () => {
+  const schema = zodObjectToSchema(z.object({ count: z.number().positive(), tags: z.array(z.string()).max(3).nullable() }));
+  expect(schema).toEqual({
+    type: 'OBJECT',
+    properties: {
+      count: { type: 'NUMBER', minimum: 0, exclusiveMinimum: true },
+      tags: { type: 'ARRAY', items: { type: 'STRING' }, maxItems: '3', nullable: true },
+    },
+    required: ['count', 'tags'],
+  });
+  expect(() => new FunctionTool({ name: 'f', description: 'F.', parameters: schema, execute: () => 1 })).not.toThrow();
+});

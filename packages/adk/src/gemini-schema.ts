@@ -1,0 +1,152 @@
+import { BasePlugin, type CallbackContext, type FunctionDeclaration, type LlmRequest } from '@eventloom/core';
+import { isRecord } from '@eventloom/core/internal';
+import { isFunctionTool } from '@eventloom/tools';
+
+/** The values of `type` in a `Schema` of `@google/genai`. It has the name and the members of the enumeration there, so the compiler takes one for the other. */
+declare enum Type {
+  TYPE_UNSPECIFIED = 'TYPE_UNSPECIFIED',
+  STRING = 'STRING',
+  NUMBER = 'NUMBER',
+  INTEGER = 'INTEGER',
+  BOOLEAN = 'BOOLEAN',
+  ARRAY = 'ARRAY',
+  OBJECT = 'OBJECT',
+  NULL = 'NULL',
+}
+
+/** A schema in the form of Gemini, with the structure of the `Schema` of `@google/genai`. */
+export interface GeminiSchema {
+  anyOf?: GeminiSchema[];
+  default?: unknown;
+  description?: string;
+  enum?: string[];
+  example?: unknown;
+  format?: string;
+  items?: GeminiSchema;
+  maxItems?: string;
+  maxLength?: string;
+  maxProperties?: string;
+  maximum?: number;
+  minItems?: string;
+  minLength?: string;
+  minProperties?: string;
+  minimum?: number;
+  nullable?: boolean;
+  pattern?: string;
+  properties?: Record<string, GeminiSchema>;
+  propertyOrdering?: string[];
+  required?: string[];
+  title?: string;
+  type?: Type;
+}
+
+/** Keys of JSON Schema that a schema of Gemini does not have. */
+const DROPPED = new Set(['$schema', '$id', 'additionalProperties', 'readOnly', 'const', 'type', 'anyOf', 'oneOf']);
+/** Limits that a schema of Gemini has as texts. */
+const COUNTS = new Set([
+  'minItems',
+  'maxItems',
+  'minLength',
+  'maxLength',
+  'minProperties',
+  'maxProperties',
+]);
+
+/**
+ * Returns a JSON Schema in the form of Gemini, as `zodObjectToSchema` of `@google/adk` gives it: types in capitals, `nullable` in place of null as a type, and counts
+ * as texts. Keywords without a counterpart stay as they are.
+ */
+export function toGeminiSchema(json: unknown): GeminiSchema {
+  return isRecord(json) ? (convert(json) as GeminiSchema) : {};
+}
+
+function convert(json: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const schema: Record<string, unknown> = {};
+  const types = [json['type'] ?? []].flat().map(String);
+  const branches = [json['anyOf'] ?? json['oneOf'] ?? []].flat().filter(isRecord);
+  const named = types.filter((type) => type !== 'null');
+  const others = branches.filter((branch) => branch['type'] !== 'null');
+  if (named.length < types.length && named.length > 0) schema['nullable'] = true;
+  if (others.length < branches.length) schema['nullable'] = true;
+  if (named.length > 1) schema['anyOf'] = named.map((type) => ({ type: type.toUpperCase() }));
+  else if (types[0] !== undefined) schema['type'] = (named[0] ?? 'null').toUpperCase();
+  const [only] = others;
+  if (others.length > 1) schema['anyOf'] = others.map(convert);
+  else if (only) Object.assign(schema, convert(only));
+  if ('const' in json) schema['enum'] = [json['const']];
+  for (const [key, value] of Object.entries(json)) {
+    if (DROPPED.has(key)) continue;
+    if (key === 'properties' || key === '$defs' || key === 'definitions') schema[key] = convertEach(value);
+    else if (key === 'allOf') schema[key] = Array.isArray(value) ? value.filter(isRecord).map(convert) : value;
+    else if (key === 'items') schema[key] = isRecord(value) ? convert(value) : value;
+    else if (COUNTS.has(key)) schema[key] = String(value);
+    else if (key === 'exclusiveMinimum' && typeof value === 'number') Object.assign(schema, { minimum: value, [key]: true });
+    else if (key === 'exclusiveMaximum' && typeof value === 'number') Object.assign(schema, { maximum: value, [key]: true });
+    else if (key === 'pattern' && (json['format'] === 'email' || json['format'] === 'uuid')) continue;
+    else schema[key] = value;
+  }
+  return schema;
+}
+
+function convertEach(schemas: unknown): Record<string, unknown> {
+  const entries = isRecord(schemas) ? Object.entries(schemas) : [];
+  return Object.fromEntries(entries.map(([name, each]) => [name, isRecord(each) ? convert(each) : each]));
+}
+
+/** Returns a schema that cannot be changed, because a change of a view would be lost. */
+function frozenSchema(json: unknown): GeminiSchema | undefined {
+  return isRecord(json) ? deepFreeze(toGeminiSchema(json)) : undefined;
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const each of Object.values(value)) deepFreeze(each);
+  return Object.freeze(value);
+}
+
+/**
+ * Gives every request the fields that models, callbacks and plugins of programs for `@google/adk` read: `parameters` of declarations, and `responseSchema`. They are views
+ * of `parametersJsonSchema` and `responseJsonSchema`, which models of Eventloom read: copies of an object leave them out, their values are frozen, and an
+ * assigned value replaces the JSON Schema.
+ */
+export class GeminiSchemas extends BasePlugin {
+  constructor() {
+    super('eventloom-gemini-schemas');
+  }
+
+  override beforeModelCallback({ llmRequest }: { callbackContext: CallbackContext; llmRequest: LlmRequest }): undefined {
+    const { config, toolsDict } = llmRequest;
+    if (config.tools)
+      config.tools = config.tools.map((tool) => {
+        const declarations = isRecord(tool) ? tool['functionDeclarations'] : undefined;
+        if (!Array.isArray(declarations)) return tool;
+        return { ...(tool as object), functionDeclarations: declarations.map((each: FunctionDeclaration) => withParameters(each, toolsDict)) };
+      });
+    if (config.responseSchema === undefined)
+      addView(config, 'responseSchema', 'responseJsonSchema', () => frozenSchema(config.responseJsonSchema));
+  }
+}
+
+function withParameters(declaration: FunctionDeclaration, toolsDict: LlmRequest['toolsDict']): FunctionDeclaration {
+  if (declaration.parameters !== undefined) return declaration;
+  const view: FunctionDeclaration = { ...declaration };
+  // The ADK declares a function without arguments with an empty object.
+  const none = isFunctionTool(toolsDict[declaration.name ?? '']) ? NO_PARAMETERS : undefined;
+  addView(view, 'parameters', 'parametersJsonSchema', () => frozenSchema(view.parametersJsonSchema ?? none));
+  return view;
+}
+
+const NO_PARAMETERS = Object.freeze({ type: 'object', properties: {} });
+
+/** Defines a field that is computed from another one. An assigned value takes the place of both. */
+function addView(owner: object, field: string, source: string, get: () => unknown): void {
+  Object.defineProperty(owner, field, {
+    get,
+    set: (value: unknown) => {
+      Reflect.deleteProperty(owner, source);
+      Object.defineProperty(owner, field, { value, writable: true, enumerable: true, configurable: true });
+    },
+    enumerable: false,
+    configurable: true,
+  });
+}
