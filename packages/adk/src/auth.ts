@@ -1,4 +1,5 @@
 import { type AuthConfig, type AuthCredential, ConfigurationError, type State } from '@eventloom/core';
+import { describeKind, isRecord } from '@eventloom/core/internal';
 import { CredentialExchangeError } from './errors.ts';
 
 /** Kinds of credentials: values of `authType`. */
@@ -133,16 +134,11 @@ export class AuthProviderRegistry {
  */
 export class OAuth2CredentialExchanger implements BaseCredentialExchanger {
   /** Resolves to the same credential if it has a token, or if the scheme has another way to get one. @throws CredentialExchangeError */
-  async exchange({
-    authScheme,
-    authCredential,
-  }: {
-    authScheme?: AuthScheme;
-    authCredential: AuthCredential;
-  }): Promise<ExchangeResult> {
-    if (!authScheme)
+  async exchange(params: { authScheme?: AuthScheme; authCredential: AuthCredential }): Promise<ExchangeResult> {
+    const { authScheme, authCredential } = params ?? {};
+    if (!authScheme || !authCredential)
       throw new CredentialExchangeError(
-        'OAuth2CredentialExchanger: authScheme is missing; write exchange({ authScheme, authCredential })',
+        `OAuth2CredentialExchanger: ${authScheme ? 'authCredential' : 'authScheme'} is missing; write exchange({ authScheme, authCredential })`,
       );
     const { oauth2 } = authCredential;
     const grant = grantOf(authScheme);
@@ -256,7 +252,12 @@ function grantOf(scheme: AuthScheme): Grant | undefined {
 export class AuthHandler {
   readonly #config: AuthConfig;
 
+  /** @throws ConfigurationError for a config without a scheme or a key */
   constructor(authConfig: AuthConfig) {
+    if (!isRecord(authConfig) || !isRecord(authConfig.authScheme) || typeof authConfig.credentialKey !== 'string')
+      throw new ConfigurationError(
+        `AuthHandler: expected an auth config with authScheme and credentialKey, got ${describeKind(authConfig)}; write new AuthHandler({ authScheme, rawAuthCredential, credentialKey: 'calendar' })`,
+      );
     this.#config = authConfig;
   }
 

@@ -1,4 +1,6 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { ConfigurationError } from '@eventloom/core';
+import { describeKind, isRecord } from '@eventloom/core/internal';
 import { InMemoryCredentialService } from '@eventloom/credentials';
 import { InMemoryMemoryService } from '@eventloom/memory';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -24,6 +26,10 @@ export class AdkInMemoryRunner extends AdkRunner {
   static override readonly name: string = 'InMemoryRunner';
   /** @throws ConfigurationError for a missing or invalid option, and for one that does not exist */
   constructor(config: AdkInMemoryRunnerConfig) {
+    if (!isRecord(config))
+      throw new ConfigurationError(
+        `InMemoryRunner: expected an object of options, got ${describeKind(config)}; write new InMemoryRunner({ agent })`,
+      );
     super({
       ...config,
       appName: config.appName ?? 'InMemoryRunner',

@@ -312,13 +312,7 @@ export { AdkUnsafeLocalCodeExecutor as UnsafeLocalCodeExecutor } from './service
 
 // Events and state
 export type { Event, EventActions, EventParams as CreateEventParams } from '@eventloom/core';
-export {
-  createEventActions,
-  getFunctionCalls,
-  getFunctionResponses,
-  isFinalResponse,
-  stringifyContent,
-} from '@eventloom/core';
+export { createEventActions } from '@eventloom/core';
 export { AdkState as State } from './state.ts';
 export { hasTrailingCodeExecutionResult } from '@eventloom/core/internal';
 export type {
@@ -343,9 +337,13 @@ export {
   findEventByLastFunctionResponseId,
   findMatchingFunctionCall,
   generateClientFunctionCallId,
+  getAdkFunctionCalls as getFunctionCalls,
+  getAdkFunctionResponses as getFunctionResponses,
   hasThoughts,
+  isFinalAdkResponse as isFinalResponse,
   populateClientFunctionCallId,
   pruneThoughts,
+  stringifyAdkContent as stringifyContent,
 } from './event-history.ts';
 export { createSession, mergeStates, trimTempDeltaState, trimTempState } from './sessions.ts';
 

@@ -1,4 +1,5 @@
 import { type BaseLlm, ConfigurationError, type ModelResolver } from '@eventloom/core';
+import { describeKind } from '@eventloom/core/internal';
 import { ApigeeLlm } from './apigee-llm.ts';
 import { AdkGemini } from './gemini.ts';
 
@@ -32,8 +33,21 @@ export class LLMRegistry {
     LLMRegistry.register(ApigeeLlm);
   }
 
-  /** Registers a class for its `supportedModels`. A later class takes over the same name or pattern. */
+  /**
+   * Registers a class for its `supportedModels`. A later class takes over the same name or pattern.
+   * @throws ConfigurationError for a value that is no class of models, and for a class without `supportedModels`
+   */
   static register(type: BaseLlmType): void {
+    if (typeof type !== 'function')
+      throw new ConfigurationError(
+        `LLMRegistry.register: expected a class that extends BaseLlm, got ${describeKind(type)}; write LLMRegistry.register(MyModel)`,
+      );
+    const names: unknown = type.supportedModels;
+    const isNamed = Array.isArray(names) && names.every((name) => typeof name === 'string' || name instanceof RegExp);
+    if (!isNamed)
+      throw new ConfigurationError(
+        `LLMRegistry.register: ${type.name || 'the class'} has no list supportedModels of names and patterns; write static override readonly supportedModels = [/^my-model-/]`,
+      );
     for (const name of type.supportedModels) {
       const [source, flags] = name instanceof RegExp ? [name.source, name.flags] : [name, ''];
       LLMRegistry.#classes.set(`${flags}:${source}`, { pattern: new RegExp(`^(?:${source})$`, flags), type });

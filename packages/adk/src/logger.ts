@@ -1,3 +1,6 @@
+import { ConfigurationError } from '@eventloom/core';
+import { describeKind } from '@eventloom/core/internal';
+
 /** Levels of log messages, the least important first. */
 export const LogLevel = { DEBUG: 0, INFO: 1, WARN: 2, ERROR: 3 } as const;
 export type LogLevel = (typeof LogLevel)[keyof typeof LogLevel];
@@ -55,8 +58,18 @@ const SILENT: Logger = {
 
 let current: Logger = new ConsoleLogger();
 
-/** Sets the logger of the process; null for none. Default: messages from `INFO` up are written to the console. */
+const METHODS = ['setLogLevel', 'log', ...WRITERS] as const satisfies readonly (keyof Logger)[];
+
+/**
+ * Sets the logger of the process; null for none. Default: messages from `INFO` up are written to the console.
+ * @throws ConfigurationError for an object that lacks a method
+ */
 export function setLogger(logger: Logger | null): void {
+  const missing = logger === null ? undefined : METHODS.find((method) => typeof logger?.[method] !== 'function');
+  if (missing)
+    throw new ConfigurationError(
+      `setLogger: expected a logger with ${METHODS.join(', ')}, got ${describeKind(logger)} without ${missing}; write null for no logger`,
+    );
   current = logger ?? SILENT;
 }
 
@@ -65,7 +78,11 @@ export function getLogger(): Logger {
   return current;
 }
 
-/** Sets the least important level that the logger of the process writes. */
+/** Sets the least important level that the logger of the process writes. @throws ConfigurationError for a value that is no level */
 export function setLogLevel(level: LogLevel): void {
+  if (!Object.values(LogLevel).includes(level))
+    throw new ConfigurationError(
+      `setLogLevel: expected a level from 0 to 3, got ${describeKind(level)}; write setLogLevel(LogLevel.WARN)`,
+    );
   current.setLogLevel(level);
 }

@@ -1,7 +1,7 @@
 import { BaseAgent, type BaseAgentConfig, type Event, type InvocationContext } from '@eventloom/core';
-import { BASE_AGENT_OPTIONS, checkOptions, type OptionRules } from '@eventloom/core/internal';
+import { BASE_AGENT_OPTIONS, checkOptions, isBaseAgent, type OptionRules } from '@eventloom/core/internal';
 import { type AgentNodeOptions, copyAgent, copySubAgent, keepConfig, withoutNodeOptions } from './agent-options.ts';
-import { type RoutingErrorContext, runWithRouting } from './routing.ts';
+import { checkRouter, checkRouting, type RoutingErrorContext, runWithRouting } from './routing.ts';
 
 /** Chooses the agent that runs, by its key. Called again, with what failed, if that agent failed before its first event. */
 export type AgentRouter = (
@@ -41,6 +41,8 @@ export class RoutedAgent extends BaseAgent {
   constructor(options: RoutedAgentConfig) {
     const own = withoutNodeOptions(options);
     checkOptions('RoutedAgent', OPTIONS, own);
+    checkRouting('RoutedAgent', 'agents', own.agents, 'agent', isBaseAgent);
+    checkRouter('RoutedAgent', own.router);
     const { agents, router, ...config } = own;
     const byKey = isList(agents) ? Object.fromEntries(agents.map((agent) => [agent.name, agent])) : agents;
     super({ ...config, subAgents: Object.values(byKey) });

@@ -5,8 +5,8 @@ import {
   type LlmResponse,
   type ModelCapabilities,
 } from '@eventloom/core';
-import { checkModel, checkOptions, type OptionRules, sharedCapabilities, wrongOption } from '@eventloom/core/internal';
-import { type RoutingErrorContext, runWithRouting } from './routing.ts';
+import { checkOptions, isBaseLlm, type OptionRules, sharedCapabilities } from '@eventloom/core/internal';
+import { checkRouter, checkRouting, type RoutingErrorContext, runWithRouting } from './routing.ts';
 
 /** Chooses the model of a call, by its key. Called again, with what failed, if that model failed before its first response. */
 export type LlmRouter = (
@@ -24,7 +24,6 @@ export interface RoutedLlmParams {
   readonly modelName?: string | undefined;
 }
 
-const EXAMPLE = '{ flash, pro }';
 const OPTIONS: OptionRules<RoutedLlmParams> = { models: 'object or list', router: 'function', modelName: 'text' };
 
 /**
@@ -39,13 +38,12 @@ export class RoutedLlm extends BaseLlm {
   readonly models: Readonly<Record<string, BaseLlm>>;
   readonly router: LlmRouter;
 
-  /** @throws ConfigurationError for an option that does not exist, and for a value of `models` that is not a model object */
+  /** @throws ConfigurationError for a missing or invalid option, and for one that does not exist */
   constructor(options: RoutedLlmParams) {
     checkOptions('RoutedLlm', OPTIONS, options);
+    checkRouting('RoutedLlm', 'models', options.models, 'model', isBaseLlm);
+    checkRouter('RoutedLlm', options.router);
     const { models, router, modelName } = options;
-    if (models === undefined) throw wrongOption('RoutedLlm', 'models', 'models by name, or a list', models, EXAMPLE);
-    for (const [key, model] of Object.entries(models))
-      checkModel('RoutedLlm', `models[${key}]`, model, 'a model object', EXAMPLE);
     const byKey = isList(models) ? Object.fromEntries(models.map((model) => [model.model, model])) : models;
     const listed = Object.entries(byKey).map(([key, { model }]) => `${key} (${model})`);
     super({ model: modelName ?? `RoutedLlm[${listed.join(', ')}]` });

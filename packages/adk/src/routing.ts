@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
+import { describeKind, isRecord, wrongOption } from '@eventloom/core/internal';
 
 /** The earlier choices of a router that failed, and the error of the last one. */
 export interface RoutingErrorContext {
@@ -15,6 +16,30 @@ export interface Routing<T, V> {
   run(item: T): AsyncGenerator<V, void, void>;
   /** Returns true for a value that reports the failure right after it. Such values are dropped if another item runs. Default: no value does. */
   reportsFailure?(value: V): boolean;
+}
+
+/** Checks the items that a router chooses from. @throws ConfigurationError if there are none, and for one of another kind */
+export function checkRouting(
+  owner: string,
+  option: string,
+  items: unknown,
+  kind: string,
+  isItem: (value: unknown) => boolean,
+): void {
+  const example = `${option}: { quick, thorough }`;
+  const entries = Array.isArray(items) ? [...items.entries()] : isRecord(items) ? Object.entries(items) : [];
+  if (entries.length === 0)
+    throw new ConfigurationError(`${owner}: ${option}: has no ${kind} to choose from; write ${example}`);
+  for (const [key, item] of entries)
+    if (!isItem(item))
+      throw new ConfigurationError(
+        `${owner}: ${option}[${JSON.stringify(key)}]: expected an object of the kind ${kind}, got ${describeKind(item)}; write ${example}`,
+      );
+}
+
+/** @throws ConfigurationError for a missing router */
+export function checkRouter(owner: string, router: unknown): void {
+  if (typeof router !== 'function') throw wrongOption(owner, 'router', 'a function', router, "() => 'quick'");
 }
 
 /**

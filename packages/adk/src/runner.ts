@@ -12,7 +12,7 @@ import {
   RunAbortedError,
   type RunLiveParams,
 } from '@eventloom/core';
-import { describeKind, isBookkeeping } from '@eventloom/core/internal';
+import { checkOptions, describeKind, isBookkeeping, isRecord, type OptionRules } from '@eventloom/core/internal';
 import { live } from '@eventloom/live';
 import { type RunAsyncParams, Runner, type RunnerConfig, type RunStream } from '@eventloom/runner';
 import { type App, isApp, type ResumabilityConfig } from './app.ts';
@@ -114,6 +114,7 @@ export class AdkRunner extends Runner {
 
   /** @throws ConfigurationError for a missing or invalid option, and for one that does not exist */
   constructor(options: AdkRunnerConfig) {
+    requireObject(options, 'Runner: expected an object of options', 'new Runner({ appName, agent, sessionService })');
     const { app, appName, agent, plugins, resumabilityConfig, artifactService, memoryService, ...config } = options;
     if (app !== undefined && !isApp(app))
       throw new ConfigurationError(
@@ -182,8 +183,13 @@ export class AdkRunner extends Runner {
     return super.runLive(withRunConfig(params));
   }
 
-  /** Runs the agent in a new session, and deletes the session afterwards. */
-  async *runEphemeral({ userId, ...params }: RunEphemeralParams): AsyncGenerator<Event, void, undefined> {
+  /**
+   * Runs the agent in a new session, and deletes the session afterwards. An error of the parameters is thrown with the first event.
+   * @throws ConfigurationError for a parameter that does not exist
+   */
+  async *runEphemeral(given: RunEphemeralParams): AsyncGenerator<Event, void, undefined> {
+    checkOptions('runEphemeral', EPHEMERAL_PARAMS, given, {}, 'runEphemeral({ userId, newMessage })');
+    const { userId, ...params } = given;
     const { appName } = this;
     const { id: sessionId } = await this.sessionService.createSession({ appName, userId });
     try {
@@ -206,6 +212,20 @@ export class AdkRunner extends Runner {
 /** Returns true for a runner of this package, including one of another loaded copy of it. */
 export function isRunner(value: unknown): value is AdkRunner {
   return typeof value === 'object' && value !== null && '~eventloom.adk-runner' in value;
+}
+
+const EPHEMERAL_PARAMS: OptionRules<RunEphemeralParams> = {
+  userId: { is: 'text', write: "'ann'" },
+  // `runAsync` checks the message, and throws an InvalidMessageError.
+  newMessage: 'any',
+  stateDelta: 'object',
+  runConfig: 'object',
+  customMetadata: 'object',
+};
+
+/** @throws ConfigurationError for a value that is no object */
+function requireObject(value: unknown, fault: string, write: string): void {
+  if (!isRecord(value)) throw new ConfigurationError(`${fault}, got ${describeKind(value)}; write ${write}`);
 }
 
 /** The newest events of a session among which a question is looked for. */

@@ -7,6 +7,7 @@ import {
   REQUEST_CONFIRMATION,
   type ToolContext,
 } from '@eventloom/core';
+import { checkOptions, type OptionRules, wrongOption } from '@eventloom/core/internal';
 
 /** The decisions of a policy about a tool call. */
 export const PolicyOutcome = { DENY: 'DENY', CONFIRM: 'CONFIRM', ALLOW: 'ALLOW' } as const;
@@ -39,6 +40,15 @@ export class InMemoryPolicyEngine implements BasePolicyEngine {
   }
 }
 
+interface SecurityPluginOptions {
+  readonly policyEngine?: BasePolicyEngine | undefined;
+}
+
+const ENGINE = "{ evaluate: async ({ tool }) => ({ outcome: 'ALLOW' }) }";
+const OPTIONS: OptionRules<SecurityPluginOptions> = {
+  policyEngine: { is: 'object', wanted: 'a policy engine', write: ENGINE },
+};
+
 const STATES = 'orcas_tool_call_security_check_states';
 const PENDING = 'This tool call needs external confirmation before completion.';
 
@@ -55,10 +65,15 @@ const PENDING = 'This tool call needs external confirmation before completion.';
 export class SecurityPlugin extends BasePlugin {
   readonly #policyEngine: BasePolicyEngine;
 
-  /** Default: `InMemoryPolicyEngine`, which allows every call. */
-  constructor({
-    policyEngine = new InMemoryPolicyEngine(),
-  }: { readonly policyEngine?: BasePolicyEngine | undefined } = {}) {
+  /**
+   * Default: `InMemoryPolicyEngine`, which allows every call.
+   * @throws ConfigurationError for a policy engine without `evaluate`, and for an option that does not exist
+   */
+  constructor(options: SecurityPluginOptions = {}) {
+    checkOptions('SecurityPlugin', OPTIONS, options);
+    const { policyEngine = new InMemoryPolicyEngine() } = options;
+    if (typeof policyEngine.evaluate !== 'function')
+      throw wrongOption('SecurityPlugin', 'policyEngine', 'a policy engine with evaluate', policyEngine, ENGINE);
     super('security_plugin');
     this.#policyEngine = policyEngine;
   }

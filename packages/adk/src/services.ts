@@ -39,7 +39,13 @@ export type AdkFileArtifactService = BaseArtifactService;
  */
 export const AdkFileArtifactService: new (rootDirOrUri: string) => BaseArtifactService = opener(
   'FileArtifactService',
-  openFileArtifacts,
+  (rootDirOrUri: string) => {
+    if (typeof rootDirOrUri !== 'string' || rootDirOrUri === '')
+      throw new ConfigurationError(
+        `FileArtifactService: expected the path of a folder, got ${rootDirOrUri === '' ? 'an empty text' : describeKind(rootDirOrUri)}; write new FileArtifactService('artifacts')`,
+      );
+    return openFileArtifacts(rootDirOrUri);
+  },
 );
 
 /** Options of the `GcsArtifactService` of programs that were written for `@google/adk`: those of `@google-cloud/storage` that reach a bucket. */
@@ -99,6 +105,13 @@ export interface AdkLocalExecutorOptions {
   readonly shellCommandPath?: string | undefined;
 }
 
+const LOCAL_OPTIONS: OptionRules<AdkLocalExecutorOptions> = {
+  timeoutSeconds: { is: 'number', min: Number.MIN_VALUE, wanted: 'a positive number of seconds', write: '10' },
+  commandPath: 'text',
+  pythonCommandPath: { is: 'text', write: "'/usr/bin/python3'" },
+  shellCommandPath: { is: 'text', write: "'/bin/bash'" },
+};
+
 /** Code in processes of this machine, as the `UnsafeLocalCodeExecutor` for programs that were written for `@google/adk` runs it. */
 export type AdkUnsafeLocalCodeExecutor = BaseCodeExecutor;
 
@@ -111,7 +124,10 @@ export type AdkUnsafeLocalCodeExecutor = BaseCodeExecutor;
  */
 export const AdkUnsafeLocalCodeExecutor: new (options?: AdkLocalExecutorOptions) => BaseCodeExecutor = opener(
   'UnsafeLocalCodeExecutor',
-  openLocalExecutor,
+  (options: AdkLocalExecutorOptions = {}) => {
+    checkOptions('UnsafeLocalCodeExecutor', LOCAL_OPTIONS, options);
+    return openLocalExecutor(options);
+  },
 );
 
 /** Makes a class of this name whose constructor returns the result of `open`. */
@@ -130,11 +146,13 @@ function opener<P extends unknown[], T extends object>(
  * @throws ConfigurationError for another URL
  */
 export function getSessionServiceFromUri(uri: string): BaseSessionService {
+  requireUri('getSessionServiceFromUri', uri, 'sqlite://sessions.db');
   return uri.startsWith('memory://') ? new InMemorySessionService() : openDatabaseSessions(uri);
 }
 
 /** Opens the artifact service of a URL: `memory://`, `file://` with a folder, or `gs://` with a bucket. @throws ConfigurationError for another URL */
 export function getArtifactServiceFromUri(uri: string): BaseArtifactService {
+  requireUri('getArtifactServiceFromUri', uri, 'file://artifacts');
   if (uri.startsWith('memory://')) return new InMemoryArtifactService();
   if (uri.startsWith('file://')) return openFileArtifacts(uri);
   if (uri.startsWith('gs://')) return openGcsArtifacts(uri.slice('gs://'.length));
@@ -142,4 +160,9 @@ export function getArtifactServiceFromUri(uri: string): BaseArtifactService {
   throw new ConfigurationError(
     `getArtifactServiceFromUri: the scheme ${JSON.stringify(scheme)} is not supported; write memory://, file://… or gs://…, or create the service yourself`,
   );
+}
+
+function requireUri(caller: string, uri: unknown, example: string): void {
+  if (typeof uri !== 'string')
+    throw new ConfigurationError(`${caller}: expected a URL, got ${describeKind(uri)}; write ${caller}('${example}')`);
 }

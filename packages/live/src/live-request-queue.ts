@@ -82,7 +82,7 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
    * @throws LiveQueueFullError if the queue is full
    */
   sendContent(content: Content): void {
-    if (!Array.isArray(content.parts) || content.parts.length === 0)
+    if (!Array.isArray(content?.parts) || content.parts.length === 0)
       throw new InvalidMessageError(
         "LiveRequestQueue.sendContent: the content has no parts; write { role: 'user', parts: [{ text: 'hello' }] }",
       );
@@ -95,7 +95,7 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
    * @throws LiveQueueFullError if the queue is full
    */
   sendRealtime(blob: Blob): void {
-    if (typeof blob.data !== 'string' || typeof blob.mimeType !== 'string')
+    if (typeof blob?.data !== 'string' || typeof blob.mimeType !== 'string')
       throw new InvalidMessageError(
         "LiveRequestQueue.sendRealtime: the blob has no data or no mimeType; write { mimeType: 'audio/pcm;rate=16000', data }, with data in base64",
       );

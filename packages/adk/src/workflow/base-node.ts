@@ -7,7 +7,7 @@ import {
   type InvocationContext,
   type Part,
 } from '@eventloom/core';
-import { describeKind, isRecord, wrongOption } from '@eventloom/core/internal';
+import { describeKind, isRecord, type OptionRules, SCHEMA_RULE, wrongOption } from '@eventloom/core/internal';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { NodeSchemaValidationError } from '../errors.ts';
 import type { AdkNodeContext } from './node-context.ts';
@@ -36,6 +36,19 @@ export interface BaseNodeConfig {
   readonly isolationScope?: string | true | undefined;
 }
 
+export const NODE_OPTIONS: OptionRules<BaseNodeConfig> = {
+  name: { is: 'text', write: "'join'" },
+  description: 'text',
+  rerunOnResume: 'flag',
+  waitForOutput: 'flag',
+  retryConfig: 'object',
+  timeout: { is: 'number', wanted: 'a number of seconds above 0', write: '30' },
+  inputSchema: SCHEMA_RULE,
+  outputSchema: SCHEMA_RULE,
+  stateSchema: SCHEMA_RULE,
+  isolationScope: { is: 'text or flag', wanted: 'a string or true', write: 'true' },
+};
+
 /**
  * Base of the nodes of a workflow. A subclass implements `runImpl`, which yields events, values (the last one is the output), a
  * `RequestInput`, or nothing.
@@ -62,6 +75,10 @@ export abstract class BaseNode<TInput = unknown, _TOutput = unknown> extends Bas
 
   /** @throws ConfigurationError for an invalid name, schema or time limit */
   constructor(config: BaseNodeConfig) {
+    if (!isRecord(config))
+      throw new ConfigurationError(
+        `${new.target.name}: expected an object of options, got ${describeKind(config)}; write new ${new.target.name}({ name: 'join' })`,
+      );
     super({ name: config.name, description: config.description ?? '' });
     const { timeout, retryConfig, inputSchema, outputSchema } = config;
     const owner = `node "${this.name}"`;

@@ -10,12 +10,12 @@ import {
   type InvocationContext,
   REQUEST_CREDENTIAL,
 } from '@eventloom/core';
-import { checkOptions, isBaseAgent, isBaseTool, wrongOption } from '@eventloom/core/internal';
+import { checkOptions, isBaseAgent, isBaseTool, type OptionRules, wrongOption } from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
 import { nodeOptionsOf } from '../agent-options.ts';
 import { AuthHandler } from '../auth.ts';
 import { NodeInterruptedError } from '../errors.ts';
-import { BaseNode, type BaseNodeConfig, describeNode, isBaseNode, isContent, jsonOrText, START } from './base-node.ts';
+import { BaseNode, type BaseNodeConfig, describeNode, isBaseNode, isContent, jsonOrText, NODE_OPTIONS, START } from './base-node.ts';
 import { scopeInstructions } from './instruction-scope.ts';
 import { type AdkNodeContext, type NodePlace, type RunnableNode, withNode } from './node-context.ts';
 import { prepareRetryConfig } from './retry.ts';
@@ -33,6 +33,15 @@ export interface AdkNodeOptions extends Partial<Omit<BaseNodeConfig, 'waitForOut
   /** Runs of a parallel worker at the same time. Default 8. */
   readonly maxParallelWorkers?: number | undefined;
 }
+
+const { waitForOutput: _, ...OWN_OPTIONS } = NODE_OPTIONS;
+const OPTIONS: OptionRules<AdkNodeOptions> = {
+  ...OWN_OPTIONS,
+  authConfig: 'object',
+  parallelWorker: 'flag',
+  // `ParallelWorker` checks it.
+  maxParallelWorkers: 'any',
+};
 
 /** Result of the function of a node: an output, an event, or nothing. */
 export type FunctionNodeResult<TOutput> = TOutput | Event | null | undefined | void;
@@ -134,6 +143,12 @@ const CREDENTIAL_MESSAGE = 'Please provide your authentication credentials.';
 
 /** A node that waits for all nodes with an edge to it. Its output is an object of their outputs by node name. */
 export class JoinNode extends BaseNode {
+  /** @throws ConfigurationError for an invalid option, and for one that does not exist */
+  constructor(config: BaseNodeConfig) {
+    checkOptions('JoinNode', NODE_OPTIONS, config, {}, "new JoinNode({ name: 'join' })");
+    super(config);
+  }
+
   override get requiresAllPredecessors(): boolean {
     return true;
   }
@@ -392,6 +407,7 @@ function buildOne(value: RunnableNode, options: AdkNodeOptions): BaseNode {
  * const trim = node((_context: NodeContext, text: string) => text.trim(), { name: 'trim' });
  */
 export function node(nodeLike: NodeLike, options: AdkNodeOptions = {}): BaseNode {
+  checkOptions('node', OPTIONS, options);
   if (options.retryConfig) prepareRetryConfig(options.retryConfig);
   return buildNode(nodeLike, options);
 }

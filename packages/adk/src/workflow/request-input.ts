@@ -18,7 +18,7 @@ const OPTIONS: OptionRules<RequestInputParams> = {
   interruptId: 'text',
   // Any JSON value.
   payload: 'any',
-  message: 'text',
+  message: { is: 'text', write: "'Which city?'" },
   responseSchema: SCHEMA_RULE,
 };
 
@@ -36,7 +36,7 @@ export class RequestInput {
   readonly message: string | undefined;
   readonly responseSchema: SchemaLike | undefined;
 
-  /** @throws ConfigurationError for an unknown option */
+  /** @throws ConfigurationError for an invalid option, and for one that does not exist */
   constructor(params: RequestInputParams = {}) {
     checkOptions('RequestInput', OPTIONS, params, {}, "new RequestInput({ message: 'Which city?' })");
     const { interruptId, payload, message, responseSchema } = params;
