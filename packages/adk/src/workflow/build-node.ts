@@ -15,7 +15,16 @@ import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
 import { nodeOptionsOf } from '../agent-options.ts';
 import { AuthHandler } from '../auth.ts';
 import { NodeInterruptedError } from '../errors.ts';
-import { BaseNode, type BaseNodeConfig, describeNode, isBaseNode, isContent, jsonOrText, NODE_OPTIONS, START } from './base-node.ts';
+import {
+  BaseNode,
+  type BaseNodeConfig,
+  describeNode,
+  isBaseNode,
+  isContent,
+  jsonOrText,
+  NODE_OPTIONS,
+  START,
+} from './base-node.ts';
 import { scopeInstructions } from './instruction-scope.ts';
 import { type AdkNodeContext, type NodePlace, type RunnableNode, withNode } from './node-context.ts';
 import { prepareRetryConfig } from './retry.ts';

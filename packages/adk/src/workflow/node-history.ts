@@ -120,7 +120,7 @@ function toRecords(said: readonly Said[], isRerun: boolean): NodeRecord[] {
       record = {
         output: undefined,
         route: undefined,
-        branch: event.branch,
+        branch: branchOfNode(event),
         asked: new Map(),
         answers: new Map(),
         end: position,
@@ -136,6 +136,14 @@ function toRecords(said: readonly Said[], isRerun: boolean): NodeRecord[] {
     record.end = position;
   }
   return records;
+}
+
+/** Returns the branch of the node itself: an agent in a node has a branch of its own below it, for the run of the node. */
+function branchOfNode({ branch, nodeInfo }: Event): string | undefined {
+  const run = `@${encodeURIComponent(`${nodeInfo?.path}#`).replaceAll('.', '%2E')}`;
+  const at = branch?.indexOf(run) ?? -1;
+  if (at < 0) return branch;
+  return branch?.slice(0, Math.max(0, branch.lastIndexOf('.', at))) || undefined;
 }
 
 /** Returns true for a run with a result. */

@@ -66,7 +66,7 @@ export class NodeTool extends BaseTool {
     const { invocationContext, functionCallId } = toolContext;
     let output: unknown;
     const input = this.#takesObject ? args : args['request'];
-    const agent = new NodeCall(this.node, input, (value) => (output = value));
+    const agent = new NodeCall(this.name, this.node, input, (value) => (output = value));
     const events = invocationContext.runSubInvocation({
       agent,
       userContent: { role: 'user', parts: [{ text: JSON.stringify(input ?? null) }] },
@@ -103,8 +103,9 @@ class NodeCall extends BaseAgent {
   readonly #input: unknown;
   readonly #onOutput: (output: unknown) => void;
 
-  constructor(node: BaseNode, input: unknown, onOutput: (output: unknown) => void) {
-    super({ name: node.name });
+  /** @param toolName names the branch of the events */
+  constructor(toolName: string, node: BaseNode, input: unknown, onOutput: (output: unknown) => void) {
+    super({ name: toolName });
     this.#node = node;
     this.#input = input;
     this.#onOutput = onOutput;

@@ -57,6 +57,23 @@ describe('a question', () => {
     expect(said(await send(answer('city', { result: 'Oslo' })))).toEqual(['upper: "OSLO"']);
   });
 
+  test('leaves the nodes after an agent on their own branch when the workflow continues', async () => {
+    const draft = new LlmAgent({ name: 'draft', model: model({ text: 'Dear Ann' }) });
+    const review = node(
+      ({ resumeInputs }: NodeContext) => resumeInputs['ok'] ?? new RequestInput({ interruptId: 'ok' }),
+      {
+        name: 'review',
+        rerunOnResume: true,
+      },
+    );
+    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', draft, review, upper]] }));
+    const [drafted] = await send('go');
+    expect(drafted?.branch).toMatch(/^draft@w%2Edraft/);
+    const events = await send(answer('ok', { result: 'yes' }));
+    expect(said(events)).toEqual(['review: "yes"', 'upper: "YES"']);
+    expect(events.map(({ branch }) => branch)).toEqual([undefined, undefined]);
+  });
+
   test('is answered by the text of the next message', async () => {
     const { send } = await talk(new Workflow({ name: 'w', edges: [['START', ask, upper]] }));
     await send('go');
@@ -609,4 +626,13 @@ test.each<[string, () => unknown, string]>([
   ['the root is not a node', () => new InMemoryRunner({ agent: 7 as never }), 'agent: expected an agent, a workflow'],
 ])('a mistake is named when %s', (_title, make, message) => {
   expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(message) }));
+});
+
+test('the events of a node that is a tool are on a branch with the name of the tool', async () => {
+  const discount = node(() => 20, { name: 'discount', inputSchema: z.object({ tier: z.string() }) });
+  const call = { calls: [{ id: 'c1', name: 'find_discount', args: { tier: 'gold' } }] };
+  const tools = [new NodeTool(discount, 'find_discount')];
+  const { send } = await talk(new LlmAgent({ name: 'shop', model: model(call, { text: '20 %' }), tools }));
+  const events = await send('My discount?');
+  expect(events.find(({ author }) => author === 'discount')?.branch).toBe('find_discount@c1');
 });
