@@ -1,3 +1,5 @@
+import { isRecord, settingsOf } from './normalize-request.ts';
+
 /** Fields of an event in which two libraries that run the same program should agree. */
 const FIELDS = [
   'author',
@@ -9,6 +11,8 @@ const FIELDS = [
   'errorMessage',
   'longRunningToolIds',
   'output',
+  'branch',
+  'nodeInfo',
 ];
 const ACTIONS = [
   'stateDelta',
@@ -25,19 +29,28 @@ const ACTIONS = [
  */
 export class EventNormalizer {
   readonly #ids = new Map<string, string>();
+  #settings: unknown;
 
   /** Returns an event with only the compared fields, and any other value as JSON. */
   normalize(said: unknown): unknown {
     if (!isRecord(said) || !isRecord(said['actions'])) return this.#plain(said ?? null);
     const { actions } = said;
-    return this.#plain({ ...pick(said, FIELDS), actions: pick(actions, ACTIONS) });
+    return this.#plain({ ...pick(said, FIELDS), branch: branchOf(said), actions: pick(actions, ACTIONS) });
   }
 
-  /** Returns the conversation and the names of the tools of a request. */
-  normalizeRequest(body: unknown): unknown {
-    const { contents, tools } = isRecord(body) ? body : {};
+  /**
+   * Returns the conversation and the names of the tools of a request, and before it the instruction, the declarations and the options, if they differ from
+   * those of the last request that had any.
+   */
+  normalizeRequest(body: unknown): unknown[] {
+    const request = isRecord(body) ? body : {};
+    const { contents, tools } = request;
     const names = Array.isArray(tools) ? tools.flatMap(namesOf).toSorted() : [];
-    return this.#plain({ contents, tools: names });
+    const settings = this.#plain(settingsOf(request));
+    const isKnown = JSON.stringify(settings) === JSON.stringify(this.#settings);
+    this.#settings = settings;
+    const conversation = this.#plain({ contents, tools: names });
+    return isKnown ? [conversation] : [settings, conversation];
   }
 
   #plain(value: unknown): unknown {
@@ -64,6 +77,15 @@ export class EventNormalizer {
   }
 }
 
+/** Returns the branch of an event without the part for the run of an agent in its own node, which the guide explains. */
+function branchOf({ author, branch, nodeInfo }: Readonly<Record<string, unknown>>): unknown {
+  const path = isRecord(nodeInfo) ? nodeInfo['path'] : undefined;
+  if (typeof branch !== 'string' || typeof path !== 'string') return branch;
+  const run = `${String(author)}@${encodeURIComponent(`${path}#`).replaceAll('.', '%2E')}`;
+  const at = branch.indexOf(run);
+  return at < 0 ? branch : branch.slice(0, Math.max(0, at - 1)) || undefined;
+}
+
 function namesOf(tool: unknown): string[] {
   if (!isRecord(tool)) return [];
   const { functionDeclarations, ...others } = tool;
@@ -78,8 +100,4 @@ function pick(source: Readonly<Record<string, unknown>>, keys: readonly string[]
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === false) return true;
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

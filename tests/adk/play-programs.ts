@@ -28,6 +28,6 @@ for (const file of files) {
   } catch (error) {
     output.push(normalizer.normalize(`thrown: ${error instanceof Error ? error.message : String(error)}`));
   }
-  const asked = server.requests.map(({ body }) => normalizer.normalizeRequest(body));
+  const asked = server.requests.flatMap(({ body }) => normalizer.normalizeRequest(body));
   process.stdout.write(`${JSON.stringify({ file, output, asked })}\n`);
 }

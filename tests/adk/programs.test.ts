@@ -49,7 +49,7 @@ describe('programs written for @google/adk', () => {
       return `${basename(file, '.ts')}: ${changes.length === 0 ? 'the same' : `\n${changes.join('\n')}`}\n`;
     });
     const intro =
-      '# Lines with - are those of @google/adk, lines with + those of Eventloom: events first, then requests to the model.\n\n';
+      '# Lines with - are those of @google/adk, lines with + those of Eventloom: events first, then requests to the model, each after its instruction, functions and options if these changed. Texts of the libraries themselves are named in angle brackets.\n\n';
     await expect(intro + sections.join('')).toMatchFileSnapshot(join(folder, 'differences.txt'));
   });
 });

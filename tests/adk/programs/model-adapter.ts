@@ -22,7 +22,11 @@ const City = z.object({ name: z.string().describe('In English.'), people: z.numb
 function describe({ config }: LlmRequest): object {
   const [tool] = (config?.tools ?? []) as Tool[];
   return {
-    functions: tool?.functionDeclarations?.map(({ name, description, parameters }) => ({ name, description, parameters })),
+    functions: tool?.functionDeclarations?.map(({ name, description, parameters }) => ({
+      name,
+      description,
+      parameters,
+    })),
     schema: config?.responseSchema ?? null,
     format: config?.responseMimeType ?? null,
   };
@@ -73,7 +77,11 @@ const program: Program = {
     tell({ schema, isObject: schema.type === Type.OBJECT });
     const again = new FunctionTool({ name: 'again', description: 'Finds it.', parameters: schema, execute: () => 1 });
     await converse(tell, new LlmAgent({ name: 'asker', model: 'gemini-flash-latest', tools: [again] }), ['Again?']);
-    const runner = new InMemoryRunner({ agent: new LlmAgent({ name: 'reader', model, tools: [search] }), appName: 'p', plugins: [new Reader(tell)] });
+    const runner = new InMemoryRunner({
+      agent: new LlmAgent({ name: 'reader', model, tools: [search] }),
+      appName: 'p',
+      plugins: [new Reader(tell)],
+    });
     const newMessage = { role: 'user', parts: [{ text: 'Where?' }] };
     for await (const event of runner.runEphemeral({ userId: 'ann', newMessage })) tell(event);
   },
