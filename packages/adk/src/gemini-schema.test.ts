@@ -64,7 +64,8 @@ describe('requests of programs for the ADK', () => {
       }
     }
     const model = new ScriptedModel([{ text: 'Hello.' }]);
-    const beforeModelCallback = ({ request }: { request: LlmRequest }): undefined => void read.push(readLikeAdk(request));
+    const beforeModelCallback = ({ request }: { request: LlmRequest }): undefined =>
+      void read.push(readLikeAdk(request));
     await run({ model, tools: [add], beforeModelCallback }, [new Reader('reader')]);
     expect(read).toEqual([{ parameters: [PARAMETERS] }, { parameters: [PARAMETERS] }]);
     const [declaration] = model.requests.flatMap(({ request }) => declarationsOf(request));
@@ -99,7 +100,11 @@ test.each([
   ['null alone', { type: 'null' }, { type: 'NULL' }],
   ['several types', { type: ['string', 'number'] }, { anyOf: [{ type: 'STRING' }, { type: 'NUMBER' }] }],
   ['a constant', { type: 'string', const: 'a' }, { type: 'STRING', enum: ['a'] }],
-  ['counts', { type: 'array', items: { type: 'string', maxLength: 3 }, minItems: 1 }, { type: 'ARRAY', items: { type: 'STRING', maxLength: '3' }, minItems: '1' }],
+  [
+    'counts',
+    { type: 'array', items: { type: 'string', maxLength: 3 }, minItems: 1 },
+    { type: 'ARRAY', items: { type: 'STRING', maxLength: '3' }, minItems: '1' },
+  ],
   ['exclusive limits', { type: 'number', exclusiveMinimum: 0 }, { type: 'NUMBER', minimum: 0, exclusiveMinimum: true }],
   ['no schema', true, {}],
 ])('toGeminiSchema converts %s', (_title, json, schema) => {
@@ -107,7 +112,9 @@ test.each([
 });
 
 test('zodObjectToSchema gives a schema that tools take again', () => {
-  const schema = zodObjectToSchema(z.object({ count: z.number().positive(), tags: z.array(z.string()).max(3).nullable() }));
+  const schema = zodObjectToSchema(
+    z.object({ count: z.number().positive(), tags: z.array(z.string()).max(3).nullable() }),
+  );
   expect(schema).toEqual({
     type: 'OBJECT',
     properties: {

@@ -43,14 +43,7 @@ export interface GeminiSchema {
 /** Keys of JSON Schema that a schema of Gemini does not have. */
 const DROPPED = new Set(['$schema', '$id', 'additionalProperties', 'readOnly', 'const', 'type', 'anyOf', 'oneOf']);
 /** Limits that a schema of Gemini has as texts. */
-const COUNTS = new Set([
-  'minItems',
-  'maxItems',
-  'minLength',
-  'maxLength',
-  'minProperties',
-  'maxProperties',
-]);
+const COUNTS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties']);
 
 /**
  * Returns a JSON Schema in the form of Gemini, as `zodObjectToSchema` of `@google/adk` gives it: types in capitals, `nullable` in place of null as a type, and counts
@@ -80,8 +73,10 @@ function convert(json: Readonly<Record<string, unknown>>): Record<string, unknow
     else if (key === 'allOf') schema[key] = Array.isArray(value) ? value.filter(isRecord).map(convert) : value;
     else if (key === 'items') schema[key] = isRecord(value) ? convert(value) : value;
     else if (COUNTS.has(key)) schema[key] = String(value);
-    else if (key === 'exclusiveMinimum' && typeof value === 'number') Object.assign(schema, { minimum: value, [key]: true });
-    else if (key === 'exclusiveMaximum' && typeof value === 'number') Object.assign(schema, { maximum: value, [key]: true });
+    else if (key === 'exclusiveMinimum' && typeof value === 'number')
+      Object.assign(schema, { minimum: value, [key]: true });
+    else if (key === 'exclusiveMaximum' && typeof value === 'number')
+      Object.assign(schema, { maximum: value, [key]: true });
     else if (key === 'pattern' && (json['format'] === 'email' || json['format'] === 'uuid')) continue;
     else schema[key] = value;
   }
@@ -114,13 +109,21 @@ export class GeminiSchemas extends BasePlugin {
     super('eventloom-gemini-schemas');
   }
 
-  override beforeModelCallback({ llmRequest }: { callbackContext: CallbackContext; llmRequest: LlmRequest }): undefined {
+  override beforeModelCallback({
+    llmRequest,
+  }: {
+    callbackContext: CallbackContext;
+    llmRequest: LlmRequest;
+  }): undefined {
     const { config, toolsDict } = llmRequest;
     if (config.tools)
       config.tools = config.tools.map((tool) => {
         const declarations = isRecord(tool) ? tool['functionDeclarations'] : undefined;
         if (!Array.isArray(declarations)) return tool;
-        return { ...(tool as object), functionDeclarations: declarations.map((each: FunctionDeclaration) => withParameters(each, toolsDict)) };
+        return {
+          ...(tool as object),
+          functionDeclarations: declarations.map((each: FunctionDeclaration) => withParameters(each, toolsDict)),
+        };
       });
     if (config.responseSchema === undefined)
       addView(config, 'responseSchema', 'responseJsonSchema', () => frozenSchema(config.responseJsonSchema));

@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest';
 import * as adk from './index.ts';
 
 // As a program in JavaScript uses them: without types.
-const names = adk as unknown as Readonly<Record<string, (new (...params: unknown[]) => object) & ((...params: unknown[]) => unknown)>>;
+const names = adk as unknown as Readonly<
+  Record<string, (new (...params: unknown[]) => object) & ((...params: unknown[]) => unknown)>
+>;
 const call = (name: string, ...params: unknown[]): unknown => names[name]?.(...params);
 const make = (name: string, ...params: unknown[]): object => new (names[name] ?? Object)(...params);
 
@@ -15,33 +17,137 @@ const router = () => 'silent';
 
 describe('a name of the ADK refuses an input that cannot work, and says what to write', () => {
   test.each<[title: string, use: () => unknown, message: string]>([
-    ['Runner without options', () => make('Runner'), 'Runner: expected an object of options, got nothing; write new Runner({ appName, agent, sessionService })'],
-    ['InMemoryRunner without options', () => make('InMemoryRunner'), 'InMemoryRunner: expected an object of options, got nothing; write new InMemoryRunner({ agent })'],
-    ['LLMRegistry.register with a class without names', () => adk.LLMRegistry.register(class Nameless {} as never), 'LLMRegistry.register: Nameless has no list supportedModels of names and patterns; write static override readonly supportedModels = [/^my-model-/]'],
-    ['LLMRegistry.register without a class', () => adk.LLMRegistry.register('gemini' as never), 'LLMRegistry.register: expected a class that extends BaseLlm, got a string; write LLMRegistry.register(MyModel)'],
-    ['RoutedAgent without agents', () => make('RoutedAgent', { name: 'r', router }), 'RoutedAgent: agents: has no agent to choose from; write agents: { quick, thorough }'],
-    ['RoutedAgent with another value as agent', () => make('RoutedAgent', { name: 'r', router, agents: { quick: 5 } }), 'RoutedAgent: agents["quick"]: expected an object of the kind agent, got the number 5; write agents: { quick, thorough }'],
-    ['RoutedAgent without a router', () => make('RoutedAgent', { name: 'r', agents: [agent] }), "RoutedAgent: router: expected a function, got nothing; write router: () => 'quick'"],
-    ['RoutedLlm without models', () => make('RoutedLlm', {}), 'RoutedLlm: models: has no model to choose from; write models: { quick, thorough }'],
-    ['JoinNode without options', () => make('JoinNode'), "JoinNode: expected an object of options, got nothing; write new JoinNode({ name: 'join' })"],
-    ['JoinNode with a misspelt option', () => make('JoinNode', { name: 'join', timeOut: 5 }), 'JoinNode: has no option "timeOut"; did you mean "timeout"?'],
-    ['node with a misspelt option', () => call('node', agent, { timeOut: 5 }), 'node: has no option "timeOut"; did you mean "timeout"?'],
-    ['RequestInput with a number', () => make('RequestInput', { message: 5 }), "RequestInput: message: expected a string, got the number 5; write message: 'Which city?'"],
-    ['RequestInput with a misspelt option', () => make('RequestInput', { mesage: 'Which?' }), 'RequestInput: has no option "mesage"; did you mean "message"?'],
-    ['FileArtifactService without a path', () => make('FileArtifactService'), "FileArtifactService: expected the path of a folder, got nothing; write new FileArtifactService('artifacts')"],
-    ['FileArtifactService with an empty path', () => make('FileArtifactService', ''), "FileArtifactService: expected the path of a folder, got an empty text; write new FileArtifactService('artifacts')"],
-    ['getSessionServiceFromUri without a URL', () => call('getSessionServiceFromUri'), "getSessionServiceFromUri: expected a URL, got nothing; write getSessionServiceFromUri('sqlite://sessions.db')"],
-    ['getArtifactServiceFromUri without a URL', () => call('getArtifactServiceFromUri'), "getArtifactServiceFromUri: expected a URL, got nothing; write getArtifactServiceFromUri('file://artifacts')"],
-    ['UnsafeLocalCodeExecutor with an option of another name', () => make('UnsafeLocalCodeExecutor', { timeout: 5 }), 'UnsafeLocalCodeExecutor: has no option "timeout"; did you mean "timeoutSeconds"?'],
-    ['SecurityPlugin with a policy engine that does nothing', () => make('SecurityPlugin', { policyEngine: {} }), "SecurityPlugin: policyEngine: expected a policy engine with evaluate, got an object; write policyEngine: { evaluate: async ({ tool }) => ({ outcome: 'ALLOW' }) }"],
-    ['setLogLevel with a text', () => call('setLogLevel', 'x'), 'setLogLevel: expected a level from 0 to 3, got a string; write setLogLevel(LogLevel.WARN)'],
-    ['setLogger with an object without methods', () => call('setLogger', {}), 'setLogger: expected a logger with setLogLevel, log, debug, info, warn, error, got an object without setLogLevel; write null for no logger'],
-    ['AuthHandler without a config', () => make('AuthHandler'), "AuthHandler: expected an auth config with authScheme and credentialKey, got nothing; write new AuthHandler({ authScheme, rawAuthCredential, credentialKey: 'calendar' })"],
-    ['LiveRequestQueue.sendContent without content', () => new adk.LiveRequestQueue().sendContent(undefined as never), "LiveRequestQueue.sendContent: the content has no parts; write { role: 'user', parts: [{ text: 'hello' }] }"],
-    ['LiveRequestQueue.sendRealtime without a blob', () => new adk.LiveRequestQueue().sendRealtime(undefined as never), "LiveRequestQueue.sendRealtime: the blob has no data or no mimeType"],
-    ['toStructuredEvents without an event', () => call('toStructuredEvents'), 'toStructuredEvents: expected an event, got nothing; write toStructuredEvents(event) with an event of a run, or one of createEvent'],
+    [
+      'Runner without options',
+      () => make('Runner'),
+      'Runner: expected an object of options, got nothing; write new Runner({ appName, agent, sessionService })',
+    ],
+    [
+      'InMemoryRunner without options',
+      () => make('InMemoryRunner'),
+      'InMemoryRunner: expected an object of options, got nothing; write new InMemoryRunner({ agent })',
+    ],
+    [
+      'LLMRegistry.register with a class without names',
+      () => adk.LLMRegistry.register(class Nameless {} as never),
+      'LLMRegistry.register: Nameless has no list supportedModels of names and patterns; write static override readonly supportedModels = [/^my-model-/]',
+    ],
+    [
+      'LLMRegistry.register without a class',
+      () => adk.LLMRegistry.register('gemini' as never),
+      'LLMRegistry.register: expected a class that extends BaseLlm, got a string; write LLMRegistry.register(MyModel)',
+    ],
+    [
+      'RoutedAgent without agents',
+      () => make('RoutedAgent', { name: 'r', router }),
+      'RoutedAgent: agents: has no agent to choose from; write agents: { quick, thorough }',
+    ],
+    [
+      'RoutedAgent with another value as agent',
+      () => make('RoutedAgent', { name: 'r', router, agents: { quick: 5 } }),
+      'RoutedAgent: agents["quick"]: expected an object of the kind agent, got the number 5; write agents: { quick, thorough }',
+    ],
+    [
+      'RoutedAgent without a router',
+      () => make('RoutedAgent', { name: 'r', agents: [agent] }),
+      "RoutedAgent: router: expected a function, got nothing; write router: () => 'quick'",
+    ],
+    [
+      'RoutedLlm without models',
+      () => make('RoutedLlm', {}),
+      'RoutedLlm: models: has no model to choose from; write models: { quick, thorough }',
+    ],
+    [
+      'JoinNode without options',
+      () => make('JoinNode'),
+      "JoinNode: expected an object of options, got nothing; write new JoinNode({ name: 'join' })",
+    ],
+    [
+      'JoinNode with a misspelt option',
+      () => make('JoinNode', { name: 'join', timeOut: 5 }),
+      'JoinNode: has no option "timeOut"; did you mean "timeout"?',
+    ],
+    [
+      'node with a misspelt option',
+      () => call('node', agent, { timeOut: 5 }),
+      'node: has no option "timeOut"; did you mean "timeout"?',
+    ],
+    [
+      'RequestInput with a number',
+      () => make('RequestInput', { message: 5 }),
+      "RequestInput: message: expected a string, got the number 5; write message: 'Which city?'",
+    ],
+    [
+      'RequestInput with a misspelt option',
+      () => make('RequestInput', { mesage: 'Which?' }),
+      'RequestInput: has no option "mesage"; did you mean "message"?',
+    ],
+    [
+      'FileArtifactService without a path',
+      () => make('FileArtifactService'),
+      "FileArtifactService: expected the path of a folder, got nothing; write new FileArtifactService('artifacts')",
+    ],
+    [
+      'FileArtifactService with an empty path',
+      () => make('FileArtifactService', ''),
+      "FileArtifactService: expected the path of a folder, got an empty text; write new FileArtifactService('artifacts')",
+    ],
+    [
+      'getSessionServiceFromUri without a URL',
+      () => call('getSessionServiceFromUri'),
+      "getSessionServiceFromUri: expected a URL, got nothing; write getSessionServiceFromUri('sqlite://sessions.db')",
+    ],
+    [
+      'getArtifactServiceFromUri without a URL',
+      () => call('getArtifactServiceFromUri'),
+      "getArtifactServiceFromUri: expected a URL, got nothing; write getArtifactServiceFromUri('file://artifacts')",
+    ],
+    [
+      'UnsafeLocalCodeExecutor with an option of another name',
+      () => make('UnsafeLocalCodeExecutor', { timeout: 5 }),
+      'UnsafeLocalCodeExecutor: has no option "timeout"; did you mean "timeoutSeconds"?',
+    ],
+    [
+      'SecurityPlugin with a policy engine that does nothing',
+      () => make('SecurityPlugin', { policyEngine: {} }),
+      "SecurityPlugin: policyEngine: expected a policy engine with evaluate, got an object; write policyEngine: { evaluate: async ({ tool }) => ({ outcome: 'ALLOW' }) }",
+    ],
+    [
+      'setLogLevel with a text',
+      () => call('setLogLevel', 'x'),
+      'setLogLevel: expected a level from 0 to 3, got a string; write setLogLevel(LogLevel.WARN)',
+    ],
+    [
+      'setLogger with an object without methods',
+      () => call('setLogger', {}),
+      'setLogger: expected a logger with setLogLevel, log, debug, info, warn, error, got an object without setLogLevel; write null for no logger',
+    ],
+    [
+      'AuthHandler without a config',
+      () => make('AuthHandler'),
+      "AuthHandler: expected an auth config with authScheme and credentialKey, got nothing; write new AuthHandler({ authScheme, rawAuthCredential, credentialKey: 'calendar' })",
+    ],
+    [
+      'LiveRequestQueue.sendContent without content',
+      () => new adk.LiveRequestQueue().sendContent(undefined as never),
+      "LiveRequestQueue.sendContent: the content has no parts; write { role: 'user', parts: [{ text: 'hello' }] }",
+    ],
+    [
+      'LiveRequestQueue.sendRealtime without a blob',
+      () => new adk.LiveRequestQueue().sendRealtime(undefined as never),
+      'LiveRequestQueue.sendRealtime: the blob has no data or no mimeType',
+    ],
+    [
+      'toStructuredEvents without an event',
+      () => call('toStructuredEvents'),
+      'toStructuredEvents: expected an event, got nothing; write toStructuredEvents(event) with an event of a run, or one of createEvent',
+    ],
     ...['isFinalResponse', 'getFunctionCalls', 'getFunctionResponses', 'stringifyContent'].map(
-      (name): [string, () => unknown, string] => [`${name} without an event`, () => call(name), `${name}: expected an event, got nothing; write ${name}(event)`],
+      (name): [string, () => unknown, string] => [
+        `${name} without an event`,
+        () => call(name),
+        `${name}: expected an event, got nothing; write ${name}(event)`,
+      ],
     ),
   ])('%s', (_title, use, message) => {
     const thrown = errorOf(use);
@@ -50,10 +156,26 @@ describe('a name of the ADK refuses an input that cannot work, and says what to 
   });
 
   test.each<[title: string, use: () => Promise<unknown>, message: string]>([
-    ['runEphemeral without parameters', () => new adk.InMemoryRunner({ agent }).runEphemeral(undefined as never).next(), 'runEphemeral: expected an object of options, got nothing; write runEphemeral({ userId, newMessage })'],
-    ['runEphemeral with a misspelt parameter', () => new adk.InMemoryRunner({ agent }).runEphemeral({ userId: 'u', message: 'Hi.' } as never).next(), 'runEphemeral: has no option "message"; did you mean "newMessage"?'],
-    ['OAuth2CredentialExchanger.exchange without parameters', () => new adk.OAuth2CredentialExchanger().exchange(undefined as never), 'OAuth2CredentialExchanger: authScheme is missing; write exchange({ authScheme, authCredential })'],
-    ['OAuth2CredentialExchanger.exchange without a credential', () => new adk.OAuth2CredentialExchanger().exchange({ authScheme: { type: 'oauth2' } } as never), 'OAuth2CredentialExchanger: authCredential is missing; write exchange({ authScheme, authCredential })'],
+    [
+      'runEphemeral without parameters',
+      () => new adk.InMemoryRunner({ agent }).runEphemeral(undefined as never).next(),
+      'runEphemeral: expected an object of options, got nothing; write runEphemeral({ userId, newMessage })',
+    ],
+    [
+      'runEphemeral with a misspelt parameter',
+      () => new adk.InMemoryRunner({ agent }).runEphemeral({ userId: 'u', message: 'Hi.' } as never).next(),
+      'runEphemeral: has no option "message"; did you mean "newMessage"?',
+    ],
+    [
+      'OAuth2CredentialExchanger.exchange without parameters',
+      () => new adk.OAuth2CredentialExchanger().exchange(undefined as never),
+      'OAuth2CredentialExchanger: authScheme is missing; write exchange({ authScheme, authCredential })',
+    ],
+    [
+      'OAuth2CredentialExchanger.exchange without a credential',
+      () => new adk.OAuth2CredentialExchanger().exchange({ authScheme: { type: 'oauth2' } } as never),
+      'OAuth2CredentialExchanger: authCredential is missing; write exchange({ authScheme, authCredential })',
+    ],
   ])('%s', async (_title, use, message) => {
     const thrown: unknown = await use().catch((error: unknown) => error);
     expect(EventloomError.isInstance(thrown)).toBe(true);

@@ -11,7 +11,10 @@ class UserCredentials {
   async loadCredential({ credentialKey }: AuthConfig, context: CallbackContext): Promise<AuthCredential | undefined> {
     return this.#kept.get(`${context.invocationContext.session.userId} ${credentialKey}`);
   }
-  async saveCredential({ credentialKey, exchangedAuthCredential }: AuthConfig, { userId }: CallbackContext): Promise<void> {
+  async saveCredential(
+    { credentialKey, exchangedAuthCredential }: AuthConfig,
+    { userId }: CallbackContext,
+  ): Promise<void> {
     if (exchangedAuthCredential) this.#kept.set(`${userId} ${credentialKey}`, exchangedAuthCredential);
   }
 }
@@ -25,8 +28,8 @@ describe('a credential service of a program', () => {
   });
 
   test('cannot read what the runtime does not know, and cannot delete', async () => {
-    const curious = { ...new UserCredentials(), loadCredential: async ({ authScheme }: AuthConfig) => authScheme as never };
-    const service = toRunCredentials({ ...curious, saveCredential: async () => {} }) ?? expect.unreachable();
+    const loadCredential = async ({ authScheme }: AuthConfig) => authScheme as never;
+    const service = toRunCredentials({ loadCredential, saveCredential: async () => {} }) ?? expect.unreachable();
     await expect(service.loadCredential(KEY)).rejects.toThrow(
       'credentialService: authConfig.authScheme is not known when the runtime loads or saves a credential; it has appName, userId, credentialKey',
     );

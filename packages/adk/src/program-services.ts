@@ -18,7 +18,7 @@ import {
 
 // The services that a program writes itself, with the methods that @google/adk asks for.
 
-/** What a memory service of a program implements. Those of Eventloom are more than that: see `BaseMemoryService` of `@eventloom/core`. */
+/** Memory service of a program. Those of Eventloom have further methods: see `BaseMemoryService` of `@eventloom/core`. */
 export interface AdkBaseMemoryService {
   /** Adds the session to the memory. */
   addSessionToMemory(session: Session): Promise<void>;
@@ -36,7 +36,7 @@ export interface AdkArtifactVersion {
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What an artifact service of a program implements. */
+/** Artifact service of a program. */
 export interface AdkBaseArtifactService {
   /** Saves a version and returns its number. The first one is 0. */
   saveArtifact(request: SaveArtifactRequest): Promise<number>;
@@ -55,13 +55,16 @@ export interface AdkBaseArtifactService {
 }
 
 /**
- * What a credential service of a program implements. The runtime calls it outside of tools too, for example when a user has sent a credential, so `authConfig` has
+ * Credential service of a program. The runtime calls it outside of tools too, for example when a user has sent a credential, so `authConfig` has
  * only its `credentialKey`, the ids of the app and the user, and the credential to save; and `toolContext` has only `appName`, `userId`, and these two in its
  * `invocationContext.session`. Reading anything else of the two throws a ConfigurationError.
  */
 export interface AdkBaseCredentialService {
   /** Returns the user's credential with the `credentialKey`; undefined if there is none. */
-  loadCredential(authConfig: AuthConfig & CredentialKey, toolContext: CallbackContext): Promise<AuthCredential | undefined>;
+  loadCredential(
+    authConfig: AuthConfig & CredentialKey,
+    toolContext: CallbackContext,
+  ): Promise<AuthCredential | undefined>;
   /** Saves `exchangedAuthCredential` under the `credentialKey`. */
   saveCredential(authConfig: AuthConfig & SaveCredentialRequest, toolContext: CallbackContext): Promise<void>;
 }

@@ -33,7 +33,11 @@ describe('a session service of a program keeps the contract of sessions, but for
   });
 });
 
-function runnerOver(sessionService: AdkBaseSessionService, model: ScriptedModel, tools: FunctionTool[] = []): AdkRunner {
+function runnerOver(
+  sessionService: AdkBaseSessionService,
+  model: ScriptedModel,
+  tools: FunctionTool[] = [],
+): AdkRunner {
   return new AdkRunner({ appName: 'app', agent: new AdkLlmAgent({ name: 'helper', model, tools }), sessionService });
 }
 
@@ -73,13 +77,22 @@ describe('a Runner over a session service of a program', () => {
     const second = runnerOver(service, new ScriptedModel([{ text: 'Second.' }])).run(say('Two.'));
     gate.open();
     await Promise.all([first, second]);
-    expect(textsOf((await service.getSession(KEY))?.events).filter(Boolean)).toEqual(['One.', 'First.', 'Two.', 'Second.']);
+    expect(textsOf((await service.getSession(KEY))?.events).filter(Boolean)).toEqual([
+      'One.',
+      'First.',
+      'Two.',
+      'Second.',
+    ]);
   });
 
   test('continues a session after its process was lost', async () => {
     const service = new JsonSessions();
     await service.createSession(KEY);
-    const asks = new LongRunningFunctionTool({ name: 'asks', description: 'Asks.', execute: () => ({ status: 'asked' }) });
+    const asks = new LongRunningFunctionTool({
+      name: 'asks',
+      description: 'Asks.',
+      execute: () => ({ status: 'asked' }),
+    });
     const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'asks', args: {} }] }, { text: 'I asked.' }]);
     await runnerOver(service, model, [asks]).run(say('Ask.'));
     const restarted = new JsonSessions();
@@ -100,7 +113,7 @@ describe('a Runner over a session service of a program', () => {
     expect(textsOf((await service.getSession(KEY))?.events)).toEqual(['Hi again.', 'Hello.']);
   });
 
-  test('reads sessions anew that the program deleted and created again', async () => {
+  test('reads a session again after the program deleted and created it', async () => {
     const service = new JsonSessions();
     await service.createSession(KEY);
     const model = new ScriptedModel([{ text: 'First.' }, { text: 'Second.' }]);

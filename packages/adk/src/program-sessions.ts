@@ -166,7 +166,7 @@ class ProgramSessionService extends DriverSessionService {
   }
 }
 
-/** What a driver keeps in memory of a session: the lock, the runs and the tool calls, and what it last read. */
+/** The part of a session in memory: the lock, the runs and the tool calls, and the last read events. */
 interface ProgramSession extends SessionKey, SessionHold, WebhookHold {
   readonly incarnation: string;
   readonly runs: Map<string, Omit<StoredRun, 'id'>>;
@@ -237,7 +237,14 @@ class ProgramSessionDriver implements SessionDriver {
     const listed = sessions.map((session): StoredSession => {
       const key = { appName, userId: session.userId, sessionId: session.id };
       const { incarnation = '0', events = [] } = this.#sessions.get(nameOf(key)) ?? {};
-      return { ...key, incarnation, lastSeq: events.length, updatedAtMs: updatedAtMs(session), state: stateOf(session), events: [] };
+      return {
+        ...key,
+        incarnation,
+        lastSeq: events.length,
+        updatedAtMs: updatedAtMs(session),
+        state: stateOf(session),
+        events: [],
+      };
     });
     return selectSessionPage(listed, page);
   }
@@ -533,8 +540,9 @@ function toStored({ incarnation, session, events, ...key }: ProgramSession, sele
 }
 
 /** Returns the time of the last update. Services of the ADK write milliseconds. */
-function updatedAtMs({ lastUpdateTime = 0 }: Session): number {
-  return toSeconds(lastUpdateTime) * 1000;
+function updatedAtMs({ lastUpdateTime }: Session): number {
+  // The object is the program's, so the field may be absent.
+  return Number.isFinite(lastUpdateTime) ? toSeconds(lastUpdateTime) * 1000 : 0;
 }
 
 /** Returns copies of the stored values: the session belongs to the program. */
