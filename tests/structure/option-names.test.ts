@@ -3,6 +3,7 @@ import {
   A2AAgentExecutor,
   App,
   BackgroundTool,
+  JoinNode,
   LlamaIndexRetrieval,
   LlmSummarizer,
   ParallelWorker,
@@ -13,6 +14,7 @@ import {
   toA2a,
   RoutedAgent,
   RoutedLlm,
+  SecurityPlugin,
   Workflow,
 } from '@eventloom/adk';
 import { GeminiEmbedder } from '@eventloom/gemini';
@@ -280,6 +282,9 @@ const CASES: Readonly<Record<string, Case>> = {
     (options: object) => new A2AAgentExecutor({ runner: () => Promise.reject(new Error('not called')), ...options }),
   ],
   toA2a: ['hosts', 'host', (options: object) => toA2a(agent, options)],
+  JoinNode: ['timeouts', 'timeout', (options: object) => new JoinNode({ ...named, ...options })],
+  RequestInput: ['messages', 'message', (options: object) => new RequestInput(options)],
+  SecurityPlugin: ['policy_engine', 'policyEngine', (options: object) => new SecurityPlugin(options)],
   RoutedAgent: ['routers', 'router', (options: object) => new RoutedAgent({ ...named, ...routes(), ...options })],
   RoutedLlm: [
     'routers',
@@ -395,6 +400,7 @@ const OTHERS = new Set([
   'LongRunningFunctionTool.isLongRunning',
   'Runner: runConfig.requestId',
   'createCloudflareServer.onError',
+  // Any JSON value, which the event of the question checks.
   'RequestInput.payload',
 ]);
 

@@ -3,16 +3,12 @@ import {
   createEvent,
   type Event,
   type EventParams,
-  type FunctionCall,
-  type FunctionResponse,
   getFunctionCalls,
   getFunctionResponses,
-  InvalidEventError,
-  isFinalResponse,
   type Session,
   stringifyContent,
 } from '@eventloom/core';
-import { describeKind, isRecord, toSeconds } from '@eventloom/core/internal';
+import { toSeconds } from '@eventloom/core/internal';
 import { isRoutableLlmAgent } from './agent-guards.ts';
 import type { ResumabilityConfig } from './app.ts';
 
@@ -25,38 +21,6 @@ import type { ResumabilityConfig } from './app.ts';
  */
 export function createAdkEvent(params: EventParams = {}): Event {
   return createEvent(params.timestamp === undefined ? params : { ...params, timestamp: toSeconds(params.timestamp) });
-}
-
-/** @throws InvalidEventError for a value that is no event */
-export function requireEvent(caller: string, event: unknown): void {
-  if (isRecord(event)) return;
-  throw new InvalidEventError(
-    `${caller}: expected an event, got ${describeKind(event)}; write ${caller}(event) with an event of a run, or one of createEvent`,
-  );
-}
-
-/** Returns what `isFinalResponse` of `@eventloom/core` does. @throws InvalidEventError for a value that is no event */
-export function isFinalAdkResponse(event: Event): boolean {
-  requireEvent('isFinalResponse', event);
-  return isFinalResponse(event);
-}
-
-/** Returns what `getFunctionCalls` of `@eventloom/core` does. @throws InvalidEventError for a value that is no event */
-export function getAdkFunctionCalls(event: Event): FunctionCall[] {
-  requireEvent('getFunctionCalls', event);
-  return getFunctionCalls(event);
-}
-
-/** Returns what `getFunctionResponses` of `@eventloom/core` does. @throws InvalidEventError for a value that is no event */
-export function getAdkFunctionResponses(event: Event): FunctionResponse[] {
-  requireEvent('getFunctionResponses', event);
-  return getFunctionResponses(event);
-}
-
-/** Returns what `stringifyContent` of `@eventloom/core` does. @throws InvalidEventError for a value that is no event */
-export function stringifyAdkContent(event: Event): string {
-  requireEvent('stringifyContent', event);
-  return stringifyContent(event);
 }
 
 /** Returns the newest event before `endIndex` that makes the function call with this id; undefined if there is none. */

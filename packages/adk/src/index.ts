@@ -312,7 +312,13 @@ export { AdkUnsafeLocalCodeExecutor as UnsafeLocalCodeExecutor } from './service
 
 // Events and state
 export type { Event, EventActions, EventParams as CreateEventParams } from '@eventloom/core';
-export { createEventActions } from '@eventloom/core';
+export {
+  createEventActions,
+  getFunctionCalls,
+  getFunctionResponses,
+  isFinalResponse,
+  stringifyContent,
+} from '@eventloom/core';
 export { AdkState as State } from './state.ts';
 export { hasTrailingCodeExecutionResult } from '@eventloom/core/internal';
 export type {
@@ -337,13 +343,9 @@ export {
   findEventByLastFunctionResponseId,
   findMatchingFunctionCall,
   generateClientFunctionCallId,
-  getAdkFunctionCalls as getFunctionCalls,
-  getAdkFunctionResponses as getFunctionResponses,
   hasThoughts,
-  isFinalAdkResponse as isFinalResponse,
   populateClientFunctionCallId,
   pruneThoughts,
-  stringifyAdkContent as stringifyContent,
 } from './event-history.ts';
 export { createSession, mergeStates, trimTempDeltaState, trimTempState } from './sessions.ts';
 

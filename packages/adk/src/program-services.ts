@@ -18,7 +18,7 @@ import {
 
 // The services that a program writes itself, with the methods that @google/adk asks for.
 
-/** Memory service of a program. Those of Eventloom have further methods: see `BaseMemoryService` of `@eventloom/core`. */
+/** A memory service of a program that was written for `@google/adk`. Those of Eventloom have further methods: see `BaseMemoryService` of `@eventloom/core`. */
 export interface AdkBaseMemoryService {
   /** Adds the session to the memory. */
   addSessionToMemory(session: Session): Promise<void>;
@@ -26,7 +26,7 @@ export interface AdkBaseMemoryService {
   searchMemory(request: SearchMemoryRequest): Promise<SearchMemoryResponse>;
 }
 
-/** Metadata of a version of an artifact. The services of Eventloom give all but `customMetadata` for each version. */
+/** Metadata of a version of an artifact, in programs that were written for `@google/adk`. The services of Eventloom give all but `customMetadata` for each version. */
 export interface AdkArtifactVersion {
   readonly version: number;
   readonly canonicalUri?: string | undefined;
@@ -36,7 +36,7 @@ export interface AdkArtifactVersion {
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Artifact service of a program. */
+/** An artifact service of a program that was written for `@google/adk`. */
 export interface AdkBaseArtifactService {
   /** Saves a version and returns its number. The first one is 0. */
   saveArtifact(request: SaveArtifactRequest): Promise<number>;
@@ -55,7 +55,7 @@ export interface AdkBaseArtifactService {
 }
 
 /**
- * Credential service of a program. The runtime calls it outside of tools too, for example when a user has sent a credential, so `authConfig` has
+ * A credential service of a program that was written for `@google/adk`. The runtime calls it outside of tools too, for example when a user has sent a credential, so `authConfig` has
  * only its `credentialKey`, the ids of the app and the user, and the credential to save; and `toolContext` has only `appName`, `userId`, and these two in its
  * `invocationContext.session`. Reading anything else of the two throws a ConfigurationError.
  */

@@ -62,7 +62,7 @@ import {
   type WebhookHold,
 } from '@eventloom/sessions';
 
-/** A page of sessions, with the counts that services of the ADK give. */
+/** A page of sessions, in programs that were written for `@google/adk`, whose services also give counts. */
 export interface AdkListSessionsResponse extends ListSessionsResponse {
   readonly page?: number;
   readonly limit?: number;
@@ -71,7 +71,7 @@ export interface AdkListSessionsResponse extends ListSessionsResponse {
 }
 
 /**
- * Base class of the session services that a program writes itself, with the methods that `@google/adk` asks for. A `Runner` of `eventloom/adk` runs on such
+ * Base class of the session services of programs that were written for `@google/adk`, with the methods that it asks for. A `Runner` of `eventloom/adk` runs on such
  * a service: it calls these methods only, and keeps locks, runs and the results of tool calls in memory. So one process may run a session at a time, and
  * events that a program appends to the service itself while a run works are not seen by that run. A service for several processes is a `SessionDriver` of
  * `@eventloom/sessions`.

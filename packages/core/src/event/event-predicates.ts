@@ -1,5 +1,5 @@
 import { type FunctionCall, type FunctionResponse, hasResponses } from '../content/content.ts';
-import { type Event, ObjectType } from './event.ts';
+import { type Event, notAnEvent, ObjectType } from './event.ts';
 import { OutputSchemaError } from '../errors.ts';
 
 /**
@@ -7,6 +7,7 @@ import { OutputSchemaError } from '../errors.ts';
  * of the stream gets each call once.
  */
 export function getFunctionCalls(event: Event): FunctionCall[] {
+  if (!event) throw notAnEvent('getFunctionCalls', event);
   const calls: FunctionCall[] = [];
   if (event.partial === true) return calls;
   for (const part of event.content?.parts ?? []) if (part.functionCall) calls.push(part.functionCall);
@@ -15,6 +16,7 @@ export function getFunctionCalls(event: Event): FunctionCall[] {
 
 /** Returns the function responses of an event, in order; empty if it has none. */
 export function getFunctionResponses(event: Event): FunctionResponse[] {
+  if (!event) throw notAnEvent('getFunctionResponses', event);
   const responses: FunctionResponse[] = [];
   for (const part of event.content?.parts ?? []) if (part.functionResponse) responses.push(part.functionResponse);
   return responses;
@@ -60,6 +62,7 @@ export function hasTrailingCodeExecutionResult(event: Event): boolean {
  * }
  */
 export function isFinalResponse(event: Event): boolean {
+  if (!event) throw notAnEvent('isFinalResponse', event);
   if (event.longRunningToolIds?.length) return true;
   const parts = event.content?.parts;
   if (hasResponses(event.content)) return event.actions.skipSummarization === true;

@@ -1,6 +1,7 @@
 import type { ErrorInfo, LlmResponse } from '../model/llm-response.ts';
 import type { EventActions } from './event-actions.ts';
 import { contentText } from '../content/content.ts';
+import { describeKind } from '../content/json.ts';
 import { InvalidEventError } from '../errors.ts';
 
 /**
@@ -123,10 +124,18 @@ export function objectTypeOf(event: Event): string {
 
 /**
  * Returns the text parts of an event without thoughts, joined without a separator. Empty if it has none.
- * @throws InvalidEventError for a content in place of an event: `contentText` takes that
+ * @throws InvalidEventError for a value that is no event, such as a content: `contentText` takes that
  */
 export function stringifyContent(event: Event): string {
+  if (!event) throw notAnEvent('stringifyContent', event);
   if (event.content === undefined && 'parts' in event)
     throw new InvalidEventError('stringifyContent: expected an event, got a content; write contentText(content)');
   return contentText(event.content);
+}
+
+/** Creates the error for a function that a program calls with another value than an event. */
+export function notAnEvent(caller: string, value: unknown): InvalidEventError {
+  return new InvalidEventError(
+    `${caller}: expected an event, got ${describeKind(value)}; write ${caller}(event) with an event of a run, or one of createEvent`,
+  );
 }

@@ -76,7 +76,7 @@ export { type MadeBy, madeByOf } from '../model/made-by.ts';
 export { CONTINUE } from '../model/llm-request.ts';
 export { INCOMPLETE_CALL, ResponseAggregator, withoutCalls } from '../model/response-aggregator.ts';
 export { secretRedactor } from '../model/secret-redactor.ts';
-export { STRUCTURED_OUTPUT } from '../event/event.ts';
+export { notAnEvent, STRUCTURED_OUTPUT } from '../event/event.ts';
 export { newestEntries, newestFirst } from '../event/newest-first.ts';
 export {
   beginsResumableRun,

@@ -341,7 +341,6 @@ export { LiveRequestQueue } from '@eventloom/adk';
 // Services
 export type {
   AppendEventRequest,
-  ArtifactVersion,
   CompositeSessionKey,
   CreateSessionRequest,
   DeleteArtifactRequest,
@@ -350,7 +349,6 @@ export type {
   GetSessionRequest,
   ListArtifactKeysRequest,
   ListSessionsRequest,
-  ListSessionsResponse,
   ListVersionsRequest,
   LoadArtifactRequest,
   MemoryEntry,
@@ -362,7 +360,9 @@ export type {
   SessionLoadArtifactRequest,
   SessionSaveArtifactRequest,
 } from '@eventloom/adk';
-export { BaseArtifactService, BaseCredentialService, BaseMemoryService, BaseSessionService } from '@eventloom/adk';
+export type { ArtifactVersion, BaseArtifactService, BaseCredentialService, BaseMemoryService } from '@eventloom/adk';
+export type { ListSessionsResponse } from '@eventloom/adk';
+export { BaseSessionService } from '@eventloom/adk';
 export { InMemoryArtifactService } from '@eventloom/adk';
 export { InMemoryCredentialService } from '@eventloom/adk';
 export { InMemoryMemoryService } from '@eventloom/adk';
@@ -391,6 +391,7 @@ export {
 } from '@eventloom/adk';
 export type { TaskExecutable } from '@eventloom/adk';
 export { Task } from '@eventloom/adk';
+export type { GeminiSchema } from '@eventloom/adk';
 export { zodObjectToSchema } from '@eventloom/adk';
 
 // Logs and errors
