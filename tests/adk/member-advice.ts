@@ -158,7 +158,7 @@ export const memberAdvice: readonly MemberAdvice[] = [
     instead: 'leave them out: they are internal to the ADK',
   },
   {
-    members: ['limit', 'offset', 'order', 'page', 'totalItems', 'totalPages'],
+    members: ['offset', 'order', 'page'],
     instead: 'write limit and cursor, and read nextCursor',
   },
   {

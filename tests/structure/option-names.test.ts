@@ -283,7 +283,6 @@ const CASES: Readonly<Record<string, Case>> = {
   ],
   toA2a: ['hosts', 'host', (options: object) => toA2a(agent, options)],
   JoinNode: ['timeouts', 'timeout', (options: object) => new JoinNode({ ...named, ...options })],
-  RequestInput: ['messages', 'message', (options: object) => new RequestInput(options)],
   SecurityPlugin: ['policy_engine', 'policyEngine', (options: object) => new SecurityPlugin(options)],
   RoutedAgent: ['routers', 'router', (options: object) => new RoutedAgent({ ...named, ...routes(), ...options })],
   RoutedLlm: [

@@ -79,6 +79,9 @@ export interface AdkListSessionsResponse extends ListSessionsResponse {
  * Sessions are created with `createSession`, and events are stored with the timestamps that they have, in seconds.
  */
 export abstract class AdkBaseSessionService {
+  /** The name of the class in error messages. */
+  static readonly name: string = 'BaseSessionService';
+
   /** Creates a session. Without a `sessionId` the service chooses one. */
   abstract createSession(request: CreateSessionRequest): Promise<Session>;
 
