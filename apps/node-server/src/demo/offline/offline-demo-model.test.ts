@@ -1,6 +1,9 @@
-import { type BaseLlm, type LlmResponse, createLlmRequest } from '@eventloom/core';
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { type BaseLlm, type Content, contentText, createLlmRequest, type LlmResponse } from '@eventloom/core';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
 import { describe, expect, test } from 'vitest';
-import { weatherTool } from '../demo-agent.ts';
+import { createDemoAgent, DEMO_PROMPTS, weatherTool } from '../demo-agent.ts';
 import { OfflineDemoModel } from './offline-demo-model.ts';
 
 const model: BaseLlm = new OfflineDemoModel({ chunkDelayMs: 0 });
@@ -35,5 +38,31 @@ describe('the offline demo model', () => {
 
   test('ends when it is aborted', async () => {
     await expect(answer('hi', true, AbortSignal.abort())).rejects.toMatchObject({ code: 'RUN_ABORTED' });
+  });
+
+  test('plays the three suggested messages in one session, in which an agent hands control over and back', async () => {
+    const artifactService = new InMemoryArtifactService();
+    const key = { appName: 'demo', userId: 'ann', sessionId: 'first' };
+    const runner = new Runner({
+      appName: 'demo',
+      agent: createDemoAgent(model),
+      sessionService: new InMemorySessionService(),
+      artifactService,
+      autoCreateSession: true,
+    });
+    const say = (newMessage: Content) => runner.run({ userId: 'ann', sessionId: 'first', newMessage });
+    const ask = (text: string) => say({ parts: [{ text }] });
+    const [tools, refund, file] = DEMO_PROMPTS;
+    expect(contentText((await ask(tools)).at(-1)?.content)).toMatch(/^In Rome it is/);
+    const request = (await ask(refund))
+      .flatMap(({ content }) => content?.parts ?? [])
+      .find(({ functionCall }) => functionCall?.name === 'adk_request_confirmation')?.functionCall;
+    const { id, name } = request ?? {};
+    const refunded = await say({ parts: [{ functionResponse: { id, name, response: { confirmed: true } } }] });
+    expect(contentText(refunded.at(-1)?.content)).toMatch(/^I refunded order 42/);
+    const saved = await ask(file);
+    expect(saved.at(-1)?.author).toBe('demo');
+    expect(contentText(saved.at(-1)?.content)).toMatch(/^I saved list\.txt/);
+    expect(await artifactService.listArtifactKeys(key)).toEqual(['list.txt']);
   });
 });

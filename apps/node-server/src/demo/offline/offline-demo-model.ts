@@ -93,9 +93,10 @@ function isContext(text: string | undefined): boolean {
 function callsFor(planned: readonly FunctionCall[], tools: LlmRequest['toolsDict']): FunctionCall[] {
   const isOffered = ({ name = '' }: FunctionCall): boolean => Object.hasOwn(tools, name);
   const calls = planned.filter(isOffered);
-  const handOver: FunctionCall = { name: 'transfer_to_agent', args: { agent_name: 'refunds' } };
-  const isForOther = calls.length === 0 && planned.some(({ name }) => name === REFUND);
-  return isForOther && isOffered(handOver) ? [handOver] : calls;
+  if (calls.length > 0 || planned.length === 0) return calls;
+  const agent = planned.some(({ name }) => name === REFUND) ? 'refunds' : 'demo';
+  const handOver: FunctionCall = { name: 'transfer_to_agent', args: { agent_name: agent } };
+  return isOffered(handOver) ? [handOver] : [];
 }
 
 function answerText(responses: readonly FunctionResponse[]): string {
