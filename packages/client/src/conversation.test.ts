@@ -140,6 +140,32 @@ describe('a tool call', () => {
     expect(answered.messages[0]?.parts[0]).toMatchObject({ status: 'running' });
   });
 
+  test('that a person did not confirm is rejected, and its time does not contain the wait', () => {
+    const request = {
+      id: 'q1',
+      name: 'adk_request_confirmation',
+      args: { originalFunctionCall: { id: 'c1', name: 'pay' } },
+    };
+    const asked = reduce(
+      call('c1', 'pay'),
+      event({ author: 'helper', content: { parts: [{ functionCall: request }] }, longRunningToolIds: ['q1'] }),
+    );
+    const answer = (confirmed: boolean): Event =>
+      event({
+        author: 'user',
+        timestamp: 100,
+        content: { parts: [{ functionResponse: { id: 'q1', name: request.name, response: { confirmed } } }] },
+      });
+    const rejection = response('c1', 'pay', { error: 'This tool call is rejected.' }, { timestamp: 102 });
+    expect(reduceEvents(asked, [answer(false), rejection]).messages[0]?.parts[0]).toMatchObject({
+      status: 'rejected',
+      startedAt: 100,
+      endedAt: 102,
+    });
+    const failure = response('c1', 'pay', { error: 'no money' }, { timestamp: 102 });
+    expect(reduceEvents(asked, [answer(true), failure]).messages[0]?.parts[0]).toMatchObject({ status: 'failed' });
+  });
+
   test('has the status waiting after its first response until it is run again with the answer', () => {
     const ask = call(
       'q1',

@@ -60,15 +60,15 @@ export interface CallPart {
   readonly args: Readonly<Record<string, unknown>>;
   /**
    * `streaming`: its arguments are still streamed. `running`: it has no response yet. `waiting`: it waits for a person, or for a response
-   * in a later message. `failed`: its response has an `error`.
+   * in a later message. `failed`: its response has an `error`. `rejected`: a person did not confirm it.
    */
-  readonly status: 'streaming' | 'running' | 'waiting' | 'completed' | 'failed';
+  readonly status: 'streaming' | 'running' | 'waiting' | 'completed' | 'failed' | 'rejected';
   /** Chunks that the tool yielded while it ran, in order. */
   readonly progress: readonly unknown[];
   readonly response?: Readonly<Record<string, unknown>>;
   /** Files and images that the tool returned. */
   readonly parts?: readonly FunctionResponsePart[];
-  /** Seconds since the epoch. */
+  /** Time of the call, or of the answer of a person that it waited for, in seconds since the epoch. */
   readonly startedAt: number;
   /** Time of the response, in seconds since the epoch. Absent if there is none yet. */
   readonly endedAt?: number;
@@ -263,7 +263,11 @@ class ConversationReducer {
     for (const response of responsesOf(event)) {
       const answered = this.#requests.find(({ id }) => id === response.id);
       if (answered) this.#requests = this.#requests.filter((request) => request !== answered);
-      this.#changeCall(answered?.callId, (call) => ({ ...call, status: 'running' }));
+      this.#changeCall(answered?.callId, (call) => ({
+        ...call,
+        status: response.response?.['confirmed'] === false ? 'rejected' : 'running',
+        startedAt: event.timestamp,
+      }));
       // A tool that asks the person returns before the answer, and is then run again.
       if (!this.#requests.some(({ callId }) => callId === response.id))
         this.#changeCall(response.id, (call) => withResponse(call, response, event.timestamp));
@@ -376,7 +380,8 @@ function withProgress(call: CallPart, response: Readonly<Record<string, unknown>
 }
 
 function withResponse(call: CallPart, { response = {}, parts }: FunctionResponse, endedAt: number): CallPart {
-  const status = Object.hasOwn(response, 'error') ? 'failed' : 'completed';
+  const failed = call.status === 'rejected' ? 'rejected' : 'failed';
+  const status = Object.hasOwn(response, 'error') ? failed : 'completed';
   return { ...call, status, response, endedAt, ...(parts && { parts }) };
 }
 
