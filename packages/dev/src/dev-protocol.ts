@@ -169,11 +169,16 @@ function traceRoutes(spans: SpanStore | undefined): ProtocolRoute[] {
         'The spans of a session in the order in which they started; times are milliseconds',
         { type: 'array', items: ANY },
         (request, owner) => {
-          const found = spans?.list({ ...owner, sessionId: request.param('sessionId') }) ?? [];
+          const all = spans?.list({ ...owner, sessionId: request.param('sessionId') }) ?? [];
+          const only = request.query('spanId');
+          const found = only === undefined ? all : all.filter(({ spanId }) => spanId === only);
           return Response.json(request.query('content') === 'false' ? found.map(withoutContent) : found);
         },
       ),
-      query: { content: '`false` leaves out messages, arguments and results' },
+      query: {
+        content: '`false` leaves out messages, arguments and results',
+        spanId: 'Id of the only span to return. Default: all spans',
+      },
     },
   ];
 }
