@@ -32,8 +32,13 @@ test('the address is in the first line, and no line is longer than 80 columns', 
   expect(lines.filter((line) => line.length > 80)).toEqual([]);
 });
 
+test('the address of adk-web is printed if it is served', () => {
+  const lines = readyText('http://127.0.0.1:8000', ['demo'], { hasUi: true }).split('\n');
+  expect(lines).toContain('adk-web is at http://127.0.0.1:8000/dev-ui');
+});
+
 test('no command is printed for users with a token', () => {
-  expect(readyText('http://127.0.0.1:8000', ['demo'], true)).toBe(
+  expect(readyText('http://127.0.0.1:8000', ['demo'], { needsToken: true })).toBe(
     'Eventloom serves demo at http://127.0.0.1:8000 to users with a token',
   );
 });

@@ -5,13 +5,26 @@ import type { Runner } from '@eventloom/runner';
 
 const DEMO_QUESTION = 'What is the weather in Rome, and what is 17% of 340?';
 
+/** What the printed text depends on. */
+export interface ReadyOptions {
+  /** True if requests need a token. Default false. */
+  readonly needsToken?: boolean;
+  /** True if a copy of adk-web is served. Default false. */
+  readonly hasUi?: boolean;
+}
+
 /**
- * Returns the text that is printed once the server listens: its address in the first line, and curl commands that
- * create a session and send a message, unless a token is needed.
+ * Returns the text that is printed once the server listens: its address in the first line, the addresses of its pages, and curl commands
+ * that create a session and send a message, unless a token is needed.
  */
-export function readyText(url: string, appNames: readonly string[], needsToken = false): string {
+export function readyText(
+  url: string,
+  appNames: readonly string[],
+  { needsToken = false, hasUi = false }: ReadyOptions = {},
+): string {
   const ready = `Eventloom serves ${appNames.join(', ')} at ${url}`;
-  if (needsToken) return `${ready} to users with a token`;
+  const ui = hasUi ? [`adk-web is at ${url}/dev-ui`] : [];
+  if (needsToken) return [`${ready} to users with a token`, ...ui].join('\n');
   const [appName = 'demo'] = appNames;
   const text = appName === 'demo' ? DEMO_QUESTION : 'Hello';
   const session = quoted(`${url}/apps/${encoded(appName)}/users/me/sessions/first`);
@@ -25,6 +38,7 @@ export function readyText(url: string, appNames: readonly string[], needsToken =
   return [
     ready,
     `Open ${url}/studio in a browser.`,
+    ...ui,
     TRY_IT,
     '',
     'curl -gs -o /dev/null -X POST \\',

@@ -91,7 +91,7 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
     readyText(
       listening.url,
       application.runners.map(({ appName }) => appName),
-      tokens !== undefined,
+      { needsToken: tokens !== undefined, hasUi: ui !== undefined },
     ),
   );
   for (const runs of left) terminal.warn(runs);

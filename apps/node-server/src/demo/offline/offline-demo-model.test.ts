@@ -57,7 +57,7 @@ describe('the offline demo model', () => {
     const request = (await ask(refund))
       .flatMap(({ content }) => content?.parts ?? [])
       .find(({ functionCall }) => functionCall?.name === 'adk_request_confirmation')?.functionCall;
-    const { id, name } = request ?? {};
+    const { id = '', name = '' } = request ?? {};
     const refunded = await say({ parts: [{ functionResponse: { id, name, response: { confirmed: true } } }] });
     expect(contentText(refunded.at(-1)?.content)).toMatch(/^I refunded order 42/);
     const saved = await ask(file);
