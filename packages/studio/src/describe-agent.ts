@@ -1,4 +1,4 @@
-import type { BaseAgent } from '@eventloom/core';
+import { type BaseAgent, BaseLlm } from '@eventloom/core';
 
 /** An agent as Studio draws it. */
 export interface AgentDescription {
@@ -38,6 +38,12 @@ export function describeAgent(agent: BaseAgent, depth = 0): AgentDescription {
     subAgents: below(agent.subAgents),
     calledAgents: below(agent.calledAgents),
   };
+}
+
+/** True if the agent can run live. A model that is given by its name is not known before a run, and counts as one that can. */
+export function canSpeak(agent: BaseAgent): boolean {
+  const model = 'model' in agent ? agent.model : undefined;
+  return agent.canRunLive && !(model instanceof BaseLlm && model.connect === BaseLlm.prototype.connect);
 }
 
 /** Returns the name of an agent's class. A bundler may have shortened it, so known classes are recognized by their properties. */

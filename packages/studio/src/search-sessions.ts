@@ -1,11 +1,12 @@
-import { type BaseSessionService, type Event, type Session } from '@eventloom/core';
+import type { BaseSessionService, Event, Session, SessionKey } from '@eventloom/core';
 
 /** Maximum number of sessions on a page, each of which may be searched. */
 const PAGE = 50;
 /** Maximum number of searched events of a session, the newest first. */
 const MAX_EVENTS = 200;
-/** Number of events among which the first message of a session is looked up. */
-const FIRST_EVENTS = 5;
+/** Number of events among which the first message of a session is looked up, and of the newest among which a rewind is. */
+const FIRST_EVENTS = 40;
+const NEWEST_EVENTS = 20;
 /** Maximum length of a title and of the text around a match, in characters. */
 const MAX_TITLE = 80;
 /** Number of characters before a match. */
@@ -68,9 +69,7 @@ async function describe(
   word: string,
 ): Promise<FoundSession | undefined> {
   const key = { appName, userId, sessionId: id };
-  const { events: first } = await service.listEvents({ ...key, limit: FIRST_EVENTS });
-  const title = first.find((event) => event.author === 'user' && spokenText(event) !== '');
-  const listed = { id, lastUpdateTime, ...(title && { title: spokenText(title).slice(0, MAX_TITLE) }) };
+  const listed = { id, lastUpdateTime, ...(await beginningOf(service, key)) };
   const day = new Date(lastUpdateTime * 1000).toISOString().slice(0, 10);
   if (word === '' || [id, day, listed.title ?? ''].some((text) => text.toLowerCase().includes(word))) return listed;
   const { events } = await service.listEvents({ ...key, order: 'desc', limit: MAX_EVENTS });
@@ -82,11 +81,27 @@ async function describe(
   return undefined;
 }
 
-function spokenText({ content }: Event): string {
-  return (content?.parts ?? [])
-    .map(({ text, thought }) => (thought === true ? '' : (text ?? '')))
-    .join(' ')
-    .trim();
+/** Returns the first message of the user that no rewind undid; an object without `title` if there is none. */
+export async function beginningOf(service: BaseSessionService, key: SessionKey): Promise<{ readonly title?: string }> {
+  const { events, nextCursor } = await service.listEvents({ ...key, limit: FIRST_EVENTS });
+  const isTitle = (event: Event): boolean => event.author === 'user' && spokenText(event) !== '';
+  const isWhole = nextCursor === undefined;
+  const first = events.find(isTitle);
+  if (!first) return {};
+  const newest = isWhole ? [] : (await service.listEvents({ ...key, order: 'desc', limit: NEWEST_EVENTS })).events;
+  // The events after the last rewind to before the first message, in their order.
+  let rest: readonly Event[] = events;
+  for (const list of [events, newest.toReversed()]) {
+    const rewind = list.findLastIndex(({ actions }) => actions.rewindBeforeInvocationId === first.invocationId);
+    if (rewind >= 0) rest = list.slice(rewind + 1);
+  }
+  const title = rest.find(isTitle) ?? first;
+  return { title: spokenText(title).slice(0, MAX_TITLE) };
+}
+
+function spokenText({ content, inputTranscription, outputTranscription }: Event): string {
+  const texts = (content?.parts ?? []).map(({ text, thought }) => (thought === true ? '' : (text ?? '')));
+  return [...texts, inputTranscription?.text ?? '', outputTranscription?.text ?? ''].join(' ').trim();
 }
 
 function searchedText(event: Event): string {

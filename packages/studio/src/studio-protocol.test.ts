@@ -36,6 +36,7 @@ describe('the page', () => {
     const policy = response.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'");
     expect(policy).not.toContain('unsafe');
+    expect(policy).toContain("connect-src 'self' ws://localhost wss://localhost;");
     expect(response.headers.get('cache-control')).toBe('no-cache');
   });
 
@@ -117,6 +118,7 @@ describe('the agent of an app', () => {
       calledAgents: [],
       prompts: ['Look!'],
       prices: { scripted: { input: 1, output: 2 } },
+      canSpeak: false,
     });
   });
 
@@ -171,7 +173,15 @@ describe('the runs that have not ended', () => {
     });
     await gate.reached;
     expect(await get('ann')).toEqual([
-      { sessionId: 's1', invocationId: expect.any(String) as string, isHeld: true, resumable: false, attempts: 1 },
+      {
+        sessionId: 's1',
+        invocationId: expect.any(String) as string,
+        isHeld: true,
+        resumable: false,
+        attempts: 1,
+        title: 'Hi',
+        startedAt: expect.any(Number) as number,
+      },
     ]);
     expect(await get('bob')).toEqual([]);
     gate.open();

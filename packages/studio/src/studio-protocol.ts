@@ -2,12 +2,13 @@ import {
   type BaseSessionService,
   ConfigurationError,
   InvalidRequestError,
+  type OpenRun,
   type SessionKey,
   systemPlatform,
 } from '@eventloom/core';
 import type { Protocol, ProtocolRequest } from '@eventloom/server';
-import { describeAgent } from './describe-agent.ts';
-import { LISTED_SESSIONS_SCHEMA, searchSessions } from './search-sessions.ts';
+import { canSpeak, describeAgent } from './describe-agent.ts';
+import { beginningOf, LISTED_SESSIONS_SCHEMA, searchSessions } from './search-sessions.ts';
 
 /** Returns a file of the page, such as `index.html` or `assets/index-1a2b.js`; undefined if the page has no file of that name. */
 export type StudioFiles = (path: string) => StudioFile | undefined | Promise<StudioFile | undefined>;
@@ -46,25 +47,29 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Security headers: the page may run only its own scripts, and connect only to its own server. Files of agents are
- * shown from `data:` and `blob:` addresses.
+ * Returns the security headers: the page may run only its own scripts, and connect only to its own server. Files of agents are shown from
+ * `data:` and `blob:` addresses.
  */
-const SECURITY = {
-  'content-security-policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "connect-src 'self' ws: wss:",
-    "img-src 'self' data: blob:",
-    'media-src data: blob:',
-    "frame-ancestors 'none'",
-    "base-uri 'none'",
-    "form-action 'none'",
-  ].join('; '),
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-opener-policy': 'same-origin',
-};
+function securityHeaders({ url }: Request): Record<string, string> {
+  // Older browsers do not count WebSockets of the page's origin as 'self'. The host of a URL has no character that ends a directive.
+  const { host } = new URL(url);
+  return {
+    'content-security-policy': [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      `connect-src 'self' ws://${host} wss://${host}`,
+      "img-src 'self' data: blob:",
+      'media-src data: blob:',
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+      "form-action 'none'",
+    ].join('; '),
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+  };
+}
 
 const AGENT_SCHEMA = {
   type: 'object',
@@ -80,6 +85,8 @@ const RUN_SCHEMA = {
     isHeld: { type: 'boolean', description: 'True: a process works on it now.' },
     resumable: { type: 'boolean' },
     attempts: { type: 'integer' },
+    title: { type: 'string', description: 'The first message of the session.' },
+    startedAt: { type: 'number', description: 'Time of the first event of the run, in seconds since the epoch.' },
   },
   required: ['sessionId', 'invocationId', 'isHeld', 'resumable', 'attempts'],
 };
@@ -127,14 +134,14 @@ export function studio(options: StudioOptions): Protocol {
         path: '/studio/',
         operationId: 'studioPage',
         summary: 'The page for developers',
-        handle: () => answerFile('index.html', files),
+        handle: ({ raw }) => answerFile('index.html', files, raw),
       },
       {
         ...page,
         path: '/studio/{path+}',
         operationId: 'studioFile',
         summary: 'A file of the page for developers',
-        handle: (request) => answerFile(request.param('path'), files),
+        handle: (request) => answerFile(request.param('path'), files, request.raw),
       },
     ],
     routes: [
@@ -147,7 +154,13 @@ export function studio(options: StudioOptions): Protocol {
         handle: (request: ProtocolRequest) => {
           request.requireSameUser(request.param('userId'));
           const appName = request.param('appName');
-          return Response.json({ ...describeAgent(request.agent(appName)), prompts: prompts[appName] ?? [], prices });
+          const agent = request.agent(appName);
+          return Response.json({
+            ...describeAgent(agent),
+            prompts: prompts[appName] ?? [],
+            prices,
+            canSpeak: canSpeak(agent),
+          });
         },
       },
       {
@@ -215,18 +228,29 @@ const MAX_SEARCH = 200;
 /** Maximum number of pages of open runs that are searched for those of one user: 10,000 runs. */
 const MAX_PAGES = 10;
 
+/** Maximum number of open runs that are described with their session's first message, and of events that are read for it. */
+const MAX_DESCRIBED = 50;
+
 async function openRunsOf(service: BaseSessionService, appName: string, userId: string): Promise<object[]> {
-  const found: object[] = [];
+  const found: OpenRun[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
     const { runs, nextCursor } = await service.listOpenRuns({ appName, cursor });
-    for (const { userId: owner, sessionId, invocationId, heldUntilMs, resumable, attempts } of runs)
-      if (owner === userId)
-        found.push({ sessionId, invocationId, isHeld: heldUntilMs > systemPlatform.now(), resumable, attempts });
+    found.push(...runs.filter((run) => run.userId === userId));
     if (nextCursor === undefined) break;
     cursor = nextCursor;
   }
-  return found;
+  return Promise.all(
+    found.map(async ({ sessionId, invocationId, heldUntilMs, resumable, attempts }, index) => {
+      const run = { sessionId, invocationId, isHeld: heldUntilMs > systemPlatform.now(), resumable, attempts };
+      if (index >= MAX_DESCRIBED) return run;
+      const key = { appName, userId, sessionId };
+      const { title } = await beginningOf(service, key);
+      const { events } = await service.listEvents({ ...key, order: 'desc', limit: MAX_DESCRIBED });
+      const startedAt = events.findLast((event) => event.invocationId === invocationId)?.timestamp;
+      return { ...run, title, startedAt };
+    }),
+  );
 }
 
 /**
@@ -237,7 +261,7 @@ function redirect({ url }: Request, address: string): Response {
   return new Response(null, { status: 302, headers: { location: address + new URL(url).search } });
 }
 
-async function answerFile(path: string, files: StudioFiles): Promise<Response> {
+async function answerFile(path: string, files: StudioFiles, request: Request): Promise<Response> {
   const [, extension = ''] = /\.([a-z]+)$/.exec(path) ?? [];
   const type = TYPES[extension];
   const body = type === undefined || path.includes('..') ? undefined : await files(path);
@@ -245,7 +269,9 @@ async function answerFile(path: string, files: StudioFiles): Promise<Response> {
     return Response.json({ error: `Studio has no file ${JSON.stringify(path)}`, code: 'NOT_FOUND' }, { status: 404 });
   // Names of assets change with their content, so they may be cached for ever.
   const caching = path.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache';
-  return new Response(body, { headers: { ...SECURITY, 'content-type': type ?? '', 'cache-control': caching } });
+  return new Response(body, {
+    headers: { ...securityHeaders(request), 'content-type': type ?? '', 'cache-control': caching },
+  });
 }
 
 /**
