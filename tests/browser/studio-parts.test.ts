@@ -256,7 +256,7 @@ describe('runs', () => {
     await other.getByText('in flight').waitFor();
     await other.getByRole('button', { name: 'Cancel', exact: true }).click();
     await other.getByText('None, in no session of this user.').waitFor();
-    await page.getByRole('log').getByText('interrupted').first().waitFor();
+    await page.getByRole('log').getByText('Stopped').waitFor();
     gate.open();
   });
 });

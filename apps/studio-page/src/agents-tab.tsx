@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'react';
+import { memo, useEffect, useId, useMemo, useState } from 'react';
 import type { Event, SessionKey } from '@eventloom/core';
 import dagre from '@dagrejs/dagre';
 import { ServerError } from '@eventloom/client';
@@ -6,6 +6,7 @@ import {
   type ShownAgent,
   type GraphDescription,
   type GraphRunInfo,
+  messageOf,
   readGraphRuns,
   readGraphs,
 } from './studio-client.ts';
@@ -16,7 +17,9 @@ interface AgentsTabProps {
   readonly root: ShownAgent | undefined;
   readonly error: string | undefined;
   readonly events: readonly Event[];
+  /** The agent that works at the shown moment; undefined if it is not known. */
   readonly activeAgent: string | undefined;
+  /** True if a run is in progress at the shown moment. */
   readonly isRunning: boolean;
   /** True if an earlier moment is shown. */
   readonly isPast: boolean;
@@ -26,7 +29,15 @@ interface AgentsTabProps {
  * Shows the agents of the app as a tree, and its graphs. Marks those that spoke in the newest run, and the one that
  * speaks now.
  */
-export function AgentsTab({ place, root, error, events, activeAgent, isRunning, isPast }: AgentsTabProps) {
+export const AgentsTab = memo(function AgentsTab({
+  place,
+  root,
+  error,
+  events,
+  activeAgent,
+  isRunning,
+  isPast,
+}: AgentsTabProps) {
   const { appName, userId } = place;
   const [graphs, setGraphs] = useState<readonly GraphDescription[]>([]);
   const [ran, setRan] = useState<readonly GraphDescription[]>([]);
@@ -34,7 +45,7 @@ export function AgentsTab({ place, root, error, events, activeAgent, isRunning, 
   useEffect(() => {
     readGraphs(appName, userId)
       .then(setGraphs)
-      .catch((thrown: unknown) => setGraphError(String(thrown)));
+      .catch((thrown: unknown) => setGraphError(messageOf(thrown)));
   }, [appName, userId]);
   const newest = events.at(-1);
   const invocationId = newest?.invocationId;
@@ -47,10 +58,10 @@ export function AgentsTab({ place, root, error, events, activeAgent, isRunning, 
   const [tick, setTick] = useState(0);
   const hasGraphs = graphs.length > 0;
   useEffect(() => {
-    if (!isRunning || !hasGraphs) return;
-    const timer = setInterval(() => setTick((count) => count + 1), 1000);
+    if (!isRunning || isPast || !hasGraphs) return;
+    const timer = setInterval(() => setTick((count) => count + 1), READ_AGAIN_MS);
     return () => clearInterval(timer);
-  }, [isRunning, hasGraphs]);
+  }, [isRunning, isPast, hasGraphs]);
   const newestId = newest?.id;
   useEffect(() => {
     if (!hasGraphs || invocationId === undefined || invocationId.startsWith('local-')) return;
@@ -61,7 +72,7 @@ export function AgentsTab({ place, root, error, events, activeAgent, isRunning, 
       })
       .catch((thrown: unknown) => {
         // The newest event may belong to no run: a client that imported the session wrote it.
-        if (isCurrent && !(ServerError.isInstance(thrown) && thrown.status === 404)) setGraphError(String(thrown));
+        if (isCurrent && !(ServerError.isInstance(thrown) && thrown.status === 404)) setGraphError(messageOf(thrown));
       });
     return () => {
       isCurrent = false;
@@ -76,33 +87,41 @@ export function AgentsTab({ place, root, error, events, activeAgent, isRunning, 
       </p>
     );
   if (!root) return <p className="empty">Loading…</p>;
+  const paths = graphs.map(({ graph }) =>
+    pathOf(ran.find((each) => each.graph.name === graph.name)?.runs ?? [], shown),
+  );
+  const working = new Set(graphs.flatMap(({ graph }, index) => (paths[index]?.open.size ? [graph.name] : [])));
+  if (activeAgent !== undefined) working.add(activeAgent);
+  // The first agent works before it has spoken.
+  if (working.size === 0) working.add(root.name);
   return (
     <div className="agents">
       <ul className="tree">
-        <AgentView agent={root} activeAgent={isRunning ? activeAgent : undefined} seen={seen} />
+        <AgentView agent={root} active={isRunning ? working : NO_NAMES} seen={seen} />
       </ul>
-      {graphs.map((each) => (
-        <GraphView
-          key={each.graph.name}
-          description={each}
-          path={pathOf(ran.find(({ graph }) => graph.name === each.graph.name)?.runs ?? [], shown)}
-        />
+      {graphs.map((each, index) => (
+        <GraphView key={each.graph.name} description={each} path={paths[index] ?? NO_PATH} />
       ))}
     </div>
   );
-}
+});
+
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+/** The path of an active run is read at this interval, in milliseconds. */
+const READ_AGAIN_MS = 400;
 
 interface AgentViewProps {
   readonly agent: ShownAgent;
-  readonly activeAgent: string | undefined;
+  readonly active: ReadonlySet<string>;
   readonly seen: ReadonlySet<string>;
 }
 
-function AgentView({ agent, activeAgent, seen }: AgentViewProps) {
+function AgentView({ agent, active, seen }: AgentViewProps) {
   const { name, kind, model, description, tools, subAgents, calledAgents } = agent;
   return (
     <li>
-      <div className="agent" data-active={name === activeAgent} data-seen={seen.has(name)}>
+      <div className="agent" data-active={active.has(name)} data-seen={seen.has(name)}>
         <b>{name}</b> <small>{[kind, model].filter(Boolean).join(', ')}</small>
         {description !== '' && <p>{description}</p>}
         {tools.length > 0 && (
@@ -118,7 +137,7 @@ function AgentView({ agent, activeAgent, seen }: AgentViewProps) {
       {[...subAgents, ...calledAgents].length > 0 && (
         <ul>
           {[...subAgents, ...calledAgents].map((each) => (
-            <AgentView key={each.name} agent={each} activeAgent={activeAgent} seen={seen} />
+            <AgentView key={each.name} agent={each} active={active} seen={seen} />
           ))}
         </ul>
       )}
@@ -126,7 +145,12 @@ function AgentView({ agent, activeAgent, seen }: AgentViewProps) {
   );
 }
 
-const NODE = { width: 150, height: 40 };
+const NODE_HEIGHT = 40;
+const MIN_NODE_WIDTH = 90;
+/** The mean width of a character of a node and of an edge, and the space beside a text, in the units of the drawing. */
+const CHARACTER = 8;
+const LABEL_CHARACTER = 7;
+const PADDING = 32;
 /** The names of the start and the end of a graph. */
 const START = '__start__';
 const END = '__end__';
@@ -176,21 +200,45 @@ function pathOf(runs: readonly GraphRunInfo[], shown: ReadonlySet<string> | unde
   return { done, open, edges };
 }
 
+const NO_PATH: Path = { done: NO_NAMES, open: NO_NAMES, edges: NO_NAMES };
+
+interface Box extends Point {
+  readonly width: number;
+}
+
 interface GraphViewProps {
   readonly description: GraphDescription;
   readonly path: Path;
 }
 
+function labelOf(node: string): string {
+  if (node === START) return 'start';
+  return node === END ? 'end' : node;
+}
+
 function GraphView({ description, path }: GraphViewProps) {
   const { name, nodes, edges } = description.graph;
+  const id = useId();
   const layout = useMemo(() => {
     const graph = new dagre.graphlib.Graph();
-    graph.setGraph({ rankdir: 'TB', nodesep: 24, ranksep: 36, marginx: 8, marginy: 8 });
-    graph.setDefaultEdgeLabel(() => ({}));
-    for (const each of [START, ...nodes.map((node) => node.name)]) graph.setNode(each, { ...NODE });
-    for (const { from, to } of edges) {
-      if (to === END && !graph.hasNode(END)) graph.setNode(END, { ...NODE });
-      graph.setEdge(from, to);
+    graph.setGraph({ rankdir: 'TB', nodesep: 24, edgesep: 16, ranksep: 40, marginx: 8, marginy: 8 });
+    const add = (node: string): unknown =>
+      graph.setNode(node, {
+        width: Math.max(MIN_NODE_WIDTH, labelOf(node).length * CHARACTER + PADDING),
+        height: NODE_HEIGHT,
+      });
+    for (const each of [START, ...nodes.map((node) => node.name)]) add(each);
+    for (const { from, to, route = '' } of edges) {
+      if (to === END && !graph.hasNode(END)) add(END);
+      // Two routes may lead to the same node.
+      const known = graph.edge(from, to) as { readonly route: string } | undefined;
+      const label = known ? `${known.route}, ${route}` : route;
+      graph.setEdge(from, to, {
+        route: label,
+        width: label.length * LABEL_CHARACTER,
+        height: label === '' ? 0 : 18,
+        labelpos: 'c',
+      });
     }
     dagre.layout(graph);
     return graph;
@@ -201,30 +249,66 @@ function GraphView({ description, path }: GraphViewProps) {
   return (
     <figure className="graph">
       <figcaption>{name}</figcaption>
-      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`Graph ${name}: ${described}`}>
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        // A small graph is not enlarged.
+        style={{ maxWidth: width }}
+        role="img"
+        aria-label={`Graph ${name}: ${described}`}
+      >
+        <defs>
+          {[false, true].map((isTaken) => (
+            <marker
+              key={String(isTaken)}
+              id={`${id}-${isTaken}`}
+              viewBox="0 0 8 8"
+              refX="7"
+              refY="4"
+              markerWidth="8"
+              markerHeight="8"
+              markerUnits="userSpaceOnUse"
+              orient="auto"
+            >
+              <path className={isTaken ? 'arrow taken' : 'arrow'} d="M0,0L8,4L0,8z" />
+            </marker>
+          ))}
+        </defs>
         {layout.edges().map((edge) => {
-          const { points } = layout.edge(edge) as { points: readonly Point[] };
+          const key = edgeKey(edge.v, edge.w);
+          const { points, route, x, y } = layout.edge(edge) as Point & {
+            readonly points: readonly Point[];
+            readonly route: string;
+          };
+          const isTaken = path.edges.has(key);
           return (
-            <path
-              key={edgeKey(edge.v, edge.w)}
-              data-taken={path.edges.has(edgeKey(edge.v, edge.w))}
-              d={`M${points.map(({ x, y }) => `${x},${y}`).join('L')}`}
-            />
+            <g key={key}>
+              <path
+                className="edge"
+                data-taken={isTaken}
+                markerEnd={`url(#${id}-${isTaken})`}
+                d={curveThrough(points)}
+              />
+              {route !== '' && (
+                <text className="edge-label" x={x} y={y + 4}>
+                  {route}
+                </text>
+              )}
+            </g>
           );
         })}
         {layout.nodes().map((node) => {
-          const { x, y } = layout.node(node) as Point;
+          const { x, y, width: nodeWidth } = layout.node(node) as Box;
           const isEnd = node === START || node === END;
           return (
             <g
               key={node}
-              transform={`translate(${x - NODE.width / 2} ${y - NODE.height / 2})`}
+              transform={`translate(${x - nodeWidth / 2} ${y - NODE_HEIGHT / 2})`}
               data-node={node}
               data-state={stateOf(node)}
             >
-              <rect width={NODE.width} height={NODE.height} rx={isEnd ? NODE.height / 2 : 8} />
-              <text x={NODE.width / 2} y={NODE.height / 2 + 4}>
-                {node === START ? 'start' : node === END ? 'end' : node}
+              <rect width={nodeWidth} height={NODE_HEIGHT} rx={isEnd ? NODE_HEIGHT / 2 : 8} />
+              <text x={nodeWidth / 2} y={NODE_HEIGHT / 2 + 4}>
+                {labelOf(node)}
               </text>
             </g>
           );
@@ -232,4 +316,16 @@ function GraphView({ description, path }: GraphViewProps) {
       </svg>
     </figure>
   );
+}
+
+/** Returns the path of a curve that passes near the inner points of an edge. */
+function curveThrough(points: readonly Point[]): string {
+  const [first, ...others] = points;
+  const last = others.at(-1);
+  if (!first || !last) return '';
+  const inner = others.slice(0, -1).map(({ x, y }, index) => {
+    const next = others[index + 1] ?? last;
+    return `Q${x},${y} ${(x + next.x) / 2},${(y + next.y) / 2}`;
+  });
+  return `M${first.x},${first.y}${inner.join('')}L${last.x},${last.y}`;
 }

@@ -1,5 +1,5 @@
-import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
-import type { Event, SessionKey } from '@eventloom/core';
+import { type ReactNode, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import type { Event, Session, SessionKey } from '@eventloom/core';
 import { Button, Input, Label, Tab, TabList, TabPanel, Tabs, TextField } from 'react-aria-components';
 import { emptyConversation, reduceEvents, ServerError } from '@eventloom/client';
 import { useAgent } from '@eventloom/client/react';
@@ -11,9 +11,18 @@ import { type StateValues, stateBefore } from './past-state.ts';
 import { SessionList } from './session-list.tsx';
 import { StateTab } from './state-tab.tsx';
 import { RunsTab } from './runs-tab.tsx';
-import { type AppAgent, client, readAgent, readInitialState, setToken } from './studio-client.ts';
+import {
+  type AppAgent,
+  client,
+  messageOf,
+  newSessionId,
+  readAgent,
+  readInitialState,
+  setToken,
+} from './studio-client.ts';
 import { TimeSlider } from './time-slider.tsx';
 import { TraceTab } from './trace-tab.tsx';
+import { useChangesElsewhere, useIsQueued } from './use-other-runs.ts';
 import { useVoiceCall } from './voice.tsx';
 
 /** Reads the app, user and session in the page's address: `?app=…&user=…&session=…`. */
@@ -26,14 +35,29 @@ function placeInAddress(): Partial<SessionKey> {
   );
 }
 
-function writeAddress({ appName, userId, sessionId }: SessionKey): void {
-  const query = new URLSearchParams({ app: appName, user: userId, session: sessionId });
-  history.replaceState(null, '', `?${query.toString()}`);
+/** Writes the place into the address. The browser's button leads back to the one before if the new one is pushed. */
+function writeAddress({ appName, userId, sessionId }: SessionKey, action: 'push' | 'replace'): void {
+  const query = new URLSearchParams(location.search);
+  query.set('app', appName);
+  query.set('user', userId);
+  query.set('session', sessionId);
+  const address = `?${query.toString()}`;
+  if (action === 'push' && address !== location.search) history.pushState(null, '', address);
+  else history.replaceState(null, '', address);
 }
 
-/** Returns a new session id, short enough to read aloud. */
-function newSessionId(): string {
-  return crypto.randomUUID().slice(0, 8);
+const TABS = ['events', 'state', 'artifacts', 'agents', 'trace', 'runs'] as const;
+type TabName = (typeof TABS)[number];
+
+function tabInAddress(): TabName {
+  const named = new URLSearchParams(location.search).get('tab');
+  return TABS.find((each) => each === named) ?? 'events';
+}
+
+function writeTab(tab: TabName): void {
+  const query = new URLSearchParams(location.search);
+  query.set('tab', tab);
+  history.replaceState(null, '', `?${query.toString()}`);
 }
 
 export function App() {
@@ -44,8 +68,17 @@ export function App() {
   const [attempt, setAttempt] = useState(0);
 
   const goTo = useCallback((next: SessionKey) => {
-    writeAddress(next);
+    writeAddress(next, 'push');
     setPlace(next);
+  }, []);
+  useEffect(() => {
+    const goBack = (): void => {
+      const { appName, userId, sessionId } = placeInAddress();
+      if (appName !== undefined && userId !== undefined && sessionId !== undefined)
+        setPlace({ appName, userId, sessionId });
+    };
+    addEventListener('popstate', goBack);
+    return () => removeEventListener('popstate', goBack);
   }, []);
 
   useEffect(() => {
@@ -55,10 +88,12 @@ export function App() {
         setError(undefined);
         setApps(names);
         const { appName = names[0] ?? '', userId = 'user', sessionId = newSessionId() } = placeInAddress();
-        if (appName !== '') goTo({ appName, userId, sessionId });
+        if (appName === '') return;
+        writeAddress({ appName, userId, sessionId }, 'replace');
+        setPlace({ appName, userId, sessionId });
       })
       .catch(setError);
-  }, [goTo, attempt]);
+  }, [attempt]);
 
   if (ServerError.isInstance(error) && error.status === 401)
     return (
@@ -67,31 +102,46 @@ export function App() {
         onToken={(token) => {
           const userId = setToken(token);
           if (userId !== undefined)
-            writeAddress({ appName: '', sessionId: newSessionId(), ...placeInAddress(), userId });
+            writeAddress({ appName: '', sessionId: newSessionId(), ...placeInAddress(), userId }, 'replace');
           setAttempt(attempt + 1);
         }}
       />
     );
-  if (error !== undefined)
-    return (
-      <Notice
-        title="The server does not answer"
-        text={error instanceof Error ? error.message : 'No reason is known.'}
-      />
-    );
+  if (error !== undefined) return <Notice title="The server does not answer" text={messageOf(error)} />;
   if (!apps) return <Notice title="Eventloom Studio" text="Loading…" />;
   if (!place)
     return <Notice title="No apps" text="The server has no runner. Give createServer({ runners: [runner] })." />;
+  if (!apps.includes(place.appName))
+    return (
+      <Notice title={`There is no app “${place.appName}”`} text="The server has these apps:">
+        <ul className="apps">
+          {apps.map((appName) => (
+            <li key={appName}>
+              <Button className="prompt" onPress={() => goTo({ ...place, appName, sessionId: newSessionId() })}>
+                {appName}
+              </Button>
+            </li>
+          ))}
+        </ul>
+      </Notice>
+    );
   return (
     <Workbench key={`${place.appName}/${place.userId}/${place.sessionId}`} apps={apps} place={place} goTo={goTo} />
   );
 }
 
-function Notice({ title, text }: { readonly title: string; readonly text: string }) {
+interface NoticeProps {
+  readonly title: string;
+  readonly text: string;
+  readonly children?: ReactNode;
+}
+
+function Notice({ title, text, children }: NoticeProps) {
   return (
     <main className="notice">
       <h1>{title}</h1>
       <p>{text}</p>
+      {children}
     </main>
   );
 }
@@ -135,6 +185,7 @@ interface WorkbenchProps {
 type Panel = 'sessions' | 'chat' | 'inspect';
 
 const NO_PRICES = {};
+const NO_PROMPTS: readonly string[] = [];
 
 function Workbench({ apps, place, goTo }: WorkbenchProps) {
   const agent = useAgent({ client, ...place, createSession: true });
@@ -168,6 +219,9 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
           spoken.filter(({ id }) => !known.has(id)),
         );
   }, [agent.events, agent.conversation, spoken]);
+  useChangesElsewhere(agent, spoken.length === 0 && call.status === 'idle');
+  const isQueued = useIsQueued(agent);
+  const [tab, setTab] = useState(tabInAddress);
   /** Number of events that are shown; undefined shows all events, including new ones. */
   const [position, setPosition] = useState<number>();
   const [selectedId, setSelectedId] = useState<string>();
@@ -178,7 +232,7 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
   useEffect(() => {
     readAgent(appName, userId)
       .then(setRoot)
-      .catch((thrown: unknown) => setRootError(String(thrown)));
+      .catch((thrown: unknown) => setRootError(messageOf(thrown)));
   }, [appName, userId]);
   // The slider moves at once; the view follows when there is time.
   const shownPosition = useDeferredValue(position);
@@ -198,6 +252,12 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
   );
 
   const [forkError, setForkError] = useState<string>();
+  const isRunning = status === 'running' || status === 'reconnecting';
+  const count = isPast ? shownPosition : events.length;
+  const next = isPast ? events[shownPosition] : undefined;
+  // In the middle of a run, the author of the next event is at work.
+  const isInsideRun = next !== undefined && next.invocationId === shownEvents.at(-1)?.invocationId;
+
   const fork = useCallback(async () => {
     // Messages that were sent, but not read from the server yet, have ids of their own.
     const last = shownEvents.findLast(({ id }) => !id.startsWith('local-'));
@@ -221,20 +281,15 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
           </Button>
         ))}
       </nav>
-      <SessionList
-        apps={apps}
-        place={place}
-        goTo={goTo}
-        events={events}
-        isRunning={status !== 'idle'}
-        newId={newSessionId}
-      />
+      <SessionList apps={apps} place={place} goTo={goTo} events={events} isRunning={isRunning} />
       <section className="middle" aria-label="Chat">
         <Chat
           agent={agent}
           conversation={conversation}
           isPast={isPast}
-          prompts={root?.prompts ?? []}
+          isQueued={isQueued}
+          prompts={root?.prompts ?? NO_PROMPTS}
+          canSpeak={root?.canSpeak === true}
           call={call}
           onSelectEvent={(id) => {
             setSelectedId(id);
@@ -249,7 +304,15 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
         <TimeSlider count={events.length} position={position} onChange={setPosition} events={events} onFork={fork} />
       </section>
       <section className="inspector" aria-label="Inspector">
-        <Tabs defaultSelectedKey="events" className="tabs">
+        <Tabs
+          className="tabs"
+          selectedKey={tab}
+          onSelectionChange={(key) => {
+            const chosen = TABS.find((each) => each === key) ?? 'events';
+            writeTab(chosen);
+            setTab(chosen);
+          }}
+        >
           <TabList aria-label="Inspector" className="tab-list">
             <Tab id="events">Events</Tab>
             <Tab id="state">State</Tab>
@@ -259,13 +322,19 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
             <Tab id="runs">Runs</Tab>
           </TabList>
           <TabPanel id="events" className="tab-panel">
-            <EventsTab events={shownEvents} selectedId={selectedId} onSelect={setSelectedId} onShowAt={setPosition} />
+            <EventsTab
+              events={events}
+              count={count}
+              selectedId={selectedId}
+              onSelect={setSelectedId}
+              onShowAt={setPosition}
+            />
           </TabPanel>
           <TabPanel id="state" className="tab-panel">
-            <StateTab events={shownEvents} selectedId={selectedId} state={conversation.state} />
+            <StateTab events={events} count={count} selectedId={selectedId} state={conversation.state} />
           </TabPanel>
           <TabPanel id="artifacts" className="tab-panel">
-            <ArtifactsTab place={place} events={shownEvents} />
+            <ArtifactsTab place={place} events={events} count={count} />
           </TabPanel>
           <TabPanel id="agents" className="tab-panel">
             <AgentsTab
@@ -273,8 +342,8 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
               root={root}
               error={rootError}
               events={shownEvents}
-              activeAgent={conversation.activeAgent}
-              isRunning={status !== 'idle' && !isPast}
+              activeAgent={isInsideRun && next.author !== 'user' ? next.author : conversation.activeAgent}
+              isRunning={isPast ? isInsideRun && next.author !== 'user' : isRunning}
               isPast={isPast}
             />
           </TabPanel>
@@ -285,7 +354,7 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
               until={isPast ? events[shownPosition]?.timestamp : undefined}
               prices={root?.prices ?? NO_PRICES}
               count={events.length}
-              isRunning={status !== 'idle'}
+              isRunning={isRunning}
             />
           </TabPanel>
           <TabPanel id="runs" className="tab-panel">

@@ -1,23 +1,26 @@
-import { useEffect, useMemo, useState } from 'react';
+import { memo, useEffect, useMemo, useState } from 'react';
 import { diffLines } from 'diff';
 import type { Event, Part, SessionKey } from '@eventloom/core';
 import { ServerError } from '@eventloom/client';
 import { Media, textIn } from './media.tsx';
-import { client } from './studio-client.ts';
+import { client, messageOf } from './studio-client.ts';
 
 interface ArtifactsTabProps {
   readonly place: SessionKey;
+  /** All events of the session. */
   readonly events: readonly Event[];
+  /** Number of events up to the shown moment. */
+  readonly count: number;
 }
 
-/** Shows the artifacts of the session with their versions, and a preview. */
-export function ArtifactsTab({ place, events }: ArtifactsTabProps) {
+/** Shows the artifacts of the session with their versions at the shown moment, and a preview. */
+export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count }: ArtifactsTabProps) {
   const { appName, userId, sessionId } = place;
   const session = useMemo(() => client.session({ appName, userId, sessionId }), [appName, userId, sessionId]);
-  const [names, setNames] = useState<readonly string[]>([]);
-  const [name, setName] = useState<string>();
-  const [versions, setVersions] = useState<readonly number[]>([]);
-  const [version, setVersion] = useState<number>();
+  const [stored, setStored] = useState<readonly string[]>([]);
+  const [chosen, setChosen] = useState<string>();
+  const [storedVersions, setStoredVersions] = useState<readonly number[]>([]);
+  const [chosenVersion, setVersion] = useState<number>();
   const [part, setPart] = useState<Part>();
   /** The version that the shown version is compared with. */
   const [base, setBase] = useState<number>();
@@ -32,14 +35,27 @@ export function ArtifactsTab({ place, events }: ArtifactsTabProps) {
     session
       .listArtifacts()
       .then((found) => {
-        setNames(found);
-        setName((before) => before ?? found[0]);
+        setStored(found);
       })
       .catch((thrown: unknown) => {
         // The server stores a session with its first message.
-        if (!(ServerError.isInstance(thrown) && thrown.serverCode === 'SESSION_NOT_FOUND')) setError(String(thrown));
+        if (!(ServerError.isInstance(thrown) && thrown.serverCode === 'SESSION_NOT_FOUND')) setError(messageOf(thrown));
       });
   }, [session, saved]);
+
+  const newest = useMemo(() => versionsAt(events, count), [events, count]);
+  // A file that no event saved has no known time: it is always shown.
+  const names = stored.filter((each) => newest.get(each) !== 'later');
+  const name = chosen !== undefined && names.includes(chosen) ? chosen : names[0];
+  const limit = name === undefined ? undefined : newest.get(name);
+  const versions = typeof limit === 'number' ? storedVersions.filter((each) => each <= limit) : storedVersions;
+  const isPast = count < events.length;
+  const version =
+    chosenVersion !== undefined && versions.includes(chosenVersion)
+      ? chosenVersion
+      : isPast && typeof limit === 'number'
+        ? limit
+        : undefined;
 
   useEffect(() => {
     if (name === undefined) return;
@@ -51,11 +67,11 @@ export function ArtifactsTab({ place, events }: ArtifactsTabProps) {
         const compared = base === undefined ? undefined : await session.loadArtifact(name, base);
         if (!isCurrent) return;
         setBasePart(compared);
-        setVersions(found);
+        setStoredVersions(found);
         setPart(loaded);
         setError(undefined);
       } catch (thrown) {
-        if (isCurrent) setError(String(thrown));
+        if (isCurrent) setError(messageOf(thrown));
       }
     })();
     return () => {
@@ -65,7 +81,9 @@ export function ArtifactsTab({ place, events }: ArtifactsTabProps) {
 
   return (
     <div className="artifacts">
-      {names.length === 0 && <p className="empty">No artifacts in this session.</p>}
+      {names.length === 0 && (
+        <p className="empty">{isPast ? 'No artifacts at this moment.' : 'No artifacts in this session.'}</p>
+      )}
       <ul>
         {names.map((each) => (
           <li key={each}>
@@ -75,7 +93,7 @@ export function ArtifactsTab({ place, events }: ArtifactsTabProps) {
               onClick={() => {
                 setVersion(undefined);
                 setBase(undefined);
-                setName(each);
+                setChosen(each);
               }}
             >
               {each}
@@ -120,11 +138,25 @@ export function ArtifactsTab({ place, events }: ArtifactsTabProps) {
               </label>
             )}
           </div>
-          {basePart ? <Comparison before={basePart} after={part} /> : <Media part={part} />}
+          {basePart ? <Comparison before={basePart} after={part} /> : <Media part={part} name={name} />}
         </section>
       )}
     </div>
   );
+});
+
+/**
+ * Returns the newest version of each artifact at a moment, by the events that saved them. `later`: no version existed yet.
+ *
+ * @param count number of events up to the moment
+ */
+function versionsAt(events: readonly Event[], count: number): ReadonlyMap<string, number | 'later'> {
+  const newest = new Map<string, number | 'later'>();
+  for (const [index, { actions }] of events.entries())
+    for (const [name, version] of Object.entries(actions.artifactDelta))
+      if (index < count) newest.set(name, version);
+      else if (!newest.has(name)) newest.set(name, 'later');
+  return newest;
 }
 
 /**

@@ -1,23 +1,25 @@
-import { memo, useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Part } from '@eventloom/core';
-import { Button, TextArea, TextField } from 'react-aria-components';
-import type { CallPart, Conversation, Message, MessagePart } from '@eventloom/client';
+import { type Conversation, type Message, ServerError } from '@eventloom/client';
 import type { UseAgentResult } from '@eventloom/client/react';
-import Markdown from 'react-markdown';
-import remarkGfm from 'remark-gfm';
-import { JsonView } from './json-view.tsx';
-import { Media } from './media.tsx';
+import { Button } from 'react-aria-components';
+import { Composer } from './composer.tsx';
+import { contentOf, MessageView, STOPPED, Stopped, textOf } from './message-view.tsx';
 import { RequestForm } from './request-form.tsx';
-import { formatDuration } from './trace.ts';
-import { VoiceBar, type VoiceCall } from './voice.tsx';
+import { type ShownRequest, useAnswers } from './use-answers.ts';
+import type { VoiceCall } from './voice.tsx';
 
 interface ChatProps {
   readonly agent: UseAgentResult;
   readonly conversation: Conversation;
   /** True if an earlier moment is shown, at which nothing can be sent. */
   readonly isPast: boolean;
+  /** True if the run waits for another run of the session. */
+  readonly isQueued: boolean;
   /** Suggested first messages. */
   readonly prompts: readonly string[];
+  /** True if the agent's model can run live. */
+  readonly canSpeak: boolean;
   readonly call: VoiceCall;
   readonly onSelectEvent: (id: string) => void;
 }
@@ -25,14 +27,17 @@ interface ChatProps {
 /** Number of messages that are drawn; earlier ones are drawn on request. */
 const SHOWN = 100;
 
-export function Chat({ agent, conversation, isPast, prompts, call, onSelectEvent }: ChatProps) {
+export function Chat({ agent, conversation, isPast, isQueued, prompts, canSpeak, call, onSelectEvent }: ChatProps) {
   const { messages, requests, activeAgent } = conversation;
-  const { status, error, send, stop, answer, rewind } = agent;
+  const { status, error, rewind } = agent;
+  const answers = useAnswers(agent);
+  const stop = useStop(agent);
   const [shown, setShown] = useState(SHOWN);
   const first = Math.max(0, messages.length - shown);
   const isRunning = status === 'running' || status === 'reconnecting';
   const end = useRef<HTMLDivElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
+  const forms = useRef<HTMLDivElement>(null);
   const last = messages.at(-1);
   const untried = prompts.filter(
     (text) => !messages.some((message) => message.author === 'user' && textOf(message) === text),
@@ -40,9 +45,22 @@ export function Chat({ agent, conversation, isPast, prompts, call, onSelectEvent
   /** False once the reader has scrolled up. */
   const isFollowing = useRef(true);
   useEffect(() => {
-    if (isFollowing.current) end.current?.scrollIntoView({ block: 'end' });
+    if (!isFollowing.current) return;
+    end.current?.scrollIntoView({ block: 'end' });
+    const form = forms.current?.lastElementChild;
+    // The beginning of a form that is taller than the view has its question.
+    if (form && form.clientHeight > (scroller.current?.clientHeight ?? 0)) form.scrollIntoView({ block: 'start' });
   }, [last, requests, error, status]);
 
+  const { clear } = answers;
+  const send = useCallback(
+    async (message: string | readonly Part[]): Promise<void> => {
+      isFollowing.current = true;
+      clear();
+      await agent.send(message);
+    },
+    [agent.send, clear],
+  );
   const sendInstead = useCallback(
     async ({ invocationId }: Message, parts: readonly Part[]): Promise<void> => {
       // A message that the server refused belongs to no run.
@@ -52,8 +70,11 @@ export function Chat({ agent, conversation, isPast, prompts, call, onSelectEvent
     [rewind, send],
   );
   const lastOfUser = messages.findLast(({ author }) => author === 'user');
+  const isStopped = !isPast && !isRunning && (codeOf(error) === STOPPED || hasError(last, STOPPED));
+  const isSaid = error !== undefined && (hasError(last, codeOf(error)) || answers.isRefused || isStopped);
   const hasFailed =
     error !== undefined || last?.status === 'interrupted' || last?.parts.some(({ type }) => type === 'error') === true;
+  const shownRequests: readonly ShownRequest[] = isPast ? requests.map((request) => ({ request })) : answers.shown;
 
   return (
     <>
@@ -62,7 +83,7 @@ export function Chat({ agent, conversation, isPast, prompts, call, onSelectEvent
           {activeAgent ?? 'No agent has spoken yet'}
         </span>
         <span role="status" className="status">
-          {status === 'idle' ? (isPast ? 'earlier moment' : '') : status}
+          {status === 'idle' ? (isPast ? 'earlier moment' : '') : isQueued ? 'queued' : status}
         </span>
       </header>
       <div
@@ -101,23 +122,46 @@ export function Chat({ agent, conversation, isPast, prompts, call, onSelectEvent
             message={message}
             isNamed={all[index - 1]?.author !== message.author}
             canEdit={!isPast && !isRunning && message.author === 'user' && textOf(message) !== ''}
+            isStopped={isStopped && message === last && message.author !== 'user'}
             onEdit={sendInstead}
             onSelect={onSelectEvent}
           />
         ))}
-        {!isPast &&
-          requests.map((request) => (
-            <RequestForm key={request.id} request={request} onAnswer={(given) => void answer([request, given])} />
-          ))}
-        {error && (
+        {isStopped && last?.author === 'user' && <Stopped />}
+        {shownRequests.length > 0 && (
+          <div className="requests" ref={forms}>
+            {shownRequests.map(({ request, answer, refusal }) => (
+              <RequestForm
+                key={request.id}
+                request={request}
+                given={answer}
+                refusal={refusal}
+                isDisabled={isPast || status !== 'idle' || (answer !== undefined && refusal === undefined)}
+                onAnswer={(given) => {
+                  isFollowing.current = true;
+                  void answers.give(request, given);
+                }}
+              />
+            ))}
+          </div>
+        )}
+        {error && !isSaid && (
           <p className="error" role="alert">
             {error.message}
           </p>
         )}
-        {hasFailed && lastOfUser && !isPast && !isRunning && (
-          <Button className="quiet retry" onPress={() => void sendInstead(lastOfUser, contentOf(lastOfUser))}>
-            Try again
-          </Button>
+        {stop.error !== undefined && (
+          <p className="error" role="alert">
+            {stop.error}
+          </p>
+        )}
+        {hasFailed && lastOfUser && !isPast && !isRunning && shownRequests.length === 0 && (
+          <Retry
+            calls={callsAfter(messages, lastOfUser)}
+            text={textOf(lastOfUser)}
+            onContinue={() => void send('Please continue.')}
+            onRetry={() => void sendInstead(lastOfUser, contentOf(lastOfUser))}
+          />
         )}
         <div ref={end} />
       </div>
@@ -140,358 +184,91 @@ export function Chat({ agent, conversation, isPast, prompts, call, onSelectEvent
       <Composer
         isDisabled={isPast || isRunning}
         isRunning={isRunning}
+        canSpeak={canSpeak}
         call={call}
-        onSend={(parts) => {
-          isFollowing.current = true;
-          void send(parts);
-        }}
-        onStop={() => void stop()}
+        onSend={(parts) => void send(parts)}
+        onStop={() => void stop.stop()}
       />
     </>
   );
 }
 
-function textOf({ parts }: Message): string {
-  return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+function codeOf(error: Error | undefined): string | undefined {
+  return ServerError.isInstance(error) ? error.serverCode : undefined;
 }
 
-/** The number of colours that distinguish agents. */
-const HUES = 6;
-
-function hueOf(author: string): number {
-  return Array.from(author).reduce((sum, char) => sum + (char.codePointAt(0) ?? 0), 0) % HUES;
+function hasError(message: Message | undefined, code: string | undefined): boolean {
+  return code !== undefined && message?.parts.some((part) => part.type === 'error' && part.code === code) === true;
 }
 
-/** Returns a message of the user in the form in which it was sent. */
-function contentOf({ parts }: Message): readonly Part[] {
-  return parts.flatMap((part): Part[] => {
-    if (part.type === 'text') return [{ text: part.text }];
-    if (part.type === 'media') return [{ inlineData: part.inlineData }];
-    return part.type === 'file' ? [{ fileData: part.fileData }] : [];
-  });
-}
-
-interface MessageViewProps {
-  readonly message: Message;
-  /** True for the first of several consecutive messages of one author. */
-  readonly isNamed: boolean;
-  readonly canEdit: boolean;
-  readonly onEdit: (message: Message, parts: readonly Part[]) => Promise<void>;
-  readonly onSelect: (id: string) => void;
-}
-
-/** Shows one message. Among 10,000 messages, only those that changed are drawn again. */
-const MessageView = memo(function MessageView({ message, isNamed, canEdit, onEdit, onSelect }: MessageViewProps) {
-  const { author, parts, status, branch, timestamp } = message;
-  const isUser = author === 'user';
-  const [isEditing, setEditing] = useState(false);
-  if (isEditing && canEdit)
-    return (
-      <MessageEditor
-        text={textOf(message)}
-        onCancel={() => setEditing(false)}
-        onSend={(text) => {
-          setEditing(false);
-          const others = contentOf(message).filter((part) => part.text === undefined);
-          void onEdit(message, [{ text }, ...others]);
-        }}
-      />
+/** Returns the names of the tools that were called since a message. */
+function callsAfter(messages: readonly Message[], message: Message): readonly string[] {
+  return messages
+    .slice(messages.indexOf(message))
+    .flatMap(({ parts }) =>
+      parts.flatMap((part) => (part.type === 'call' && part.status === 'completed' ? [part.name] : [])),
     );
-  if (parts.every((part) => part.type === 'transfer'))
-    return (
-      <p className="transfer">
-        {parts.map((part) => (part.type === 'transfer' ? `${author} hands over to ${part.agentName}` : ''))}
-      </p>
-    );
-  const copied = textOf(message);
-  return (
-    <article className={isUser ? 'message user' : 'message'} data-status={status} aria-label={`${author} says`}>
-      {!isUser && isNamed && (
-        <header>
-          <b data-hue={hueOf(author)}>{author}</b>
-          {branch !== undefined && <small>{branch}</small>}
-          <time dateTime={new Date(timestamp * 1000).toISOString()}>
-            {new Date(timestamp * 1000).toLocaleTimeString()}
-          </time>
-        </header>
-      )}
-      <div className="bubble">
-        {parts.map((part, index) => (
-          <PartView key={index} part={part} isUser={isUser} />
-        ))}
-      </div>
-      {status === 'interrupted' && <small className="interrupted">interrupted</small>}
-      <footer>
-        {canEdit && (
-          <button type="button" className="link" onClick={() => setEditing(true)}>
-            Edit
-          </button>
-        )}
-        {copied !== '' && 'clipboard' in navigator && (
-          <button type="button" className="link" onClick={() => void navigator.clipboard.writeText(copied)}>
-            Copy
-          </button>
-        )}
-        <button type="button" className="link" onClick={() => onSelect(message.id)}>
-          Event
-        </button>
-      </footer>
-    </article>
-  );
-});
-
-interface MessageEditorProps {
-  readonly text: string;
-  readonly onSend: (text: string) => void;
-  readonly onCancel: () => void;
 }
 
-/** Edits a sent message. Everything after it is undone. */
-function MessageEditor({ text, onSend, onCancel }: MessageEditorProps) {
-  const [edited, setEdited] = useState(text);
-  return (
-    <form
-      className="message user editor"
-      aria-label="Edit the message"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (edited.trim() !== '') onSend(edited);
-      }}
-      onKeyDown={({ key }) => {
-        if (key === 'Escape') onCancel();
-      }}
-    >
-      <TextField aria-label="Edited message" value={edited} onChange={setEdited} autoFocus>
-        <TextArea rows={Math.min(8, edited.split('\n').length)} />
-      </TextField>
-      <small>Everything after this message is undone.</small>
-      <div className="row">
-        <Button className="primary" type="submit" isDisabled={edited.trim() === ''}>
-          Send instead
-        </Button>
-        <Button className="quiet" onPress={onCancel}>
-          Cancel
-        </Button>
-      </div>
-    </form>
-  );
-}
-
-function PartView({ part, isUser }: { readonly part: MessagePart; readonly isUser: boolean }) {
-  switch (part.type) {
-    case 'text':
-      return isUser ? <p className="plain">{part.text}</p> : <MarkdownText text={part.text} />;
-    case 'thought':
-      return (
-        <details className="thought">
-          <summary>Thought</summary>
-          <p className="plain">{part.text}</p>
-        </details>
-      );
-    case 'call':
-      return <CallView call={part} />;
-    case 'media':
-      return <Media part={{ inlineData: part.inlineData }} />;
-    case 'file':
-      return <Media part={{ fileData: part.fileData }} />;
-    case 'code':
-      return (
-        <pre className="code">
-          <code>{part.code}</code>
-        </pre>
-      );
-    case 'code-result':
-      return <pre className={part.isError ? 'code error' : 'code'}>{part.output}</pre>;
-    case 'transfer':
-      return <p className="transfer">hands over to {part.agentName}</p>;
-    case 'error':
-      return (
-        <p className="error" role="alert">
-          <b>{part.code}</b> {part.message}
-        </p>
-      );
-  }
-}
-
-/** Shows text of a model. HTML in it is shown as text, links open in a new tab, and pictures of other servers are not loaded. */
-function MarkdownText({ text }: { readonly text: string }) {
-  return (
-    <div className="markdown">
-      <Markdown
-        remarkPlugins={[remarkGfm]}
-        components={{
-          a: ({ children, href }) => (
-            <a href={href} target="_blank" rel="noopener noreferrer">
-              {children}
-            </a>
-          ),
-          img: ({ alt, src }) => (
-            <span className="picture-link">{`${alt ?? 'picture'} (${typeof src === 'string' ? src : ''})`}</span>
-          ),
-        }}
-      >
-        {text}
-      </Markdown>
-    </div>
-  );
-}
-
-function CallView({ call }: { readonly call: CallPart }) {
-  const { name, args, response, status, progress, parts, startedAt, endedAt } = call;
-  return (
-    <details className="call" data-status={status}>
-      <summary>
-        <span className="call-name">{name}</span>
-        <span className="call-status">
-          {status}
-          {endedAt === undefined ? '' : `, ${formatDuration(endedAt - startedAt)}`}
-        </span>
-      </summary>
-      <p className="label">Arguments</p>
-      <JsonView value={args} />
-      {progress.length > 0 && (
-        <>
-          <p className="label">Progress</p>
-          <JsonView value={progress} />
-        </>
-      )}
-      {response !== undefined && (
-        <>
-          <p className="label">Response</p>
-          <JsonView value={response} />
-        </>
-      )}
-      {parts?.map((part, index) => (
-        <Media key={index} part={part} />
-      ))}
-    </details>
-  );
-}
-
-interface ComposerProps {
-  readonly isDisabled: boolean;
-  readonly isRunning: boolean;
-  readonly call: VoiceCall;
-  readonly onSend: (parts: readonly Part[]) => void;
-  readonly onStop: () => void;
-}
-
-/** Maximum size of all files of a message together, in bytes: the server's default limit of a body is larger. */
-const MAX_FILE_BYTES = 10 * 1024 * 1024;
-
-function Composer({ isDisabled, isRunning, call, onSend, onStop }: ComposerProps) {
-  const [text, setText] = useState('');
-  const [files, setFiles] = useState<readonly File[]>([]);
+/** Stops the run. A server that does not answer is asked again when it is connected. */
+function useStop({ stop, status }: UseAgentResult) {
   const [error, setError] = useState<string>();
-  const input = useRef<HTMLInputElement>(null);
-
-  const submit = async (): Promise<void> => {
-    if (isDisabled || (text.trim() === '' && files.length === 0)) return;
-    if (files.reduce((sum, file) => sum + file.size, 0) > MAX_FILE_BYTES) {
-      setError('The files have more than 10 MB together. Send fewer.');
-      return;
+  const isAsked = useRef(false);
+  const tryToStop = useCallback(async () => {
+    isAsked.current = true;
+    try {
+      await stop();
+      isAsked.current = false;
+      setError(undefined);
+    } catch (thrown) {
+      const reason = thrown instanceof Error ? thrown.message : String(thrown);
+      setError(`The run is not stopped yet: ${reason}`);
     }
+  }, [stop]);
+  useEffect(() => {
+    if (status === 'running' && isAsked.current) void tryToStop();
+    if (status !== 'idle') return;
+    isAsked.current = false;
     setError(undefined);
-    const attached = await Promise.all(files.map(toPart));
-    onSend([...(text.trim() === '' ? [] : [{ text }]), ...attached]);
-    setText('');
-    setFiles([]);
-  };
-
-  if (call.status !== 'idle') return <VoiceBar call={call} />;
-  return (
-    <form
-      className="composer"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => {
-        event.preventDefault();
-        setFiles([...files, ...event.dataTransfer.files]);
-      }}
-    >
-      {files.length > 0 && (
-        <ul className="attached">
-          {files.map((file, index) => (
-            <li key={index}>
-              {file.name}{' '}
-              <Button
-                className="link"
-                aria-label={`Remove ${file.name}`}
-                onPress={() => setFiles(files.filter((other) => other !== file))}
-              >
-                ×
-              </Button>
-            </li>
-          ))}
-        </ul>
-      )}
-      {(error ?? call.error) !== undefined && (
-        <p className="error" role="alert">
-          {error ?? call.error}
-        </p>
-      )}
-      <div className="row">
-        <input
-          ref={input}
-          type="file"
-          multiple
-          hidden
-          onChange={({ target }) => setFiles([...files, ...(target.files ?? [])])}
-        />
-        <Button
-          className="quiet"
-          aria-label="Attach files"
-          isDisabled={isDisabled}
-          onPress={() => input.current?.click()}
-        >
-          +
-        </Button>
-        <TextField
-          className="grow"
-          aria-label="Message"
-          value={text}
-          onChange={setText}
-          isDisabled={isDisabled && !isRunning}
-        >
-          <TextArea
-            rows={Math.min(8, text.split('\n').length)}
-            placeholder={isDisabled && !isRunning ? 'An earlier moment is shown' : 'Message'}
-            onKeyDown={(event) => {
-              if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
-              event.preventDefault();
-              void submit();
-            }}
-          />
-        </TextField>
-        {isRunning ? (
-          <Button className="danger" onPress={onStop}>
-            Stop
-          </Button>
-        ) : (
-          <>
-            <Button className="quiet" isDisabled={isDisabled} onPress={() => void call.start()}>
-              Speak
-            </Button>
-            <Button className="primary" type="submit" isDisabled={isDisabled}>
-              Send
-            </Button>
-          </>
-        )}
-      </div>
-    </form>
-  );
+  }, [status, tryToStop]);
+  return { stop: tryToStop, error };
 }
 
-async function toPart(file: File): Promise<Part> {
-  const url = await new Promise<string>((resolve, reject) => {
-    const reader = new FileReader();
-    reader.addEventListener('load', () => resolve(typeof reader.result === 'string' ? reader.result : ''));
-    reader.addEventListener('error', () => reject(reader.error ?? new Error(`${file.name} cannot be read`)));
-    reader.readAsDataURL(file);
-  });
-  const data = url.slice(url.indexOf(',') + 1);
-  return { inlineData: { data, mimeType: file.type || 'application/octet-stream', displayName: file.name } };
+interface RetryProps {
+  /** The names of the tools that the failed run called. */
+  readonly calls: readonly string[];
+  /** The message that began the run. */
+  readonly text: string;
+  readonly onContinue: () => void;
+  readonly onRetry: () => void;
+}
+
+/** The longest text of a message in a button, in characters. */
+const MAX_QUOTED = 40;
+
+/** Offers to repeat a failed run, and names the calls that are then made again. */
+function Retry({ calls, text, onContinue, onRetry }: RetryProps) {
+  if (calls.length === 0)
+    return (
+      <Button className="quiet retry" onPress={onRetry}>
+        Try again
+      </Button>
+    );
+  const quoted = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
+  return (
+    <section className="retry" aria-label="After the failure">
+      <p>
+        {calls.length === 1 ? 'A call has' : `${calls.length} calls have`} already been made: {calls.join(', ')}.
+        Starting over makes {calls.length === 1 ? 'it' : 'them'} again.
+      </p>
+      <div className="row">
+        <Button className="primary" onPress={onContinue}>
+          Continue
+        </Button>
+        <Button className="quiet" onPress={onRetry}>
+          Start over from “{quoted}”
+        </Button>
+      </div>
+    </section>
+  );
 }

@@ -1,11 +1,16 @@
-import { useDeferredValue, useMemo, useRef, useState } from 'react';
+import { memo, useDeferredValue, useMemo, useRef, useState } from 'react';
 import type { Event } from '@eventloom/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { Button, Input, TextField } from 'react-aria-components';
 import { JsonView } from './json-view.tsx';
+import { canCopy } from './studio-client.ts';
+import { undoneEvents } from './undone-events.ts';
 
 interface EventsTabProps {
+  /** All events of the session. */
   readonly events: readonly Event[];
+  /** Number of events up to the shown moment: later ones are pale. */
+  readonly count: number;
   readonly selectedId: string | undefined;
   readonly onSelect: (id: string | undefined) => void;
   readonly onShowAt: (position: number) => void;
@@ -14,24 +19,28 @@ interface EventsTabProps {
 const KINDS = ['all', 'text', 'calls', 'state', 'control', 'errors'] as const;
 type Kind = (typeof KINDS)[number];
 
+/** The height of a row in pixels. */
+const ROW = 50;
+
 /** Shows the events with filters, and the selected one as JSON. */
-export function EventsTab({ events, selectedId, onSelect, onShowAt }: EventsTabProps) {
+export const EventsTab = memo(function EventsTab({ events, count, selectedId, onSelect, onShowAt }: EventsTabProps) {
   const [kind, setKind] = useState<Kind>('all');
   const [search, setSearch] = useState('');
-  const word = useDeferredValue(search.toLowerCase());
+  const word = useDeferredValue(search.trim().toLowerCase());
   const rows = useMemo(
     () =>
       events.flatMap((event, index) => {
         const { kinds, text } = described(event);
-        return text.includes(word) && (kind === 'all' || kinds.has(kind)) ? [{ event, index }] : [];
+        return (kind === 'all' || kinds.has(kind)) && (word === '' || text().includes(word)) ? [{ event, index }] : [];
       }),
     [events, kind, word],
   );
+  const undone = useMemo(() => undoneEvents(events), [events]);
   const scroller = useRef<HTMLDivElement>(null);
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => 44,
+    estimateSize: () => ROW,
     overscan: 10,
   });
   const selected = events.findIndex(({ id }) => id === selectedId);
@@ -52,21 +61,40 @@ export function EventsTab({ events, selectedId, onSelect, onShowAt }: EventsTabP
           ))}
         </select>
         <TextField className="grow" aria-label="Search events" value={search} onChange={setSearch}>
-          <Input placeholder={'Search events'} />
+          <Input placeholder="Search events" />
         </TextField>
       </div>
       {events.length === 0 && <p className="empty">No events yet.</p>}
+      {events.length > 0 && rows.length === 0 && (
+        <p className="empty">
+          No event{kind === 'all' ? '' : ` of the kind “${kind}”`}
+          {word === '' ? '' : ` has “${search.trim()}”`}.
+        </p>
+      )}
       <div className="event-list" ref={scroller} tabIndex={0} role="group" aria-label="Events">
         <ol style={{ height: list.getTotalSize() }}>
           {list.getVirtualItems().map(({ index, start, size }) => {
             const row = rows[index];
             if (!row) return null;
+            const { summary, type } = described(row.event);
+            const isUndone = undone.has(row.index);
             return (
               <li key={row.event.id} style={{ height: size, transform: `translateY(${start}px)` }}>
-                <button type="button" aria-pressed={row.event.id === selectedId} onClick={() => onSelect(row.event.id)}>
+                <button
+                  type="button"
+                  aria-pressed={row.event.id === selectedId}
+                  data-later={row.index >= count}
+                  data-undone={isUndone}
+                  onClick={() => onSelect(row.event.id)}
+                >
                   <span className="event-number">{row.index + 1}</span>
                   <span className="event-author">{row.event.author}</span>
-                  <span className="event-summary">{described(row.event).summary}</span>
+                  <span className="event-type" data-type={type}>
+                    {type}
+                    {isUndone && ', undone'}
+                  </span>
+                  <time dateTime={new Date(row.event.timestamp * 1000).toISOString()}>{timeOf(row.event)}</time>
+                  <span className="event-summary">{summary}</span>
                 </button>
               </li>
             );
@@ -80,12 +108,14 @@ export function EventsTab({ events, selectedId, onSelect, onShowAt }: EventsTabP
             <Button className="quiet" onPress={() => onShowAt(selected + 1)}>
               Show this moment
             </Button>
-            <Button
-              className="quiet"
-              onPress={() => void navigator.clipboard.writeText(JSON.stringify(event, undefined, 2))}
-            >
-              Copy
-            </Button>
+            {canCopy && (
+              <Button
+                className="quiet"
+                onPress={() => void navigator.clipboard.writeText(JSON.stringify(event, undefined, 2))}
+              >
+                Copy
+              </Button>
+            )}
             <Button className="quiet" onPress={() => onSelect(undefined)}>
               Close
             </Button>
@@ -95,13 +125,19 @@ export function EventsTab({ events, selectedId, onSelect, onShowAt }: EventsTabP
       )}
     </div>
   );
+});
+
+/** Returns the time of an event with its milliseconds, on the day of the person's clock. */
+function timeOf({ timestamp }: Event): string {
+  return new Date(timestamp * 1000).toLocaleTimeString(undefined, { hour12: false, fractionalSecondDigits: 3 });
 }
 
 interface Description {
   readonly kinds: ReadonlySet<Kind>;
+  readonly type: string;
   readonly summary: string;
-  /** The text that a search looks in. */
-  readonly text: string;
+  /** Returns the text that a search looks in: the whole event. */
+  readonly text: () => string;
 }
 
 /** Cached descriptions of events: the same events are listed repeatedly while the slider moves and a run adds others. */
@@ -110,15 +146,49 @@ const descriptions = new WeakMap<Event, Description>();
 function described(event: Event): Description {
   const known = descriptions.get(event);
   if (known) return known;
-  const summary = summaryOf(event);
-  const made = { kinds: kindsOf(event), summary, text: `${event.author} ${summary} ${event.id}`.toLowerCase() };
+  let searched: string | undefined;
+  const made = {
+    kinds: kindsOf(event),
+    type: typeOf(event),
+    summary: summaryOf(event),
+    text: () => (searched ??= searchedText(event)),
+  };
   descriptions.set(event, made);
   return made;
 }
 
+/** The longest text of an event that is searched, in characters: a file in it may have millions. */
+const MAX_SEARCHED = 100_000;
+
+function searchedText(event: Event): string {
+  const { content, ...others } = event;
+  const texts = (content?.parts ?? []).map(({ text, inlineData, ...part }) =>
+    // JSON would hide line ends and quotes of a text.
+    [text ?? '', inlineData?.displayName ?? '', inlineData?.mimeType ?? '', JSON.stringify(part)].join(' '),
+  );
+  return `${event.author} ${texts.join(' ')} ${JSON.stringify(others)}`.slice(0, MAX_SEARCHED).toLowerCase();
+}
+
+/** Returns the kind of an event in one or two words. */
+function typeOf(event: Event): string {
+  const { actions, content, errorCode, author, object, inputTranscription, outputTranscription } = event;
+  if (errorCode !== undefined) return 'error';
+  const parts = content?.parts ?? [];
+  if (parts.some(({ functionCall }) => functionCall)) return 'call';
+  if (parts.some(({ functionResponse }) => functionResponse)) return author === 'user' ? 'answer' : 'result';
+  if (actions.transferToAgent !== undefined) return 'transfer';
+  if (inputTranscription ?? outputTranscription) return 'speech';
+  if (parts.some(({ text, inlineData, fileData }) => (text ?? inlineData ?? fileData) !== undefined))
+    return parts.every(({ thought }) => thought === true) ? 'thought' : 'message';
+  if (actions.rewindBeforeInvocationId !== undefined) return 'rewind';
+  if (Object.keys(actions.stateDelta).length > 0 || actions.removedState?.length) return 'state';
+  return object === undefined ? 'control' : (object.split('.').at(-1) ?? object);
+}
+
 function kindsOf(event: Event): ReadonlySet<Kind> {
   const kinds = new Set<Kind>();
-  const { actions, content, errorCode } = event;
+  const { actions, content, errorCode, inputTranscription, outputTranscription } = event;
+  if (inputTranscription?.text || outputTranscription?.text) kinds.add('text');
   for (const { text, functionCall, functionResponse } of content?.parts ?? []) {
     if (text) kinds.add('text');
     if (functionCall ?? functionResponse) kinds.add('calls');
@@ -148,5 +218,6 @@ function summaryOf(event: Event): string {
     ...(actions.compaction === undefined ? [] : ['compaction']),
     ...(actions.endOfAgent ? ['end of agent'] : []),
   ];
-  return [...parts, ...effects].join(' ').slice(0, 300) || (object ?? 'no content');
+  const spoken = [event.inputTranscription, event.outputTranscription].flatMap((each) => each?.text || []);
+  return [...parts, ...spoken, ...effects].join(' ').slice(0, 300) || (object ?? 'no content');
 }

@@ -19,3 +19,27 @@ export function JsonView({ value }: { readonly value: unknown }) {
     </div>
   );
 }
+
+/** The longest JSON that is shown in its line, in characters. */
+const MAX_LINE = 60;
+
+/** Shows a value in its line if it is short, and otherwise folded with its size. */
+export function FoldedJson({ value }: { readonly value: unknown }) {
+  const [isOpen, setOpen] = useState(false);
+  const text = JSON.stringify(value) ?? '';
+  if (text.length <= MAX_LINE || typeof value !== 'object') return <code>{text}</code>;
+  return (
+    <details className="folded" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        <code>{text.slice(0, MAX_LINE)}…</code> <small>{sizeOf(value)}</small>
+      </summary>
+      {isOpen && <JsonView value={value} />}
+    </details>
+  );
+}
+
+function sizeOf(value: object | null): string {
+  if (Array.isArray(value)) return `${value.length} ${value.length === 1 ? 'item' : 'items'}`;
+  const { length } = Object.keys(value ?? {});
+  return `${length} ${length === 1 ? 'key' : 'keys'}`;
+}

@@ -1,8 +1,14 @@
 import { useMemo } from 'react';
 import type { Part } from '@eventloom/core';
 
-/** Shows a picture, a sound or a video, or a link to save the file. Nothing is loaded from other servers. */
-export function Media({ part }: { readonly part: Pick<Part, 'inlineData' | 'fileData' | 'text'> }) {
+interface MediaProps {
+  readonly part: Pick<Part, 'inlineData' | 'fileData' | 'text'>;
+  /** Name of the file. Default: the name in the part. */
+  readonly name?: string;
+}
+
+/** Shows a picture, a sound, a video or a text, and a link to save the file. Nothing is loaded from other servers. */
+export function Media({ part, name: given }: MediaProps) {
   const { inlineData, fileData, text } = part;
   const url = useMemo(
     () =>
@@ -11,31 +17,62 @@ export function Media({ part }: { readonly part: Pick<Part, 'inlineData' | 'file
         : undefined,
     [inlineData],
   );
-  if (text !== undefined)
+  const textUrl = useMemo(
+    () => (text === undefined ? undefined : `data:text/plain;charset=utf-8,${encodeURIComponent(text)}`),
+    [text],
+  );
+  if (textUrl !== undefined)
     return (
-      <pre className="code" tabIndex={0}>
-        {text}
-      </pre>
+      <figure className="media-file">
+        <pre className="code" tabIndex={0}>
+          {text}
+        </pre>
+        <SaveLink url={textUrl} name={given ?? 'text.txt'} />
+      </figure>
     );
   if (fileData) return <p className="file">{fileData.fileUri}</p>;
   if (!inlineData || url === undefined) return null;
   const { mimeType = '', displayName } = inlineData;
-  const name = displayName ?? mimeType;
+  const name = given ?? displayName ?? mimeType;
+  return (
+    <figure className="media-file">
+      <Preview part={part} url={url} name={name} mimeType={mimeType} />
+      <SaveLink url={url} name={given ?? displayName ?? 'file'} label={name} />
+    </figure>
+  );
+}
+
+interface SaveLinkProps {
+  readonly url: string;
+  readonly name: string;
+  readonly label?: string;
+}
+
+/** Saves a file under its name: the last part of a path, without the scope of an artifact. */
+function SaveLink({ url, name, label = name }: SaveLinkProps) {
+  return (
+    <a className="file" href={url} download={name.replace(/^user:/, '').replace(/^.*\//, '')}>
+      Save {label}
+    </a>
+  );
+}
+
+interface PreviewProps extends Required<Pick<MediaProps, 'part' | 'name'>> {
+  readonly url: string;
+  readonly mimeType: string;
+}
+
+function Preview({ part, url, name, mimeType }: PreviewProps) {
   // An SVG is shown as a picture, in which browsers run no scripts.
   if (mimeType.startsWith('image/')) return <img className="media" src={url} alt={name} />;
   if (mimeType.startsWith('audio/')) return <audio className="media" controls src={url} aria-label={name} />;
   if (mimeType.startsWith('video/')) return <video className="media" controls src={url} aria-label={name} />;
   const shown = textIn(part);
-  if (shown !== undefined)
-    return (
-      <pre className="code" tabIndex={0}>
-        {shown}
-      </pre>
-    );
+  if (shown === undefined) return null;
   return (
-    <a className="file" href={url} download={displayName ?? 'file'}>
-      Save {name}
-    </a>
+    <pre className="code" tabIndex={0}>
+      {shown}
+    </pre>
   );
 }
 

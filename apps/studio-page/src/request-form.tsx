@@ -3,9 +3,16 @@ import type { AuthCredential } from '@eventloom/core';
 import type { PersonAnswer, PersonRequest } from '@eventloom/client';
 import { Button } from 'react-aria-components';
 import { JsonView } from './json-view.tsx';
+import { isRecord, type JsonFields } from './schema-fields.ts';
+import { SchemaForm } from './schema-form.tsx';
 
 interface RequestFormProps {
   readonly request: PersonRequest;
+  /** The answer that was sent. Undefined before. */
+  readonly given: PersonAnswer | undefined;
+  /** The server's error about the answer that was sent. */
+  readonly refusal: string | undefined;
+  readonly isDisabled: boolean;
   readonly onAnswer: (answer: PersonAnswer) => void;
 }
 
@@ -16,35 +23,55 @@ const TITLES: Readonly<Record<PersonRequest['kind'], string>> = {
   call: 'This call waits for its result',
 };
 
-/** Shows a request to the person, with a form for the answer. */
-export function RequestForm({ request, onAnswer }: RequestFormProps) {
-  const { kind, message, args, payload, author } = request;
+/** Shows a request to the person, with a form for the answer. The form stays as it is while the answer is sent. */
+export function RequestForm({ request, given, refusal, isDisabled, onAnswer }: RequestFormProps) {
+  const { kind, name, message, args, payload, author } = request;
   return (
-    <section className="request" aria-label={TITLES[kind]}>
+    <section className="request" aria-label={TITLES[kind]} data-answered={given !== undefined && refusal === undefined}>
       <h2>{TITLES[kind]}</h2>
       {message !== undefined && <p>{message}</p>}
+      {kind === 'call' && <code>{name}</code>}
       {args !== undefined && <JsonView value={args} />}
-      {payload !== undefined && <JsonView value={payload} />}
+      {payload !== undefined && payload !== null && <JsonView value={payload} />}
       <small>{author}</small>
       {kind === 'confirmation' && (
         <div className="row">
-          <Button className="primary" onPress={() => onAnswer({ kind, confirmed: true })}>
+          <Button className="primary" isDisabled={isDisabled} onPress={() => onAnswer({ kind, confirmed: true })}>
             Approve
           </Button>
-          <Button className="danger" onPress={() => onAnswer({ kind, confirmed: false })}>
+          <Button className="danger" isDisabled={isDisabled} onPress={() => onAnswer({ kind, confirmed: false })}>
             Reject
           </Button>
+          {given?.kind === 'confirmation' && refusal === undefined && (
+            <span>{given.confirmed ? 'Approved' : 'Rejected'}</span>
+          )}
         </div>
       )}
+      {kind !== 'input' && refusal !== undefined && (
+        <p className="error" role="alert">
+          {refusal}
+        </p>
+      )}
       {kind === 'input' && (
-        <InputForm schema={request.responseSchema} onSubmit={(value) => onAnswer({ kind, value })} />
+        <SchemaForm
+          schema={request.responseSchema}
+          isDisabled={isDisabled}
+          refusal={refusal}
+          onSubmit={(value) => onAnswer({ kind, value })}
+        />
       )}
       {kind === 'credential' && (
-        <CredentialForm request={request} onSubmit={(credential) => onAnswer({ kind, credential })} />
+        <CredentialForm
+          request={request}
+          isDisabled={isDisabled}
+          onSubmit={(credential) => onAnswer({ kind, credential })}
+        />
       )}
       {kind === 'call' && (
-        <InputForm
-          schema={{ type: 'object' }}
+        <SchemaForm
+          schema={ANY_OBJECT}
+          isDisabled={isDisabled}
+          refusal={undefined}
           onSubmit={(value) => onAnswer({ kind, response: isRecord(value) ? value : { result: value } })}
         />
       )}
@@ -52,206 +79,105 @@ export function RequestForm({ request, onAnswer }: RequestFormProps) {
   );
 }
 
-interface FormField {
-  readonly name: string;
-  readonly type: string;
-  readonly choices: readonly unknown[] | undefined;
-  readonly description: string | undefined;
-  readonly isRequired: boolean;
-}
-
-type JsonFields = Readonly<Record<string, unknown>>;
-
-/**
- * Shows a form made from a JSON Schema, with a field for each property of an object, and a field for JSON text if there
- * is no simple field.
- */
-function InputForm({
-  schema,
-  onSubmit,
-}: {
-  readonly schema: JsonFields | undefined;
-  readonly onSubmit: (value: unknown) => void;
-}) {
-  const fields = schema ? fieldsOf(schema) : undefined;
-  const [values, setValues] = useState<Readonly<Record<string, string>>>({});
-  const [error, setError] = useState<string>();
-  const single: FormField = {
-    name: 'answer',
-    type: schema === undefined ? 'string' : typeof schema['type'] === 'string' ? schema['type'] : 'json',
-    choices: Array.isArray(schema?.['enum']) ? (schema['enum'] as readonly unknown[]) : undefined,
-    description: undefined,
-    isRequired: true,
-  };
-  const shown = fields ?? [single];
-  const submit = (): void => {
-    try {
-      const read = Object.fromEntries(
-        shown.flatMap((field) => {
-          const text = values[field.name] ?? '';
-          return text === '' && !field.isRequired ? [] : [[field.name, readField(field, text)]];
-        }),
-      );
-      setError(undefined);
-      onSubmit(fields ? read : read['answer']);
-    } catch (thrown) {
-      setError(thrown instanceof Error ? thrown.message : String(thrown));
-    }
-  };
-  return (
-    <form
-      className="fields"
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
-      {shown.map((field) => (
-        <label key={field.name} className="field">
-          {field.name}
-          {field.description !== undefined && <small>{field.description}</small>}
-          <FieldInput
-            field={field}
-            value={values[field.name] ?? ''}
-            onChange={(text) => setValues({ ...values, [field.name]: text })}
-          />
-        </label>
-      ))}
-      {error !== undefined && (
-        <p className="error" role="alert">
-          {error}
-        </p>
-      )}
-      <Button className="primary" type="submit">
-        Send
-      </Button>
-    </form>
-  );
-}
-
-function FieldInput({
-  field,
-  value,
-  onChange,
-}: {
-  readonly field: FormField;
-  readonly value: string;
-  readonly onChange: (text: string) => void;
-}) {
-  const choices = field.type === 'boolean' ? [true, false] : field.choices;
-  if (choices)
-    return (
-      <select value={value} required={field.isRequired} onChange={({ target }) => onChange(target.value)}>
-        <option value="" />
-        {choices.map((choice) => (
-          <option key={String(choice)}>{String(choice)}</option>
-        ))}
-      </select>
-    );
-  const isNumber = field.type === 'number' || field.type === 'integer';
-  if (isNumber || field.type === 'string')
-    return (
-      <input
-        type={isNumber ? 'number' : 'text'}
-        step={field.type === 'integer' ? 1 : 'any'}
-        required={field.isRequired}
-        value={value}
-        onChange={({ target }) => onChange(target.value)}
-      />
-    );
-  return (
-    <textarea
-      rows={4}
-      required={field.isRequired}
-      placeholder="JSON"
-      value={value}
-      onChange={({ target }) => onChange(target.value)}
-    />
-  );
-}
-
-function fieldsOf(schema: JsonFields): readonly FormField[] | undefined {
-  const { properties, required } = schema;
-  if (schema['type'] !== 'object' || !isRecord(properties)) return undefined;
-  const names = new Set(Array.isArray(required) ? required : []);
-  return Object.entries(properties).map(([name, property]) => {
-    const { type, enum: choices, description } = isRecord(property) ? property : {};
-    return {
-      name,
-      type: typeof type === 'string' ? type : 'json',
-      choices: Array.isArray(choices) ? choices : undefined,
-      description: typeof description === 'string' ? description : undefined,
-      isRequired: names.has(name),
-    };
-  });
-}
-
-/** @throws Error if the text is not a value of the field's type */
-function readField({ name, type, choices }: FormField, text: string): unknown {
-  if (choices) return choices.find((choice) => String(choice) === text);
-  switch (type) {
-    case 'string':
-      return text;
-    case 'boolean':
-      return text === 'true';
-    case 'number':
-    case 'integer':
-      return Number(text);
-    default:
-      try {
-        return JSON.parse(text) as unknown;
-      } catch (cause) {
-        throw new Error(`${name}: expected JSON, such as {"approved": true}`, { cause });
-      }
-  }
-}
+const ANY_OBJECT = { type: 'object', title: 'Result' };
 
 interface CredentialFormProps {
   readonly request: PersonRequest;
+  readonly isDisabled: boolean;
   readonly onSubmit: (credential: AuthCredential) => void;
 }
 
-/** Requests a key or a token. A login page of the service opens in a new window. */
-function CredentialForm({ request, onSubmit }: CredentialFormProps) {
+/** Requests a key, a token, or a user name and a password. A login page of the service opens in a new window. */
+function CredentialForm({ request, isDisabled, onSubmit }: CredentialFormProps) {
   const [secret, setSecret] = useState('');
+  const [username, setUsername] = useState('');
   const { authConfig = {} } = request;
   const scheme = isRecord(authConfig['authScheme']) ? authConfig['authScheme'] : {};
-  const isApiKey = scheme['type'] === 'apiKey';
+  const { credentialKey } = authConfig;
   const authUri = findAuthUri(authConfig);
+  const kind = authUri === undefined ? kindOf(scheme) : 'login';
   return (
     <form
       className="fields"
       onSubmit={(event) => {
         event.preventDefault();
-        onSubmit(credentialOf(isApiKey, authUri !== undefined, secret));
+        onSubmit(credentialOf(kind, secret, username));
       }}
     >
+      <p>
+        {describeScheme(scheme)}
+        {typeof credentialKey === 'string' && (
+          <>
+            , kept as <code>{credentialKey}</code>
+          </>
+        )}
+      </p>
       {authUri !== undefined && (
         <a href={authUri} target="_blank" rel="noopener noreferrer">
           Open the login page
         </a>
       )}
-      <label className="field">
-        {authUri === undefined ? (isApiKey ? 'API key' : 'Token') : 'Address that the login page led to'}
-        <input
-          type={authUri === undefined ? 'password' : 'url'}
-          required
-          value={secret}
-          autoComplete="off"
-          onChange={({ target }) => setSecret(target.value)}
-        />
-      </label>
-      <Button className="primary" type="submit">
+      <fieldset className="fields" disabled={isDisabled}>
+        {kind === 'basic' && (
+          <label className="field">
+            User name
+            <input required value={username} autoComplete="off" onChange={({ target }) => setUsername(target.value)} />
+          </label>
+        )}
+        <label className="field">
+          {SECRETS[kind]}
+          <input
+            type={kind === 'login' ? 'url' : 'password'}
+            required
+            value={secret}
+            autoComplete="off"
+            onChange={({ target }) => setSecret(target.value)}
+          />
+        </label>
+      </fieldset>
+      <Button className="primary" type="submit" isDisabled={isDisabled}>
         Send
       </Button>
     </form>
   );
 }
 
-function credentialOf(isApiKey: boolean, isLogin: boolean, secret: string): AuthCredential {
-  if (isLogin) return { authType: 'oauth2', oauth2: { authResponseUri: secret } };
-  if (isApiKey) return { authType: 'apiKey', apiKey: secret };
-  return { authType: 'http', http: { scheme: 'bearer', credentials: { token: secret } } };
+type CredentialKind = 'apiKey' | 'basic' | 'token' | 'login';
+
+const SECRETS: Readonly<Record<CredentialKind, string>> = {
+  apiKey: 'API key',
+  basic: 'Password',
+  token: 'Token',
+  login: 'Address that the login page led to',
+};
+
+function kindOf({ type, scheme }: JsonFields): CredentialKind {
+  if (type === 'apiKey') return 'apiKey';
+  return type === 'http' && String(scheme).toLowerCase() === 'basic' ? 'basic' : 'token';
+}
+
+/** Returns a line about an OpenAPI security scheme, such as `API key in the header x-key`. */
+function describeScheme({ type, scheme, name, in: place, description, openIdConnectUrl }: JsonFields): string {
+  const described =
+    type === 'apiKey'
+      ? `API key${typeof name === 'string' ? ` in the ${String(place ?? 'header')} ${name}` : ''}`
+      : type === 'http'
+        ? `HTTP ${String(scheme ?? 'bearer')} authentication`
+        : `${type === 'oauth2' ? 'OAuth 2' : String(type ?? 'Credential')}${typeof openIdConnectUrl === 'string' ? ` of ${openIdConnectUrl}` : ''}`;
+  return typeof description === 'string' ? `${description} (${described})` : described;
+}
+
+function credentialOf(kind: CredentialKind, secret: string, username: string): AuthCredential {
+  switch (kind) {
+    case 'login':
+      return { authType: 'oauth2', oauth2: { authResponseUri: secret } };
+    case 'apiKey':
+      return { authType: 'apiKey', apiKey: secret };
+    case 'basic':
+      return { authType: 'http', http: { scheme: 'basic', credentials: { username, password: secret } } };
+    case 'token':
+      return { authType: 'http', http: { scheme: 'bearer', credentials: { token: secret } } };
+  }
 }
 
 /** Returns an address only if it is a web address: a server could send one that runs a script. */
@@ -263,8 +189,4 @@ function findAuthUri(authConfig: JsonFields): string | undefined {
     if (typeof uri === 'string' && /^https?:\/\//.test(uri)) return uri;
   }
   return undefined;
-}
-
-function isRecord(value: unknown): value is JsonFields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,8 @@
 import type { SessionKey } from '@eventloom/core';
 import { useCallback, useEffect, useState } from 'react';
 import { Button } from 'react-aria-components';
-import { client, type OpenRunInfo, readOpenRuns } from './studio-client.ts';
+import { client, messageOf, type OpenRunInfo, readOpenRuns, serverNow } from './studio-client.ts';
+import { formatDuration } from './trace.ts';
 
 interface RunsTabProps {
   readonly place: SessionKey;
@@ -10,25 +11,39 @@ interface RunsTabProps {
   readonly status: string;
 }
 
+/** The list is read at this interval, in milliseconds. */
+const READ_AGAIN_MS = 2000;
+
 /** Lists the unfinished runs of all sessions of the user: active ones, and those whose process was lost. */
 export function RunsTab({ place, goTo, status }: RunsTabProps) {
   const { appName, userId } = place;
   const [runs, setRuns] = useState<readonly OpenRunInfo[]>();
   const [error, setError] = useState<string>();
 
-  const act = useCallback(
-    async (action: () => Promise<unknown> = () => Promise.resolve()) => {
-      try {
-        setError(undefined);
-        await action();
-        setRuns(await readOpenRuns(appName, userId));
-      } catch (thrown) {
-        setError(thrown instanceof Error ? thrown.message : String(thrown));
-      }
-    },
-    [appName, userId],
-  );
-  useEffect(() => void act(), [act, status]);
+  const read = useCallback(async () => {
+    try {
+      setRuns(await readOpenRuns(appName, userId));
+    } catch (thrown) {
+      setError(messageOf(thrown));
+    }
+  }, [appName, userId]);
+  const act = async (action: () => Promise<unknown>): Promise<void> => {
+    try {
+      setError(undefined);
+      await action();
+    } catch (thrown) {
+      setError(messageOf(thrown));
+    }
+    await read();
+  };
+  useEffect(() => {
+    void read();
+    // Runs begin and end in other pages too. The tab is drawn only while it is chosen.
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') void read();
+    }, READ_AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [read, status]);
 
   /** Resumes a run. The page that shows the session follows it. */
   const takeUp = async ({ sessionId, invocationId }: OpenRunInfo): Promise<void> => {
@@ -38,12 +53,7 @@ export function RunsTab({ place, goTo, status }: RunsTabProps) {
 
   return (
     <div className="runs">
-      <div className="row">
-        <h2 className="grow">Runs that have not ended</h2>
-        <Button className="quiet" onPress={() => void act()}>
-          Read again
-        </Button>
-      </div>
+      <h2>Runs that have not ended</h2>
       {error !== undefined && (
         <p className="error" role="alert">
           {error}
@@ -52,16 +62,20 @@ export function RunsTab({ place, goTo, status }: RunsTabProps) {
       {runs?.length === 0 && <p className="empty">None, in no session of this user.</p>}
       <ul>
         {runs?.map((run) => {
-          const { sessionId, invocationId, isHeld, resumable, attempts } = run;
+          const { sessionId, invocationId, isHeld, resumable, attempts, title, startedAt } = run;
           const session = client.session({ appName, userId, sessionId });
           return (
             <li key={`${sessionId} ${invocationId}`} className="open-run" data-held={isHeld}>
-              <b>{sessionId}</b>
+              <b>{title ?? sessionId}</b>
               <small>
                 {isHeld ? 'in flight' : resumable ? 'unfinished, can be resumed' : 'unfinished'}
+                {startedAt !== undefined &&
+                  `, began ${formatDuration(Math.max(0, serverNow() / 1000 - startedAt))} ago`}
                 {attempts > 1 ? `, attempt ${attempts}` : ''}
               </small>
-              <code>{invocationId}</code>
+              <code>
+                {sessionId} · {invocationId}
+              </code>
               <div className="row">
                 {sessionId !== place.sessionId && (
                   <Button className="quiet" onPress={() => goTo({ ...place, sessionId })}>

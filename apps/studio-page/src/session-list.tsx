@@ -2,7 +2,14 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Event, SessionKey } from '@eventloom/core';
 import { Button, Input, Label, TextField } from 'react-aria-components';
 import { ownState, type StateValues } from './past-state.ts';
-import { client, type SessionListEntry, readInitialState, readSessions } from './studio-client.ts';
+import {
+  client,
+  type SessionListEntry,
+  messageOf,
+  newSessionId,
+  readInitialState,
+  readSessions,
+} from './studio-client.ts';
 
 interface SessionListProps {
   readonly apps: readonly string[];
@@ -10,18 +17,18 @@ interface SessionListProps {
   readonly goTo: (place: SessionKey) => void;
   /** The events of the session that is shown. */
   readonly events: readonly Event[];
-  /** True while a run is active: the list is read again when it ends. */
+  /** True while a run is active: the list is read again when it begins and ends. */
   readonly isRunning: boolean;
-  readonly newId: () => string;
 }
 
 /** Shows the app, the user and their sessions, with a search. */
-export function SessionList({ apps, place, goTo, events, isRunning, newId }: SessionListProps) {
+export function SessionList({ apps, place, goTo, events, isRunning }: SessionListProps) {
   const { appName, userId, sessionId } = place;
   const [sessions, setSessions] = useState<readonly SessionListEntry[]>([]);
   const [cursor, setCursor] = useState<string>();
   const [search, setSearch] = useState('');
   const [error, setError] = useState<string>();
+  const [isDeleting, setDeleting] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   const word = useSettled(search.trim());
 
@@ -33,7 +40,7 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
         setCursor(page.nextCursor);
         setError(undefined);
       } catch (thrown) {
-        if (!signal.aborted) setError(String(thrown));
+        if (!signal.aborted) setError(messageOf(thrown));
       }
     },
     [appName, userId, word],
@@ -41,7 +48,7 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
 
   useEffect(() => {
     const reading = new AbortController();
-    if (!isRunning) void read(reading.signal);
+    void read(reading.signal);
     return () => reading.abort();
   }, [read, isRunning]);
 
@@ -56,10 +63,23 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
     try {
       if (file.size > MAX_IMPORT_BYTES) throw new TypeError('the file has more than 20 MB');
       const { state, events: imported } = readExport(await file.text());
-      const session = await client.createSession({ appName, userId }, { sessionId: newId(), state, events: imported });
+      const session = await client.createSession(
+        { appName, userId },
+        { sessionId: newSessionId(), state, events: imported },
+      );
       goTo({ ...place, sessionId: session.id });
     } catch (thrown) {
-      setError(`${file.name}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+      setError(`${file.name}: ${messageOf(thrown)}`);
+    }
+  };
+
+  const deleteSession = async (): Promise<void> => {
+    try {
+      await client.session(place).delete();
+      goTo({ ...place, sessionId: newSessionId() });
+    } catch (thrown) {
+      setError(messageOf(thrown));
+      setDeleting(false);
     }
   };
 
@@ -82,7 +102,7 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
         App
         <select
           value={appName}
-          onChange={({ target }) => goTo({ ...place, appName: target.value, sessionId: newId() })}
+          onChange={({ target }) => goTo({ ...place, appName: target.value, sessionId: newSessionId() })}
         >
           {apps.map((name) => (
             <option key={name}>{name}</option>
@@ -92,13 +112,13 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
       <UserField
         key={userId}
         userId={userId}
-        onChange={(next) => goTo({ ...place, userId: next, sessionId: newId() })}
+        onChange={(next) => goTo({ ...place, userId: next, sessionId: newSessionId() })}
       />
       <div className="row">
         <TextField className="search" aria-label="Search sessions" value={search} onChange={setSearch}>
           <Input placeholder="Search" title="Searches what was said" />
         </TextField>
-        <Button className="primary" onPress={() => goTo({ ...place, sessionId: newId() })}>
+        <Button className="primary" onPress={() => goTo({ ...place, sessionId: newSessionId() })}>
           New
         </Button>
       </div>
@@ -142,7 +162,27 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
           More
         </Button>
       )}
-      <div className="row">
+      {isDeleting && (
+        <div className="confirm" role="alertdialog" aria-label="Delete this session?">
+          <p>Delete “{sessions.find(({ id }) => id === sessionId)?.title ?? sessionId}” with its events and files?</p>
+          <div className="row">
+            <Button className="danger grow" onPress={() => void deleteSession()}>
+              Delete it
+            </Button>
+            <Button className="quiet grow" autoFocus onPress={() => setDeleting(false)}>
+              Keep it
+            </Button>
+          </div>
+        </div>
+      )}
+      <div className="row actions">
+        <Button
+          className="quiet grow"
+          isDisabled={events.length === 0 || isRunning}
+          onPress={() => setDeleting(!isDeleting)}
+        >
+          Delete
+        </Button>
         <Button className="quiet grow" isDisabled={events.length === 0} onPress={() => void exportShown()}>
           Export
         </Button>
@@ -215,16 +255,22 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The user of the sessions. Another one is applied when Enter is pressed or the field is left. */
 function UserField({ userId, onChange }: { readonly userId: string; readonly onChange: (userId: string) => void }) {
   const [text, setText] = useState(userId);
+  const apply = (): void => {
+    const next = text.trim();
+    if (next === '') setText(userId);
+    else if (next !== userId) onChange(next);
+  };
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        if (text !== '' && text !== userId) onChange(text);
+        apply();
       }}
     >
-      <TextField className="field" value={text} onChange={setText}>
+      <TextField className="field" value={text} onChange={setText} onBlur={apply}>
         <Label>User</Label>
         <Input />
       </TextField>

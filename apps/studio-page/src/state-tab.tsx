@@ -1,8 +1,13 @@
-import { useMemo } from 'react';
+import { memo, useMemo, useState } from 'react';
 import type { Event } from '@eventloom/core';
+import { Button } from 'react-aria-components';
+import { FoldedJson } from './json-view.tsx';
 
 interface StateTabProps {
+  /** All events of the session. */
   readonly events: readonly Event[];
+  /** Number of events up to the shown moment. */
+  readonly count: number;
   readonly selectedId: string | undefined;
   readonly state: Readonly<Record<string, unknown>>;
 }
@@ -13,51 +18,95 @@ const SCOPES = [
   ['app', 'App', 'app:'],
 ] as const;
 
-/** Shows the state by scope at the shown moment, and the changes that led to it, newest first. */
-export function StateTab({ events, selectedId, state }: StateTabProps) {
+/** Number of keys of a scope, and of changes, that are drawn at first and with each press of a button. */
+const SHOWN = 100;
+
+/**
+ * Shows the state by scope at the shown moment, and the changes that led to it, newest first. It is drawn again when the state changes, not with
+ * each chunk of a reply.
+ */
+export const StateTab = memo(function StateTab({ events, count, selectedId, state }: StateTabProps) {
   const changes = useMemo(() => changesOf(events), [events]);
+  const [shown, setShown] = useState(SHOWN);
+  // Changes are in the order of their events.
+  const end = changes.findLastIndex(({ index }) => index < count) + 1;
+  const drawn = changes.slice(Math.max(0, end - shown), end).toReversed();
   return (
     <div className="state">
-      {SCOPES.map(([id, title, prefix]) => {
-        const keys = Object.keys(state).filter((key) =>
-          prefix === '' ? !key.startsWith('user:') && !key.startsWith('app:') : key.startsWith(prefix),
-        );
-        return (
-          <section key={id}>
-            <h2>{title}</h2>
-            {keys.length === 0 ? (
-              <p className="empty">empty</p>
-            ) : (
-              <dl>
-                {keys.toSorted().map((key) => (
-                  <div key={key}>
-                    <dt>{key}</dt>
-                    <dd>{JSON.stringify(state[key])}</dd>
-                  </div>
-                ))}
-              </dl>
-            )}
-          </section>
-        );
-      })}
+      {SCOPES.map(([id, title, prefix]) => (
+        <Scope
+          key={id}
+          title={title}
+          state={state}
+          keys={Object.keys(state).filter((key) =>
+            prefix === '' ? !key.startsWith('user:') && !key.startsWith('app:') : key.startsWith(prefix),
+          )}
+        />
+      ))}
       <section>
-        <h2>Changes</h2>
-        {changes.length === 0 && <p className="empty">none</p>}
+        <h2>Changes{end > 0 && ` (${end.toLocaleString()})`}</h2>
+        {end === 0 && <p className="empty">none</p>}
         <ol className="changes">
-          {changes.toReversed().map(({ event, index, key, before, after }) => (
+          {drawn.map(({ event, index, key, before, after }) => (
             <li key={`${event.id} ${key}`} data-selected={event.id === selectedId}>
               <small>
                 event {index + 1}, {event.author}
               </small>
               <code>{key}</code>
-              <span className="before">{before}</span>
-              <span className="after">{after}</span>
+              <span className="before">{shortened(before)}</span>
+              <span className="after">{shortened(after)}</span>
             </li>
           ))}
         </ol>
+        {end > drawn.length && (
+          <Button className="quiet" onPress={() => setShown(shown + SHOWN)}>
+            Show earlier changes ({(end - drawn.length).toLocaleString()})
+          </Button>
+        )}
       </section>
     </div>
   );
+});
+
+interface ScopeProps {
+  readonly title: string;
+  readonly keys: readonly string[];
+  readonly state: Readonly<Record<string, unknown>>;
+}
+
+function Scope({ title, keys, state }: ScopeProps) {
+  const [shown, setShown] = useState(SHOWN);
+  return (
+    <section>
+      <h2>{title}</h2>
+      {keys.length === 0 && <p className="empty">empty</p>}
+      <dl>
+        {keys
+          .toSorted()
+          .slice(0, shown)
+          .map((key) => (
+            <div key={key}>
+              <dt>{key}</dt>
+              <dd>
+                <FoldedJson value={state[key]} />
+              </dd>
+            </div>
+          ))}
+      </dl>
+      {keys.length > shown && (
+        <Button className="quiet" onPress={() => setShown(shown + SHOWN)}>
+          Show more ({(keys.length - shown).toLocaleString()})
+        </Button>
+      )}
+    </section>
+  );
+}
+
+/** The longest value of a change that is shown, in characters: the event has the whole value. */
+const MAX_VALUE = 200;
+
+function shortened(text: string): string {
+  return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}…` : text;
 }
 
 interface Change {
@@ -69,16 +118,17 @@ interface Change {
 }
 
 function changesOf(events: readonly Event[]): readonly Change[] {
-  const values = new Map<string, unknown>();
+  const values = new Map<string, string>();
   return events.flatMap((event, index) => {
     const { stateDelta, removedState = [] } = event.actions;
     const set = Object.entries(stateDelta).map(([key, value]) => {
-      const before = values.has(key) ? JSON.stringify(values.get(key)) : '';
-      values.set(key, value);
-      return { event, index, key, before, after: JSON.stringify(value) };
+      const before = values.get(key) ?? '';
+      const after = JSON.stringify(value) ?? '';
+      values.set(key, after);
+      return { event, index, key, before, after };
     });
     const removed = removedState.map((key) => {
-      const before = values.has(key) ? JSON.stringify(values.get(key)) : '';
+      const before = values.get(key) ?? '';
       values.delete(key);
       return { event, index, key, before, after: 'removed' };
     });

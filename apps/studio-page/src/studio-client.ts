@@ -33,6 +33,19 @@ export function bearerProtocols(): readonly string[] {
   return token === null ? [] : ['eventloom', `bearer.${token}`];
 }
 
+/** Returns a new session id, short enough to read aloud. `crypto.randomUUID` exists only on pages of secure origins. */
+export function newSessionId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(4)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** True if the page can write to the clipboard: browsers allow it only on pages of secure origins. */
+export const canCopy = 'clipboard' in navigator;
+
+/** Returns the text of an error for a person. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
 export const client = new EventloomClient({ baseUrl: serverUrl, headers });
 
 /** The root agent of an app, with the server's options for it. */
@@ -41,6 +54,8 @@ export interface AppAgent extends ShownAgent {
   readonly prompts: readonly string[];
   /** Prices by the name of the model. */
   readonly prices: Readonly<Record<string, ModelPrice>>;
+  /** True if the model can run live. */
+  readonly canSpeak: boolean;
 }
 
 /** Prices of a million tokens. */
@@ -88,6 +103,10 @@ export interface OpenRunInfo {
   readonly isHeld: boolean;
   readonly resumable: boolean;
   readonly attempts: number;
+  /** The first message of the session. */
+  readonly title?: string;
+  /** Time of the first event of the run, in seconds since the epoch. */
+  readonly startedAt?: number;
 }
 
 /** A span that the server keeps, as `/dev/…/spans` of `@eventloom/dev` describes it. */
@@ -106,8 +125,43 @@ export interface KeptSpan {
 
 async function readJson<T>(path: string, signal: AbortSignal | null = null): Promise<T> {
   const response = await fetch(serverUrl + path, { headers: headers(), signal });
-  if (!response.ok) throw new ServerError(`${response.status} ${await response.text()}`, { status: response.status });
+  if (!response.ok) throw await toError(response);
+  noteServerTime(response);
   return (await response.json()) as T;
+}
+
+/** Returns the error in an answer: the server sends `{error, code}`. */
+async function toError(response: Response): Promise<ServerError> {
+  const { status } = response;
+  const text = await response.text();
+  try {
+    const { error, code } = JSON.parse(text) as { readonly error?: unknown; readonly code?: unknown };
+    if (typeof error === 'string')
+      return new ServerError(error, { status, serverCode: typeof code === 'string' ? code : undefined });
+  } catch (thrown) {
+    if (!(thrown instanceof SyntaxError)) throw thrown;
+  }
+  return new ServerError(`the server sent ${status}: ${text.slice(0, MAX_ERROR_CHARS)}`, { status });
+}
+
+const MAX_ERROR_CHARS = 500;
+
+/** The difference between the clocks of the server and the browser, in milliseconds. */
+let clockOffsetMs = 0;
+
+/** Differences up to this are due to the resolution of the header, in milliseconds. */
+const CLOCK_TOLERANCE_MS = 3000;
+
+function noteServerTime({ headers: answered }: Response): void {
+  const date = Date.parse(answered.get('date') ?? '');
+  if (Number.isNaN(date)) return;
+  const offset = date - Date.now();
+  clockOffsetMs = Math.abs(offset) < CLOCK_TOLERANCE_MS ? 0 : offset;
+}
+
+/** Returns the time of the server's clock, in milliseconds since the epoch. */
+export function serverNow(): number {
+  return Date.now() + clockOffsetMs;
 }
 
 function userPath(appName: string, userId: string): string {
@@ -184,4 +238,14 @@ export async function readSpans(
     if (ServerError.isInstance(error) && error.status === 404) return undefined;
     throw error;
   }
+}
+
+/** Reads one span with its messages, arguments and results; undefined if the server has dropped it. */
+export async function readSpan(
+  { appName, userId, sessionId }: { appName: string; userId: string; sessionId: string },
+  spanId: string,
+): Promise<KeptSpan | undefined> {
+  const session = `${userPath(appName, userId)}/sessions/${encodeURIComponent(sessionId)}`;
+  const [span] = await readJson<KeptSpan[]>(`/dev${session}/spans?spanId=${encodeURIComponent(spanId)}`);
+  return span;
 }

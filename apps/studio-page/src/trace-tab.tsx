@@ -1,7 +1,10 @@
-import { useEffect, useMemo, useState } from 'react';
+import { memo, useEffect, useMemo, useState } from 'react';
 import type { Event, SessionKey } from '@eventloom/core';
-import { type KeptSpan, type ModelPrice, readSpans } from './studio-client.ts';
+import { Button } from 'react-aria-components';
+import { SpanContent } from './span-content.tsx';
+import { type KeptSpan, messageOf, type ModelPrice, readSpans, serverNow } from './studio-client.ts';
 import { barsOf, formatCost, formatDuration, type Span, spansOf } from './trace.ts';
+import { undoneEvents } from './undone-events.ts';
 
 interface TraceTabProps {
   readonly place: SessionKey;
@@ -36,8 +39,8 @@ function messagesOf(events: readonly Event[]): ReadonlyMap<string, string> {
  * Shows the runs of the session, newest first, each as a waterfall of agents, model calls and tool calls, with tokens.
  * They are drawn from the server's spans, and from the events of a run without spans.
  */
-export function TraceTab({ place, events, until, prices, count, isRunning }: TraceTabProps) {
-  const { kept, error } = useKeptSpans(place, count, isRunning);
+export const TraceTab = memo(function TraceTab({ place, events, until, prices, count, isRunning }: TraceTabProps) {
+  const { kept, nowMs, error } = useKeptSpans(place, count, isRunning);
   const runs = useMemo(() => {
     // A run that has just begun has no events yet.
     const working = until === undefined ? (kept ?? []).filter(isWorking) : [];
@@ -48,38 +51,59 @@ export function TraceTab({ place, events, until, prices, count, isRunning }: Tra
     return [...new Set(ids)].toReversed();
   }, [events, kept, until]);
   const messages = useMemo(() => messagesOf(events), [events]);
+  const undone = useMemo(() => {
+    const indexes = undoneEvents(events);
+    return new Set(events.flatMap((event, index) => (indexes.has(index) ? [event.invocationId] : [])));
+  }, [events]);
   const [chosen, setChosen] = useState<string>();
+  const [shown, setShown] = useState(SHOWN);
+  const [openId, setOpenId] = useState<string>();
   const invocationId = chosen !== undefined && runs.includes(chosen) ? chosen : runs[0];
   const measured = useMemo(
-    () => (invocationId === undefined ? [] : barsOf(kept ?? [], invocationId, prices, until)),
-    [kept, invocationId, prices, until],
+    () => (invocationId === undefined ? [] : barsOf(kept ?? [], invocationId, prices, until, nowMs)),
+    [kept, invocationId, prices, until, nowMs],
   );
   const isMeasured = measured.length > 0;
+  const isNewest = invocationId === runs[0];
   const spans = useMemo(
-    () => (isMeasured || invocationId === undefined ? measured : spansOf(events, invocationId, prices)),
-    [isMeasured, measured, events, invocationId, prices],
+    () =>
+      isMeasured || invocationId === undefined
+        ? measured
+        : spansOf(
+            events,
+            invocationId,
+            prices,
+            isNewest && isRunning && until === undefined ? nowMs / 1000 : undefined,
+          ),
+    [isMeasured, measured, events, invocationId, prices, isNewest, isRunning, until, nowMs],
   );
   if (!kept && error === undefined) return <p className="empty">Reading the spans.</p>;
   if (spans.length === 0 || invocationId === undefined) return <p className="empty">No runs yet.</p>;
   const start = spans.reduce((first, span) => Math.min(first, span.start), Number.POSITIVE_INFINITY);
   const end = spans.reduce((last, span) => Math.max(last, span.end), start);
   const length = Math.max(end - start, 0.001);
-  const { calls, input, output, cost } = sumOf(spans);
+  const { calls, tokens, cost } = sumOf(spans);
   return (
     <div className="trace">
       <label className="field">
         Run
         <select title={invocationId} value={invocationId} onChange={({ target }) => setChosen(target.value)}>
-          {runs.map((id, index) => (
+          {runs.slice(0, shown).map((id, index) => (
             <option key={id} value={id}>
               {runs.length - index}: {messages.get(id) ?? id}
+              {undone.has(id) && ' (undone)'}
             </option>
           ))}
         </select>
       </label>
+      {runs.length > shown && (
+        <Button className="link" onPress={() => setShown(shown + SHOWN)}>
+          List earlier runs ({(runs.length - shown).toLocaleString()})
+        </Button>
+      )}
       <p className="usage">
-        {formatDuration(end - start)}, {calls} {calls === 1 ? 'model call' : 'model calls'}, {input.toLocaleString()}{' '}
-        tokens in, {output.toLocaleString()} out
+        {formatDuration(end - start)}, {calls} {calls === 1 ? 'model call' : 'model calls'}
+        {calls === 0 ? '' : `, ${tokens}`}
         {cost === undefined ? '' : `, cost ${formatCost(cost)}`}
       </p>
       {error !== undefined && (
@@ -90,35 +114,77 @@ export function TraceTab({ place, events, until, prices, count, isRunning }: Tra
       {!isMeasured && <p className="usage">Made from the events: the server keeps no spans of this run.</p>}
       <ol className="waterfall">
         {spans.map((span) => (
-          <li key={span.id} data-kind={span.kind} data-failed={span.isFailed} data-open={span.isOpen}>
-            <span className="span-label" style={{ paddingInlineStart: `${span.depth * 12}px` }}>
-              {span.label}
-            </span>
-            <span className="span-time">{span.isOpen ? 'open' : formatDuration(span.end - span.start)}</span>
-            <span className="bar-track">
-              <span
-                className="bar"
-                style={{
-                  insetInlineStart: `${((span.start - start) / length) * 100}%`,
-                  width: `${Math.max(((span.end - span.start) / length) * 100, 0.5)}%`,
-                }}
-              >
-                {firstTokenOf(span) !== undefined && (
-                  <span className="first-token" style={{ width: `${firstTokenOf(span)}%` }} />
-                )}
-              </span>
-            </span>
-            {Object.keys(span.details).length > 0 && (
-              <small className="span-details">
-                {Object.entries(span.details)
-                  .map(([name, value]) => `${name} ${value}`)
-                  .join(', ')}
-              </small>
-            )}
-          </li>
+          <Row
+            key={span.id}
+            span={span}
+            place={place}
+            isMeasured={isMeasured}
+            start={start}
+            length={length}
+            isShown={span.id === openId}
+            onShow={setOpenId}
+          />
         ))}
       </ol>
     </div>
+  );
+});
+
+/** Number of runs that the menu lists at first and with each press of a button, newest first. */
+const SHOWN = 100;
+
+interface RowProps {
+  readonly span: Span;
+  readonly place: SessionKey;
+  /** True for a span of the server. */
+  readonly isMeasured: boolean;
+  /** The beginning of the run, in seconds since the epoch, and its length in seconds. */
+  readonly start: number;
+  readonly length: number;
+  /** True if the attributes are shown. */
+  readonly isShown: boolean;
+  readonly onShow: (id: string | undefined) => void;
+}
+
+/** The smallest width of a bar, in percent: it is visible at the end of the track too. */
+const MIN_WIDTH = 0.5;
+
+/** Shows a bar of the waterfall, and its attributes when it is opened. */
+function Row({ span, place, isMeasured, start, length, isShown, onShow }: RowProps) {
+  const { id, label, kind, depth, isFailed, isOpen, details } = span;
+  const left = Math.min(((span.start - start) / length) * 100, 100 - MIN_WIDTH);
+  const firstToken = firstTokenOf(span);
+  return (
+    <li data-kind={kind} data-failed={isFailed} data-open={isOpen}>
+      <button type="button" aria-expanded={isShown} onClick={() => onShow(isShown ? undefined : id)}>
+        <span className="span-label" style={{ paddingInlineStart: `${depth * 12}px` }}>
+          {label}
+        </span>
+        <span className="span-time">
+          {formatDuration(span.end - span.start)}
+          {isOpen && '…'}
+        </span>
+        <span className="bar-track">
+          <span
+            className="bar"
+            style={{
+              insetInlineStart: `${left}%`,
+              width: `${Math.max(((span.end - span.start) / length) * 100, MIN_WIDTH)}%`,
+            }}
+          >
+            {firstToken !== undefined && <span className="first-token" style={{ width: `${firstToken}%` }} />}
+          </span>
+        </span>
+        {Object.keys(details).length > 0 && (
+          <small className="span-details">
+            {Object.entries(details)
+              .map(([name, value]) => `${name} ${value}`)
+              .join(', ')}
+          </small>
+        )}
+      </button>
+      {isShown && <SpanContent place={place} span={span} isMeasured={isMeasured} />}
+    </li>
   );
 }
 
@@ -132,22 +198,24 @@ const READ_AGAIN_MS = 1000;
 /** Reads the spans of a session. Both are undefined until the server has answered; the spans are an empty list if it keeps none. */
 function useKeptSpans({ appName, userId, sessionId }: SessionKey, count: number, isRunning: boolean) {
   const [kept, setKept] = useState<readonly KeptSpan[]>();
+  const [nowMs, setNowMs] = useState(0);
   const [error, setError] = useState<string>();
   const [isAbsent, setIsAbsent] = useState(false);
   useEffect(() => {
-    if (isAbsent) return undefined;
+    if (isAbsent && !isRunning) return undefined;
     const leaving = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const read = async (): Promise<void> => {
       try {
-        const found = await readSpans({ appName, userId, sessionId }, leaving.signal);
+        const found = isAbsent ? undefined : await readSpans({ appName, userId, sessionId }, leaving.signal);
         if (leaving.signal.aborted) return;
         setKept(found ?? []);
+        setNowMs(isRunning ? serverNow() : 0);
         setIsAbsent(found === undefined);
         setError(undefined);
         if (isRunning) timer = setTimeout(() => void read(), READ_AGAIN_MS);
       } catch (thrown) {
-        if (!leaving.signal.aborted) setError(thrown instanceof Error ? thrown.message : String(thrown));
+        if (!leaving.signal.aborted) setError(messageOf(thrown));
       }
     };
     void read();
@@ -156,7 +224,7 @@ function useKeptSpans({ appName, userId, sessionId }: SessionKey, count: number,
       clearTimeout(timer);
     };
   }, [appName, userId, sessionId, count, isRunning, isAbsent]);
-  return { kept, error };
+  return { kept, nowMs, error };
 }
 
 /** Returns the time to the first token in percent of the bar; undefined if it is unknown. */
@@ -168,10 +236,12 @@ function firstTokenOf({ start, end, use }: Span): number | undefined {
 function sumOf(spans: readonly Span[]) {
   const used = spans.flatMap(({ use }) => use ?? []);
   const costs = used.flatMap(({ cost }) => cost ?? []);
+  const input = used.reduce((sum, each) => sum + (each.input ?? 0), 0);
+  const output = used.reduce((sum, each) => sum + (each.output ?? 0), 0);
+  const isKnown = used.some((each) => each.input !== undefined || each.output !== undefined);
   return {
     calls: spans.filter(({ kind }) => kind === 'model').length,
     cost: costs.length === 0 ? undefined : costs.reduce((sum, cost) => sum + cost, 0),
-    input: used.reduce((sum, { input = 0 }) => sum + input, 0),
-    output: used.reduce((sum, { output = 0 }) => sum + output, 0),
+    tokens: isKnown ? `${input.toLocaleString()} tokens in, ${output.toLocaleString()} out` : 'tokens unknown',
   };
 }

@@ -18,6 +18,8 @@ export interface Span {
   /** Tokens and cost. Absent for all but model calls. */
   readonly use?: ModelUse;
   readonly details: Details;
+  /** Names and values of an operation that was made from events. Spans of the server are read when they are opened. */
+  readonly content?: Readonly<Record<string, unknown>>;
 }
 
 type Details = Readonly<Record<string, string | number>>;
@@ -41,8 +43,17 @@ interface AgentRun {
   readonly events: Event[];
 }
 
-/** Returns the bars of one run, made from its events, in drawing order: each agent, with its calls below it. */
-export function spansOf(events: readonly Event[], invocationId: string, prices: Prices = {}): readonly Span[] {
+/**
+ * Returns the bars of one run, made from its events, in drawing order: each agent, with its calls below it.
+ *
+ * @param now seconds since the epoch, at which the open bars of a run in progress end. Undefined for a run that is not in progress
+ */
+export function spansOf(
+  events: readonly Event[],
+  invocationId: string,
+  prices: Prices = {},
+  now?: number,
+): readonly Span[] {
   const run = events.filter((event) => event.invocationId === invocationId);
   const first = run[0];
   const last = run.at(-1);
@@ -58,7 +69,8 @@ export function spansOf(events: readonly Event[], invocationId: string, prices: 
     if (known && known.events[0]?.object === AGENT_INPUT) known.agent = author;
   }
   const failed = run.some(({ errorCode }) => errorCode !== undefined);
-  const calls: RunCalls = { run, answers: answersIn(run) };
+  const end = Math.max(last.timestamp, now ?? 0);
+  const calls: RunCalls = { end, answers: answersIn(run), questions: questionsIn(run) };
   const spans: Span[] = [
     {
       id: invocationId,
@@ -66,8 +78,8 @@ export function spansOf(events: readonly Event[], invocationId: string, prices: 
       kind: 'run',
       depth: 0,
       start: first.timestamp,
-      end: last.timestamp,
-      isOpen: false,
+      end,
+      isOpen: now !== undefined,
       isFailed: failed,
       details: { events: run.length },
     },
@@ -129,6 +141,7 @@ function modelSpan(event: Event, start: number, depth: number, prices: Prices): 
       isFailed: errorCode !== undefined,
       use,
       details: detailsOf(use),
+      content: { response: content, ...(usage && { usage }) },
     },
   ];
 }
@@ -150,22 +163,28 @@ const REQUESTS: Readonly<Record<string, string>> = {
   adk_request_input: 'input',
 };
 
-/** True for an event with a question to a person that must be answered before the call can run. */
-function asksFor({ content }: Event, callId: string | undefined): boolean {
-  return (content?.parts ?? []).some(({ functionCall }) => {
-    const { name = '', args = {} } = functionCall ?? {};
-    if (!Object.hasOwn(REQUESTS, name)) return false;
-    const original = args['originalFunctionCall'];
-    const isOf = typeof original === 'object' && original !== null && 'id' in original && original.id === callId;
-    return isOf || args['functionCallId'] === callId;
-  });
-}
-
 /** The calls of a run. */
 interface RunCalls {
-  readonly run: readonly Event[];
+  /** The end of open bars, in seconds since the epoch. */
+  readonly end: number;
   /** The last event with a response, by the id of its call. */
   readonly answers: ReadonlyMap<string, Event>;
+  /** The ids of the questions to a person that must be answered before a call can run, by the id of the call. */
+  readonly questions: ReadonlyMap<string, string>;
+}
+
+function questionsIn(run: readonly Event[]): ReadonlyMap<string, string> {
+  const questions = new Map<string, string>();
+  for (const event of run)
+    for (const { functionCall } of event.content?.parts ?? []) {
+      const { id = '', name = '', args = {} } = functionCall ?? {};
+      if (!Object.hasOwn(REQUESTS, name)) continue;
+      const original = args['originalFunctionCall'];
+      const callId =
+        typeof original === 'object' && original !== null && 'id' in original ? original.id : args['functionCallId'];
+      if (typeof callId === 'string') questions.set(callId, id);
+    }
+  return questions;
 }
 
 function answersIn(run: readonly Event[]): ReadonlyMap<string, Event> {
@@ -176,25 +195,30 @@ function answersIn(run: readonly Event[]): ReadonlyMap<string, Event> {
   return answers;
 }
 
-function toolSpans(event: Event, { run, answers }: RunCalls, depth: number): Span[] {
+function toolSpans(event: Event, { end, answers, questions }: RunCalls, depth: number): Span[] {
   return (event.content?.parts ?? []).flatMap(({ functionCall: call }): Span[] => {
     if (!call?.id) return [];
     const answered = answers.get(call.id);
     const response = answered?.content?.parts?.find((part) => part.functionResponse?.id === call.id)?.functionResponse;
     const hasError = response?.response !== undefined && 'error' in response.response;
+    const question = questions.get(call.id);
+    const given = question === undefined ? undefined : answers.get(question);
     // A tool that asks the person first returns an error, and runs again after the answer.
-    const isAsking = hasError && run.some((each) => asksFor(each, call.id));
+    const isAsking =
+      hasError && question !== undefined && !(given && answered && answered.timestamp >= given.timestamp);
     return [
       {
         id: `tool-${call.id}`,
         label: REQUESTS[call.name ?? ''] ?? call.name ?? '',
         kind: 'tool',
         depth,
-        start: event.timestamp,
-        end: (isAsking ? undefined : answered?.timestamp) ?? run.at(-1)?.timestamp ?? event.timestamp,
+        // The wait for the person has a bar of its own.
+        start: given && !isAsking ? given.timestamp : event.timestamp,
+        end: (isAsking ? undefined : answered?.timestamp) ?? end,
         isOpen: !answered || isAsking,
         isFailed: hasError && !isAsking,
         details: {},
+        content: { arguments: call.args ?? {}, ...(response && !isAsking && { result: response.response }) },
       },
     ];
   });
@@ -205,17 +229,19 @@ function toolSpans(event: Event, { run, answers }: RunCalls, depth: number): Spa
  * attempt.
  *
  * @param until seconds since the epoch: the bars are as they were just before this moment
+ * @param nowMs milliseconds since the epoch, at which open bars end. Default: the newest time of a span
  */
 export function barsOf(
   kept: readonly KeptSpan[],
   invocationId: string,
   prices: Prices = {},
   until = Number.POSITIVE_INFINITY,
+  nowMs = 0,
 ): readonly Span[] {
   const untilMs = until * 1000;
   const below = new Map<string | undefined, KeptSpan[]>();
   const known = new Set<string>();
-  let latestMs = 0;
+  let latestMs = Math.min(nowMs, untilMs);
   for (const span of kept) {
     const { spanId, parentSpanId, startMs, endMs = startMs, attributes } = span;
     const isInside = parentSpanId !== undefined && known.has(parentSpanId);
@@ -263,9 +289,14 @@ function barOf(span: KeptSpan, { depth, prices, untilMs, latestMs }: BarPlace): 
     details: {
       ...(use && detailsOf(use)),
       ...(!isOpen && status === 'left' ? { left: 'early' } : {}),
-      ...(!isOpen && attributes['error.type'] !== undefined ? { error: String(attributes['error.type']) } : {}),
+      ...(!isOpen && attributes['error.type'] !== undefined ? { error: errorIn(attributes) } : {}),
     },
   };
+}
+
+function errorIn(attributes: KeptSpan['attributes']): string {
+  const message = attributes['error.message'];
+  return message === undefined ? String(attributes['error.type']) : `${attributes['error.type']}: ${message}`;
 }
 
 function labelOf({ kind, name, attributes }: KeptSpan): string {
@@ -325,5 +356,7 @@ export function formatCost(cost: number): string {
 export function formatDuration(seconds: number): string {
   if (seconds < 0.001) return '<1 ms';
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
-  return seconds < 100 ? `${seconds.toFixed(1)} s` : `${Math.round(seconds)} s`;
+  if (seconds < 100) return `${seconds.toFixed(1)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }

@@ -3,7 +3,7 @@ import type { Event, SessionKey } from '@eventloom/core';
 import { ServerError } from '@eventloom/client';
 import { AudioPlayer, LiveCall, type Microphone, openMicrophone } from '@eventloom/client/live';
 import { Button } from 'react-aria-components';
-import { bearerProtocols, client, serverUrl } from './studio-client.ts';
+import { bearerProtocols, client, messageOf, serverUrl } from './studio-client.ts';
 
 /** A voice call with the agent, and the actions of the person. */
 export interface VoiceCall {
@@ -68,7 +68,7 @@ export function useVoiceCall(place: SessionKey, onEvent: (event: Event) => void,
         onEvent(event);
       }
     } catch (thrown) {
-      setError(thrown instanceof Error ? thrown.message : String(thrown));
+      setError(messageOf(thrown));
       own?.call.close();
     } finally {
       line.current = undefined;

@@ -1,0 +1,140 @@
+import { useRef, useState } from 'react';
+import type { Part } from '@eventloom/core';
+import { Button, TextArea, TextField } from 'react-aria-components';
+import { VoiceBar, type VoiceCall } from './voice.tsx';
+
+interface ComposerProps {
+  readonly isDisabled: boolean;
+  readonly isRunning: boolean;
+  /** True if the agent's model can run live. */
+  readonly canSpeak: boolean;
+  readonly call: VoiceCall;
+  readonly onSend: (parts: readonly Part[]) => void;
+  readonly onStop: () => void;
+}
+
+/** Maximum size of all files of a message together, in bytes: the server's default limit of a body is larger. */
+const MAX_FILE_BYTES = 10 * 1024 * 1024;
+
+/** Shows the field for a message with its files, and the actions of the person. */
+export function Composer({ isDisabled, isRunning, canSpeak, call, onSend, onStop }: ComposerProps) {
+  const [text, setText] = useState('');
+  const [files, setFiles] = useState<readonly File[]>([]);
+  const [error, setError] = useState<string>();
+  const input = useRef<HTMLInputElement>(null);
+
+  const submit = async (): Promise<void> => {
+    if (isDisabled || (text.trim() === '' && files.length === 0)) return;
+    if (files.reduce((sum, file) => sum + file.size, 0) > MAX_FILE_BYTES) {
+      setError('The files have more than 10 MB together. Send fewer.');
+      return;
+    }
+    setError(undefined);
+    const attached = await Promise.all(files.map(toPart));
+    onSend([...(text.trim() === '' ? [] : [{ text }]), ...attached]);
+    setText('');
+    setFiles([]);
+  };
+
+  if (call.status !== 'idle') return <VoiceBar call={call} />;
+  return (
+    <form
+      className="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+      onPaste={({ clipboardData }) => {
+        if (clipboardData.files.length > 0) setFiles([...files, ...clipboardData.files]);
+      }}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        setFiles([...files, ...event.dataTransfer.files]);
+      }}
+    >
+      {files.length > 0 && (
+        <ul className="attached">
+          {files.map((file, index) => (
+            <li key={index}>
+              {file.name}{' '}
+              <Button
+                className="link"
+                aria-label={`Remove ${file.name}`}
+                onPress={() => setFiles(files.filter((other) => other !== file))}
+              >
+                ×
+              </Button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {(error ?? call.error) !== undefined && (
+        <p className="error" role="alert">
+          {error ?? call.error}
+        </p>
+      )}
+      <div className="row">
+        <input
+          ref={input}
+          type="file"
+          multiple
+          hidden
+          onChange={({ target }) => setFiles([...files, ...(target.files ?? [])])}
+        />
+        <Button
+          className="quiet"
+          aria-label="Attach files"
+          isDisabled={isDisabled}
+          onPress={() => input.current?.click()}
+        >
+          +
+        </Button>
+        <TextField
+          className="grow"
+          aria-label="Message"
+          value={text}
+          onChange={setText}
+          isDisabled={isDisabled && !isRunning}
+        >
+          <TextArea
+            rows={Math.min(8, text.split('\n').length)}
+            placeholder={isDisabled && !isRunning ? 'An earlier moment is shown' : 'Message'}
+            onKeyDown={(event) => {
+              if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+              event.preventDefault();
+              void submit();
+            }}
+          />
+        </TextField>
+        {isRunning ? (
+          <Button className="danger" onPress={onStop}>
+            Stop
+          </Button>
+        ) : (
+          <>
+            {canSpeak && (
+              <Button className="quiet" isDisabled={isDisabled} onPress={() => void call.start()}>
+                Speak
+              </Button>
+            )}
+            <Button className="primary" type="submit" isDisabled={isDisabled}>
+              Send
+            </Button>
+          </>
+        )}
+      </div>
+    </form>
+  );
+}
+
+async function toPart(file: File): Promise<Part> {
+  const url = await new Promise<string>((resolve, reject) => {
+    const reader = new FileReader();
+    reader.addEventListener('load', () => resolve(typeof reader.result === 'string' ? reader.result : ''));
+    reader.addEventListener('error', () => reject(reader.error ?? new Error(`${file.name} cannot be read`)));
+    reader.readAsDataURL(file);
+  });
+  const data = url.slice(url.indexOf(',') + 1);
+  return { inlineData: { data, mimeType: file.type || 'application/octet-stream', displayName: file.name } };
+}

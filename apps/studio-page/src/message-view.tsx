@@ -1,0 +1,257 @@
+import { memo, useState } from 'react';
+import type { Part } from '@eventloom/core';
+import type { CallPart, Message, MessagePart } from '@eventloom/client';
+import Markdown from 'react-markdown';
+import { Button, TextArea, TextField } from 'react-aria-components';
+import remarkGfm from 'remark-gfm';
+import { JsonView } from './json-view.tsx';
+import { Media } from './media.tsx';
+import { canCopy } from './studio-client.ts';
+import { formatDuration } from './trace.ts';
+
+/** Returns the text of a message. */
+export function textOf({ parts }: Message): string {
+  return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+/** The number of colours that distinguish agents. */
+const HUES = 6;
+
+function hueOf(author: string): number {
+  return Array.from(author).reduce((sum, char) => sum + (char.codePointAt(0) ?? 0), 0) % HUES;
+}
+
+/** Returns a message of the user in the form in which it was sent. */
+export function contentOf({ parts }: Message): readonly Part[] {
+  return parts.flatMap((part): Part[] => {
+    if (part.type === 'text') return [{ text: part.text }];
+    if (part.type === 'media') return [{ inlineData: part.inlineData }];
+    return part.type === 'file' ? [{ fileData: part.fileData }] : [];
+  });
+}
+
+interface MessageViewProps {
+  readonly message: Message;
+  /** True for the first of several consecutive messages of one author. */
+  readonly isNamed: boolean;
+  readonly canEdit: boolean;
+  /** True for the message after which the person stopped the run. */
+  readonly isStopped: boolean;
+  readonly onEdit: (message: Message, parts: readonly Part[]) => Promise<void>;
+  readonly onSelect: (id: string) => void;
+}
+
+/** Shows one message. Among 10,000 messages, only those that changed are drawn again. */
+export const MessageView = memo(function MessageView({
+  message,
+  isNamed,
+  canEdit,
+  isStopped,
+  onEdit,
+  onSelect,
+}: MessageViewProps) {
+  const { author, parts, status, branch, timestamp } = message;
+  const isUser = author === 'user';
+  const [isEditing, setEditing] = useState(false);
+  if (isEditing && canEdit)
+    return (
+      <MessageEditor
+        text={textOf(message)}
+        onCancel={() => setEditing(false)}
+        onSend={(text) => {
+          setEditing(false);
+          const others = contentOf(message).filter((part) => part.text === undefined);
+          void onEdit(message, [{ text }, ...others]);
+        }}
+      />
+    );
+  if (parts.every((part) => part.type === 'transfer'))
+    return (
+      <p className="transfer">
+        {parts.map((part) => (part.type === 'transfer' ? `${author} hands over to ${part.agentName}` : ''))}
+      </p>
+    );
+  if (parts.every((part) => part.type === 'error' && part.code === STOPPED)) return <Stopped />;
+  const copied = textOf(message);
+  return (
+    <article className={isUser ? 'message user' : 'message'} data-status={status} aria-label={`${author} says`}>
+      {!isUser && isNamed && (
+        <header>
+          <b data-hue={hueOf(author)}>{author}</b>
+          {branch !== undefined && <small>{branch}</small>}
+          <time dateTime={new Date(timestamp * 1000).toISOString()}>
+            {new Date(timestamp * 1000).toLocaleTimeString()}
+          </time>
+        </header>
+      )}
+      <div className="bubble">
+        {parts.map((part, index) => (
+          <PartView key={index} part={part} isUser={isUser} />
+        ))}
+      </div>
+      {status === 'interrupted' && !isStopped && <small className="interrupted">interrupted</small>}
+      {isStopped && <Stopped />}
+      <footer>
+        {canEdit && (
+          <button type="button" className="link" onClick={() => setEditing(true)}>
+            Edit
+          </button>
+        )}
+        {copied !== '' && canCopy && (
+          <button type="button" className="link" onClick={() => void navigator.clipboard.writeText(copied)}>
+            Copy
+          </button>
+        )}
+        <button type="button" className="link" onClick={() => onSelect(message.id)}>
+          Event
+        </button>
+      </footer>
+    </article>
+  );
+});
+
+/** The error code of a run that was cancelled or aborted. */
+export const STOPPED = 'RUN_ABORTED';
+
+/** Says that a run was stopped, which is no failure. */
+export function Stopped() {
+  return (
+    <p className="stopped" role="status">
+      Stopped
+    </p>
+  );
+}
+
+interface MessageEditorProps {
+  readonly text: string;
+  readonly onSend: (text: string) => void;
+  readonly onCancel: () => void;
+}
+
+/** Edits a sent message. Everything after it is undone. */
+function MessageEditor({ text, onSend, onCancel }: MessageEditorProps) {
+  const [edited, setEdited] = useState(text);
+  return (
+    <form
+      className="message user editor"
+      aria-label="Edit the message"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (edited.trim() !== '') onSend(edited);
+      }}
+      onKeyDown={({ key }) => {
+        if (key === 'Escape') onCancel();
+      }}
+    >
+      <TextField aria-label="Edited message" value={edited} onChange={setEdited} autoFocus>
+        <TextArea rows={Math.min(8, edited.split('\n').length)} />
+      </TextField>
+      <small>Everything after this message is undone.</small>
+      <div className="row">
+        <Button className="primary" type="submit" isDisabled={edited.trim() === ''}>
+          Send instead
+        </Button>
+        <Button className="quiet" onPress={onCancel}>
+          Cancel
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function PartView({ part, isUser }: { readonly part: MessagePart; readonly isUser: boolean }) {
+  switch (part.type) {
+    case 'text':
+      return isUser ? <p className="plain">{part.text}</p> : <MarkdownText text={part.text} />;
+    case 'thought':
+      return (
+        <details className="thought">
+          <summary>Thought</summary>
+          <p className="plain">{part.text}</p>
+        </details>
+      );
+    case 'call':
+      return <CallView call={part} />;
+    case 'media':
+      return <Media part={{ inlineData: part.inlineData }} />;
+    case 'file':
+      return <Media part={{ fileData: part.fileData }} />;
+    case 'code':
+      return (
+        <pre className="code">
+          <code>{part.code}</code>
+        </pre>
+      );
+    case 'code-result':
+      return <pre className={part.isError ? 'code error' : 'code'}>{part.output}</pre>;
+    case 'transfer':
+      return <p className="transfer">hands over to {part.agentName}</p>;
+    case 'error':
+      // The message shows that the run was stopped.
+      if (part.code === STOPPED) return null;
+      return (
+        <p className="error" role="alert">
+          <b>{part.code}</b> {part.message}
+        </p>
+      );
+  }
+}
+
+/** Shows text of a model. HTML in it is shown as text, links open in a new tab, and pictures of other servers are not loaded. */
+function MarkdownText({ text }: { readonly text: string }) {
+  return (
+    <div className="markdown">
+      <Markdown
+        remarkPlugins={[remarkGfm]}
+        components={{
+          // Addresses that run a script or hold a page are replaced by nothing.
+          a: ({ children, href }) =>
+            href ? (
+              <a href={href} target="_blank" rel="noopener noreferrer">
+                {children}
+              </a>
+            ) : (
+              <span>{children}</span>
+            ),
+          img: ({ alt, src }) => (
+            <span className="picture-link">{`${alt ?? 'picture'} (${typeof src === 'string' ? src : ''})`}</span>
+          ),
+        }}
+      >
+        {text}
+      </Markdown>
+    </div>
+  );
+}
+
+function CallView({ call }: { readonly call: CallPart }) {
+  const { name, args, response, status, progress, parts, startedAt, endedAt } = call;
+  return (
+    <details className="call" data-status={status}>
+      <summary>
+        <span className="call-name">{name}</span>
+        <span className="call-status">
+          {status}
+          {endedAt === undefined ? '' : `, ${formatDuration(endedAt - startedAt)}`}
+        </span>
+      </summary>
+      <p className="label">Arguments</p>
+      <JsonView value={args} />
+      {progress.length > 0 && (
+        <>
+          <p className="label">Progress</p>
+          <JsonView value={progress} />
+        </>
+      )}
+      {response !== undefined && (
+        <>
+          <p className="label">Response</p>
+          <JsonView value={response} />
+        </>
+      )}
+      {parts?.map((part, index) => (
+        <Media key={index} part={part} />
+      ))}
+    </details>
+  );
+}

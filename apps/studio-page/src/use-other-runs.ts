@@ -1,0 +1,70 @@
+import { useEffect, useState } from 'react';
+import type { UseAgentResult } from '@eventloom/client/react';
+
+/** The newest event of the session is looked up at this interval, in milliseconds. */
+const LOOK_AGAIN_MS = 3000;
+
+/**
+ * Reads the session again if another page has written to it: when the page gets the focus, and at intervals while it is visible. The page
+ * then follows a run that another page has started.
+ *
+ * @param isEnabled false while the page itself writes
+ */
+export function useChangesElsewhere({ chat, status, error, events }: UseAgentResult, isEnabled: boolean): void {
+  const newestId = events.at(-1)?.id;
+  // A session without events may not exist yet, and an error would be hidden.
+  const isWaiting = isEnabled && status === 'idle' && error === undefined && newestId !== undefined;
+  useEffect(() => {
+    if (!isWaiting) return undefined;
+    let isCurrent = true;
+    const look = async (): Promise<void> => {
+      if (document.visibilityState !== 'visible') return;
+      try {
+        const { items } = await chat.session.listEvents({ order: 'desc', limit: 1 });
+        const [newest] = items;
+        const isKnown = newest === undefined || newest.id === newestId;
+        if (isCurrent && !isKnown && chat.snapshot.status === 'idle') void chat.load();
+      } catch {
+        // The server may be restarting. The next action of the person shows an error that lasts.
+      }
+    };
+    const timer = setInterval(() => void look(), LOOK_AGAIN_MS);
+    const onFocus = (): void => void look();
+    addEventListener('focus', onFocus);
+    document.addEventListener('visibilitychange', onFocus);
+    return () => {
+      isCurrent = false;
+      clearInterval(timer);
+      removeEventListener('focus', onFocus);
+      document.removeEventListener('visibilitychange', onFocus);
+    };
+  }, [chat, isWaiting, newestId]);
+}
+
+/** The state of a run without events is read at this interval, in milliseconds. */
+const READ_STATE_MS = 500;
+
+/** Returns true while the run of the message that was sent last waits for another run of the session. */
+export function useIsQueued({ chat, status, events }: UseAgentResult): boolean {
+  const [queuedId, setQueuedId] = useState<string>();
+  const last = events.at(-1);
+  // The server has named the run, and has sent no event of it.
+  const invocationId =
+    status === 'running' && last?.id.startsWith('local-') && !last.invocationId.startsWith('local-')
+      ? last.invocationId
+      : undefined;
+  useEffect(() => {
+    if (invocationId === undefined) return undefined;
+    let isCurrent = true;
+    const read = async (): Promise<void> => {
+      const run = await chat.session.follow(invocationId).state();
+      if (isCurrent) setQueuedId(run.state === 'queued' ? invocationId : undefined);
+    };
+    const timer = setInterval(() => void read().catch(() => undefined), READ_STATE_MS);
+    return () => {
+      isCurrent = false;
+      clearInterval(timer);
+    };
+  }, [chat, invocationId]);
+  return invocationId !== undefined && queuedId === invocationId;
+}
