@@ -55,3 +55,23 @@ test('the page waits for a server that is killed during an answer, and the resta
   expect(await log.getByText('look', { exact: true }).count()).toBe(1);
   expect(await log.getByText('What color?').count()).toBe(1);
 });
+
+test('a run that the person stops while the server does not answer is stopped when it answers again', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'eventloom-studio-'));
+  folders.push(folder);
+  const file = join(folder, 'sessions.db');
+  const first = await start(file, await freePort(), 'never');
+  const { page, errors } = await visit(`http://127.0.0.1:${first.port}/studio/?app=app&user=ann&session=first`);
+  await send(page, 'What color?');
+  const log = page.getByRole('log');
+  await log.getByText('The sky').waitFor();
+  await kill(first.child);
+  await page.getByRole('status').getByText('reconnecting').waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await log.getByRole('alert').getByText('The run is not stopped yet').waitFor();
+  await start(file, first.port, 'never');
+  await log.getByText('Stopped').waitFor();
+  await log.getByRole('alert').waitFor({ state: 'detached' });
+  // The browser itself reports lost connections.
+  expect(errors.filter((error) => !error.includes('net::ERR_'))).toEqual([]);
+});

@@ -123,6 +123,14 @@ describe('a session', () => {
         ],
       },
     ]);
+    // A picture is pasted, and removed again.
+    await page.evaluate(`{
+      const pasted = new DataTransfer();
+      pasted.items.add(new File(['x'], 'pasted.png', { type: 'image/png' }));
+      document.querySelector('.composer textarea')
+        .dispatchEvent(new ClipboardEvent('paste', { clipboardData: pasted, bubbles: true }));
+    }`);
+    await page.getByRole('button', { name: 'Remove pasted.png' }).click();
     await page.locator('.composer input[type=file]').setInputFiles({
       name: 'mine.png',
       mimeType: 'image/png',
@@ -133,7 +141,8 @@ describe('a session', () => {
     await log.getByRole('img', { name: 'mine.png' }).waitFor();
     await log.getByRole('img', { name: 'a drawing' }).waitFor();
     await log.getByLabel('a sound').waitFor();
-    await log.getByRole('link', { name: 'Save report.pdf' }).waitFor();
+    for (const name of ['a drawing', 'a sound', 'report.pdf', 'mine.png'])
+      await log.getByRole('link', { name: `Save ${name}` }).waitFor();
     const session = await sessionService.getSession(KEY);
     expect(session?.events[0]?.content?.parts).toContainEqual({
       inlineData: { mimeType: 'image/png', data: pixel, displayName: 'mine.png' },
@@ -167,8 +176,11 @@ describe('a graph', () => {
     const { page, errors } = await open([], { agent });
     await page.getByRole('tab', { name: 'Agents' }).click();
     await page.locator('[data-node=left][data-state=idle]').waitFor();
+    expect((await page.locator('.edge-label').allTextContents()).toSorted()).toEqual(['left', 'right']);
+    expect(await page.locator('.edge[marker-end]').count()).toBe(5);
     await send(page, 'left');
     await page.locator('[data-node=left][data-state=active]').waitFor();
+    await page.locator('.agent[data-active=true]').getByText('ways').waitFor();
     gate.open();
     await page.locator('[data-node=left][data-state=done]').waitFor();
     await page.locator('[data-node=right][data-state=idle]').waitFor();
@@ -214,6 +226,16 @@ describe('a trace', () => {
     expect(await violations(page)).toEqual([]);
     await keepPicture(page, 'trace-of-spans');
     expect(await page.locator('.trace select option').allTextContents()).toEqual(['1: What color?']);
+    const waterfall = page.locator('.waterfall');
+    await waterfall.getByRole('button', { name: 'look' }).click();
+    await waterfall.getByText('"color": "blue"').waitFor();
+    await bars.last().getByRole('button').click();
+    await waterfall.getByText('Messages (3)').waitFor();
+    await waterfall.getByText('← look {"color":"blue"}').waitFor();
+    await waterfall.getByText('gen_ai.usage.input_tokens').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await keepPicture(page, 'trace-row');
+    await bars.last().getByRole('button').first().click();
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     const reply = page.getByRole('article').filter({ hasText: 'The sky is blue.' });
     await reply.getByRole('button', { name: 'Copy' }).click();
@@ -241,6 +263,8 @@ describe('a trace', () => {
     await page.getByText(source).waitFor();
     expect(await page.locator('.waterfall .span-label').allTextContents()).toEqual(['run', 'helper', 'scripted']);
     await page.getByText('1 model call, 800 tokens in, 100 out, cost 1').waitFor();
+    await page.getByRole('button', { name: 'scripted' }).click();
+    await page.locator('.waterfall').getByText('"text": "Blue."').waitFor();
     expect(errors).toEqual([]);
   });
 });
@@ -248,15 +272,23 @@ describe('a trace', () => {
 describe('runs', () => {
   test('of all sessions that have not ended are listed, and are cancelled', async () => {
     const gate = new Gate();
-    const { page, url } = await open([{ chunks: ['The sky ', gate, 'is blue.'] }]);
-    await send(page, 'What color?');
-    await page.getByRole('log').getByText('The sky').waitFor();
+    const { page, url, errors } = await open([{ chunks: ['The sky ', gate, 'is blue.'] }]);
     const { page: other } = await visit(url.replace('session=first', 'session=second'));
     await other.getByRole('tab', { name: 'Runs' }).click();
-    await other.getByText('in flight').waitFor();
+    await other.getByText('None, in no session of this user.').waitFor();
+    await send(page, 'What color?');
+    await page.getByRole('log').getByText('The sky').waitFor();
+    await other.getByText('in flight, began').waitFor();
+    await other.locator('.open-run').getByText('What color?').waitFor();
     await other.getByRole('button', { name: 'Cancel', exact: true }).click();
     await other.getByText('None, in no session of this user.').waitFor();
     await page.getByRole('log').getByText('Stopped').waitFor();
+    await keepPicture(page, 'stopped');
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await page.reload();
+    await page.getByRole('log').getByText('Stopped').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    expect(errors).toEqual([]);
     gate.open();
   });
 });
@@ -296,6 +328,18 @@ describe('voice', () => {
     await page.reload();
     await log.getByText('The sky is blue.').waitFor();
     expect(await log.getByText('The sky is blue.').count()).toBe(1);
+    await page.getByRole('list', { name: 'Sessions' }).getByText('What color?').waitFor();
+    await page.getByLabel('Search events').fill('sky is blue');
+    await page.locator('.event-type').getByText('speech').waitFor();
+    await page.getByLabel('Kind of events').selectOption('text');
+    expect(await page.locator('.event-summary').allTextContents()).toContain('The sky is blue.');
     expect(errors).toEqual([]);
+  });
+
+  test('is not offered for a model that cannot run live', async () => {
+    const { page } = await open([{ text: 'Hello.' }]);
+    await send(page, 'Hello');
+    await page.getByRole('log').getByText('Hello.').waitFor();
+    expect(await page.getByRole('button', { name: 'Speak', exact: true }).count()).toBe(0);
   });
 });

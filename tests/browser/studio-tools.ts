@@ -59,3 +59,38 @@ export const ask = new FunctionTool({
       : { chosen };
   },
 });
+
+const BASIC: AuthConfig = {
+  authScheme: { type: 'http', scheme: 'basic' },
+  rawAuthCredential: { authType: 'http', http: { scheme: 'basic' } },
+  credentialKey: 'mail',
+};
+
+/** A tool that needs a user name and a password, and returns the user name. */
+export const mail = new FunctionTool({
+  name: 'mail',
+  description: 'Reads mail.',
+  execute: async (_args, context) => {
+    const credential = await context.loadCredential(BASIC);
+    return credential ? { user: credential.http?.credentials?.username } : context.requestCredential(BASIC);
+  },
+});
+
+/** A tool that asks the person for an order with an address. The browser does not check the number of tags. */
+export const order = new FunctionTool({
+  name: 'order',
+  description: 'Orders.',
+  execute: (_args, context) => {
+    const responseSchema = z.object({
+      name: z.string().min(3),
+      email: z.email(),
+      count: z.int().max(5).default(2),
+      tags: z.array(z.string()).min(2),
+      address: z.object({ street: z.string() }),
+    });
+    const given = context.getInput('order');
+    return given === undefined
+      ? context.requestInput({ key: 'order', message: 'What do you order?', responseSchema })
+      : { given };
+  },
+});

@@ -151,6 +151,7 @@ const MIN_NODE_WIDTH = 90;
 const CHARACTER = 8;
 const LABEL_CHARACTER = 7;
 const PADDING = 32;
+const LABEL_HEIGHT = 18;
 /** The names of the start and the end of a graph. */
 const START = '__start__';
 const END = '__end__';
@@ -236,7 +237,7 @@ function GraphView({ description, path }: GraphViewProps) {
       graph.setEdge(from, to, {
         route: label,
         width: label.length * LABEL_CHARACTER,
-        height: label === '' ? 0 : 18,
+        height: label === '' ? 0 : LABEL_HEIGHT,
         labelpos: 'c',
       });
     }
@@ -244,6 +245,10 @@ function GraphView({ description, path }: GraphViewProps) {
     return graph;
   }, [nodes, edges]);
   const { width = 0, height = 0 } = layout.graph();
+  const drawn = layout.edges().map((edge) => ({
+    ...(layout.edge(edge) as Point & { readonly points: readonly Point[]; readonly route: string }),
+    key: edgeKey(edge.v, edge.w),
+  }));
   const stateOf = (node: string): string => (path.open.has(node) ? 'active' : path.done.has(node) ? 'done' : 'idle');
   const described = nodes.map((node) => `${node.name} (${stateOf(node.name)})`).join(', ');
   return (
@@ -273,29 +278,35 @@ function GraphView({ description, path }: GraphViewProps) {
             </marker>
           ))}
         </defs>
-        {layout.edges().map((edge) => {
-          const key = edgeKey(edge.v, edge.w);
-          const { points, route, x, y } = layout.edge(edge) as Point & {
-            readonly points: readonly Point[];
-            readonly route: string;
-          };
+        {drawn.map(({ key, points }) => {
           const isTaken = path.edges.has(key);
           return (
-            <g key={key}>
-              <path
-                className="edge"
-                data-taken={isTaken}
-                markerEnd={`url(#${id}-${isTaken})`}
-                d={curveThrough(points)}
-              />
-              {route !== '' && (
-                <text className="edge-label" x={x} y={y + 4}>
-                  {route}
-                </text>
-              )}
-            </g>
+            <path
+              key={key}
+              className="edge"
+              data-taken={isTaken}
+              markerEnd={`url(#${id}-${isTaken})`}
+              d={curveThrough(points)}
+            />
           );
         })}
+        {drawn
+          .filter(({ route }) => route !== '')
+          .map(({ key, route, x, y }) => {
+            const labelWidth = route.length * LABEL_CHARACTER + 4;
+            return (
+              <g
+                key={key}
+                className="edge-label"
+                transform={`translate(${x - labelWidth / 2} ${y - LABEL_HEIGHT / 2})`}
+              >
+                <rect width={labelWidth} height={LABEL_HEIGHT} />
+                <text x={labelWidth / 2} y={LABEL_HEIGHT / 2 + 4}>
+                  {route}
+                </text>
+              </g>
+            );
+          })}
         {layout.nodes().map((node) => {
           const { x, y, width: nodeWidth } = layout.node(node) as Box;
           const isEnd = node === START || node === END;

@@ -127,9 +127,17 @@ export const EventsTab = memo(function EventsTab({ events, count, selectedId, on
   );
 });
 
-/** Returns the time of an event with its milliseconds, on the day of the person's clock. */
+const TIME = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+  hourCycle: 'h23',
+});
+
+/** Returns the time of an event with its milliseconds, by the person's clock. */
 function timeOf({ timestamp }: Event): string {
-  return new Date(timestamp * 1000).toLocaleTimeString(undefined, { hour12: false, fractionalSecondDigits: 3 });
+  return TIME.format(timestamp * 1000);
 }
 
 interface Description {

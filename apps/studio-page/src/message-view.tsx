@@ -232,7 +232,7 @@ function CallView({ call }: { readonly call: CallPart }) {
         <span className="call-name">{name}</span>
         <span className="call-status">
           {status}
-          {endedAt === undefined ? '' : `, ${formatDuration(endedAt - startedAt)}`}
+          {endedAt === undefined || status === 'rejected' ? '' : `, ${formatDuration(endedAt - startedAt)}`}
         </span>
       </summary>
       <p className="label">Arguments</p>

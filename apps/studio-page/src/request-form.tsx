@@ -157,14 +157,33 @@ function kindOf({ type, scheme }: JsonFields): CredentialKind {
 }
 
 /** Returns a line about an OpenAPI security scheme, such as `API key in the header x-key`. */
-function describeScheme({ type, scheme, name, in: place, description, openIdConnectUrl }: JsonFields): string {
-  const described =
-    type === 'apiKey'
-      ? `API key${typeof name === 'string' ? ` in the ${String(place ?? 'header')} ${name}` : ''}`
-      : type === 'http'
-        ? `HTTP ${String(scheme ?? 'bearer')} authentication`
-        : `${type === 'oauth2' ? 'OAuth 2' : String(type ?? 'Credential')}${typeof openIdConnectUrl === 'string' ? ` of ${openIdConnectUrl}` : ''}`;
-  return typeof description === 'string' ? `${description} (${described})` : described;
+function describeScheme(authScheme: JsonFields): string {
+  const {
+    type,
+    scheme,
+    name,
+    in: place,
+    description,
+  } = Object.fromEntries(
+    Object.entries(authScheme).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
+  );
+  const described = describeType({ type, scheme, name, place });
+  return description === undefined ? described : `${description} (${described})`;
+}
+
+function describeType({ type, scheme = 'bearer', name, place = 'header' }: Record<string, string | undefined>): string {
+  switch (type) {
+    case 'apiKey':
+      return name === undefined ? 'API key' : `API key in the ${place} ${name}`;
+    case 'http':
+      return `HTTP ${scheme} authentication`;
+    case 'oauth2':
+      return 'OAuth 2';
+    case 'openIdConnect':
+      return 'OpenID Connect';
+    default:
+      return type ?? 'Credential';
+  }
 }
 
 function credentialOf(kind: CredentialKind, secret: string, username: string): AuthCredential {

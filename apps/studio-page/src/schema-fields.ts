@@ -88,7 +88,7 @@ function makeField(given: unknown, { key, name, isRequired }: FieldPlace): FormF
       ...base,
       kind: 'choice',
       choices: Array.isArray(choices) ? choices : [true, false],
-      initial: fallback === undefined ? '' : String(fallback),
+      initial: textOf(fallback),
     };
   if (type === 'array' && isRecord(items) && isSimple(items['type']) && !Array.isArray(items['enum']))
     return {
@@ -102,9 +102,15 @@ function makeField(given: unknown, { key, name, isRequired }: FieldPlace): FormF
       ...base,
       kind: 'input',
       attributes: type === 'string' ? textAttributes(schema) : numberAttributes(schema),
-      initial: fallback === undefined || fallback === null ? '' : String(fallback),
+      initial: textOf(fallback),
     };
   return { ...base, kind: 'json', initial: fallback === undefined ? '' : JSON.stringify(fallback, undefined, 2) };
+}
+
+/** Returns a default value as the text of an input. */
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function isSimple(type: unknown): boolean {

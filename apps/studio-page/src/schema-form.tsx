@@ -102,7 +102,7 @@ function FieldView({ field, texts, errors, onChange }: FieldViewProps) {
       <label>
         <span>
           {label}
-          {isRequired && (
+          {isRequired && kind !== 'list' && (
             <span className="required" title="required">
               {' '}
               *

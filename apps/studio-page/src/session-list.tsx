@@ -176,18 +176,18 @@ export function SessionList({ apps, place, goTo, events, isRunning }: SessionLis
         </div>
       )}
       <div className="row actions">
+        <Button className="quiet grow" isDisabled={events.length === 0} onPress={() => void exportShown()}>
+          Export
+        </Button>
+        <Button className="quiet grow" onPress={() => input.current?.click()}>
+          Import
+        </Button>
         <Button
           className="quiet grow"
           isDisabled={events.length === 0 || isRunning}
           onPress={() => setDeleting(!isDeleting)}
         >
           Delete
-        </Button>
-        <Button className="quiet grow" isDisabled={events.length === 0} onPress={() => void exportShown()}>
-          Export
-        </Button>
-        <Button className="quiet grow" onPress={() => input.current?.click()}>
-          Import
         </Button>
         <input
           ref={input}

@@ -72,18 +72,18 @@ function AttributesView({ attributes }: { readonly attributes: Attributes }) {
       {isRecord(request) && <RequestView request={request} />}
       {long.map((name) => (
         <section key={name}>
-          <h3>{HEADINGS[name]}</h3>
+          <h2>{HEADINGS[name]}</h2>
           <JsonView value={parsed[name]} />
         </section>
       ))}
       {short.length > 0 && (
         <section>
-          <h3>Attributes</h3>
+          <h2>Attributes</h2>
           <dl>
             {short.map(([name, value]) => (
               <div key={name}>
                 <dt>{name}</dt>
-                <dd>{typeof value === 'object' ? JSON.stringify(value) : String(value)}</dd>
+                <dd>{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
               </div>
             ))}
           </dl>
@@ -113,15 +113,15 @@ function RequestView({ request }: { readonly request: Attributes }) {
     <>
       {systemInstruction !== undefined && (
         <section>
-          <h3>Instruction</h3>
+          <h2>Instruction</h2>
           <p className="plain">{textIn(systemInstruction)}</p>
         </section>
       )}
       <section>
-        <h3>
+        <h2>
           Messages ({messages.length}
           {typeof leftOut === 'number' && `, ${leftOut} older ones are not kept`})
-        </h3>
+        </h2>
         <ol className="sent">
           {messages.map(({ role, parts = [] }, index) => (
             <li key={index}>
@@ -147,7 +147,9 @@ function textIn(instruction: unknown): string {
   if (typeof instruction === 'string') return instruction;
   const parts: unknown = isRecord(instruction) ? instruction['parts'] : undefined;
   if (!Array.isArray(parts)) return JSON.stringify(instruction);
-  return parts.map((part: unknown) => (isRecord(part) ? String(part['text'] ?? '') : '')).join('\n');
+  return parts
+    .map((part: unknown) => (isRecord(part) && typeof part['text'] === 'string' ? part['text'] : ''))
+    .join('\n');
 }
 
 function PartLine({ part }: { readonly part: Part }) {

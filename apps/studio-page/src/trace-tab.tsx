@@ -20,16 +20,15 @@ interface TraceTabProps {
 
 const LONGEST_LABEL = 60;
 
-/** Returns the beginning of the first message of each run. A run that was resumed without a message has none. */
+/** Returns the beginning of the first message of each run, or of the answer that it continues with. */
 function messagesOf(events: readonly Event[]): ReadonlyMap<string, string> {
   const messages = new Map<string, string>();
   for (const { author, invocationId, content } of events) {
     if (author !== 'user' || messages.has(invocationId)) continue;
-    const text =
-      content?.parts
-        ?.map((part) => part.text ?? '')
-        .join(' ')
-        .trim() ?? '';
+    const said = (content?.parts ?? []).map(({ text, functionResponse }) =>
+      functionResponse ? `answer ${JSON.stringify(functionResponse.response ?? {})}` : (text ?? ''),
+    );
+    const text = said.join(' ').trim();
     if (text !== '') messages.set(invocationId, text.slice(0, LONGEST_LABEL));
   }
   return messages;
@@ -59,12 +58,13 @@ export const TraceTab = memo(function TraceTab({ place, events, until, prices, c
   const [shown, setShown] = useState(SHOWN);
   const [openId, setOpenId] = useState<string>();
   const invocationId = chosen !== undefined && runs.includes(chosen) ? chosen : runs[0];
+  // A lost run has open bars too, but is not in progress.
+  const isNewest = invocationId === runs[0];
   const measured = useMemo(
-    () => (invocationId === undefined ? [] : barsOf(kept ?? [], invocationId, prices, until, nowMs)),
-    [kept, invocationId, prices, until, nowMs],
+    () => (invocationId === undefined ? [] : barsOf(kept ?? [], invocationId, prices, until, isNewest ? nowMs : 0)),
+    [kept, invocationId, prices, until, isNewest, nowMs],
   );
   const isMeasured = measured.length > 0;
-  const isNewest = invocationId === runs[0];
   const spans = useMemo(
     () =>
       isMeasured || invocationId === undefined

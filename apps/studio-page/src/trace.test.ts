@@ -151,6 +151,44 @@ test('a resumed run has a bar for each attempt', () => {
   ]);
 });
 
+test('the open bars of a run in progress end now, and not at an earlier moment that is shown', () => {
+  const attributes = { 'eventloom.invocation_id': 'e' };
+  const running = { name: '', status: 'running', attributes } as const;
+  const kept = [
+    { ...running, spanId: '1', kind: 'run', startMs: 1000 },
+    { ...running, spanId: '2', parentSpanId: '1', kind: 'tool', startMs: 1100 },
+  ] as const;
+  const ends = (bars: readonly Span[]): number[] => bars.map(({ end }) => end);
+  expect(ends(barsOf(kept, 'e', {}, undefined, 3000))).toEqual([3, 3]);
+  expect(ends(barsOf(kept, 'e', {}, 2, 3000))).toEqual([2, 2]);
+  const event = { invocationId: 'e', executionId: 'x', timestamp: 1 };
+  const called = functionCallEvent('helper', [{ id: 'c', name: 'look', args: {} }], event);
+  const bars = spansOf([called], 'e', {}, 3);
+  const [run, tool] = [bars[0], bars.find(({ kind }) => kind === 'tool')];
+  expect([run?.end, run?.isOpen, tool?.end, tool?.isOpen]).toEqual([3, true, 3, true]);
+});
+
+test('the bar of a call that waited for an approval begins with the answer', () => {
+  const event = (timestamp: number) => ({ invocationId: 'e', executionId: 'x', timestamp });
+  const request = {
+    id: 'q',
+    name: 'adk_request_confirmation',
+    args: { originalFunctionCall: { id: 'c', name: 'pay' } },
+  };
+  const asked = [
+    functionCallEvent('helper', [{ id: 'c', name: 'pay', args: {} }], event(1)),
+    functionCallEvent('helper', [request], event(2)),
+    functionResponseEvent('helper', [{ id: 'c', name: 'pay', response: { error: 'needs approval' } }], event(2)),
+  ];
+  const answered = [
+    functionResponseEvent('user', [{ id: 'q', name: request.name, response: { confirmed: true } }], event(60)),
+    functionResponseEvent('helper', [{ id: 'c', name: 'pay', response: { error: 'no money' } }], event(61)),
+  ];
+  const payOf = (events: readonly Event[]) => spansOf(events, 'e').find(({ label }) => label === 'pay');
+  expect(payOf(asked)).toMatchObject({ start: 1, isOpen: true, isFailed: false });
+  expect(payOf([...asked, ...answered])).toMatchObject({ start: 60, end: 61, isOpen: false, isFailed: true });
+});
+
 test('the time to draw a run grows with its events, and not with their square', () => {
   let reads = 0;
   const events = Array.from({ length: 2000 }, (_, index) => {

@@ -6,6 +6,8 @@ import type { UseAgentResult } from '@eventloom/client/react';
 export interface ShownRequest {
   readonly request: PersonRequest;
   readonly answer?: PersonAnswer;
+  /** True once the run with the answer has ended. */
+  readonly isAccepted?: boolean;
   /** The error of the server about the answer. The person can send another one. */
   readonly refusal?: string;
 }
@@ -37,13 +39,12 @@ export function useAnswers({ chat, answer, requests, status }: UseAgentResult): 
       change({ answer: given });
       await answer([request, given]);
       const { error } = chat.snapshot;
-      if (isRefusal(error)) change({ answer: given, refusal: error.message });
+      change(isRefusal(error) ? { answer: given, refusal: error.message } : { answer: given, isAccepted: true });
     },
     [chat, answer],
   );
   const clear = useCallback(() => setShown((before) => before.filter(({ answer: given }) => given === undefined)), []);
-  const isSettled =
-    status === 'idle' && shown.every(({ answer: given, refusal }) => given !== undefined && refusal === undefined);
+  const isSettled = status === 'idle' && shown.every(({ isAccepted }) => isAccepted);
   useEffect(() => {
     if (isSettled) clear();
   }, [isSettled, clear]);

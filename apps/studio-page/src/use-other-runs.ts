@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import type { UseAgentResult } from '@eventloom/client/react';
+import { readOpenRuns } from './studio-client.ts';
 
 /** The newest event of the session is looked up at this interval, in milliseconds. */
 const LOOK_AGAIN_MS = 3000;
@@ -41,30 +42,28 @@ export function useChangesElsewhere({ chat, status, error, events }: UseAgentRes
   }, [chat, isWaiting, newestId]);
 }
 
-/** The state of a run without events is read at this interval, in milliseconds. */
-const READ_STATE_MS = 500;
+/** The runs of the session are read at this interval while the own run has not begun, in milliseconds. */
+const READ_RUNS_MS = 500;
 
-/** Returns true while the run of the message that was sent last waits for another run of the session. */
+/** Returns true while the message that was sent last waits for another run of the session. */
 export function useIsQueued({ chat, status, events }: UseAgentResult): boolean {
   const [queuedId, setQueuedId] = useState<string>();
   const last = events.at(-1);
-  // The server has named the run, and has sent no event of it.
-  const invocationId =
-    status === 'running' && last?.id.startsWith('local-') && !last.invocationId.startsWith('local-')
-      ? last.invocationId
-      : undefined;
+  // The server names the run when it begins.
+  const sentId = status === 'running' && last?.invocationId.startsWith('local-') ? last.id : undefined;
+  const { appName, userId, sessionId } = chat.session.key;
   useEffect(() => {
-    if (invocationId === undefined) return undefined;
+    if (sentId === undefined) return undefined;
     let isCurrent = true;
     const read = async (): Promise<void> => {
-      const run = await chat.session.follow(invocationId).state();
-      if (isCurrent) setQueuedId(run.state === 'queued' ? invocationId : undefined);
+      const runs = await readOpenRuns(appName, userId).catch(() => []);
+      if (isCurrent) setQueuedId(runs.some((run) => run.sessionId === sessionId && run.isHeld) ? sentId : undefined);
     };
-    const timer = setInterval(() => void read().catch(() => undefined), READ_STATE_MS);
+    const timer = setInterval(() => void read(), READ_RUNS_MS);
     return () => {
       isCurrent = false;
       clearInterval(timer);
     };
-  }, [chat, invocationId]);
-  return invocationId !== undefined && queuedId === invocationId;
+  }, [sentId, appName, userId, sessionId]);
+  return sentId !== undefined && queuedId === sentId;
 }

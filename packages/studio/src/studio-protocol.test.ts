@@ -1,3 +1,4 @@
+import { createEvent } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { createServer } from '@eventloom/server';
@@ -240,6 +241,44 @@ describe('the list of sessions', () => {
     const { sessions } = (await (await (await filled())(`?search=${word}`)).json()) as Listed;
     expect(sessions.map(({ id }) => id).toSorted()).toEqual(ids);
     expect(sessions[0]?.found).toBe(found);
+  });
+
+  test.each([
+    ['after the rewind', 0],
+    ['after many others', 60],
+  ])('has the message %s that took the place of an undone first one', async (_place, others) => {
+    const sessionService = new InMemorySessionService();
+    const agent = new LlmAgent({ name: 'helper', model: new ScriptedModel([]) });
+    const server = createServer({
+      runners: [new Runner({ appName: 'app', agent, sessionService })],
+      protocols: [studio({ files })],
+    });
+    const session = await sessionService.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+    const add = async (invocationId: string, event: object): Promise<void> => {
+      await sessionService.appendEvent({ session, event: createEvent({ author: 'user', invocationId, ...event }) });
+    };
+    await add('e-1', said('user', 'first try'));
+    for (let index = 0; index < others; index++) await add(`e-1${index}`, said('helper', 'Hm.'));
+    const actions = { stateDelta: {}, artifactDelta: {}, rewindBeforeInvocationId: 'e-1' };
+    await add('e-2', { actions });
+    await add('e-3', said('user', 'second try'));
+    const response = await server.fetch(new Request(`http://localhost${path}`));
+    expect(((await response.json()) as Listed).sessions[0]?.title).toBe('second try');
+  });
+
+  test('has what the user said first in a call', async () => {
+    const sessionService = new InMemorySessionService();
+    const agent = new LlmAgent({ name: 'helper', model: new ScriptedModel([]) });
+    const server = createServer({
+      runners: [new Runner({ appName: 'app', agent, sessionService })],
+      protocols: [studio({ files })],
+    });
+    const session = await sessionService.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+    const inputTranscription = { text: 'What color?', finished: true };
+    const event = createEvent({ author: 'user', invocationId: 'e-1', inputTranscription });
+    await sessionService.appendEvent({ session, event });
+    const response = await server.fetch(new Request(`http://localhost${path}`));
+    expect(((await response.json()) as Listed).sessions[0]?.title).toBe('What color?');
   });
 
   test('is refused for another user, and for a text that is too long', async () => {

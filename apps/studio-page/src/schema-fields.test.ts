@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest';
+import { fieldOf, initialTexts, readAnswer, refusedFields } from './schema-fields.ts';
+
+const schema = {
+  type: 'object',
+  required: ['name', 'tags', 'address', 'note'],
+  properties: {
+    name: { type: 'string', minLength: 3, pattern: '^[A-Z]' },
+    email: { type: 'string', format: 'email', pattern: '^.+@.+$' },
+    count: { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: 5, default: 2 },
+    size: { enum: ['S', 'M'] },
+    gift: { type: 'boolean', default: false },
+    tags: { type: 'array', items: { type: 'string' } },
+    numbers: { type: 'array', items: { type: 'number' } },
+    address: { type: 'object', required: ['street'], properties: { street: { type: 'string' } } },
+    invoice: { type: 'object', required: ['to'], properties: { to: { type: 'string' } } },
+    note: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+    when: { type: 'string', format: 'date-time' },
+    more: { type: 'array', items: { type: 'object' } },
+  },
+};
+const root = fieldOf(schema);
+const texts = { ...initialTexts(root), name: 'Ann', 'address.street': 'Main Street' };
+
+describe('fieldOf', () => {
+  test('creates inputs that the browser checks as the schema says', () => {
+    const field = (key: string) => root.fields.find((each) => each.key === key);
+    expect(field('name')).toMatchObject({
+      isRequired: true,
+      attributes: { type: 'text', minLength: 3, pattern: '.*(?:^[A-Z]).*' },
+    });
+    // The type of the input has a pattern of its own.
+    expect(field('email')?.attributes).toEqual({ type: 'email' });
+    expect(field('count')).toMatchObject({ initial: '2', attributes: { type: 'number', step: 1, max: 5 } });
+    expect(field('count')?.attributes).not.toHaveProperty('min');
+    expect(field('size')).toMatchObject({ kind: 'choice', choices: ['S', 'M'] });
+    expect(field('more')).toMatchObject({ kind: 'json' });
+    expect(field('address')?.fields[0]).toMatchObject({ key: 'address.street', isRequired: true });
+    // A group that may be absent requires nothing.
+    expect(field('invoice')?.fields[0]).toMatchObject({ key: 'invoice.to', isRequired: false });
+  });
+
+  test('makes one field of a schema that is no object, and of no schema', () => {
+    expect(fieldOf({ type: 'number' })).toMatchObject({ key: '', kind: 'input', type: 'number' });
+    expect(fieldOf()).toMatchObject({ key: '', kind: 'input', type: 'string' });
+    expect(readAnswer(fieldOf({ type: 'number' }), { '': '4' })).toEqual({ value: 4 });
+  });
+});
+
+describe('readAnswer', () => {
+  test('leaves out what is empty and not required', () => {
+    const value = { name: 'Ann', count: 2, gift: false, tags: [], address: { street: 'Main Street' }, note: null };
+    expect(readAnswer(root, texts)).toEqual({ value });
+  });
+
+  test('reads lists by line, numbers, choices, times and JSON', () => {
+    const filled = {
+      ...texts,
+      tags: 'red\n\nblue',
+      numbers: '1\n2.5',
+      size: 'M',
+      gift: 'true',
+      note: 'soon',
+      when: '2026-01-02T03:04:05',
+      more: '[{"a": 1}]',
+    };
+    expect(readAnswer(root, filled)).toEqual({
+      value: {
+        name: 'Ann',
+        count: 2,
+        size: 'M',
+        gift: true,
+        tags: ['red', 'blue'],
+        numbers: [1, 2.5],
+        address: { street: 'Main Street' },
+        note: 'soon',
+        when: new Date('2026-01-02T03:04:05').toISOString(),
+        more: [{ a: 1 }],
+      },
+    });
+  });
+
+  test('returns a message for each field that it cannot read', () => {
+    expect(readAnswer(root, { ...texts, numbers: '1\nx', more: 'red' })).toEqual({
+      errors: {
+        numbers: 'Expected a number on each line, got “x”.',
+        more: 'Expected JSON, such as {"approved": true} or ["a", "b"].',
+      },
+    });
+  });
+});
+
+describe('refusedFields', () => {
+  const refused = 'newMessage: the request "r" has an answer that does not match the requested schema: ';
+
+  test('finds the fields that an error of the server names', () => {
+    expect(refusedFields(root, `${refused}name: too short; tags.0: too long; address.street: wrong`)).toEqual({
+      errors: { name: 'too short', tags: 'too long', 'address.street': 'wrong' },
+    });
+    expect(refusedFields(fieldOf({ type: 'number' }), `${refused}value: too small`)).toEqual({
+      errors: { '': 'too small' },
+    });
+  });
+
+  test.each([`${refused}other: is not allowed`, 'no answer from the server'])('keeps the whole of %j', (error) => {
+    expect(refusedFields(root, error)).toMatchObject({ rest: error });
+  });
+});

@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import { keepPicture, send, useStudio, violations } from './studio-page.ts';
+import { look, mail, order, pay } from './studio-tools.ts';
+
+const { open } = useStudio();
+
+describe('an answer', () => {
+  test('goes to one request, if the person clicks twice, and the calls have what the person decided', async () => {
+    const { page, errors } = await open(
+      [
+        {
+          calls: [
+            { name: 'pay', args: { euros: 1 } },
+            { name: 'pay', args: { euros: 2 } },
+          ],
+        },
+        { text: 'Done.' },
+      ],
+      { tools: [pay] },
+    );
+    await send(page, 'Pay twice');
+    const log = page.getByRole('log');
+    const approve = log.getByRole('button', { name: 'Approve', exact: true });
+    await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+    await approve.first().dblclick();
+    await log.getByText('Approved', { exact: true }).waitFor();
+    await log.getByText('completed').waitFor();
+    expect(await approve.count()).toBe(2);
+    expect(await approve.first().isDisabled()).toBe(true);
+    await expect.poll(() => approve.last().isEnabled()).toBe(true);
+    await keepPicture(page, 'approved-one-of-two');
+    await log.getByRole('button', { name: 'Reject', exact: true }).last().click();
+    await log.getByText('rejected', { exact: true }).waitFor();
+    await approve.first().waitFor({ state: 'detached' });
+    expect(await log.locator('.call-status').allTextContents()).toEqual([
+      expect.stringMatching(/^completed, /),
+      'rejected',
+    ]);
+    expect(errors).toEqual([]);
+  });
+
+  test('is checked in its form, and stays there with the reasons of the server if that refuses it', async () => {
+    const { page } = await open([{ calls: [{ name: 'order' }] }, { text: 'Ordered.' }], { tools: [order] });
+    await send(page, 'Order');
+    const form = page.getByRole('region', { name: 'The agent asks' });
+    const submit = form.getByRole('button', { name: 'Send' });
+    const faults = (): Promise<string[]> => form.getByRole('alert').allTextContents();
+    expect(await form.getByLabel('count').inputValue()).toBe('2');
+    await form.getByLabel('name').fill('Al');
+    await form.getByLabel('email').fill('nobody');
+    await form.getByLabel('count').fill('9');
+    await submit.click();
+    // The texts are those of the browser.
+    expect(await faults()).toHaveLength(4);
+    expect(await page.evaluate('document.activeElement.name')).toBe('.name');
+    expect(await violations(page)).toEqual([]);
+    await keepPicture(page, 'form-checked');
+    await form.getByLabel('name').fill('Ann');
+    await form.getByLabel('email').fill('ann@example.com');
+    await form.getByLabel('count').fill('3');
+    await form.getByLabel('street').fill('Main Street 1');
+    await form.getByLabel('tags').fill('red');
+    await submit.click();
+    await form.getByText('too few').waitFor();
+    expect(await faults()).toHaveLength(1);
+    expect(await form.getByLabel('street').inputValue()).toBe('Main Street 1');
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+    await form.getByLabel('tags').fill('red\nblue');
+    await submit.click();
+    await page.getByRole('log').getByText('Ordered.').waitFor();
+    await page.getByRole('log').getByText('order', { exact: true }).click();
+    await page.getByText('"street": "Main Street 1"').waitFor();
+  });
+
+  test('to a request for a user name and a password has both', async () => {
+    const { page, errors } = await open([{ calls: [{ name: 'mail' }] }, { text: 'Done.' }], { tools: [mail] });
+    await send(page, 'Read my mail');
+    const form = page.getByRole('region', { name: 'This tool needs a credential' });
+    await form.getByText('HTTP basic authentication, kept as mail').waitFor();
+    await form.getByLabel('User name').fill('ann');
+    await form.getByLabel('Password').fill('secret');
+    await form.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('log').getByText('Done.').waitFor();
+    await page.getByRole('log').getByText('mail', { exact: true }).click();
+    await page.getByText('"user": "ann"').waitFor();
+    expect(errors).toEqual([]);
+  });
+});
+
+test('after a failure the person sees which calls were made, and can continue without them', async () => {
+  const { page } = await open([{ calls: [{ name: 'look' }] }, { error: new Error('broken') }, { text: 'Blue.' }], {
+    tools: [look],
+  });
+  await send(page, 'What color?');
+  const after = page.getByRole('region', { name: 'After the failure' });
+  await after.getByText('A call has already been made: look.').waitFor();
+  await after.getByRole('button', { name: 'Start over from “What color?”' }).waitFor();
+  // The failure is shown once.
+  expect(await page.getByRole('log').getByRole('alert').count()).toBe(1);
+  expect(await violations(page)).toEqual([]);
+  await keepPicture(page, 'failed-after-a-call');
+  await after.getByRole('button', { name: 'Continue' }).click();
+  await page.getByRole('log').getByText('Blue.').waitFor();
+  expect(await page.getByRole('log').getByText('look', { exact: true }).count()).toBe(1);
+});

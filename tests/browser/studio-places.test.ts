@@ -1,0 +1,177 @@
+import { Gate } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { keepPicture, send, useStudio, violations } from './studio-page.ts';
+import { look, pay, save } from './studio-tools.ts';
+
+const { open, visit } = useStudio();
+
+test('the back button, the address, the user field and a deletion lead to the right session', async () => {
+  const { page, url, sessionService, errors } = await open([{ text: 'One.' }, { text: 'Two.' }]);
+  const log = page.getByRole('log');
+  const list = page.getByRole('list', { name: 'Sessions' });
+  await send(page, 'first question');
+  await log.getByText('One.').waitFor();
+  await page.getByRole('tab', { name: 'Agents' }).click();
+  await page.getByRole('button', { name: 'New', exact: true }).click();
+  await send(page, 'second question');
+  await log.getByText('Two.').waitFor();
+  const second = page.url();
+  await page.goBack();
+  await log.getByText('One.').waitFor();
+  await page.goForward();
+  await log.getByText('Two.').waitFor();
+  await page.reload();
+  await page.getByRole('tab', { name: 'Agents', selected: true }).waitFor();
+
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('alertdialog').getByText('Delete “second question”').waitFor();
+  expect(await violations(page)).toEqual([]);
+  await keepPicture(page, 'delete');
+  await page.getByRole('button', { name: 'Keep it' }).click();
+  await page.getByRole('alertdialog').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('button', { name: 'Delete it' }).click();
+  await list.getByText('second question').waitFor({ state: 'detached' });
+  await list.getByText('first question').waitFor();
+  expect(page.url()).not.toBe(second);
+  expect((await sessionService.listSessions({ appName: 'app', userId: 'ann' })).sessions).toHaveLength(1);
+
+  await page.getByLabel('User', { exact: true }).fill('bob');
+  await page.getByLabel('User', { exact: true }).press('Tab');
+  await page.waitForURL(({ searchParams }) => searchParams.get('user') === 'bob');
+  await list.getByText('first question').waitFor({ state: 'detached' });
+
+  await page.goto(url.replace('app=app', 'app=other'));
+  await page.getByRole('heading', { name: 'There is no app “other”' }).waitFor();
+  await page.getByRole('button', { name: 'app', exact: true }).click();
+  await page.getByRole('textbox', { name: 'Message' }).waitFor();
+
+  // An error of the server is shown as its text, and not as JSON.
+  expect(errors).toEqual([]);
+  await page.route('**/studio-api/**/sessions*', (route) =>
+    route.fulfill({ status: 403, json: { error: 'these are not your sessions', code: 'FORBIDDEN' } }),
+  );
+  await page.reload();
+  await page
+    .getByRole('region', { name: 'Sessions' })
+    .getByText('these are not your sessions', { exact: true })
+    .waitFor();
+});
+
+test('the list has all sessions while the page follows a run, and other pages see the run and wait for it', async () => {
+  const [first, second] = [new Gate(), new Gate()];
+  const { page, url } = await open([
+    { text: 'Hello.' },
+    { chunks: ['The sky ', first, 'is blue.'] },
+    { text: 'Green.' },
+    { chunks: ['Three ', second, 'more.'] },
+  ]);
+  await send(page, 'Hello?');
+  await page.getByRole('log').getByText('Hello.').waitFor();
+  const another = url.replace('session=first', 'session=second');
+  await page.goto(another);
+  // A page with a session without events.
+  const { page: other } = await visit(another);
+  await other.getByRole('textbox', { name: 'Message' }).waitFor();
+  await send(page, 'What color?');
+  await page.getByRole('log').getByText('The sky').waitFor();
+  await page.reload();
+  await page.getByRole('log').getByText('The sky').waitFor();
+  await page.getByRole('list', { name: 'Sessions' }).getByText('Hello?').waitFor();
+  await send(other, 'And the grass?');
+  await other.getByRole('status').getByText('queued').waitFor();
+  first.open();
+  await other.getByRole('log').getByText('Green.').waitFor();
+  await other.getByRole('log').getByText('What color?').waitFor();
+  // The first page sees that the other one has written, and follows its next run.
+  await page.evaluate("dispatchEvent(new Event('focus'))");
+  await page.getByRole('log').getByText('Green.').waitFor();
+  await other.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  await send(other, 'More?');
+  await other.getByRole('log').getByText('Three').waitFor();
+  await page.evaluate("dispatchEvent(new Event('focus'))");
+  await page.getByRole('log').getByText('Three').waitFor();
+  await page.getByRole('button', { name: 'Stop' }).waitFor();
+  second.open();
+  await page.getByRole('log').getByText('Three more.').waitFor();
+});
+
+test('an earlier moment has its agent at work, its request and the versions of its artifacts', async () => {
+  const { page, errors } = await open(
+    [{ calls: [{ name: 'save' }] }, { calls: [{ name: 'save' }] }, { calls: [{ name: 'pay' }] }, { text: 'Paid.' }],
+    { tools: [save, pay] },
+  );
+  await send(page, 'Save twice and pay');
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  const log = page.getByRole('log');
+  await log.getByText('Paid.').waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  const slider = page.getByRole('slider');
+  const versions = (): Promise<string[]> => page.getByLabel('Version').locator('option').allTextContents();
+  await page.getByRole('tab', { name: 'Artifacts' }).click();
+  await expect.poll(versions).toEqual(['0', '1']);
+  await page.getByRole('link', { name: 'Save note.txt' }).waitFor();
+  // The question, the call, and its result with the first version.
+  await slider.press('Home');
+  await page.getByText('No artifacts at this moment.').waitFor();
+  await slider.press('ArrowRight');
+  await slider.press('ArrowRight');
+  await expect.poll(versions).toEqual(['0']);
+  await page.getByText('there').waitFor();
+  await page.getByRole('tab', { name: 'Agents' }).click();
+  await page.locator('.agent[data-active=true]').getByText('helper').waitFor();
+  for (let event = 3; event < 8; event++) await slider.press('ArrowRight');
+  const approve = log.getByRole('button', { name: 'Approve', exact: true });
+  await approve.waitFor();
+  expect(await approve.isDisabled()).toBe(true);
+  await page.locator('.agent[data-active=true]').waitFor({ state: 'detached' });
+  expect(await violations(page)).toEqual([]);
+  await keepPicture(page, 'earlier-request');
+  expect(errors).toEqual([]);
+});
+
+test('events are found by their whole text, with their time and type, and undone ones are marked', async () => {
+  const long = `${'long '.repeat(200)}needle`;
+  const { page, errors } = await open([{ calls: [{ name: 'look' }] }, { text: long }, { text: 'Again.' }], {
+    tools: [look],
+  });
+  await send(page, 'What color?');
+  await page.getByRole('log').getByText('needle').waitFor();
+  const rows = page.getByRole('group', { name: 'Events' }).getByRole('button');
+  expect(await page.locator('.event-type').allTextContents()).toEqual(['message', 'call', 'result', 'message']);
+  expect(await rows.first().locator('time').textContent()).toMatch(/^\d\d:\d\d:\d\d.\d{3}$/);
+  await page.getByLabel('Search events').fill('NEEDLE');
+  await expect.poll(() => rows.count()).toBe(1);
+  await page.getByLabel('Search events').fill('nowhere');
+  await page.getByText('No event has “nowhere”.').waitFor();
+  await page.getByLabel('Search events').fill('');
+  await page.getByLabel('Kind of events').selectOption('errors');
+  await page.getByText('No event of the kind “errors”.').waitFor();
+  await page.getByLabel('Kind of events').selectOption('all');
+  // A later event can be chosen at an earlier moment.
+  await rows.first().click();
+  await page.getByRole('button', { name: 'Show this moment' }).click();
+  await page.getByText('1 of 4').waitFor();
+  await rows.nth(3).click();
+  await page.getByText('Event 4', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Back to now' }).click();
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  await page.getByRole('textbox', { name: 'Edited message' }).fill('second try');
+  await page.getByRole('button', { name: 'Send instead' }).click();
+  await page.getByRole('log').getByText('Again.').waitFor();
+  await expect.poll(() => page.locator('[data-undone=true]').count()).toBe(4);
+  await page.getByRole('list', { name: 'Sessions' }).getByText('second try').waitFor();
+  expect(errors).toEqual([]);
+});
+
+test('the page works where the browser has no functions of secure origins', async () => {
+  const { page, url, errors } = await open([]);
+  await page.context().addInitScript(`
+    Object.defineProperty(Crypto.prototype, 'randomUUID', { value: undefined });
+    delete Navigator.prototype.clipboard;
+    delete Navigator.prototype.mediaDevices;`);
+  await page.goto(new URL('.', url).href);
+  await page.getByRole('textbox', { name: 'Message' }).waitFor();
+  expect(new URL(page.url()).searchParams.get('session')).toMatch(/^[\da-f]{8}$/);
+  expect(errors).toEqual([]);
+});
