@@ -206,8 +206,9 @@ describe('a trace', () => {
       ],
       { tools: [look], hasSpans: true },
     );
-    const bars = page.locator('.waterfall li');
-    const labels = (kind = ''): Promise<string[]> => page.locator(`.waterfall li${kind} .span-label`).allTextContents();
+    const bars = page.locator('.waterfall > li');
+    const labels = (kind = ''): Promise<string[]> =>
+      page.locator(`.waterfall > li${kind} .span-label`).allTextContents();
     await page.getByRole('tab', { name: 'Trace' }).click();
     await send(page, 'What color?');
     await expect.poll(() => labels('[data-open=true]')).toEqual(['run', 'helper', 'scripted']);

@@ -6,6 +6,7 @@ import { Button } from 'react-aria-components';
 import { Composer } from './composer.tsx';
 import { contentOf, MessageView, STOPPED, Stopped, textOf } from './message-view.tsx';
 import { RequestForm } from './request-form.tsx';
+import { messageOf } from './studio-client.ts';
 import { type ShownRequest, useAnswers } from './use-answers.ts';
 import type { VoiceCall } from './voice.tsx';
 
@@ -210,27 +211,34 @@ function callsAfter(messages: readonly Message[], message: Message): readonly st
     );
 }
 
-/** Stops the run. A server that does not answer is asked again when it is connected. */
+/** A run that could not be stopped is stopped again after this time, in milliseconds. */
+const STOP_AGAIN_MS = 1000;
+
+/** Stops the run. A server that does not answer, or cannot stop the run yet, is asked again when the page is connected. */
 function useStop({ stop, status }: UseAgentResult) {
   const [error, setError] = useState<string>();
-  const isAsked = useRef(false);
+  /** Number of attempts that failed. Undefined if the person has not stopped the run. */
+  const [failures, setFailures] = useState<number>();
   const tryToStop = useCallback(async () => {
-    isAsked.current = true;
+    setFailures(0);
     try {
       await stop();
-      isAsked.current = false;
+      setFailures(undefined);
       setError(undefined);
     } catch (thrown) {
-      const reason = thrown instanceof Error ? thrown.message : String(thrown);
-      setError(`The run is not stopped yet: ${reason}`);
+      setError(`The run is not stopped yet: ${messageOf(thrown)}`);
+      setFailures((before) => (before ?? 0) + 1);
     }
   }, [stop]);
   useEffect(() => {
-    if (status === 'running' && isAsked.current) void tryToStop();
-    if (status !== 'idle') return;
-    isAsked.current = false;
-    setError(undefined);
-  }, [status, tryToStop]);
+    if (status === 'idle') {
+      setFailures(undefined);
+      setError(undefined);
+    }
+    if (status !== 'running' || !failures) return undefined;
+    const timer = setTimeout(() => void tryToStop(), STOP_AGAIN_MS);
+    return () => clearTimeout(timer);
+  }, [status, failures, tryToStop]);
   return { stop: tryToStop, error };
 }
 

@@ -46,11 +46,13 @@ export function SessionList({ apps, place, goTo, events, isRunning }: SessionLis
     [appName, userId, word],
   );
 
+  // The server stores a new session with its first event.
+  const isStored = events.some(({ id }) => !id.startsWith('local-'));
   useEffect(() => {
     const reading = new AbortController();
     void read(reading.signal);
     return () => reading.abort();
-  }, [read, isRunning]);
+  }, [read, isRunning, isStored]);
 
   // A search covers all sessions, so further pages are read during a search.
   useEffect(() => {
