@@ -46,8 +46,9 @@ const bundles = [
   // their run (0.5 kB). Copies of sessions as they were after an event, with their artifacts (1.7 kB). It grows with the runtime.
   { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 143_400 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
-  // The root entry: the code that a page with a chat loads. The aim is 8 kB, of 1,024 bytes each.
-  { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
+  // The root entry: the code that a page with a chat loads. The aim is 8 kB, of 1,024 bytes each. Runs that are read on after the server
+  // disconnected a slow client: 23 bytes.
+  { name: 'client', entry: 'packages/client/src/index.ts', budget: 8215 },
   // With the base classes and checks that agents load too, and without the vendors' providers. Checks of capabilities, and errors for
   // answers that are not a stream (0.6 kB); schemas of answers by the rules of OpenAI's strict mode, and errors of other servers (0.9 kB).
   { name: 'models of the AI SDK', entry: 'packages/ai-sdk/src/index.ts', budget: 15_500 },

@@ -90,6 +90,26 @@ describe('a run', () => {
     }
   });
 
+  test('is read on when the server disconnects it because it read too slowly', async () => {
+    let asked = 0;
+    const network: Network = async (request, forward) => {
+      const answer = await forward(request);
+      if (asked++ > 0) return answer;
+      const [first = '', second = ''] = (await answer.text()).split('\n\n');
+      const slow = `data: ${JSON.stringify({ error: 'too slow', code: 'SLOW_READER' })}\n\n`;
+      return new Response(`${first}\n\n${second}\n\n${slow}`, { headers: answer.headers });
+    };
+    const { session, requests } = startServer(SCRIPT, { tools: [look], network });
+    expect(texts(await read(session.run('What color?')))).toEqual(WHOLE);
+    expect(requests).toHaveLength(2);
+  });
+
+  test('fails with its own error of the code SLOW_READER, which has a number', async () => {
+    const end = `id: 3\ndata: ${JSON.stringify({ error: 'the call ended', code: 'SLOW_READER' })}\n\n`;
+    const { session } = startServer([], { network: () => Promise.resolve(new Response(end)) });
+    await expect(read(session.run('Hi'))).rejects.toMatchObject({ serverCode: 'SLOW_READER' });
+  });
+
   test('is run once when the answer to its request is lost', async () => {
     let lost = 0;
     const network: Network = async (request, forward) => {

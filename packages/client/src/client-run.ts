@@ -129,7 +129,7 @@ export class ClientRun implements AsyncIterable<Event> {
           for await (const frame of framesOf(response, http.idleMs)) {
             const item = readFrame(frame);
             if (item instanceof ServerError) {
-              if (item.serverCode !== RUN_CONTINUES) throw item;
+              if (frame.id || !RUN_CONTINUES.includes(item.serverCode)) throw item;
               failure = item;
               break;
             }
@@ -173,8 +173,11 @@ export class ClientRun implements AsyncIterable<Event> {
   }
 }
 
-/** The code for a run that is open and continues, in another process or when the storage is available again. */
-const RUN_CONTINUES = 'RUN_GOES_ON';
+/**
+ * The codes of a stream that ends before its run: the run continues in another process or when the storage is available again, or this
+ * client was too slow. The error that ended a run has a number.
+ */
+const RUN_CONTINUES = ['RUN_GOES_ON', 'SLOW_READER'];
 
 /** Returns the event or the error of a frame; an error also for a frame that is not an event of Eventloom. */
 function readFrame({ data }: EventSourceMessage): Event | ServerError {

@@ -131,6 +131,15 @@ export const relayMutants: readonly RelayMutant[] = [
   broken('publish.later', 'keeps the first attempt only', (relay) => ({
     publish: (log) => relay.publish(disguised(log, { attempt: -log.attempt })),
   })),
+  brokenMirror('publish.unpublished', 'reports missing frames only to new followers', (mirror) => {
+    let isNew = true;
+    return {
+      mirror(frames, gone) {
+        mirror.mirror(frames, isNew ? gone : 0);
+        isNew = false;
+      },
+    };
+  }),
   broken('publish.earlier', 'accepts frames of an earlier attempt', (relay) => ({
     publish: (log) => relay.publish(disguised(log, { attempt: 5 })),
   })),

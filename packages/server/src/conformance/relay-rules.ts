@@ -379,6 +379,31 @@ export const relayRules: readonly RelayRule[] = [
     },
   },
   {
+    id: 'publish.unpublished',
+    title:
+      'A mirror of a lost attempt gets the frames of the later attempt, and the position up to which frames were never published.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const lost = await here.publish({ attempt: 3 }, 'one');
+      const { invocationId } = lost;
+      const mirror = here.follow(lost);
+      await mirror.until('1 one');
+      const log = await there.publish({ invocationId, attempt: 4, begin: 10 });
+      subject.expect.same('the found positions', await here.relay.find(KEY, invocationId), {
+        invocationId,
+        attempt: 4,
+        gonePosition: 10,
+        lastPosition: 10,
+      });
+      log.say('two');
+      await mirror.until('11 two');
+      log.say('three');
+      log.end();
+      const expected = ['1 one', 'gone 10', '11 two', '12 three', 'ended'];
+      subject.expect.same('the received frames', await mirror.until('ended'), expected);
+    },
+  },
+  {
     id: 'publish.earlier',
     title:
       'A process that publishes an earlier attempt, for example after it was frozen, does not affect the later attempt.',

@@ -1,14 +1,9 @@
-import type { EventloomError, OpenRun, SessionKey } from '@eventloom/core';
-import {
-  RunEventNotFoundError,
-  RunEventsGoneError,
-  RunGoesOnError,
-  RunNotFoundError,
-  RunRelayError,
-} from '../errors.ts';
+import type { OpenRun, SessionKey } from '@eventloom/core';
+import { RunEventNotFoundError, RunEventsGoneError, RunGoesOnError, RunRelayError } from '../errors.ts';
 import { readWithoutState } from '../http/session-response.ts';
 import { eventPosition, formatPosition, offsetOf, RunLog, runName } from './run-log.ts';
 import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
+import { notStoredYet, RunMirror, runNotFound } from './run-mirror.ts';
 import { within } from './within.ts';
 import type { RunMemory } from './run-memory.ts';
 import type { FrameEncoder } from '../http/responses.ts';
@@ -16,7 +11,7 @@ import type { EarlierFrames, RunReaders } from './run-reader.ts';
 import type { Runner } from '@eventloom/runner';
 import type { RelayEnd, RemoteRun, RunRelay } from './run-relay.ts';
 import { type RunState, readRunState } from './run-state.ts';
-import { copyEnd, readEnd, storedFrames } from './stored-frames.ts';
+import { readEnd, storedFrames } from './stored-frames.ts';
 
 /** The parts of a Runner that cancel a run. */
 type CancellingRunner = Pick<Runner, 'closeRun' | 'sessionService'>;
@@ -238,42 +233,18 @@ export class RunFollower {
     const isRead = remote.end !== undefined && position >= remote.lastPosition;
     log.beginAt(isRead ? remote.lastPosition : remote.gonePosition);
     if (isRead) {
-      log.mirrorEnded(remote.end);
+      log.end();
     } else {
       this.#mirrors.set(name, log);
-      const leave = this.#relay?.follow(key, invocationId, log.gonePosition, {
-        mirror: (copied, gonePosition) => log.mirror(copied, gonePosition),
-        mirrorEnded: (end) => {
-          if (end.kind === 'ended') log.mirrorEnded(end);
-          else this.#options.platform.background(this.#endLost(runner, log, end.error));
-        },
-      });
+      const { platform, report } = this.#options;
+      const mirror = new RunMirror({ log, service: runner.sessionService, platform, report });
+      const leave = this.#relay?.follow(key, invocationId, log.gonePosition, mirror);
       log.leave = () => {
         if (this.#mirrors.get(name) === log) this.#mirrors.delete(name);
         leave?.();
       };
     }
     return log;
-  }
-
-  /** Ends a copy whose process was lost: with the stored events if the run has ended, otherwise with `RUN_GOES_ON`. */
-  async #endLost({ sessionService }: HostedRunner, log: RunLog, error: EventloomError): Promise<void> {
-    try {
-      const stored = await sessionService.findRun({ ...log.key, id: log.invocationId });
-      const read = { ...log.key, config: { numRecentEvents: 0 } };
-      const { lastSeq = 0 } = (stored?.open && (await readWithoutState(sessionService, read))) ?? {};
-      if (!stored) {
-        log.end(runNotFound(log.key, log.invocationId));
-      } else if (stored.open) {
-        log.end(lastSeq < stored.firstSeq ? notStoredYet(log.invocationId) : error);
-      } else {
-        await copyEnd(sessionService, log, stored);
-        log.end();
-      }
-    } catch (failure) {
-      this.#options.report(failure);
-    }
-    if (!log.isEnded) log.end(error);
   }
 
   /**
@@ -405,10 +376,6 @@ function stateOf({ isStored, stream, invocationId }: RunLog): RunState {
     : { invocationId: stream?.invocationId ?? invocationId, state: 'queued' };
 }
 
-function notStoredYet(invocationId: string): RunRelayError {
-  return new RunRelayError(`the run ${invocationId} is recorded, but its message is not stored yet; try again`);
-}
-
 /** True for the position of an event after the end of a log. */
 function isBehindEnd({ isEnded, lastPosition }: RunLog, position: number): boolean {
   return isEnded && offsetOf(position) > offsetOf(lastPosition);
@@ -431,12 +398,5 @@ function goneError({ invocationId, gonePosition, key }: RunLog): RunEventsGoneEr
   return new RunEventsGoneError(
     `the events of run ${invocationId} up to number ${gone} are no longer kept; ` +
       `read session ${JSON.stringify(key.sessionId)}, then follow the run from ${gone}`,
-  );
-}
-
-/** Creates the error for a run that the session does not have. */
-export function runNotFound({ sessionId }: SessionKey, invocationId: string): RunNotFoundError {
-  return new RunNotFoundError(
-    `session ${JSON.stringify(sessionId)} has no run ${JSON.stringify(invocationId)}; GET the session to list its events`,
   );
 }

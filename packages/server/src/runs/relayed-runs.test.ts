@@ -1,7 +1,7 @@
-import { RunAbortedError, type SessionKey } from '@eventloom/core';
+import { type BegunRun, createEvent, RunAbortedError, type SessionKey, StorageError } from '@eventloom/core';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate } from '@eventloom/testing';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { RunGoesOnError, RunNotFoundError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import { keptOf, KEY, readAll, say, setUp as setUpHub } from './fixtures/hosted-runs.ts';
@@ -64,7 +64,7 @@ function frame(seq: number, text: string): RunFrame {
 
 function setUp(limits: Partial<ServerLimits> = {}) {
   const relay = new ScriptedRelay();
-  const { hub, platform, play } = setUpHub(limits, relay);
+  const { hub, platform, play, reported } = setUpHub(limits, relay);
   const sessionService = new InMemorySessionService({ platform: fixedPlatform() });
   const unreachable = () => expect.unreachable();
   const runner = { appName: 'app', sessionService, runAsync: unreachable, closeRun: unreachable };
@@ -72,7 +72,18 @@ function setUp(limits: Partial<ServerLimits> = {}) {
   const follow = async (seq = 0) => (await hub.follower.follow(runner, KEY, ID, seq * 1e9)).body;
   const read = async (seq = 0) => (await follow(seq)) ?? expect.unreachable();
   const cancel = () => hub.follower.cancel(runner, KEY, ID);
-  return { hub, relay, platform, play, follow, read, cancel, sessionService };
+  return { hub, relay, platform, play, reported, follow, read, cancel, sessionService };
+}
+
+/** Begins the run in its session, and stores one event for each text. */
+async function beginStored(sessionService: InMemorySessionService, ...texts: string[]): Promise<BegunRun> {
+  await sessionService.createSession(KEY);
+  const eventOf = (text: string) => ({ ...say(text), invocationId: ID });
+  const message = { ...eventOf('hi'), author: 'user' };
+  const begun = await sessionService.beginRun({ ...KEY, invocationId: ID, resumable: true, message });
+  const { session, lease } = begun;
+  for (const text of texts) await sessionService.appendEvent({ session, event: eventOf(text), lease });
+  return begun;
 }
 
 const CONTINUES_ELSEWHERE = ['retry: 2000', '- RUN_GOES_ON'];
@@ -111,11 +122,7 @@ describe('a run of another process', () => {
 
   test.each([true, false])('ends with its stored outcome if its host is lost (open: %j)', async (isOpen) => {
     const { relay, read, sessionService } = setUp();
-    await sessionService.createSession(KEY);
-    const eventOf = (text: string) => ({ ...say(text), invocationId: ID });
-    const message = { ...eventOf('hi'), author: 'user' };
-    const { session, lease } = await sessionService.beginRun({ ...KEY, invocationId: ID, resumable: true, message });
-    for (const text of ['a', 'b']) await sessionService.appendEvent({ session, event: eventOf(text), lease });
+    const { lease } = await beginStored(sessionService, 'a', 'b');
     if (!isOpen) await sessionService.releaseLease(lease);
     const received = readAll(await read());
     relay.tell(1, 'a');
@@ -123,13 +130,61 @@ describe('a run of another process', () => {
     expect(await received).toEqual(isOpen ? ['1 a', ...CONTINUES_ELSEWHERE] : ['1 a', '2 b']);
   });
 
-  test('disconnects readers that would miss frames its host no longer keeps', async () => {
-    const { relay, read } = setUp();
-    const received = readAll(await read());
+  test.each([true, false])('is read from its session where its frames were lost (reader waits: %j)', async (waits) => {
+    const { relay, read, sessionService } = setUp();
+    await beginStored(sessionService, 'a', 'b', 'c');
+    const stream = await read();
+    const received = waits ? readAll(stream) : undefined;
     relay.tell(1, 'a');
+    // The process was killed before it published b and c, and another one resumed the run.
+    relay.tell(4, 'd');
     relay.tell(5, 'e');
     relay.end();
-    expect((await received).at(-1)).toBe('- SLOW_READER');
+    expect(await (received ?? readAll(stream))).toEqual(['1 a', '2 b', '3 c', '4 d', '5 e']);
+  });
+
+  test('continues after lost frames that are no events for readers', async () => {
+    const { relay, read, sessionService } = setUp();
+    const { session, lease } = await beginStored(sessionService, 'a');
+    const progress = { invocationId: ID, author: 'a', actions: { agentState: { step: 1 } } };
+    for (const id of ['p', 'q']) {
+      const event = createEvent({ ...progress, id });
+      await sessionService.appendEvent({ session, event, lease });
+    }
+    const findRun = vi.spyOn(sessionService, 'findRun');
+    const received = readAll(await read());
+    relay.tell(1, 'a');
+    relay.tell(3);
+    relay.tell(4);
+    relay.tell(4, 'd');
+    relay.end();
+    expect(await received).toEqual(['1 a', '4 d']);
+    // One look for the events up to 2, and one for those up to 3.
+    expect(findRun).toHaveBeenCalledTimes(2);
+  });
+
+  test.each([true, false])('ends for readers that would miss chunks of a reply (open: %j)', async (isOpen) => {
+    const { relay, read, sessionService } = setUp();
+    const { lease } = await beginStored(sessionService, 'a', 'b');
+    if (!isOpen) await sessionService.releaseLease(lease);
+    const received = readAll(await read());
+    relay.tell(1, 'a');
+    for (const mirror of relay.mirrors) mirror.mirror([frame(1.001_000_009, 'chunk')], 1_001_000_008);
+    relay.end();
+    expect(await received).toEqual(isOpen ? ['1 a', ...CONTINUES_ELSEWHERE] : ['1 a', '2 b']);
+  });
+
+  test('ends with RUN_GOES_ON if lost frames cannot be read from its session', async () => {
+    const { relay, read, reported, sessionService } = setUp();
+    const failure = new StorageError('the database is away');
+    sessionService.findRun = () => Promise.reject(failure);
+    const received = readAll(await read());
+    relay.tell(1, 'a');
+    relay.tell(4, 'd');
+    expect(await received).toEqual(['1 a', ...CONTINUES_ELSEWHERE]);
+    relay.tell(5, 'e');
+    relay.end();
+    expect(reported).toEqual([failure]);
   });
 
   test('that completed is not mirrored for a reader that has all of it', async () => {

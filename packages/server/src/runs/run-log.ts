@@ -12,7 +12,7 @@ import { errorBody } from '../http/error-response.ts';
 import { quotedName } from '../http/request-body.ts';
 import type { RunMemory } from './run-memory.ts';
 import type { RunReader } from './run-reader.ts';
-import type { LogMirror, RelayedLog, RelayEnd, RunFrame, RunPublication } from './run-relay.ts';
+import type { RelayedLog, RunFrame, RunPublication } from './run-relay.ts';
 
 /** The stream of a run, as a log records it. */
 export interface RecordedRun extends Omit<
@@ -52,10 +52,10 @@ const COMPACT_AT = 1024;
 /**
  * The frames of one run in the order of their positions: one writer, any number of readers, each at its own pace. A
  * reader is only a position, so a slow reader costs no memory and never delays the run. The oldest frames can be
- * dropped. An event is serialised once. The writer is `record` for a run of this process, and a relay for one of
+ * dropped. An event is serialised once. The writer is `record` for a run of this process, and a `RunMirror` for one of
  * another process.
  */
-export class RunLog implements RelayedLog, LogMirror {
+export class RunLog implements RelayedLog {
   readonly key: SessionKey;
   /**
    * The name under which the process lists the run. It changes if the run turns out to be another one when it gets its
@@ -258,16 +258,9 @@ export class RunLog implements RelayedLog, LogMirror {
     this.#isForgotten = true;
   }
 
-  mirror(frames: readonly RunFrame[], gonePosition: number): void {
-    if (gonePosition > this.lastPosition) {
-      while (this.count > 0) this.dropOldest();
-      this.beginAt(gonePosition);
-    }
+  /** Adds frames of another process, or of the session, that the log does not have yet. */
+  copy(frames: readonly RunFrame[]): void {
     for (const { position, json } of frames) if (position > this.lastPosition) this.#append(position, json);
-  }
-
-  mirrorEnded(end: RelayEnd | undefined): void {
-    if (!this.isEnded) this.end(end?.kind === 'lost' ? end.error : undefined);
   }
 
   framesAfter(position: number, maxChars: number): readonly RunFrame[] {

@@ -10,8 +10,8 @@ import {
 } from '@eventloom/core';
 import { isBookkeeping, isYielded, outcomeOfEvent, readStreamed } from '@eventloom/core/internal';
 import { readWithoutState } from '../http/session-response.ts';
-import { chunkPosition, eventPosition, offsetOf } from './run-log.ts';
-import type { LogMirror, RunFrame } from './run-relay.ts';
+import { chunkPosition, eventPosition, offsetOf, type RunLog } from './run-log.ts';
+import type { RunFrame } from './run-relay.ts';
 
 /**
  * Number of events that are read first at the end of a run. They include the last event that readers get, unless agents
@@ -161,10 +161,7 @@ export async function* storedFrames(
 }
 
 /** A log that gets frames from its session. */
-interface CopiedLog extends Pick<LogMirror, 'mirror'> {
-  readonly key: SessionKey;
-  readonly lastPosition: number;
-}
+type CopiedLog = Pick<RunLog, 'copy' | 'key' | 'lastPosition'>;
 
 /**
  * Adds the frames that a log lacks, for a run that has ended in another process: its stored events, and the frame of its failure.
@@ -173,8 +170,7 @@ interface CopiedLog extends Pick<LogMirror, 'mirror'> {
 export async function copyEnd(service: BaseSessionService, log: CopiedLog, stored: RunRecord): Promise<void> {
   const { key } = log;
   const { eventPosition: last, frame } = await readEnd(service, key, stored);
-  for await (const frames of storedFrames(service, key, stored, log.lastPosition, last, frame))
-    log.mirror(frames, log.lastPosition);
+  for await (const frames of storedFrames(service, key, stored, log.lastPosition, last, frame)) log.copy(frames);
 }
 
 /**

@@ -1,0 +1,122 @@
+import type { BaseSessionService, EventloomError, Platform } from '@eventloom/core';
+import { RunGoesOnError, RunNotFoundError, RunRelayError } from '../errors.ts';
+import { readWithoutState } from '../http/session-response.ts';
+import { eventPosition, offsetOf, type RunLog } from './run-log.ts';
+import type { LogMirror, RelayEnd, RunFrame } from './run-relay.ts';
+import { copyEnd, storedFrames } from './stored-frames.ts';
+
+/** Parameters of a `RunMirror`. */
+export interface RunMirrorParams {
+  /** The log that gets the frames. */
+  readonly log: RunLog;
+  /** The sessions of the run. */
+  readonly service: BaseSessionService;
+  readonly platform: Platform;
+  /** Called with each failure to read the session. */
+  readonly report: (error: unknown) => void;
+}
+
+/**
+ * Copies the frames of a run of another process into a log of this process. A relay loses frames, for example those that a killed process had
+ * stored and not published. The stored events among them are read from the session before later frames are added, and so is the end of a run
+ * whose process was lost.
+ */
+export class RunMirror implements LogMirror {
+  readonly #params: RunMirrorParams;
+  /** Settles when the session was read and all frames so far are in the log. Undefined while there is nothing to wait for. */
+  #reading: Promise<void> | undefined;
+  /** The log has all frames up to this position that are stored. */
+  #filledPosition = 0;
+
+  constructor(params: RunMirrorParams) {
+    this.#params = params;
+  }
+
+  mirror(frames: readonly RunFrame[], gonePosition: number): void {
+    const { log } = this.#params;
+    if (this.#reading || this.#isBehind(gonePosition)) this.#queue(() => this.#fillAndCopy(frames, gonePosition));
+    else if (!log.isEnded) log.copy(frames);
+  }
+
+  mirrorEnded(end: RelayEnd): void {
+    const { log } = this.#params;
+    if (end.kind === 'lost') this.#queue(() => this.#endFromSession(end.error));
+    else if (this.#reading) this.#queue(async () => log.end());
+    else if (!log.isEnded) log.end();
+  }
+
+  /** True if frames before this position are missing. */
+  #isBehind(gonePosition: number): boolean {
+    return gonePosition > Math.max(this.#params.log.lastPosition, this.#filledPosition);
+  }
+
+  /** Does the work after all earlier work, unless the log has ended by then. */
+  #queue(work: () => Promise<void>): void {
+    const { log, platform, report } = this.#params;
+    const reading: Promise<void> = (this.#reading ?? Promise.resolve()).then(async () => {
+      try {
+        if (!log.isEnded) await work();
+      } catch (error) {
+        report(error);
+        if (!log.isEnded) log.end(missingFrames(log));
+      }
+      if (this.#reading === reading) this.#reading = undefined;
+    });
+    this.#reading = reading;
+    platform.background(reading);
+  }
+
+  async #fillAndCopy(frames: readonly RunFrame[], gonePosition: number): Promise<void> {
+    const { log, service } = this.#params;
+    if (this.#isBehind(gonePosition)) {
+      const { key, invocationId, lastPosition } = log;
+      const stored = await service.findRun({ ...key, id: invocationId });
+      // Missing chunks are superseded by the event behind them, which is not stored yet.
+      if (!stored || gonePosition > eventPosition(offsetOf(gonePosition)))
+        return this.#endFromSession(missingFrames(log));
+      for await (const page of storedFrames(service, key, stored, lastPosition, gonePosition)) log.copy(page);
+      this.#filledPosition = gonePosition;
+    }
+    log.copy(frames);
+  }
+
+  /** Ends the log: with the stored events if the run has ended, otherwise with this error. */
+  async #endFromSession(error: EventloomError): Promise<void> {
+    const { log, service, report } = this.#params;
+    const { key, invocationId } = log;
+    try {
+      const stored = await service.findRun({ ...key, id: invocationId });
+      const read = { ...key, config: { numRecentEvents: 0 } };
+      const { lastSeq = 0 } = (stored?.open && (await readWithoutState(service, read))) ?? {};
+      if (!stored) {
+        log.end(runNotFound(key, invocationId));
+      } else if (stored.open) {
+        log.end(lastSeq < stored.firstSeq ? notStoredYet(invocationId) : error);
+      } else {
+        await copyEnd(service, log, stored);
+        log.end();
+      }
+    } catch (failure) {
+      report(failure);
+    }
+    if (!log.isEnded) log.end(error);
+  }
+}
+
+function missingFrames({ invocationId }: RunLog): RunGoesOnError {
+  return new RunGoesOnError(
+    `events of the run ${invocationId} did not reach this process; follow the run again: its stored events are in the session`,
+  );
+}
+
+/** Creates the error for a run whose message is about to be stored. */
+export function notStoredYet(invocationId: string): RunRelayError {
+  return new RunRelayError(`the run ${invocationId} is recorded, but its message is not stored yet; try again`);
+}
+
+/** Creates the error for a run that the session does not have. */
+export function runNotFound({ sessionId }: RunLog['key'], invocationId: string): RunNotFoundError {
+  return new RunNotFoundError(
+    `session ${JSON.stringify(sessionId)} has no run ${JSON.stringify(invocationId)}; GET the session to list its events`,
+  );
+}
