@@ -4,12 +4,13 @@ import { Runner } from '@eventloom/runner';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
 import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { InMemoryRunRelay, RunNetwork } from '../conformance/in-memory-run-relay.ts';
 import { createServer } from '../create-server.ts';
 import type { RunLog } from '../runs/run-log.ts';
 import type { RunPublication } from '../runs/run-relay.ts';
 
+const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const SESSION = '/apps/app/users/ann/sessions/s';
 const JSON_STATE = { accept: 'application/json' };
 
@@ -40,13 +41,13 @@ async function setUp(steps: readonly ScriptedStep[], beforeAgent = (): void => u
     onError: () => undefined,
     limits: { unfinishedRunsEveryMs: 0, answerAfterMs: 60_000 },
   });
-  await sessionService.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+  await sessionService.createSession(KEY);
   const send = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
     server.fetch(
       new Request(`http://localhost${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) }),
     );
   const stateOf = async (id: string) => (await send('GET', `${SESSION}/runs/${id}`, undefined, JSON_STATE)).json();
-  return { setWritable, send, stateOf };
+  return { setWritable, send, server, stateOf };
 }
 
 const MESSAGE = { newMessage: { parts: [{ text: 'hi' }] }, requestId: 'r-1' };
@@ -69,8 +70,7 @@ test('the error of a run that continues has the address of the run', async () =>
   let breakStore = (): void => undefined;
   const { setWritable, send } = await setUp(['done'], () => breakStore());
   breakStore = () => setWritable(false);
-  const key = { appName: 'app', userId: 'ann', sessionId: 's' };
-  const answer = await send('POST', '/run', { ...key, ...MESSAGE });
+  const answer = await send('POST', '/run', { ...KEY, ...MESSAGE });
   const id = answer.headers.get('eventloom-invocation-id');
   expect([answer.status, await answer.json()]).toEqual([
     409,
@@ -81,15 +81,49 @@ test('the error of a run that continues has the address of the run', async () =>
 test('a run is not reported as cancelled before its end is stored', async () => {
   const gate = new Gate();
   const { setWritable, send, stateOf } = await setUp([{ gate, text: 'never' }]);
-  const key = { appName: 'app', userId: 'ann', sessionId: 's' };
-  const answer = send('POST', '/run', { ...key, ...MESSAGE });
+  const answer = send('POST', '/run', { ...KEY, ...MESSAGE });
   await gate.reached;
   setWritable(false);
   const refused = await send('DELETE', `${SESSION}/runs/r-1`);
-  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  expect([refused.status, await refused.json()]).toMatchObject([503, { code: 'STORAGE_UNAVAILABLE' }]);
   expect(await stateOf('r-1')).toMatchObject({ state: 'running' });
   expect((await answer).status).toBe(409);
   setWritable(true);
   await expect.poll(async () => (await send('DELETE', `${SESSION}/runs/r-1`)).status).toBe(200);
   expect(await stateOf('r-1')).toMatchObject({ state: 'interrupted' });
+});
+
+describe('a cancelled run whose end could not be stored', () => {
+  async function cancelInVain() {
+    const gate = new Gate();
+    const served = await setUp([{ gate, text: 'never' }, 'resumed']);
+    const answer = served.send('POST', '/run', { ...KEY, ...MESSAGE });
+    await gate.reached;
+    served.setWritable(false);
+    expect((await served.send('DELETE', `${SESSION}/runs/r-1`)).status).toBe(503);
+    await answer;
+    served.setWritable(true);
+    return served;
+  }
+
+  test('is closed by its server instead of resumed', async () => {
+    const { server, stateOf } = await cancelInVain();
+    await server.takeUpUnfinishedRuns();
+    expect(await stateOf('r-1')).toMatchObject({ state: 'interrupted', error: 'the run was cancelled' });
+  });
+
+  test('is closed before the next message', async () => {
+    const { send, stateOf } = await cancelInVain();
+    const next = await send('POST', '/run', { ...KEY, ...MESSAGE, requestId: 'r-2' });
+    expect([next.status, JSON.stringify(await next.json())]).toEqual([200, expect.stringContaining('resumed')]);
+    expect(await stateOf('r-1')).toMatchObject({ state: 'interrupted', error: 'the run was cancelled' });
+  });
+
+  test('is resumed if a client asks for it', async () => {
+    const { send, server, stateOf } = await cancelInVain();
+    const { invocationId } = (await stateOf('r-1')) as { readonly invocationId: string };
+    await send('POST', '/run', { ...KEY, invocationId });
+    await server.takeUpUnfinishedRuns();
+    expect(await stateOf('r-1')).toEqual({ invocationId, state: 'completed' });
+  });
 });

@@ -1,9 +1,10 @@
-import type { OpenRun, SessionKey } from '@eventloom/core';
+import type { SessionKey } from '@eventloom/core';
 import { RunEventNotFoundError, RunEventsGoneError, RunGoesOnError, RunRelayError } from '../errors.ts';
 import { readWithoutState } from '../http/session-response.ts';
 import { eventPosition, formatPosition, offsetOf, RunLog, runName } from './run-log.ts';
 import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
 import { notStoredYet, RunMirror, runNotFound } from './run-mirror.ts';
+import { closeCancelled } from './unfinished-runs.ts';
 import { within } from './within.ts';
 import type { RunMemory } from './run-memory.ts';
 import type { FrameEncoder } from '../http/responses.ts';
@@ -269,10 +270,10 @@ export class RunFollower {
   }
 
   /**
-   * Ends a run of this session in any process, and waits a short time for its end. An ended run is not changed; a run
-   * whose process ended is closed.
+   * Ends a run of this session in any process. The process of the run has a short time to end it; after that its end is stored in
+   * its session, which takes the session from that process. An ended run is not changed.
    *
-   * @returns true when the run has its end; false when the run was asked to end, and has not ended yet
+   * @returns true when the run has its end; false when it was asked to end, and waits for its session or cannot store its end yet
    * @throws RunNotFoundError
    * @throws RunRelayError for a run that cannot be asked to end, which continues
    * @throws StorageError if the end cannot be stored
@@ -293,16 +294,13 @@ export class RunFollower {
   async #cancelOwn(runner: CancellingRunner, log: RunLog): Promise<boolean> {
     log.cancel();
     await within(this.#options.platform, log.ended, this.#options.limits.answerAfterMs);
-    if (!log.leftOpen) {
-      if (!log.isEnded) this.#hub.unfinished.noteCancelled(log.key, log.invocationId);
-      return log.isEnded;
-    }
-    // The end could not be stored, so the session still has an open run.
-    return this.#cancelStored(runner, log.key, log.invocationId, undefined);
+    // If the end could not be stored, the session still has an open run.
+    return log.leftOpen ? this.#cancelStored(runner, log.key, log.invocationId, undefined) : log.isEnded;
   }
 
   /**
-   * Cancels a run that is not active in this process, by its session.
+   * Cancels a run that is not active in this process: stores its end in its session. A process that still holds the session
+   * finds that it lost the session, so no process can continue the run.
    *
    * @param remote the run of another process with this id or request id
    */
@@ -321,14 +319,7 @@ export class RunFollower {
     }
     const { invocationId, open } = stored;
     if (invocationId !== id) return this.cancel(runner, key, invocationId);
-    if (!open) return true;
-    if (open.heldUntilMs > this.#options.platform.now()) {
-      throw new RunRelayError(
-        `the run ${invocationId} has not ended: a process that this one cannot reach may still run it until its lease expires; try again`,
-      );
-    }
-    const { userId, sessionId } = key;
-    await runner.closeRun({ userId, sessionId, invocationId, reason: 'the run was cancelled' });
+    if (open) await closeCancelled(runner, { ...key, invocationId, ...open }, this.#options.platform);
     return true;
   }
 
@@ -349,16 +340,11 @@ export class RunFollower {
     const leave = relay.follow(key, invocationId, lastPosition, { mirror: () => undefined, mirrorEnded });
     await within(this.#options.platform, over.promise, this.#options.limits.answerAfterMs);
     leave();
-    if (!end) this.#hub.unfinished.noteCancelled(key, invocationId);
-    if (end?.kind !== 'lost') return end !== undefined;
-    // The session decides if it has the run: the process may have died before it stored anything.
-    const isStored = await runner.sessionService.findRun({ ...key, id: invocationId });
-    return isStored === undefined || this.#cancelStored(runner, key, invocationId, undefined);
-  }
-
-  /** Asks the process of a run to end it, once more. @throws RunRelayError */
-  async askToEnd({ appName, userId, sessionId, invocationId }: OpenRun): Promise<void> {
-    await this.#relay?.cancel({ appName, userId, sessionId }, invocationId);
+    if (end?.kind === 'ended') return true;
+    // The process may have died, or does not answer: the session decides. It does not have a run that waits there, nor one
+    // whose process died before it stored anything.
+    const stored = await runner.sessionService.findRun({ ...key, id: invocationId });
+    return stored ? this.#cancelStored(runner, key, invocationId, undefined) : end !== undefined;
   }
 
   /** Stops following runs of other processes. */

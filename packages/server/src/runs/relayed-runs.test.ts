@@ -1,9 +1,18 @@
-import { type BegunRun, createEvent, RunAbortedError, type SessionKey, StorageError } from '@eventloom/core';
+import {
+  type BegunRun,
+  createEvent,
+  RunAbortedError,
+  type SessionKey,
+  StaleWriterError,
+  StorageError,
+} from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { type CloseRunParams, Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, Gate } from '@eventloom/testing';
+import { fixedPlatform, Gate, ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { RunGoesOnError, RunNotFoundError } from '../errors.ts';
-import type { ServerLimits } from '../server-limits.ts';
+import { DEFAULT_LIMITS, type ServerLimits } from '../server-limits.ts';
 import { keptOf, KEY, readAll, say, setUp as setUpHub } from './fixtures/hosted-runs.ts';
 import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunFrame, RunPublication, RunRelay } from './run-relay.ts';
 
@@ -67,7 +76,14 @@ function setUp(limits: Partial<ServerLimits> = {}) {
   const { hub, platform, play, reported } = setUpHub(limits, relay);
   const sessionService = new InMemorySessionService({ platform: fixedPlatform() });
   const unreachable = () => expect.unreachable();
-  const runner = { appName: 'app', sessionService, runAsync: unreachable, closeRun: unreachable };
+  const agent = new LlmAgent({ name: 'a', model: new ScriptedModel([]) });
+  const closing = new Runner({ appName: 'app', agent, sessionService });
+  const runner = {
+    appName: 'app',
+    sessionService,
+    runAsync: unreachable,
+    closeRun: (params: CloseRunParams) => closing.closeRun(params),
+  };
   /** Reads the run of the other process after an event. */
   const follow = async (seq = 0) => (await hub.follower.follow(runner, KEY, ID, seq * 1e9)).body;
   const read = async (seq = 0) => (await follow(seq)) ?? expect.unreachable();
@@ -304,14 +320,39 @@ describe('cancelling a run of another process', () => {
     expect(relay.asked).toEqual([]);
   });
 
-  test('reports that the run continues if its host is lost and its session is still locked', async () => {
+  test.each(['is lost', 'does not answer'])('stores its end in its locked session if its host %s', async (how) => {
     const { cancel, relay, platform, sessionService } = setUp();
-    await sessionService.createSession(KEY);
-    await sessionService.beginRun({ ...KEY, invocationId: ID });
+    const { session, lease } = await beginStored(sessionService, 'a');
+    // A client may send the request more than once.
+    const cancelled = Promise.all([cancel(), cancel()]);
+    await platform.nextTimer();
+    if (how === 'is lost') relay.lose();
+    else platform.advance(DEFAULT_LIMITS.answerAfterMs);
+    expect(await cancelled).toEqual([true, true]);
+    const { events = [] } = (await sessionService.getSession(KEY)) ?? {};
+    expect(events.slice(2)).toMatchObject([{ errorCode: 'RUN_ABANDONED', errorMessage: 'the run was cancelled' }]);
+    await expect(
+      Promise.resolve().then(() => sessionService.appendEvent({ session, event: say('b'), lease })),
+    ).rejects.toThrow(StaleWriterError);
+  });
+
+  test('succeeds if the run ends meanwhile and another one has begun', async () => {
+    const { cancel, relay, platform, sessionService } = setUp();
+    const { lease } = await beginStored(sessionService);
+    const findRun = sessionService.findRun.bind(sessionService);
+    sessionService.findRun = async (request) => {
+      const found = await findRun(request);
+      if (found?.open) {
+        await sessionService.releaseLease(lease);
+        await sessionService.beginRun({ ...KEY, invocationId: 'e-next' });
+      }
+      return found;
+    };
     const cancelled = cancel();
     await platform.nextTimer();
     relay.lose();
-    await expect(cancelled).rejects.toThrow('has not ended');
+    expect(await cancelled).toBe(true);
+    expect((await sessionService.listOpenRuns({ appName: 'app' })).runs).toMatchObject([{ invocationId: 'e-next' }]);
   });
 
   test('succeeds if its host is lost before it stored the run', async () => {

@@ -250,6 +250,7 @@ export class RunHub {
     } catch (error) {
       this.#report(error);
     }
+    if (log.isCancelled) this.unfinished.noteCancelled(log.key, log.invocationId);
     log.leaveOpen(leftOpenError(failure));
   }
 

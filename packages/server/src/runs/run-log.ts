@@ -87,6 +87,8 @@ export class RunLog implements RelayedLog {
   #stored: PromiseWithResolvers<boolean> | undefined;
   /** True if another process took the run and ended it: the frames of its end, and its failure, are from the session. */
   isEndedElsewhere = false;
+  /** True once the run was asked to end. */
+  isCancelled = false;
   /** True for a copy of a log of another process. */
   isMirror = false;
   /** True once only readers need the log. */
@@ -227,7 +229,9 @@ export class RunLog implements RelayedLog {
 
   /** Cancels the run. A run that has ended is not changed. */
   cancel(): void {
-    if (!this.isEnded) this.abort(new RunAbortedError('the run was cancelled'));
+    if (this.isEnded) return;
+    this.isCancelled = true;
+    this.abort(new RunAbortedError('the run was cancelled'));
   }
 
   /** Aborts the run. Its committed events stay. */

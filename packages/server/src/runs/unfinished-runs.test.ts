@@ -179,33 +179,45 @@ describe('a starting server', () => {
     expect(errorCodesOf(await eventsOf('s'))).toEqual(['RUN_ABANDONED']);
   });
 
-  test('closes a run that a client cancelled while its process did not answer', async () => {
-    const { sessions, serve, runnerOf, platform, open, eventsOf } = setUp();
-    const key = { appName: 'app', userId: 'ann', sessionId: 's' };
-    await sessions.createSession(key);
-    const network = new RunNetwork();
-    const gate = new Gate();
-    const dead = { ...platform, schedule: () => () => undefined };
-    const runners = [runnerOf([{ gate, text: 'never' }], dead)];
-    const lost = serve([], { runners, platform: dead, relay: new DeafRelay(network) });
-    const body = JSON.stringify({ ...key, newMessage: { parts: [{ text: 'hi' }] } });
-    void lost.fetch(new Request('http://localhost/run', { method: 'POST', body }));
-    await gate.reached;
-    const [run = expect.unreachable()] = await open();
-    const limits = { unfinishedRunsEveryMs: 0, answerAfterMs: 700 };
-    const other = serve(['resumed'], { relay: new InMemoryRunRelay(network), limits });
-    const cancelled = other.fetch(new Request(`http://localhost${pathOf(run)}`, { method: 'DELETE' }));
-    expect(await platform.nextTimer()).toBe(700);
-    platform.advance(700);
-    expect((await cancelled).status).toBe(202);
-    await other.takeUpUnfinishedRuns();
-    expect(await open()).toHaveLength(1);
-    platform.advance(LEASE_MS);
-    await other.takeUpUnfinishedRuns();
-    expect(await open()).toEqual([]);
-    const { errorMessage } = (await eventsOf('s')).find(({ errorCode }) => errorCode === 'RUN_ABANDONED') ?? {};
-    expect(errorMessage).toBe('the run was cancelled');
-  });
+  test.each([true, false])(
+    'does not resume a cancelled run whose process does not answer (relay: %j)',
+    async (hasRelay) => {
+      const { sessions, serve, runnerOf, platform, open, eventsOf } = setUp();
+      const key = { appName: 'app', userId: 'ann', sessionId: 's' };
+      await sessions.createSession(key);
+      const network = new RunNetwork();
+      const gate = new Gate();
+      const dead = { ...platform, schedule: () => () => undefined };
+      const runners = [runnerOf([{ gate, text: 'never' }], dead)];
+      const lost = serve([], { runners, platform: dead, ...(hasRelay && { relay: new DeafRelay(network) }) });
+      const newMessage = { parts: [{ text: 'hi' }] };
+      const send = (server: EventloomServer) =>
+        server.fetch(
+          new Request('http://localhost/run', { method: 'POST', body: JSON.stringify({ ...key, newMessage }) }),
+        );
+      const answer = send(lost);
+      await gate.reached;
+      const [run = expect.unreachable()] = await open();
+      const limits = { unfinishedRunsEveryMs: 0, answerAfterMs: 700 };
+      const other = serve([], { limits, ...(hasRelay && { relay: new InMemoryRunRelay(network) }) });
+      const cancelled = other.fetch(new Request(`http://localhost${pathOf(run)}`, { method: 'DELETE' }));
+      if (hasRelay) {
+        expect(await platform.nextTimer()).toBe(700);
+        platform.advance(700);
+      }
+      expect((await cancelled).status).toBe(200);
+      expect(await open()).toEqual([]);
+      const third = serve(['next'], { limits });
+      await third.takeUpUnfinishedRuns();
+      expect(partsOf((await (await send(third)).json()) as Event[])).toEqual(['next']);
+      const { errorMessage } = (await eventsOf('s')).find(({ errorCode }) => errorCode === 'RUN_ABANDONED') ?? {};
+      expect(errorMessage).toBe('the run was cancelled');
+      // The process of the run answers again.
+      gate.open();
+      expect(await (await answer).json()).toMatchObject({ code: 'RUN_ABANDONED', error: 'the run was cancelled' });
+      expect(partsOf(await eventsOf('s'))).not.toContain('never');
+    },
+  );
 
   test('leaves unfinished runs with onUnfinishedRuns leave', async () => {
     const { leave, serve, open, platform } = setUp();

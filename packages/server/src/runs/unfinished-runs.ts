@@ -34,8 +34,6 @@ export interface UnfinishedRunsParams {
 
 /** Maximum number of runs in a page: few, so that the page is still current when its last run is checked. */
 const PAGE = 50;
-/** Maximum number of cancelled runs that are remembered until they have ended. */
-const MAX_CANCELLED = 1000;
 /** The minimum time between two searches. */
 const MIN_DELAY_MS = 100;
 /**
@@ -65,7 +63,7 @@ export class UnfinishedRuns {
   #hasMore = false;
   #looking: Promise<number | undefined> | undefined;
   #isAsked = false;
-  /** The names of runs that clients cancelled and that had not ended then. A run that lost its process is closed instead of resumed. */
+  /** The names of cancelled runs of this process whose end could not be stored. They are closed instead of resumed. */
   readonly #cancelled = new Set<string>();
   /** Remaining work for resumed runs that have ended. */
   readonly #endings = new Set<Promise<void>>();
@@ -116,9 +114,9 @@ export class UnfinishedRuns {
     await Promise.all(this.#endings);
   }
 
-  /** Notes that a client cancelled a run that has not ended yet: its process may be lost before it stores the end. */
+  /** Notes that the end of a cancelled run of this process could not be stored. */
   noteCancelled(key: SessionKey, invocationId: string): void {
-    if (this.#cancelled.size < MAX_CANCELLED) this.#cancelled.add(runName(key, invocationId));
+    this.#cancelled.add(runName(key, invocationId));
   }
 
   /** Notes that a client resumes a run, which it may have cancelled before. */
@@ -192,10 +190,9 @@ export class UnfinishedRuns {
         if (this.#isStopped || this.#hasMore) return freeMs;
         const isCancelled = over.delete(runName(run, run.invocationId));
         if (this.#params.hub.inFlightRun(run, run.invocationId)) continue;
-        if (run.heldUntilMs > this.#params.platform.now()) {
+        // A cancelled run is closed even if another process has resumed it.
+        if (run.heldUntilMs > this.#params.platform.now() && !isCancelled) {
           freeMs = Math.min(freeMs, run.heldUntilMs);
-          // Another process may have resumed it.
-          if (isCancelled) await this.#params.hub.follower.askToEnd(run);
         } else {
           await this.#resumeOrClose(runner, run);
         }
@@ -212,17 +209,22 @@ export class UnfinishedRuns {
    * promise resolves at its end
    */
   async #resumeOrClose(runner: Runner, run: OpenRun, isWanted = false): Promise<void> {
-    const { action, limits } = this.#params;
-    const isCancelled = this.#cancelled.delete(runName(run, run.invocationId));
+    const { action, limits, platform } = this.#params;
+    const name = runName(run, run.invocationId);
     // A message that waits for the end of the run may be queued for the session, with others: then the run is queued as
     // well.
     const onBusy = isWanted ? 'queue' : 'reject';
-    const left =
+    const fault =
       action === 'close'
         ? 'the run lost its process or its storage before it ended, and this server does not resume such runs'
         : faultOfLeftRun(run, limits.maxRunAttempts);
-    const fault = isCancelled ? 'the run was cancelled' : left;
-    if (fault !== undefined) {
+    if (this.#cancelled.has(name)) {
+      try {
+        await closeCancelled(runner, run, platform);
+      } catch (error) {
+        if (!isElsewhere(error)) throw error;
+      }
+    } else if (fault !== undefined) {
       await this.#close(runner, run, fault, onBusy);
     } else if (isWanted || this.#resumed < limits.maxResumedRuns) {
       const ended = this.#resume(runner, run, onBusy);
@@ -295,6 +297,27 @@ export class UnfinishedRuns {
   async #isInLine({ sessionService }: Runner, { invocationId, ...key }: OpenRun): Promise<boolean> {
     const found = await sessionService.findRun({ ...key, id: invocationId });
     return found?.open !== undefined && found.open.heldUntilMs <= this.#params.platform.now();
+  }
+}
+
+/**
+ * Stores the end of a cancelled run that is open. A process that holds its session loses the session. Does nothing for a run that has ended.
+ * @throws SessionNotFoundError SessionBusyError StorageError
+ */
+export async function closeCancelled(
+  runner: Pick<Runner, 'closeRun'>,
+  { userId, sessionId, invocationId, heldUntilMs }: OpenRun,
+  platform: Pick<Platform, 'now'>,
+): Promise<void> {
+  const params = { userId, sessionId, invocationId, reason: 'the run was cancelled' };
+  try {
+    await runner.closeRun({ ...params, onBusy: heldUntilMs > platform.now() ? 'interrupt' : 'queue' });
+  } catch (error) {
+    // A session with another open run shows that this run has ended.
+    if (UnfinishedRunError.isInstance(error)) return;
+    if (!StaleWriterError.isInstance(error)) throw error;
+    // Another process took the session, probably to cancel the run as well.
+    await runner.closeRun(params);
   }
 }
 
