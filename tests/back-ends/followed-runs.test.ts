@@ -1,20 +1,13 @@
-import type { BaseAgent, BaseSessionService, Event } from '@eventloom/core';
+import type { BaseAgent, Event } from '@eventloom/core';
 import { END, START, StateGraph } from '@eventloom/graph';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool, type AgentToolConfig, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { Runner } from '@eventloom/runner';
 import { createServer, type EventloomServer } from '@eventloom/server';
-import { InMemorySessionService } from '@eventloom/sessions';
-import { PostgresSessionService } from '@eventloom/sessions/postgres';
-import { SqliteSessionService } from '@eventloom/sessions/sqlite';
-import { createTestDatabase } from '@eventloom/test-postgres';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
+import { storages } from './fixtures/storages.ts';
 
 const look = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
 const pay = new FunctionTool({ name: 'pay', description: '', requireConfirmation: true, execute: () => 'paid' });
@@ -56,38 +49,6 @@ const agents: Record<string, () => BaseAgent> = {
     callerOf([agentOf('helper', [{ calls: [{ id: 'p1', name: 'pay', args: {} }] }])], {}),
   'an agent as a tool, far down, that asks a person': () =>
     callerOf([callerOf([agentOf('helper', [{ calls: [{ id: 'p1', name: 'pay', args: {} }] }])], {})], {}),
-};
-
-/** A storage that can be opened again, as by another process. */
-interface Storage {
-  open(): BaseSessionService | Promise<BaseSessionService>;
-  end(): unknown;
-}
-
-const storages: Record<string, () => Promise<Storage>> = {
-  memory: async () => {
-    const service = new InMemorySessionService();
-    return { open: () => service, end: () => undefined };
-  },
-  SQLite: async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'followed-runs-'));
-    const opened: SqliteSessionService[] = [];
-    const open = (): SqliteSessionService => {
-      const service = new SqliteSessionService({ path: join(folder, 'sessions.db') });
-      opened.push(service);
-      return service;
-    };
-    const end = (): void => {
-      for (const service of opened) service.close();
-      rmSync(folder, { recursive: true });
-    };
-    return { open, end };
-  },
-  PostgreSQL: async () => {
-    const database = await createTestDatabase();
-    const pool = new Pool({ connectionString: database.url });
-    return { open: () => new PostgresSessionService({ pool }), end: () => pool.end() };
-  },
 };
 
 interface Frame {

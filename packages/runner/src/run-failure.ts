@@ -78,14 +78,14 @@ const LOST = [StaleWriterError, SessionNotFoundError];
 /**
  * Stores the end of a run that failed, was aborted or lost its reader: responses to its open calls, the error event,
  * and the event that records the end of a resumable run. A storage failure here is reported to the platform, so that it
- * does not replace the failure of the run.
+ * does not replace the failure of the run; the loss of the session is none.
  *
  * A resumable run whose process is shutting down stores no end: it is resumed later.
  */
 export async function storeFailure(run: RunInvocation, reason: RunFailure): Promise<StoredEnd> {
   const { context, committer } = run;
   const { failure, thrown } = reason;
-  if (committer.isLeaseLost || LOST.some((type) => type.isInstance(failure))) return NOT_ENDED;
+  if (committer.isLeaseLost || isLost(failure)) return NOT_ENDED;
   if (context.isResumable && isStopped(failure)) return NOT_ENDED;
   const events: Event[] = [];
   try {
@@ -95,9 +95,14 @@ export async function storeFailure(run: RunInvocation, reason: RunFailure): Prom
     if (context.isResumable) await committer.append(committer.endEvent());
     return { events, outcome: isAnswered ? { state: 'completed' } : outcomeOf(failure) };
   } catch (error) {
-    reportTo(context.platform, error);
+    if (!isLost(error)) reportTo(context.platform, error);
     return { events, outcome: undefined };
   }
+}
+
+/** True if another writer has the session, or the session was deleted: nothing is to be stored any more. */
+function isLost(error: unknown): boolean {
+  return LOST.some((type) => type.isInstance(error));
 }
 
 /** Returns the outcome of a run that failed with this error, for its record. */

@@ -85,11 +85,18 @@ export class RunFollower {
    * Finds a run of this process. Waits for an open run that is being resumed: the log knows which of its frames are in
    * the session only once the run has the session. Does not wait for a run that is not open: the answer that continues
    * it may wait long for the session.
+   *
+   * @throws RunNotFoundError for a run that has ended, and whose session was deleted
    */
   async #findStarted({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<RunLog | undefined> {
     const log = this.#hub.inFlightRun(key, id);
     if (log?.isResuming && (await sessionService.findRun({ ...key, id }))?.open) await log.whenStored();
-    return this.#hub.find(key, id);
+    const found = this.#hub.find(key, id);
+    if (found?.isEnded && found.isStored && !(await sessionService.findRun({ ...key, id }))) {
+      this.#memory.drop(found.name);
+      throw runNotFound(key, id);
+    }
+    return found;
   }
 
   async #read(runner: HostedRunner, log: RunLog, position: number, frames?: FrameEncoder): Promise<FollowedRun> {
@@ -287,7 +294,7 @@ export class RunFollower {
     const remote = await this.#relay?.find(key, id);
     if (remote && !remote.end && remote.invocationId === id) return this.#cancelElsewhere(runner, remote, key);
     if (log && !log.isEnded) return this.#cancelOwn(runner, log);
-    const hasEnded = log ? !log.leftOpen : remote?.end?.kind === 'ended';
+    const hasEnded = log ? !log.leftOpen && !log.isStored : remote?.end?.kind === 'ended';
     return hasEnded || this.#cancelStored(runner, key, id, remote);
   }
 

@@ -274,7 +274,8 @@ describe('a run of another process', () => {
 
 describe('a run taken over by another process', () => {
   test('is read from that process', async () => {
-    const { hub, relay, play, read } = setUp();
+    const { hub, relay, play, read, sessionService } = setUp();
+    await beginStored(sessionService, 'mine');
     const log = play([say('mine')], { invocationId: ID });
     await log.ended;
     relay.remote = {
@@ -382,6 +383,18 @@ describe('requests of other processes', () => {
     await platform.drain();
     expect([log.isEnded, log.failure?.message]).toEqual([true, 'the session was deleted']);
     expect(hub.find(KEY, 'e-here')).toBeUndefined();
+  });
+
+  test('end a run that another process has ended with the stored end', async () => {
+    const { hub, relay, play, sessionService } = setUp();
+    const { lease } = await beginStored(sessionService, 'a', 'b');
+    await sessionService.releaseLease(lease);
+    const gate = new Gate();
+    const log = play([say('a'), gate], { invocationId: ID, isLeftOpen: true, sessionService });
+    const received = readAll(hub.readers.read(log));
+    await gate.reached;
+    relay.host?.stop(KEY, ID, 'cancel');
+    expect(await received).toEqual(['1 a', '2 b']);
   });
 
   test('are ignored for an unknown run, and for the run of another session with the same id', () => {

@@ -57,8 +57,11 @@ export interface RunHubOptions {
 
 /** Maximum number of unfinished runs that one run finishes before it fails: another unfinished run may appear each time. */
 const MAX_FINISHED = 5;
-/** Failures after which another process has the session, or the session no longer exists. */
-const LOST = [StaleWriterError, SessionNotFoundError];
+/**
+ * Failures after which another process may have the session, or the session may no longer exist. The end of an aborted run is not stored if the
+ * session is lost.
+ */
+const MAY_BE_LOST = [StaleWriterError, SessionNotFoundError, RunAbortedError];
 /** The first and the last time to wait for the end of a run that another process took, in milliseconds; each is twice the one before. */
 const FIRST_LOOK_MS = 25;
 const LAST_LOOK_MS = 400;
@@ -205,7 +208,7 @@ export class RunHub {
     log.end();
     if (!log.isStored) quota?.count('queued', -1);
     // If a run failed before its first event, its error is the response to its request, and the log is not kept.
-    if (wasFound && !log.leftOpen && (log.hasEvents || log.wasRead)) {
+    if (wasFound && !log.leftOpen && !log.isDeleted && (log.hasEvents || log.wasRead)) {
       this.#memory.keep(log.name, log);
     } else {
       if (!log.leftOpen) log.publication?.forget();
@@ -246,7 +249,7 @@ export class RunHub {
    */
   async #leave(log: RunLog, failure: Error, service: BaseSessionService): Promise<void> {
     try {
-      if (LOST.some((type) => type.isInstance(failure)) && (await this.#endFromSession(log, service))) return;
+      if (MAY_BE_LOST.some((type) => type.isInstance(failure)) && (await this.#endFromSession(log, service))) return;
     } catch (error) {
       this.#report(error);
     }
@@ -265,6 +268,7 @@ export class RunHub {
     }
     if (stored?.open) return false;
     log.isEndedElsewhere = stored !== undefined;
+    log.isDeleted = stored === undefined;
     if (stored) await copyEnd(service, log, stored);
     else log.fail(new RunAbortedError('the session was deleted'));
     return true;

@@ -87,6 +87,8 @@ export class RunLog implements RelayedLog {
   #stored: PromiseWithResolvers<boolean> | undefined;
   /** True if another process took the run and ended it: the frames of its end, and its failure, are from the session. */
   isEndedElsewhere = false;
+  /** True if the session was deleted during the run. */
+  isDeleted = false;
   /** True once the run was asked to end. */
   isCancelled = false;
   /** True for a copy of a log of another process. */
