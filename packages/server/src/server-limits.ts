@@ -19,8 +19,17 @@ export interface ServerLimits {
   readonly maxBodyParts: number;
   /** Maximum number of events that a new session imports. Default 10,000. */
   readonly maxBodyEvents: number;
-  /** Maximum number of keys in a state or a state change. Default 1,000. */
+  /** Maximum number of keys in a state, a state change or `customMetadata`; keys of their values do not count. Default 1,000. */
   readonly maxBodyKeys: number;
+  /**
+   * Maximum number of keys of all objects in a body together, at any depth; 50 more for each event that a new session imports. Default 100,000.
+   */
+  readonly maxBodyTotalKeys: number;
+  /**
+   * Maximum number of characters of the `customMetadata` of a request for a run, as JSON: every event of the run stores it. Default 16
+   * Ki.
+   */
+  readonly maxBodyMetadataChars: number;
   /** Maximum number of active runs; a further one is refused with `SERVER_BUSY`. Default 2,000. */
   readonly maxRuns: number;
   /** Maximum number of active runs of one user; a further one is refused with `USER_LIMIT`. Default 100. */
@@ -112,6 +121,8 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxBodyParts: 1000,
   maxBodyEvents: 10_000,
   maxBodyKeys: 1000,
+  maxBodyTotalKeys: 100_000,
+  maxBodyMetadataChars: 16 * 1024,
   maxRuns: 2000,
   maxRunsPerUser: 100,
   maxQueuedRequests: 1000,

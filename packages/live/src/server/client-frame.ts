@@ -36,7 +36,7 @@ const READERS: Readonly<Record<string, (value: unknown) => ClientFrame>> = {
  * @throws BodyTooLargeError
  */
 export function parseTextFrame(text: string, limits: CountLimits): ClientFrame {
-  const frame = parseJson('frame', text);
+  const frame = parseJson('frame', text, limits);
   checkCounts(frame, limits);
   if (!isRecord(frame))
     throw new InvalidRequestError(

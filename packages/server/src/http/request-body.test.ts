@@ -4,7 +4,8 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
-import type { ServerLimits } from '../server-limits.ts';
+import { DEFAULT_LIMITS, type ServerLimits } from '../server-limits.ts';
+import { parseJson } from './request-body.ts';
 
 const SESSION = '/apps/app/users/ann/sessions/s';
 const RUN = { appName: 'app', userId: 'ann', sessionId: 's' };
@@ -20,6 +21,8 @@ function setUp(limits: Partial<ServerLimits> = {}) {
   };
 }
 
+const HI = { newMessage: { parts: [{ text: 'hi' }] } };
+const MESSAGE = { ...RUN, ...HI };
 const texts = (length: number) => Array.from({ length }, () => ({ text: 'x' }));
 const keys = (length: number) => Object.fromEntries(Array.from({ length }, (_, at) => [`k${at}`, at]));
 const events = (length: number) => Array.from({ length }, () => ({ author: 'agent' }));
@@ -46,6 +49,22 @@ const COUNTED: readonly (readonly [string, string, string, (count: number) => ob
   ['keys of a state', 'POST', SESSION, (n) => ({ state: keys(n) }), 'maxBodyKeys'],
   ['keys of a state that is the body', 'POST', SESSION, (n) => keys(n), 'maxBodyKeys'],
   ['keys that are changed', 'PATCH', SESSION, (n) => ({ stateDelta: keys(n) }), 'maxBodyKeys'],
+  ['keys of metadata', 'POST', '/run', (n) => ({ ...MESSAGE, customMetadata: keys(n) }), 'maxBodyKeys'],
+  [
+    'keys of metadata, in snake case',
+    'POST',
+    '/run_sse',
+    (n) => ({ ...MESSAGE, custom_metadata: keys(n) }),
+    'maxBodyKeys',
+  ],
+  ['keys of metadata of a run', 'POST', `${SESSION}/runs`, (n) => ({ ...HI, customMetadata: keys(n) }), 'maxBodyKeys'],
+  [
+    'keys of metadata of an event',
+    'POST',
+    SESSION,
+    (n) => ({ events: [{ author: 'a', customMetadata: keys(n) }] }),
+    'maxBodyKeys',
+  ],
 ];
 
 test.each(COUNTED)(
@@ -73,12 +92,81 @@ test('parts up to the limit are accepted, and values inside state and arguments 
   expect((await send('PATCH', SESSION, { stateDelta: state })).status).toBe(200);
 });
 
+const FIELDS: readonly (readonly [string, string, object])[] = [
+  ['newMessage', '/run', { ...RUN, newMessage: { parts: texts(1), ...keys(1000) } }],
+  ['newMessage.parts[1]', '/run_sse', { ...RUN, newMessage: { parts: [...texts(1), { text: 'x', ...keys(1000) }] } }],
+  ['events[1]', SESSION, { events: [...events(1), { author: 'a', ...keys(1000) }] }],
+  ['events[0].actions', SESSION, { events: [{ author: 'a', actions: { ...keys(1001) } }] }],
+  ['events[0].content.parts[0]', SESSION, { events: [{ author: 'a', content: { parts: [keys(1001)] } }] }],
+];
+
+test.each(FIELDS)('an object of more than 1,000 fields is refused: %s', async (at, path, body) => {
+  const { status, json } = await setUp()('POST', path, body);
+  expect([status, json]).toEqual([413, { error: `${at}: has more than 1000 fields`, code: 'BODY_TOO_LARGE' }]);
+});
+
+const INNER = { a: { b: [keys(50), keys(49)] } };
+const TOTAL: readonly (readonly [string, string, object])[] = [
+  ['POST', '/run', { ...RUN, newMessage: { parts: [{ text: 'x', partMetadata: INNER }] } }],
+  ['POST', '/run', { ...MESSAGE, customMetadata: INNER }],
+  ['POST', SESSION, { state: INNER }],
+  ['PATCH', SESSION, { stateDelta: INNER }],
+];
+
+test.each(TOTAL)('keys at any depth of the body are counted: %s %s %j', async (method, path, body) => {
+  const refused = await setUp({ maxBodyTotalKeys: 100 })(method, path, body);
+  const error = 'body: has objects with more than 100 keys in total, which is limits.maxBodyTotalKeys of this server';
+  expect(refused).toEqual({ status: 413, json: { error, code: 'BODY_TOO_LARGE' } });
+  expect((await setUp({ maxBodyTotalKeys: 110 })(method, path, body)).status).not.toBe(413);
+});
+
+test('each imported event may add 50 keys to the body', async () => {
+  const send = setUp({ maxBodyTotalKeys: 100 });
+  const bodyOf = (count: number) => ({
+    events: [...events(18), { author: 'a', customMetadata: keys(count / 2) }, { author: 'a', state: keys(count / 2) }],
+  });
+  expect((await send('POST', SESSION, bodyOf(1060))).status).toBe(200);
+  expect((await send('POST', SESSION, bodyOf(1100))).status).toBe(413);
+});
+
+test('texts that look like keys are no keys', async () => {
+  const text = '"a": 1, \\"b\\": 2, "c" : \\\\'.repeat(100);
+  const send = setUp({ maxBodyTotalKeys: 10 });
+  await send('POST', SESSION);
+  const body = { ...RUN, newMessage: { parts: [{ text }] }, customMetadata: { [text]: text } };
+  expect((await send('POST', '/run', body)).status).toBe(200);
+  expect((await send('POST', '/run', { ...body, stateDelta: { a: 1, b: { c: 1 } } })).status).toBe(413);
+});
+
+test.each(['"', '\\"', '\\\\', ''])('JSON that is cut inside a text is refused: %j', (end) => {
+  const text = `{"newMessage": {"parts": [{"text": "${'x'.repeat(100)}${end}`;
+  expect(() => parseJson('body', text, { ...DEFAULT_LIMITS, maxBodyTotalKeys: 10 })).toThrow('body: is not JSON');
+});
+
+test('metadata that every event of a run stores is bounded, and refused before anything is stored', async () => {
+  const send = setUp();
+  await send('POST', SESSION);
+  const metadata = (chars: number) => ({ customMetadata: { a: 'x'.repeat(chars - '{"a":""}'.length) } });
+  for (const [path, message] of [
+    ['/run', MESSAGE],
+    ['/run_sse', MESSAGE],
+    [`${SESSION}/runs`, HI],
+  ] as const) {
+    const { status, json } = await send('POST', path, { ...message, ...metadata(16_385) });
+    const error = expect.stringMatching(/^customMetadata: .*limits\.maxBodyMetadataChars/) as string;
+    expect([status, json]).toEqual([413, { error, code: 'BODY_TOO_LARGE' }]);
+  }
+  expect((await send('GET', SESSION)).json['events']).toEqual([]);
+  expect((await send('POST', '/run', { ...MESSAGE, ...metadata(16_384) })).status).toBe(200);
+  expect((await setUp({ maxBodyMetadataChars: 20 })('POST', '/run', { ...MESSAGE, ...metadata(21) })).status).toBe(413);
+});
+
 test('the OpenAPI document contains the limits', async () => {
   const { json } = await setUp({ maxBodyParts: 7, maxBodyEvents: 8, maxBodyKeys: 9 })('GET', '/openapi.json');
   expect(json['components']).toMatchObject({
     schemas: {
       ContentInput: { properties: { parts: { maxItems: 7 } } },
-      RunBody: { properties: { stateDelta: { maxProperties: 9 } } },
+      RunBody: { properties: { stateDelta: { maxProperties: 9 }, customMetadata: { maxProperties: 9 } } },
       CreateSessionBody: { properties: { events: { maxItems: 8 }, state: { maxProperties: 9 } } },
       PatchSessionBody: { properties: { stateDelta: { maxProperties: 9 } } },
       EventActionsInput: { properties: { stateDelta: { maxProperties: 9 } } },

@@ -54,15 +54,33 @@ function tooLarge(maxBytes: number): BodyTooLargeError {
   return new BodyTooLargeError(`body: is larger than the ${maxBytes} bytes that this server accepts`);
 }
 
+/** The limits of the number of entries in a body. */
+export type CountLimits = Pick<
+  ServerLimits,
+  'maxBodyParts' | 'maxBodyEvents' | 'maxBodyKeys' | 'maxBodyTotalKeys' | 'maxBodyMetadataChars'
+>;
+
 /** Maximum nesting depth of JSON. A deeper value would overflow the stack of a recursive reader. */
 const MAX_DEPTH = 256;
+
+/** Minimum number of characters of a key and its value in JSON. */
+const CHARS_OF_KEY = 5;
+/** Number of keys that each imported event may add to those of its body. */
+const KEYS_OF_EVENT = 50;
 
 /**
  * Parses JSON text from a client.
  * @param what names the text in error messages
+ * @param hasEvents true if it may have the events of a new session. Default false
  * @throws InvalidRequestError if it is not JSON or nests too deep
+ * @throws BodyTooLargeError if it has more keys than the limits allow
  */
-export function parseJson(what: string, text: string): unknown {
+export function parseJson(what: string, text: string, limits: CountLimits, hasEvents = false): unknown {
+  const { maxBodyTotalKeys, maxBodyEvents } = limits;
+  // Objects of very many keys block the process when they are parsed, copied or written.
+  const keys = text.length > maxBodyTotalKeys * CHARS_OF_KEY ? countKeys(text) : 0;
+  const extraKeys = hasEvents ? KEYS_OF_EVENT * maxBodyEvents : 0;
+  if (keys > maxBodyTotalKeys + extraKeys) throw tooManyKeys(what, maxBodyTotalKeys);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -72,11 +90,39 @@ export function parseJson(what: string, text: string): unknown {
   if (isDeeperThan(MAX_DEPTH, value)) {
     throw new InvalidRequestError(`${what}: is nested deeper than ${MAX_DEPTH} levels`);
   }
+  const events = keys > maxBodyTotalKeys && isRecord(value) ? value['events'] : undefined;
+  if (keys > maxBodyTotalKeys + KEYS_OF_EVENT * (Array.isArray(events) ? events.length : 0))
+    throw tooManyKeys(what, maxBodyTotalKeys);
   return value;
 }
 
-/** The limits of the number of entries in a body. */
-export type CountLimits = Pick<ServerLimits, 'maxBodyParts' | 'maxBodyEvents' | 'maxBodyKeys'>;
+function tooManyKeys(what: string, most: number): BodyTooLargeError {
+  return new BodyTooLargeError(
+    `${what}: has objects with more than ${most} keys in total, which is limits.maxBodyTotalKeys of this server`,
+  );
+}
+
+/** Returns the number of keys of all objects in JSON text. */
+function countKeys(text: string): number {
+  let count = 0;
+  for (let start = text.indexOf('"'); start >= 0; start = text.indexOf('"', start + 1)) {
+    let slashes = 1;
+    while (slashes % 2 === 1) {
+      start = text.indexOf('"', start + 1);
+      if (start < 0) return count;
+      for (slashes = 0; text[start - 1 - slashes] === '\\'; slashes++);
+    }
+    let next = start + 1;
+    while (text.charCodeAt(next) <= SPACE) next++;
+    if (text[next] === ':') count++;
+  }
+  return count;
+}
+
+const SPACE = 32;
+
+/** Maximum number of fields of an event, its actions, a content and a part: readers keep unknown ones. */
+const MAX_FIELDS = 1000;
 
 /** The limit for each field of a body, in either spelling; undefined for fields that contain limited fields. */
 const COUNTED: Readonly<Record<string, keyof CountLimits | undefined>> = {
@@ -91,6 +137,8 @@ const COUNTED: Readonly<Record<string, keyof CountLimits | undefined>> = {
   state_delta: 'maxBodyKeys',
   removedState: 'maxBodyKeys',
   removed_state: 'maxBodyKeys',
+  customMetadata: 'maxBodyKeys',
+  custom_metadata: 'maxBodyKeys',
 };
 
 /**
@@ -99,6 +147,7 @@ const COUNTED: Readonly<Record<string, keyof CountLimits | undefined>> = {
  */
 export function checkCounts(body: unknown, limits: CountLimits, path = ''): void {
   if (!isRecord(body)) return;
+  if (path !== '' && Object.keys(body).length > MAX_FIELDS) throw tooManyFields(path.slice(0, -1));
   for (const [name, limit] of Object.entries(COUNTED)) {
     const value = Object.hasOwn(body, name) ? body[name] : undefined;
     if (typeof value !== 'object' || value === null) continue;
@@ -108,9 +157,16 @@ export function checkCounts(body: unknown, limits: CountLimits, path = ''): void
       throw new BodyTooLargeError(
         `${at}: has more than ${limits[limit]} entries, which is limits.${limit} of this server`,
       );
-    if (name === 'events' && Array.isArray(value))
-      for (const [index, event] of value.entries()) checkCounts(event, limits, `${at}[${index}].`);
+    if (!Array.isArray(value)) continue;
+    if (name === 'events') for (const [index, event] of value.entries()) checkCounts(event, limits, `${at}[${index}].`);
+    if (name !== 'parts') continue;
+    for (const [index, part] of value.entries())
+      if (isRecord(part) && Object.keys(part).length > MAX_FIELDS) throw tooManyFields(`${at}[${index}]`);
   }
+}
+
+function tooManyFields(at: string): BodyTooLargeError {
+  return new BodyTooLargeError(`${at}: has more than ${MAX_FIELDS} fields`);
 }
 
 /**

@@ -75,8 +75,12 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     return (this.#bytes ??= readBytes(this.raw, this.server.quotas.maxBodyBytes, this.quota));
   }
 
-  /** Returns the body as JSON, not yet validated; undefined if there is none. @throws BodyTooLargeError @throws InvalidRequestError */
-  async json(): Promise<unknown> {
+  /**
+   * Returns the body as JSON, not yet validated; undefined if there is none.
+   * @param hasEvents true if the body may have the events of a new session. Default false
+   * @throws BodyTooLargeError @throws InvalidRequestError
+   */
+  async json(hasEvents = false): Promise<unknown> {
     const bytes = await this.bytes();
     let text: string;
     try {
@@ -84,7 +88,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     } catch (cause) {
       throw new InvalidRequestError('body: is not UTF-8 text; send the JSON in UTF-8', { cause });
     }
-    return text.trim() === '' ? undefined : parseJson('body', text);
+    return text.trim() === '' ? undefined : parseJson('body', text, this.server.limits, hasEvents);
   }
 
   /**
@@ -92,7 +96,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
    * path
    */
   async body<T>(spec: BodySpec<T>): Promise<T> {
-    return spec.read(this.counted(await this.json()));
+    return spec.read(this.counted(await this.json(spec.hasEvents)));
   }
 
   /** Checks the number of values in JSON against the limits, and returns it. @throws BodyTooLargeError */

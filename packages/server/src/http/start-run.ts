@@ -8,7 +8,7 @@ import {
 import { copyJson, hasResponses, isRecord, mergeRunConfigs, readTraceHeaders } from '@eventloom/core/internal';
 import { readRunRequest, type RunBody } from '@eventloom/core/wire';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
-import { AppNotFoundError } from '../errors.ts';
+import { AppNotFoundError, BodyTooLargeError } from '../errors.ts';
 import type { FollowedRun } from '../runs/follow-run.ts';
 import { within } from '../runs/within.ts';
 import { eventPosition, type RunLog } from '../runs/run-log.ts';
@@ -44,6 +44,12 @@ export function parseRunBody<Server extends FrontContext>(request: ServerRequest
   const metadata = body.customMetadata && copyJson(body.customMetadata);
   if (metadata && 'fault' in metadata)
     throw new InvalidRequestError(`customMetadata.${metadata.fault.path}: ${metadata.fault.reason}`);
+  const { maxBodyMetadataChars } = request.server.limits;
+  if (metadata && JSON.stringify(metadata.value).length > maxBodyMetadataChars)
+    throw new BodyTooLargeError(
+      `customMetadata: has more than ${maxBodyMetadataChars} characters as JSON, which is limits.maxBodyMetadataChars of this server; ` +
+        'every event of the run stores it',
+    );
   if (body.ifKnown !== undefined && body.requestId === undefined)
     throw new InvalidRequestError('ifKnown: needs a requestId, which identifies a repeated request');
   checkId('userId', body.userId);

@@ -181,6 +181,7 @@ function componentSchemas({ maxBodyParts, maxBodyEvents, maxBodyKeys }: CountLim
       },
       actions: { $ref: '#/components/schemas/EventActionsInput' },
       content: contentInput,
+      ...keysOf(Event, 'customMetadata'),
       partial: { const: false, description: 'Chunks are not stored.' },
     }),
     CreateSessionBody: withProperties(CreateSessionBody, {
@@ -188,7 +189,11 @@ function componentSchemas({ maxBodyParts, maxBodyEvents, maxBodyKeys }: CountLim
       events: { type: 'array', items: { $ref: '#/components/schemas/EventInput' }, maxItems: maxBodyEvents },
     }),
     PatchSessionBody: withProperties(PatchSessionBody, keysOf(PatchSessionBody, 'stateDelta')),
-    RunBody: withProperties(RunBody, { newMessage: contentInput, ...keysOf(RunBody, 'stateDelta') }),
+    RunBody: withProperties(RunBody, {
+      newMessage: contentInput,
+      ...keysOf(RunBody, 'stateDelta'),
+      ...keysOf(RunBody, 'customMetadata'),
+    }),
   };
 }
 

@@ -29,6 +29,7 @@ const CREATE = {
   component: 'CreateSessionBody',
   read: readCreateSessionRequest,
   isOptional: true,
+  hasEvents: true,
 } satisfies BodySpec;
 const PATCH = { component: 'PatchSessionBody', read: readPatchSessionRequest } satisfies BodySpec;
 const SESSIONS = '/apps/{appName}/users/{userId}/sessions';
@@ -47,7 +48,7 @@ async function create(request: ServerRequest): Promise<Response> {
 
 async function createWithId(request: ServerRequest): Promise<Response> {
   const { userId, sessionId } = request.sessionKey();
-  const body = readCreateSessionRequest(request.counted(toCreateBody(await request.json())));
+  const body = readCreateSessionRequest(request.counted(toCreateBody(await request.json(CREATE.hasEvents))));
   if (body.sessionId !== undefined && body.sessionId !== sessionId) {
     throw new InvalidRequestError(
       `sessionId: is ${JSON.stringify(body.sessionId)} in the body and another one in the path; remove it from the body`,
