@@ -24,7 +24,10 @@ export interface Protocol {
 /** The address of a route and its description in `/openapi.json`. */
 export interface ProtocolRouteSpec {
   readonly method: 'get' | 'post' | 'patch' | 'delete';
-  /** Path with parameters in braces, `/chats/{userId}`; a last one may take several segments: `/files/{path+}`. */
+  /**
+   * Path with parameters in braces, `/chats/{userId}`; a last one may take several segments: `/files/{path+}`. Of several matching paths the
+   * most specific one answers, whatever their order: a word comes before a parameter, and one segment before several.
+   */
   readonly path: string;
   /** Id of the operation in `/openapi.json`. Unique in a server. */
   readonly operationId: string;

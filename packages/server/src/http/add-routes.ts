@@ -36,9 +36,8 @@ export function addRoutes<Server extends FrontContext>(
   const byPath = Map.groupBy(routes, ({ path }) =>
     path.replaceAll(/\{(\w+)\}/g, ':$1').replace(/\{(\w+)\+\}$/, ':$1{.+}'),
   );
-  // The router takes the first path that matches: one of several segments comes last, so that it replaces no other route.
-  const takesRest = (path: string): number => (path.endsWith('{.+}') ? 1 : 0);
-  const paths = [...byPath].sort(([one], [other]) => takesRest(one) - takesRest(other));
+  // The router takes the first path that matches: a parameter replaces no route with a word in its place.
+  const paths = [...byPath].sort(([one], [other]) => specificityOf(one).localeCompare(specificityOf(other)));
   for (const [path, group] of paths) addPath(app, path, group, options);
   app.notFound(({ req: { method, path } }) =>
     method === 'GET' && path === '/' ? introduce(options) : errorResponse(nothingAt(method, path)),
@@ -47,6 +46,14 @@ export function addRoutes<Server extends FrontContext>(
     options.report(error);
     return errorResponse(error);
   });
+}
+
+/** Returns a digit for each segment of a path: 0 for a word, 1 for a parameter, 2 for a parameter of several segments. */
+function specificityOf(path: string): string {
+  return path
+    .split('/')
+    .map((segment) => (segment.endsWith('{.+}') ? 2 : Number(segment.startsWith(':'))))
+    .join('');
 }
 
 /** Answers `GET /` if no route was added there. With `authenticate`, the answer has no version. */

@@ -472,6 +472,63 @@ test('a protocol with a path of several segments replaces no other route', async
   expect((await ask('GET', '/owned/b/c')).text).toBe('rest: b/c');
 });
 
+test.each([false, true])(
+  'the more specific path of a protocol answers, whatever their order (reversed: %j)',
+  async (isReversed) => {
+    const paths = [
+      '/{any}',
+      '/{rest+}',
+      '/a/{x+}',
+      '/a/{x}/c',
+      '/a/b/{z}',
+      '/{x}/b/c',
+      '/list-apps/{app}',
+      '/apps/{appName}/{rest+}',
+      '/runs/{a}/{b+}',
+      '/runs/{c}',
+    ];
+    const commonRoutes = paths.map((path) => ({
+      method: 'get' as const,
+      path,
+      operationId: path.replaceAll(/\W/g, '_'),
+      summary: '',
+      answer: { contentType: 'text/plain' },
+      handle: () => new Response(path),
+    }));
+    const protocols = [{ name: 'p', routes: [], commonRoutes: isReversed ? commonRoutes.reverse() : commonRoutes }];
+    const { ask } = await setUp([], { protocols });
+    for (const path of ['/openapi.json', '/health', '/list-apps', '/apps/app/users/ann/sessions'])
+      expect(paths).not.toContain((await ask('GET', path)).text);
+    const asked = [
+      '/x',
+      '/x/y',
+      '/a/1',
+      '/a/1/2',
+      '/a/1/c',
+      '/a/b/c',
+      '/x/b/c',
+      '/list-apps/1',
+      '/apps/1/2',
+      '/runs/1',
+      '/runs/1/2',
+    ];
+    const answers = await Promise.all(asked.map(async (path) => (await ask('GET', path)).text));
+    expect(answers).toEqual([
+      '/{any}',
+      '/{rest+}',
+      '/a/{x+}',
+      '/a/{x+}',
+      '/a/{x}/c',
+      '/a/b/{z}',
+      '/{x}/b/c',
+      '/list-apps/{app}',
+      '/apps/{appName}/{rest+}',
+      '/runs/{c}',
+      '/runs/{a}/{b+}',
+    ]);
+  },
+);
+
 describe('createServer', () => {
   const route = testProtocol().routes[0] as ProtocolRoute;
   const withRoute = (change: object): Protocol => testProtocol({ routes: [{ ...route, ...change }] });
