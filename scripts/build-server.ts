@@ -8,13 +8,20 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 
 /** Node flags for a server: see "An image" in docs/guide/serving-on-node.md. */
 const FLAGS = '--max-semi-space-size=8 --heap-growing-percent=20 --no-concurrent-recompilation --expose-gc';
 const root = join(import.meta.dirname, '..');
 const app = join(root, 'apps/node-server');
-const [, , target = join(app, 'dist'), packed] = process.argv;
+const USAGE = `pnpm build:server [folder] [tarballs]
+
+Builds apps/node-server into a folder that starts without this repository.
+
+  folder    where to build; empty, or with an earlier build, which is replaced (default: apps/node-server/dist)
+  tarballs  a folder with the packed packages (default: they are built and packed)`;
+const [target = join(app, 'dist'), packed] = readArguments();
 const folder = resolve(target);
 const { name, version, license, dependencies } = readManifest(app);
 
@@ -51,6 +58,21 @@ execFileSync('chmod', ['-R', 'go+rX', folder]);
 console.log(
   `built ${folder}; start it with: node ${FLAGS} ${join(folder, 'main.js')}, or make an image: docker build ${folder}`,
 );
+
+/** Returns the arguments. Ends the program after `--help`, and for arguments that it does not have. */
+function readArguments(): string[] {
+  try {
+    const options = { help: { type: 'boolean', short: 'h' } } as const;
+    const { values, positionals } = parseArgs({ options, allowPositionals: true });
+    if (values.help !== true && positionals.length <= 2) return positionals;
+    if (values.help !== true) throw new TypeError(`Unexpected argument '${positionals[2]}'`);
+    console.log(USAGE);
+    process.exit(0);
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    process.exit(2);
+  }
+}
 
 /** Installs what the app needs in production in plain folders, without links into this repository or into pnpm's store. */
 function deployDependencies(): void {
