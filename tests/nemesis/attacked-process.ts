@@ -38,6 +38,8 @@ export interface AttackOptions {
   /** The file that gets a line for each tool that must not run twice, before it runs. */
   readonly ranFile: string;
   readonly leaseMs: number;
+  /** Time without a sign of life after which the relay takes a process for lost. */
+  readonly relayLeaseMs: number;
   readonly paceMs: number;
   readonly slowMs: number;
   readonly drainMs: number;
@@ -121,7 +123,7 @@ interface OpenStore {
   readonly setRoom?: (hasRoom: boolean) => void;
 }
 
-function openStore({ store, leaseMs }: AttackOptions): OpenStore {
+function openStore({ store, relayLeaseMs: leaseMs }: AttackOptions): OpenStore {
   if (store.startsWith('postgres')) {
     const pool = new Pool({ connectionString: store });
     return { service: new PostgresSessionService({ pool, platform }), relay: new PostgresRunRelay({ pool, leaseMs }) };

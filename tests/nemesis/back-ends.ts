@@ -44,7 +44,7 @@ export interface BackEnd extends AsyncDisposable {
 /** Short, so that sessions of a dead process are free soon. */
 export const LEASE_MS = 600;
 
-const DEFAULTS: Omit<AttackOptions, 'store' | 'ranFile'> = {
+const DEFAULTS: Omit<AttackOptions, 'store' | 'ranFile' | 'relayLeaseMs'> = {
   leaseMs: LEASE_MS,
   paceMs: 5,
   slowMs: 60,
@@ -136,7 +136,10 @@ export async function createPostgresBackEnd(program: string, folder: string, pos
 function nodeServers(program: string, store: string, folder: string): Pick<BackEnd, 'start' | 'ran'> {
   const ranFile = join(folder, 'ran');
   return {
-    start: (options) => startAttackedServer(program, { ...DEFAULTS, ...options, store, ranFile }),
+    start(options) {
+      const { leaseMs = LEASE_MS } = options ?? {};
+      return startAttackedServer(program, { ...DEFAULTS, relayLeaseMs: leaseMs, ...options, store, ranFile });
+    },
     ran: () => (existsSync(ranFile) ? readFileSync(ranFile, 'utf8').trimEnd().split('\n') : []),
   };
 }

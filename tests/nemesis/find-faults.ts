@@ -33,7 +33,7 @@ export const LIVE_SESSION = 'live-';
 /** Codes after which a client may send its message again, because no part of it was stored. */
 const REFUSALS = new Set(['SESSION_BUSY', 'SERVER_BUSY', 'USER_LIMIT', 'SHUTTING_DOWN', 'SESSION_NOT_FOUND']);
 /** Codes without information about the run: the client asks again. */
-const NO_CLAIM = new Set(['STORAGE_UNAVAILABLE', 'USER_OBJECT', 'RUN_RELAY', 'SLOW_READER', 'TOO_MANY_READERS']);
+const NO_CLAIM = new Set(['STORAGE_UNAVAILABLE', 'USER_OBJECT', 'RUN_RELAY', 'TOO_MANY_READERS']);
 /** Codes that no client may get, because no agent here fails by itself. */
 const FALSE_ALARMS = new Set([
   'INTERNAL',
@@ -45,6 +45,8 @@ const FALSE_ALARMS = new Set([
   'NO_ANSWER',
   // With `onOpenRun: 'finish'` a message waits for the open run.
   'RUN_OPEN',
+  // Clients here read as fast as they can.
+  'SLOW_READER',
 ]);
 
 /**

@@ -123,6 +123,38 @@ async function shareSessions(arena: Arena, { rounds, sessions }: ScenarioSize): 
     await Promise.all([talkInAll(arena, sessions), talkInAll(arena, sessions, true)]);
 }
 
+/**
+ * `kill -9` of one of two processes at any point of a run. Clients ask the other one at once: they follow, send again, cancel, or send the
+ * next message, while it takes over.
+ */
+async function killHosts(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
+  const { random } = arena;
+  const talks: Promise<void>[] = [];
+  // The other process takes the runs over before the relay reports that their process is lost.
+  const relayLeaseMs = 5 * LEASE_MS;
+  let other = await arena.start({ relayLeaseMs });
+  for (let round = 0; round < rounds; round++) {
+    const host = await arena.start({ relayLeaseMs, dieAt: random.between(1, 12 * sessions) });
+    for (let index = 0; index < sessions; index++) {
+      const session = sessionOf(index);
+      talks.push(arena.talk(session, random.pick(KINDS), { manner: random.pick(arena.manners), server: host }));
+      if (index % 2 === 1) continue;
+      // In a session of its own, so that the run does not wait for another one when it is cancelled.
+      const cancelled = { ...session, sessionId: `cancelled-${round}-${index}` };
+      const cancelAfterMs = random.between(1, 300);
+      talks.push(arena.talk(cancelled, random.pick(SPOKEN), { manner: 'follow', cancelAfterMs, server: host }));
+    }
+    await Promise.race([host.ended, Promise.all(talks)]);
+    await host.signal('SIGKILL');
+    // Sometimes the process that took over is lost as well.
+    if (round % 2 === 0) continue;
+    const next = await arena.start({ relayLeaseMs });
+    await other.signal('SIGKILL');
+    other = next;
+  }
+  await Promise.all(talks);
+}
+
 /** The connections of two processes to the store are ended repeatedly. */
 async function loseConnections(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
   await Promise.all([arena.start(), arena.start()]);
@@ -465,6 +497,7 @@ export const SCENARIOS = {
     play: stopServers,
   },
   'two-servers': { backEnds: NODE, testRounds: { sqlite: 2, postgres: 2 }, play: shareSessions },
+  'killed-hosts': { backEnds: NODE, testRounds: { sqlite: 2, postgres: 3 }, play: killHosts },
   'lost-connections': { backEnds: ['postgres'], testRounds: { postgres: 1 }, play: loseConnections },
   'restarted-store': { backEnds: ['postgres'], testRounds: { postgres: 1 }, play: restartStore },
   'blocked-store': { backEnds: ALL, testRounds: { sqlite: 2, postgres: 2 }, play: blockStore },
