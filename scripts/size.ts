@@ -43,8 +43,10 @@ const bundles = [
   // The streams of protocols that report their failure, and errors that quote a request in few printable characters (0.6 kB).
   // Bodies of protocols that fail before their response begins or have another length, and starts of runs without an answer of the storage (0.7 kB).
   // Chunks whose shared fields are written once (0.3 kB), ends of runs that other processes ended, and cancellations that outlive the process of
-  // their run (0.5 kB). Copies of sessions as they were after an event, with their artifacts (1.7 kB). It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 143_400 },
+  // their run (0.5 kB). Copies of sessions as they were after an event, with their artifacts (1.7 kB). Frames that a relay lost and that are
+  // read from the session, ends of cancelled runs of other processes, bounds of the keys and the metadata of a body, and the order of paths
+  // (0.6 kB). It grows with the runtime.
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 146_000 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The root entry: the code that a page with a chat loads. The aim is 8 kB, of 1,024 bytes each. Runs that are read on after the server
   // disconnected a slow client: 23 bytes.
@@ -73,8 +75,8 @@ const bundles = [
   // What the server grew by, above: 3 kB. What the runtime grew by, above: 1.7 kB. Spans that are made when they are read: 0.9 kB.
   // Bodies of protocols, above: 0.7 kB. Checks of live runs, above: 0.3 kB. Errors, above: 0.7 kB. Chunks, above: 0.3 kB.
   // Ends and cancellations, above: 0.5 kB. Copies, above: 1.7 kB. Causes of errors in spans, and the state with which a session began: 0.4 kB.
-  // Errors of models, instructions and bundles, above: 0.7 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 239_300 },
+  // Errors of models, instructions and bundles, above: 0.7 kB. Lost frames and bounds of bodies, above: 0.6 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 242_000 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

@@ -96,6 +96,18 @@ describe('a resumable run whose object dies', () => {
     expect(times('look')).toBe(step === 'look' ? 2 : 1);
   });
 
+  test('is ended by a request that cancels it, and does not continue at the alarm', async () => {
+    const run = await beginAndHalt('stream');
+    await abortAllDurableObjects();
+    Object.assign(work, { haltAt: undefined });
+    const init = { method: 'DELETE' };
+    expect((await objectOf().fetch(new Request(`http://localhost${run}`, init))).status).toBe(200);
+    const ended = await history();
+    expect(ended.find(({ errorCode }) => errorCode)?.errorMessage).toBe('the run was cancelled');
+    await runDurableObjectAlarm(objectOf());
+    expect(await history()).toEqual(ended);
+  });
+
   test('continues at a request, and its reader gets no error', async () => {
     const run = await beginAndHalt('stream');
     await abortAllDurableObjects();
