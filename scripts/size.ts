@@ -35,7 +35,7 @@ const bundles = [
   // checks of resumption handles and of parameters of live runs, and errors for models of a wrong kind (0.3 kB);
   // errors for misspelt fields of events, assigned callbacks and schemas, and models that are not generators (0.4 kB);
   // errors for models of another class or without a name, instructions that are not text, and values that are not drivers (0.5 kB).
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 96_800 },
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 98_000 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
@@ -48,9 +48,8 @@ const bundles = [
   // (0.6 kB). It grows with the runtime.
   { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 146_000 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
-  // The root entry: the code that a page with a chat loads. The aim is 8 kB, of 1,024 bytes each. Runs that are read on after the server
-  // disconnected a slow client: 23 bytes.
-  { name: 'client', entry: 'packages/client/src/index.ts', budget: 8215 },
+  // The root entry: the code that a page with a chat loads. The limit is 8 kB, of 1,024 bytes each.
+  { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
   // With the base classes and checks that agents load too, and without the vendors' providers. Checks of capabilities, and errors for
   // answers that are not a stream (0.6 kB); schemas of answers by the rules of OpenAI's strict mode, and errors of other servers (0.9 kB).
   { name: 'models of the AI SDK', entry: 'packages/ai-sdk/src/index.ts', budget: 15_500 },
@@ -60,17 +59,17 @@ const bundles = [
   // server names are public (0.9 kB), advice for connections that fail (0.3 kB), lost sockets (0.1 kB), bounds of progress, and the check of the marks of headers (0.8 kB).
   // Errors of models and instructions, above: 0.2 kB.
   // With jose (19.5 kB), which the client library imports when a server binds tokens to keys: a bundle of one file has it, elsewhere it is loaded then.
-  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 142_300 },
+  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 143_500 },
   // With the base class of agents, requests for input and the reader of event streams, for agents on other servers, and with what the server
   // shares with its protocols: errors, their statuses, and the checks of ids. Lost streams that are continued: 1.2 kB.
   // Lists of tasks: 1.3 kB. Circles of agents, secrets in headers, and artifacts that are compared once and bounded: 0.9 kB.
   // Artifacts that a server changes or extends (0.5 kB); fields of cards, names of A2A 0.3 in errors, and tasks without a result (0.3 kB).
-  { name: 'agents over A2A', entry: 'packages/a2a/src/index.ts', budget: 33_700 },
+  { name: 'agents over A2A', entry: 'packages/a2a/src/index.ts', budget: 34_500 },
   // With the reader of YAML, for the front matter of skills; a registry, additional tools and scripts of the model (1.7 kB).
-  { name: 'skills', entry: 'packages/skills/src/index.ts', budget: 41_700 },
+  { name: 'skills', entry: 'packages/skills/src/index.ts', budget: 42_500 },
   // Without @opentelemetry/api, which applications install. The exporter that needs no SDK, and the record of an operation: 2.8 kB.
   // Texts of a batch that are written once: 0.1 kB.
-  { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 12_600 },
+  { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 13_000 },
   // Since it has Studio, and agents and a model for those who have no key: 2.3 kB more. The spans that Studio draws, and their routes: 5.6 kB.
   // What the server grew by, above: 3 kB. What the runtime grew by, above: 1.7 kB. Spans that are made when they are read: 0.9 kB.
   // Bodies of protocols, above: 0.7 kB. Checks of live runs, above: 0.3 kB. Errors, above: 0.7 kB. Chunks, above: 0.3 kB.

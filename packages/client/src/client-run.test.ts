@@ -279,7 +279,7 @@ describe('a client', () => {
   ])('refuses the session of the arguments %j', (given, got) => {
     const { client } = startServer([]);
     expect(() => client.session(...(given as unknown as Parameters<EventloomClient['session']>))).toThrow(
-      `client.session: expected three non-empty strings, got ${got}; write client.session({ appName, userId, sessionId })`,
+      `client.session: expected three names, got ${got}; write client.session({ appName, userId, sessionId })`,
     );
   });
 

@@ -109,11 +109,12 @@ export class ClientRun implements AsyncIterable<Event> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, undefined> {
     const { http, options } = this.#params;
+    const { attempts, idleMs } = http.retry;
     const { signal, onConnection } = options;
     let failure: unknown;
     let retryAfter = 0;
     try {
-      for (let attempt = 0; attempt < http.attempts; attempt++) {
+      for (let attempt = 0; attempt < attempts; attempt++) {
         onConnection?.('connecting');
         await http.wait(attempt, retryAfter, signal);
         retryAfter = 0;
@@ -126,10 +127,10 @@ export class ClientRun implements AsyncIterable<Event> {
           }
           onConnection?.('open');
           let isComplete = false;
-          for await (const frame of framesOf(response, http.idleMs)) {
+          for await (const frame of framesOf(response, idleMs)) {
             const item = readFrame(frame);
             if (item instanceof ServerError) {
-              if (frame.id || !RUN_CONTINUES.includes(item.serverCode)) throw item;
+              if (frame.id || !RUN_CONTINUES.test(item.serverCode)) throw item;
               failure = item;
               break;
             }
@@ -151,7 +152,7 @@ export class ClientRun implements AsyncIterable<Event> {
       onConnection?.('closed');
     }
     throw new ConnectionLostError(
-      `no answer from ${http.baseUrl} in ${http.attempts} attempts; run ${this.#invocationId ?? this.id} may continue`,
+      `no answer from ${http.baseUrl} in ${attempts} attempts; run ${this.#invocationId ?? this.id} may continue`,
       { cause: failure },
     );
   }
@@ -177,7 +178,7 @@ export class ClientRun implements AsyncIterable<Event> {
  * The codes of a stream that ends before its run: the run continues in another process or when the storage is available again, or this
  * client was too slow. The error that ended a run has a number.
  */
-const RUN_CONTINUES = ['RUN_GOES_ON', 'SLOW_READER'];
+const RUN_CONTINUES = /RUN_GOES_ON|SLOW_READER/;
 
 /** Returns the event or the error of a frame; an error also for a frame that is not an event of Eventloom. */
 function readFrame({ data }: EventSourceMessage): Event | ServerError {
@@ -187,12 +188,7 @@ function readFrame({ data }: EventSourceMessage): Event | ServerError {
 }
 
 function isEvent(value: unknown): value is Event {
-  return (
-    isRecord(value) &&
-    typeof value['id'] === 'string' &&
-    typeof value['author'] === 'string' &&
-    isRecord(value['actions'])
-  );
+  return isRecord(value) && typeof value['id'] === 'string' && isRecord(value['actions']);
 }
 
 /**

@@ -31,7 +31,7 @@ export interface Message {
   /** `user`, or the name of the agent. */
   readonly author: string;
   /** Branch of the agent, such as `research.prices`. Absent for agents that run neither in a ParallelAgent nor as a tool. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /** Seconds since the epoch. */
   readonly timestamp: number;
   readonly parts: readonly MessagePart[];
@@ -46,7 +46,7 @@ export type MessagePart =
   | CallPart
   | { readonly type: 'media'; readonly inlineData: Blob }
   | { readonly type: 'file'; readonly fileData: FileData }
-  | { readonly type: 'code'; readonly code: string; readonly language?: string }
+  | { readonly type: 'code'; readonly code: string; readonly language?: string | undefined }
   | { readonly type: 'code-result'; readonly output: string; readonly isError: boolean }
   /** Control moved to another agent. */
   | { readonly type: 'transfer'; readonly agentName: string }
@@ -67,7 +67,7 @@ export interface CallPart {
   readonly progress: readonly unknown[];
   readonly response?: Readonly<Record<string, unknown>>;
   /** Files and images that the tool returned. */
-  readonly parts?: readonly FunctionResponsePart[];
+  readonly parts?: readonly FunctionResponsePart[] | undefined;
   /** Time of the call, or of the answer of a person that it waited for, in seconds since the epoch. */
   readonly startedAt: number;
   /** Time of the response, in seconds since the epoch. Absent if there is none yet. */
@@ -310,7 +310,7 @@ function replyKey({ invocationId, executionId, branch, author }: Event): string 
 
 function messageOf(event: Event, parts: readonly MessagePart[], status: Message['status']): Message {
   const { id, invocationId, author, branch, timestamp } = event;
-  return { id, invocationId, author, ...(branch !== undefined && { branch }), timestamp, parts, status };
+  return { id, invocationId, author, branch, timestamp, parts, status };
 }
 
 function responsesOf({ content }: Event): readonly FunctionResponse[] {
@@ -335,7 +335,7 @@ function partsOf(event: Event, status?: 'streaming'): MessagePart[] {
     if (fileData) return [{ type: 'file', fileData }];
     if (executableCode) {
       const { code = '', language } = executableCode;
-      return [{ type: 'code', code, ...(language !== undefined && { language }) }];
+      return [{ type: 'code', code, language }];
     }
     if (codeExecutionResult) {
       const { output = '', outcome } = codeExecutionResult;
@@ -382,7 +382,7 @@ function withProgress(call: CallPart, response: Readonly<Record<string, unknown>
 function withResponse(call: CallPart, { response = {}, parts }: FunctionResponse, endedAt: number): CallPart {
   const failed = call.status === 'rejected' ? 'rejected' : 'failed';
   const status = Object.hasOwn(response, 'error') ? failed : 'completed';
-  return { ...call, status, response, endedAt, ...(parts && { parts }) };
+  return { ...call, status, response, endedAt, parts };
 }
 
 /** Appends parts of a chunk: text joins text of the same kind, and a call takes the place of its earlier chunks. */
@@ -390,13 +390,11 @@ function joinParts(parts: readonly MessagePart[], added: readonly MessagePart[])
   const joined = [...parts];
   for (const part of added) {
     const last = joined.at(-1);
+    const index = joined.findIndex((other) => part.type === 'call' && other.type === 'call' && other.id === part.id);
     if ((part.type === 'text' || part.type === 'thought') && last?.type === part.type)
       joined[joined.length - 1] = { ...part, text: last.text + part.text };
-    else if (part.type === 'call') {
-      const index = joined.findIndex((other) => other.type === 'call' && other.id === part.id);
-      if (index < 0) joined.push(part);
-      else joined[index] = part;
-    } else joined.push(part);
+    else if (index >= 0) joined[index] = part;
+    else joined.push(part);
   }
   return joined;
 }

@@ -57,7 +57,7 @@ export class HttpConnection {
   readonly baseUrl: string;
   readonly #headers: NonNullable<ClientOptions['headers']>;
   readonly #fetch: NonNullable<ClientOptions['fetch']>;
-  readonly #retry: Required<ReconnectOptions>;
+  readonly retry: Required<ReconnectOptions>;
 
   /** @throws ConfigurationError */
   constructor(options: ClientOptions = {}) {
@@ -68,15 +68,7 @@ export class HttpConnection {
     this.#headers = headers;
     // The fetch of browsers must be called without a `this`.
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init));
-    this.#retry = { attempts: 12, firstDelayMs: 250, maxDelayMs: 10_000, idleMs: 45_000, ...retry };
-  }
-
-  get attempts(): number {
-    return this.#retry.attempts;
-  }
-
-  get idleMs(): number {
-    return this.#retry.idleMs;
+    this.retry = { attempts: 12, firstDelayMs: 250, maxDelayMs: 10_000, idleMs: 45_000, ...retry };
   }
 
   /** Sends a request and returns the answer, whatever its status. */
@@ -111,7 +103,7 @@ export class HttpConnection {
 
   /** Waits before an attempt. @param attempt how many attempts in a row failed; 0 and 1 do not wait */
   async wait(attempt: number, retryAfterMs: number, signal: AbortSignal | undefined): Promise<void> {
-    const { firstDelayMs, maxDelayMs } = this.#retry;
+    const { firstDelayMs, maxDelayMs } = this.retry;
     const delay = attempt <= 1 ? 0 : Math.min(maxDelayMs, firstDelayMs * 2 ** (attempt - 2));
     const ms = Math.max(delay * (0.5 + Math.random() / 2), Math.min(retryAfterMs, MAX_RETRY_AFTER_MS));
     if (ms > 0 && signal?.aborted !== true)

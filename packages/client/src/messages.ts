@@ -15,13 +15,12 @@ export type PersonAnswer =
 
 /** Returns a message as a content. @throws ConfigurationError */
 export function toContent(message: ClientMessage): Content {
-  const parts = typeof message === 'string' ? [{ text: message }] : isParts(message) ? [...message] : message?.parts;
-  if (Array.isArray(parts)) return { role: 'user', ...(isRecord(message) && message), parts };
+  // A list is checked below, with what programs in JavaScript may pass.
+  const content: Content = isRecord(message)
+    ? message
+    : { parts: typeof message === 'string' ? [{ text: message }] : (message as Part[]) };
+  if (Array.isArray(content.parts)) return { role: 'user', ...content };
   throw wrongValue('newMessage', 'a text, parts or a content', message, "'Hello'");
-}
-
-function isParts(message: ClientMessage): message is readonly Part[] {
-  return Array.isArray(message);
 }
 
 /**
