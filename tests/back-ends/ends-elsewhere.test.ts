@@ -95,7 +95,7 @@ describe.each(cases)('a run of another process, in $name (relay: $hasRelay),', (
       const { response, path } = await host.start();
       await gate.reached;
       const other = await serve();
-      // The host does not know of it before it stores the next event, or is told by the relay.
+      // The host finds that at its next event, unless the relay stops its run first.
       await other.sessions.deleteSession(KEY);
       if (hasRelay) expect((await other.send('DELETE', SESSION)).status).toBe(200);
       gate.open();

@@ -78,7 +78,7 @@ const LOST = [StaleWriterError, SessionNotFoundError];
 /**
  * Stores the end of a run that failed, was aborted or lost its reader: responses to its open calls, the error event,
  * and the event that records the end of a resumable run. A storage failure here is reported to the platform, so that it
- * does not replace the failure of the run; the loss of the session is none.
+ * does not replace the failure of the run. A lost session is not reported.
  *
  * A resumable run whose process is shutting down stores no end: it is resumed later.
  */

@@ -94,7 +94,7 @@ test('a run is not reported as cancelled before its end is stored', async () => 
 });
 
 describe('a cancelled run whose end could not be stored', () => {
-  async function cancelInVain() {
+  async function cancelWithoutStorage() {
     const gate = new Gate();
     const served = await setUp([{ gate, text: 'never' }, 'resumed']);
     const answer = served.send('POST', '/run', { ...KEY, ...MESSAGE });
@@ -107,20 +107,20 @@ describe('a cancelled run whose end could not be stored', () => {
   }
 
   test('is closed by its server instead of resumed', async () => {
-    const { server, stateOf } = await cancelInVain();
+    const { server, stateOf } = await cancelWithoutStorage();
     await server.takeUpUnfinishedRuns();
     expect(await stateOf('r-1')).toMatchObject({ state: 'interrupted', error: 'the run was cancelled' });
   });
 
   test('is closed before the next message', async () => {
-    const { send, stateOf } = await cancelInVain();
+    const { send, stateOf } = await cancelWithoutStorage();
     const next = await send('POST', '/run', { ...KEY, ...MESSAGE, requestId: 'r-2' });
     expect([next.status, JSON.stringify(await next.json())]).toEqual([200, expect.stringContaining('resumed')]);
     expect(await stateOf('r-1')).toMatchObject({ state: 'interrupted', error: 'the run was cancelled' });
   });
 
   test('is resumed if a client asks for it', async () => {
-    const { send, server, stateOf } = await cancelInVain();
+    const { send, server, stateOf } = await cancelWithoutStorage();
     const { invocationId } = (await stateOf('r-1')) as { readonly invocationId: string };
     await send('POST', '/run', { ...KEY, invocationId });
     await server.takeUpUnfinishedRuns();

@@ -192,7 +192,7 @@ describe('a run of another process', () => {
 
   test('ends with RUN_GOES_ON if lost frames cannot be read from its session', async () => {
     const { relay, read, reported, sessionService } = setUp();
-    const failure = new StorageError('the database is away');
+    const failure = new StorageError('the database does not answer');
     sessionService.findRun = () => Promise.reject(failure);
     const received = readAll(await read());
     relay.tell(1, 'a');
