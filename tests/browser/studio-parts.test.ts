@@ -256,7 +256,9 @@ describe('a trace', () => {
       hasSpans,
       fill: async (service) => {
         const session = await service.createSession(KEY);
-        const event = modelEvent('helper', 'Blue.', { invocationId: 'e-1', executionId: 'x', ...response });
+        const big = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`key${index}`, { index }]));
+        const actions = { stateDelta: { big }, artifactDelta: {} };
+        const event = modelEvent('helper', 'Blue.', { invocationId: 'e-1', executionId: 'x', actions, ...response });
         await service.appendEvent({ session, event });
       },
     });
@@ -266,6 +268,12 @@ describe('a trace', () => {
     await page.getByText('1 model call, 800 tokens in, 100 out, cost 1').waitFor();
     await page.getByRole('button', { name: 'scripted' }).click();
     await page.locator('.waterfall').getByText('"text": "Blue."').waitFor();
+    // A nested value of the state is folded.
+    await page.getByRole('tab', { name: 'State' }).click();
+    await page.locator('dd').getByText('40 keys').waitFor();
+    expect(await page.getByText('"index": 39').count()).toBe(0);
+    await page.locator('dd summary').click();
+    await page.getByText('"index": 39').waitFor();
     expect(errors).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import type { Runner } from '@eventloom/runner';
 
 const DEMO_QUESTION = 'What is the weather in Rome, and what is 17% of 340?';
 
-/** What the printed text depends on. */
+/** Options of the text that is printed once the server listens. */
 export interface ReadyOptions {
   /** True if requests need a token. Default false. */
   readonly needsToken?: boolean;

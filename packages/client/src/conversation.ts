@@ -263,11 +263,8 @@ class ConversationReducer {
     for (const response of responsesOf(event)) {
       const answered = this.#requests.find(({ id }) => id === response.id);
       if (answered) this.#requests = this.#requests.filter((request) => request !== answered);
-      this.#changeCall(answered?.callId, (call) => ({
-        ...call,
-        status: response.response?.['confirmed'] === false ? 'rejected' : 'running',
-        startedAt: event.timestamp,
-      }));
+      const status = response.response?.['confirmed'] === false ? 'rejected' : 'running';
+      this.#changeCall(answered?.callId, (call) => ({ ...call, status, startedAt: event.timestamp }));
       // A tool that asks the person returns before the answer, and is then run again.
       if (!this.#requests.some(({ callId }) => callId === response.id))
         this.#changeCall(response.id, (call) => withResponse(call, response, event.timestamp));
@@ -286,14 +283,15 @@ class ConversationReducer {
 
   #changeCall(id: string | undefined, change: (call: CallPart) => CallPart): void {
     if (id === undefined) return;
+    const isCalled = (part: MessagePart): part is CallPart => part.type === 'call' && part.id === id;
     // A response comes soon after its call, in most cases.
-    for (let index = this.#messages.length - 1; index >= 0; index--) {
-      const message = this.#messages[index];
-      if (!message?.parts.some((part) => part.type === 'call' && part.id === id)) continue;
-      const parts = message.parts.map((part) => (part.type === 'call' && part.id === id ? change(part) : part));
-      this.#messages[index] = { ...message, parts };
-      return;
-    }
+    const index = this.#messages.findLastIndex(({ parts }) => parts.some(isCalled));
+    const message = this.#messages[index];
+    if (message)
+      this.#messages[index] = {
+        ...message,
+        parts: message.parts.map((part) => (isCalled(part) ? change(part) : part)),
+      };
   }
 
   /** Returns the index of the message of this reply whose chunks are coming; -1 without one. */
@@ -375,7 +373,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 function withProgress(call: CallPart, response: Readonly<Record<string, unknown>> | undefined): CallPart {
-  const chunk = response && Object.hasOwn(response, 'output') ? response['output'] : response;
+  const chunk = response && 'output' in response ? response['output'] : response;
   return { ...call, progress: [...call.progress, chunk] };
 }
 
