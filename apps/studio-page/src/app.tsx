@@ -1,5 +1,5 @@
 import { type ReactNode, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
-import type { Event, Session, SessionKey } from '@eventloom/core';
+import type { Event, SessionKey } from '@eventloom/core';
 import { Button, Input, Label, Tab, TabList, TabPanel, Tabs, TextField } from 'react-aria-components';
 import { emptyConversation, reduceEvents, ServerError } from '@eventloom/client';
 import { useAgent } from '@eventloom/client/react';

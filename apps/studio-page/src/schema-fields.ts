@@ -1,4 +1,3 @@
-import type { SessionKey } from '@eventloom/core';
 export type JsonFields = Readonly<Record<string, unknown>>;
 
 /** Attributes of an input element that a browser checks. */
