@@ -12,7 +12,7 @@ export interface ShownRequest {
   readonly refusal?: string;
 }
 
-export interface Answers {
+export interface FormAnswers {
   readonly shown: readonly ShownRequest[];
   /** True if the server refused an answer that is shown. */
   readonly isRefused: boolean;
@@ -25,7 +25,7 @@ export interface Answers {
  * Keeps a request in its place after its answer, until the others of its run are answered too: a second click then does not answer a request that
  * moves to the place of the first. A refused answer stays until another is accepted.
  */
-export function useAnswers({ chat, answer, requests, status }: UseAgentResult): Answers {
+export function useAnswers({ chat, answer, requests, status }: UseAgentResult): FormAnswers {
   const [shown, setShown] = useState<readonly ShownRequest[]>([]);
   const merged = merge(shown, requests);
   if (merged !== shown) setShown(merged);

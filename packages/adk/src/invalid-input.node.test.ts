@@ -40,12 +40,12 @@ describe('a name of the ADK refuses an input that cannot work, and says what to 
     [
       'RoutedAgent without agents',
       () => make('RoutedAgent', { name: 'r', router }),
-      'RoutedAgent: agents: has no agent to choose from; write agents: { quick, thorough }',
+      'RoutedAgent: agents: expected agents by name, or a list, got nothing; write agents: { quick, thorough }',
     ],
     [
       'RoutedAgent with another value as agent',
       () => make('RoutedAgent', { name: 'r', router, agents: { quick: 5 } }),
-      'RoutedAgent: agents["quick"]: expected an object of the kind agent, got the number 5; write agents: { quick, thorough }',
+      'RoutedAgent: agents["quick"]: expected an agent, got the number 5; write agents: { quick, thorough }',
     ],
     [
       'RoutedAgent without a router',
@@ -55,7 +55,7 @@ describe('a name of the ADK refuses an input that cannot work, and says what to 
     [
       'RoutedLlm without models',
       () => make('RoutedLlm', {}),
-      'RoutedLlm: models: has no model to choose from; write models: { quick, thorough }',
+      'RoutedLlm: models: expected models by name, or a list, got nothing; write models: { quick, thorough }',
     ],
     [
       'JoinNode without options',

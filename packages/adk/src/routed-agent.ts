@@ -41,7 +41,7 @@ export class RoutedAgent extends BaseAgent {
   constructor(options: RoutedAgentConfig) {
     const own = withoutNodeOptions(options);
     checkOptions('RoutedAgent', OPTIONS, own);
-    checkRouting('RoutedAgent', 'agents', own.agents, 'agent', isBaseAgent);
+    checkRouting('RoutedAgent', 'agents', own.agents, 'an agent', isBaseAgent);
     checkRouter('RoutedAgent', own.router);
     const { agents, router, ...config } = own;
     const byKey = isList(agents) ? Object.fromEntries(agents.map((agent) => [agent.name, agent])) : agents;

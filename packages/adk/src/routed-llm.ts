@@ -41,7 +41,7 @@ export class RoutedLlm extends BaseLlm {
   /** @throws ConfigurationError for a missing or invalid option, and for one that does not exist */
   constructor(options: RoutedLlmParams) {
     checkOptions('RoutedLlm', OPTIONS, options);
-    checkRouting('RoutedLlm', 'models', options.models, 'model', isBaseLlm);
+    checkRouting('RoutedLlm', 'models', options.models, 'a model object', isBaseLlm);
     checkRouter('RoutedLlm', options.router);
     const { models, router, modelName } = options;
     const byKey = isList(models) ? Object.fromEntries(models.map((model) => [model.model, model])) : models;

@@ -50,8 +50,8 @@ describe('RoutedLlm', () => {
 });
 
 test.each([
-  [{}, 'RoutedLlm: models: expected models by name, or a list, got nothing; write models: { flash, pro }'],
-  [{ models: ['x'] }, 'RoutedLlm: models[0]: expected a model object, got a string; write models: { flash, pro }'],
+  [{}, 'RoutedLlm: models: expected models by name, or a list, got nothing; write models: { quick, thorough }'],
+  [{ models: ['x'] }, 'RoutedLlm: models[0]: expected a model object, got a string; write models: { quick, thorough }'],
 ])('RoutedLlm refuses the options %j', (options, message) => {
   expect(() => new RoutedLlm({ router: () => 'x', ...options } as never)).toThrow(message);
 });

@@ -18,22 +18,28 @@ export interface Routing<T, V> {
   reportsFailure?(value: V): boolean;
 }
 
-/** Checks the items that a router chooses from. @throws ConfigurationError if there are none, and for one of another kind */
+/**
+ * Checks the items that a router chooses from.
+ * @param wanted describes one item: `an agent`
+ * @throws ConfigurationError if there are none, and for one of another kind
+ */
 export function checkRouting(
   owner: string,
   option: string,
   items: unknown,
-  kind: string,
+  wanted: string,
   isItem: (value: unknown) => boolean,
 ): void {
-  const example = `${option}: { quick, thorough }`;
-  const entries = Array.isArray(items) ? [...items.entries()] : isRecord(items) ? Object.entries(items) : [];
+  const example = '{ quick, thorough }';
+  const isList = Array.isArray(items);
+  if (!isList && !isRecord(items)) throw wrongOption(owner, option, `${option} by name, or a list`, items, example);
+  const entries = isList ? [...items.entries()] : Object.entries(items);
   if (entries.length === 0)
-    throw new ConfigurationError(`${owner}: ${option}: has no ${kind} to choose from; write ${example}`);
+    throw new ConfigurationError(`${owner}: ${option}: has nothing to choose from; write ${option}: ${example}`);
   for (const [key, item] of entries)
     if (!isItem(item))
       throw new ConfigurationError(
-        `${owner}: ${option}[${JSON.stringify(key)}]: expected an object of the kind ${kind}, got ${describeKind(item)}; write ${example}`,
+        `${owner}: ${option}[${JSON.stringify(key)}]: expected ${wanted}, got ${describeKind(item)}; write ${option}: ${example}`,
       );
 }
 
