@@ -99,7 +99,8 @@ export interface RunRelay {
   attach(host: RelayHost): void;
   /**
    * Publishes a log to the other processes until its end. The relay may fall behind; the run never waits for it. The log of a later
-   * attempt replaces the published log of an earlier one; an earlier attempt is ignored.
+   * attempt replaces the published log of an earlier one, also for its mirrors: frames before the later attempt that were never published
+   * are reported to them as no longer kept. An earlier attempt is ignored.
    */
   publish(log: RelayedLog): RunPublication;
   /**
