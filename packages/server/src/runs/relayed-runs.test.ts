@@ -190,6 +190,21 @@ describe('a run of another process', () => {
     expect(await received).toEqual(isOpen ? ['1 a', ...CONTINUES_ELSEWHERE] : ['1 a', '2 b']);
   });
 
+  test('ends with RUN_NOT_FOUND if its session is deleted while lost frames are read', async () => {
+    const { relay, read, sessionService } = setUp();
+    await beginStored(sessionService, 'a', 'b');
+    const findRun = sessionService.findRun.bind(sessionService);
+    sessionService.findRun = async (request) => {
+      const found = await findRun(request);
+      await sessionService.deleteSession(KEY);
+      return found;
+    };
+    const received = readAll(await read());
+    relay.tell(1, 'a');
+    relay.tell(3, 'c');
+    expect(await received).toEqual(['1 a', 'retry: 2000', '- RUN_NOT_FOUND']);
+  });
+
   test('ends with RUN_GOES_ON if lost frames cannot be read from its session', async () => {
     const { relay, read, reported, sessionService } = setUp();
     const failure = new StorageError('the database does not answer');

@@ -1,4 +1,4 @@
-import type { BaseSessionService, EventloomError, Platform } from '@eventloom/core';
+import { type BaseSessionService, type EventloomError, type Platform, SessionNotFoundError } from '@eventloom/core';
 import { RunGoesOnError, RunNotFoundError, RunRelayError } from '../errors.ts';
 import { readWithoutState } from '../http/session-response.ts';
 import { eventPosition, offsetOf, type RunLog } from './run-log.ts';
@@ -58,7 +58,8 @@ export class RunMirror implements LogMirror {
         if (!log.isEnded) await work();
       } catch (error) {
         report(error);
-        if (!log.isEnded) log.end(missingFrames(log));
+        const isDeleted = SessionNotFoundError.isInstance(error);
+        if (!log.isEnded) log.end(isDeleted ? runNotFound(log.key, log.invocationId) : missingFrames(log));
       }
       if (this.#reading === reading) this.#reading = undefined;
     });

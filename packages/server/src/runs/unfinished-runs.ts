@@ -221,6 +221,7 @@ export class UnfinishedRuns {
     if (this.#cancelled.has(name)) {
       try {
         await closeCancelled(runner, run, platform);
+        this.#cancelled.delete(name);
       } catch (error) {
         if (!isElsewhere(error)) throw error;
       }
