@@ -39,6 +39,7 @@ async function fork(request: ServerRequest): Promise<Response> {
   const key = request.sessionKey();
   const { afterEventId, sessionId } = await request.body(FORK);
   if (sessionId !== undefined) checkId('sessionId', sessionId);
+  request.quota.count('queued', 1);
   const session = await forkSession(request.runner(), {
     ...key,
     afterEventId,

@@ -326,7 +326,12 @@ export class RunFollower {
     }
     const { invocationId, open } = stored;
     if (invocationId !== id) return this.cancel(runner, key, invocationId);
-    if (open) await closeCancelled(runner, { ...key, invocationId, ...open }, this.#options.platform);
+    if (open) {
+      const { platform, report } = this.#options;
+      await closeCancelled(runner, { ...key, invocationId, ...open }, platform);
+      // A process that took the run over in the meantime still works on it.
+      await this.#relay?.cancel(key, invocationId).catch(report);
+    }
     return true;
   }
 

@@ -8,8 +8,11 @@ import type { RelayHost } from './run-relay.ts';
 
 /** A relay of a process that does not react to requests. */
 class DeafRelay extends InMemoryRunRelay {
+  /** The number of requests to end a run. */
+  stops = 0;
+
   override attach(host: RelayHost): void {
-    super.attach({ ...host, stop: () => undefined });
+    super.attach({ ...host, stop: () => void this.stops++ });
   }
 }
 
@@ -189,7 +192,8 @@ describe('a starting server', () => {
       const gate = new Gate();
       const dead = { ...platform, schedule: () => () => undefined };
       const runners = [runnerOf([{ gate, text: 'never' }], dead)];
-      const lost = serve([], { runners, platform: dead, ...(hasRelay && { relay: new DeafRelay(network) }) });
+      const deaf = new DeafRelay(network);
+      const lost = serve([], { runners, platform: dead, ...(hasRelay && { relay: deaf }) });
       const newMessage = { parts: [{ text: 'hi' }] };
       const send = (server: EventloomServer) =>
         server.fetch(
@@ -206,6 +210,8 @@ describe('a starting server', () => {
         platform.advance(700);
       }
       expect((await cancelled).status).toBe(200);
+      // The second request reaches a process that took the run over in the meantime.
+      expect(deaf.stops).toBe(hasRelay ? 2 : 0);
       expect(await open()).toEqual([]);
       const third = serve(['next'], { limits });
       await third.takeUpUnfinishedRuns();

@@ -1,5 +1,11 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { type BaseArtifactService, type Event, getFunctionCalls, getFunctionResponses } from '@eventloom/core';
+import {
+  type BaseArtifactService,
+  createEvent,
+  type Event,
+  getFunctionCalls,
+  getFunctionResponses,
+} from '@eventloom/core';
 import { END, START, StateGraph } from '@eventloom/graph';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool } from '@eventloom/multi-agent';
@@ -400,4 +406,22 @@ test('a fork of imported events runs none of their calls', async () => {
   expect((await fork('4')).status).toBe(200);
   expect((await answer(ASK, { confirmed: true }, 'fork')).status).toBe(400);
   expect(paid).toEqual([]);
+});
+
+test('other requests are answered while a long session is copied', async () => {
+  const { ask, fork, sessionService } = setUp();
+  const session = await sessionService.createSession(KEY);
+  for (let index = 0; index < 1000; index++) {
+    const event = createEvent({ id: `id-${index}`, invocationId: `e-${index}`, author: 'user' });
+    await sessionService.appendEvent({ session, event });
+  }
+  let isCopied = false;
+  const copying = fork('id-999').finally(() => (isCopied = true));
+  let answered = 0;
+  for (; !isCopied; answered++) {
+    await new Promise((resolve) => setTimeout(resolve));
+    expect((await ask('GET', '/list-apps')).status).toBe(200);
+  }
+  expect((await copying).status).toBe(200);
+  expect(answered).toBeGreaterThan(3);
 });

@@ -1,10 +1,10 @@
 import {
-  type BaseSessionService,
   createEvent,
   type Event,
   type EventParams,
   InvalidRequestError,
   ObjectType,
+  type Platform,
   type Session,
   SessionAlreadyExistsError,
   type SessionHeaderRecord,
@@ -59,7 +59,7 @@ export async function forkSession(runner: Runner, fork: SessionToFork): Promise<
   const { userId, sessionId, newSessionId = platform.newUuid() } = fork;
   const from = { appName, userId, sessionId };
   const to = { appName, userId, sessionId: newSessionId };
-  const past = await readPast(sessionService, from, fork);
+  const past = await readPast(runner, from, fork);
   const session = await sessionService
     .importSession({ records: recordsOf(past, runner), sessionId: newSessionId })
     .catch((error: unknown) => {
@@ -91,8 +91,15 @@ interface Past {
   readonly laterArtifacts: ReadonlyMap<string, number>;
 }
 
+/** Number of records after which other requests get their turn: a store in the same process answers without one. */
+const RECORDS_PER_TURN = 100;
+
+function otherWork(platform: Platform): Promise<void> {
+  return new Promise((resolve) => void platform.schedule(0, resolve));
+}
+
 async function readPast(
-  service: BaseSessionService,
+  { sessionService, platform }: Runner,
   key: SessionKey,
   { afterEventId, maxChars, onRead }: SessionToFork,
 ): Promise<Past> {
@@ -103,7 +110,9 @@ async function readPast(
   let header: SessionHeaderRecord | undefined;
   let isLater = false;
   let chars = 0;
-  for await (const record of service.exportSession(key)) {
+  let read = 0;
+  for await (const record of sessionService.exportSession(key)) {
+    if (++read % RECORDS_PER_TURN === 0) await otherWork(platform);
     if (record.type === 'session') header = record;
     else if (record.type === 'toolCall') toolCalls.push(record.toolCall);
     else if (record.type === 'event' && isLater) {
@@ -130,13 +139,16 @@ async function readPast(
 }
 
 /** Yields the records of the copy. */
-function* recordsOf(past: Past, runner: Runner): Generator<SessionRecord> {
+async function* recordsOf(past: Past, runner: Runner): AsyncGenerator<SessionRecord> {
   const calls = new Calls(past.events);
   const toolCalls = past.toolCalls.filter(createToolCallFilter(past, calls));
   const events = [...past.events, ...closingEvents(past, calls, runner)];
   const { header } = past;
   yield { ...header, lastUpdateTime: runner.platform.now() / 1000, state: ownState(header.initialState, past.events) };
-  for (const event of events) yield { type: 'event', event };
+  for (const [index, event] of events.entries()) {
+    if ((index + 1) % RECORDS_PER_TURN === 0) await otherWork(runner.platform);
+    yield { type: 'event', event };
+  }
   for (const toolCall of toolCalls) yield { type: 'toolCall', toolCall };
   yield { type: 'end', events: events.length, toolCalls: toolCalls.length };
 }
