@@ -22,7 +22,7 @@ export interface ServerLimits {
   /** Maximum number of keys in a state, a state change or `customMetadata`; keys of their values do not count. Default 1,000. */
   readonly maxBodyKeys: number;
   /**
-   * Maximum number of keys of all objects in a body together, at any depth; 50 more for each event that a new session imports. Default 100,000.
+   * Maximum number of keys of all objects in a body together, at any depth; 50 more for each event that a new session imports. Default 20,000.
    */
   readonly maxBodyTotalKeys: number;
   /**
@@ -121,7 +121,7 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxBodyParts: 1000,
   maxBodyEvents: 10_000,
   maxBodyKeys: 1000,
-  maxBodyTotalKeys: 100_000,
+  maxBodyTotalKeys: 20_000,
   maxBodyMetadataChars: 16 * 1024,
   maxRuns: 2000,
   maxRunsPerUser: 100,
