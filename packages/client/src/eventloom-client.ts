@@ -43,6 +43,7 @@ export interface PageOptions {
  * @example
  * const client = new EventloomClient({ baseUrl: 'http://localhost:8000' });
  * const session = client.session({ appName: 'demo', userId: 'ann', sessionId: 'first' });
+ * await session.create();
  * for await (const event of session.run('Hello')) console.log(event.content);
  */
 export class EventloomClient {

@@ -232,7 +232,7 @@ function runToFollow(runs: RunHub, { key, invocationId, leftOpen }: RunLog, fail
 function noSessionError(key: SessionKey, cause: Error): SessionNotFoundError {
   const { appName, userId, sessionId } = key;
   return new SessionNotFoundError(
-    `session ${JSON.stringify(sessionId)} of user ${JSON.stringify(userId)} in app ${JSON.stringify(appName)} does not exist; create it first with POST ${sessionPath(key)}`,
+    `session ${JSON.stringify(sessionId)} of user ${JSON.stringify(userId)} in app ${JSON.stringify(appName)} does not exist; create it first with POST ${sessionPath(key)}, or session.create() of @eventloom/client`,
     { cause },
   );
 }
