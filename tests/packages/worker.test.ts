@@ -82,7 +82,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
         if (typeof data === 'string' && data.includes('"turnComplete":true')) socket.send('{"close": true}');
       };
       const { code, reason } = await new Promise<CloseEvent>((resolve) => (socket.onclose = resolve));
-      expect([code, reason]).toEqual([1000, 'the call is over']);
+      expect([code, reason]).toEqual([1000, 'the live run has ended']);
       expect(frames[0]).toEqual(new Uint8Array([1, 2, 3, 4]).buffer);
       expect(frames[1]).toContain('"inlineData":{"mimeType":"audio/pcm;rate=16000"}');
       const { events } = (await (await fetch(`${origin}${session}`)).json()) as { events: Event[] };

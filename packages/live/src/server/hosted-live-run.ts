@@ -31,7 +31,7 @@ export interface HostedLiveRunParams extends LiveFrameWriterOptions {
 }
 
 /** The close of a live run without an error. */
-const CALL_ENDED: SocketClose = { code: 1000, reason: 'the call is over' };
+const LIVE_RUN_ENDED: SocketClose = { code: 1000, reason: 'the live run has ended' };
 /** The heartbeats without a sign of life, or without progress, after which the client is disconnected. */
 const MAX_MISSED_BEATS = 2;
 /** Maximum number of heartbeats that a client may be paused. A paused client cannot answer a heartbeat. */
@@ -195,7 +195,7 @@ export class HostedLiveRun implements LiveSocketEvents {
   #sendEnd(failure: Error | undefined): void {
     if (this.#isClosed) return;
     if (failure) this.#writer.writeText(JSON.stringify(errorBody(failure)));
-    const { code, reason } = failure ? socketCloseOf(failure) : CALL_ENDED;
+    const { code, reason } = failure ? socketCloseOf(failure) : LIVE_RUN_ENDED;
     this.#writer.close(code, reason);
   }
 

@@ -97,18 +97,20 @@ export class HostedLiveRuns implements LiveHost {
     const { userId } = params.key;
     if (this.#isDraining) throw shuttingDown();
     if (this.#runs.size >= maxLiveRuns) {
-      throw new ServerBusyError(`the server has ${this.#runs.size} calls, which is its maximum; try again later`);
+      throw new ServerBusyError(
+        `the server has ${this.#runs.size} live runs, the maximum (limits.maxLiveRuns); try again later`,
+      );
     }
     const ofUser = this.#ofUser.get(userId) ?? 0;
     if (ofUser >= maxLiveRunsPerUser) {
       throw new UserLimitError(
-        `the user has ${ofUser} calls, which is limits.maxLiveRunsPerUser; end one, or try again later`,
+        `the user has ${ofUser} live runs, the maximum (limits.maxLiveRunsPerUser); end one, or try again later`,
       );
     }
     // Frames that disconnected clients did not take wait in memory as well.
     if (!params.socket.reportsTaken && this.#unconfirmed.isTooMuch) {
       throw new ServerBusyError(
-        'too many bytes wait for clients that do not read or acknowledge them; try again, with ping=text',
+        'too much sent data is not yet acknowledged by clients; try again later, or connect with ?ping=text and answer pings',
       );
     }
     const bounds = boundsOf(limits);
@@ -132,7 +134,7 @@ export class HostedLiveRuns implements LiveHost {
     const run = this.#of(key).find((one) => one.invocationId === invocationId);
     if (!run) return undefined;
     const { limits, platform } = this.#server;
-    run.abort(new RunAbortedError('the call was cancelled'));
+    run.abort(new RunAbortedError('the live run was cancelled'));
     await within(platform, run.ended, limits.answerAfterMs);
     if (run.isLeftOpen) return undefined;
     return run.hasEnded;

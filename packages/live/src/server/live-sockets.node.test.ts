@@ -185,7 +185,7 @@ test('a shutdown closes sockets with 1012 and does not wait for clients that sta
 });
 
 test.each([
-  ['text that is no UTF-8', [0x81, 0x82, 0, 0, 0, 0, 0xff, 0xff], 1007],
+  ['text that is not UTF-8', [0x81, 0x82, 0, 0, 0, 0, 0xff, 0xff], 1007],
   ['a frame that breaks the protocol', [0xff, 0x80, 0, 0, 0, 0], 1002],
 ])('a connection that ends for %s has its close code', async (_, bytes, code) => {
   const server = await start();
