@@ -180,8 +180,7 @@ export function namesInTable(page: string, above: string): string[] {
 }
 
 /**
- * Returns the names of an entry for programs of another library that this folder declares, that another entry has for
- * something else, and whose summary does not say who uses them.
+ * Returns names of the `adk` entry that another entry uses for something else and whose summary does not name `@google/adk`.
  */
 export function unexplainedTwins(
   entries: readonly ReferenceEntry[],

@@ -45,7 +45,7 @@ export function withRunConfig<P extends { readonly runConfig?: AdkRunConfig | un
 const YES = new Set(['yes', 'y', 'true', 'approve', 'approved', 'ok', 'okay', 'confirm', 'confirmed']);
 const NO = new Set(['no', 'n', 'false', 'reject', 'rejected', 'deny', 'denied', 'cancel', 'cancelled']);
 
-/** The response that a text is to a confirmation; undefined for a text that says more than yes or no. */
+/** Parses a plain text as the answer to a confirmation; undefined unless it is just yes or no. */
 export function confirmationOf(text: string): { readonly confirmed: boolean } | undefined {
   const word = text.trim().toLowerCase();
   return YES.has(word) ? { confirmed: true } : NO.has(word) ? { confirmed: false } : undefined;

@@ -116,7 +116,7 @@ export class AgentChat {
     });
   }
 
-  /** Answers requests to the person, all that belong together at once. Resolves when the run has ended. */
+  /** Answers one or more requests to the person in one message. Answer requests of the same reply together. Resolves when the run has ended. */
   async answer(...answers: readonly (readonly [request: PersonRequest, answer: PersonAnswer])[]): Promise<void> {
     await this.send(answers.map(([request, answer]) => answerPart(request, answer)));
   }

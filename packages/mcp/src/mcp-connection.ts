@@ -289,8 +289,8 @@ export class MCPConnection {
   }
 
   /**
-   * Opens a session: again in the way of before 2026-07-28 if the server does not answer the question for its version, and once more if a
-   * socket was lost, which happens to sockets that were idle. Opening has no effect at the server.
+   * Opens a session. Falls back to the handshake before 2026-07-28 if the server does not answer the request for its version. Retries once
+   * if an idle socket was lost, because opening has no effect on the server.
    */
   async #open(): Promise<MCPSession> {
     const { params, platform } = this.#owner;

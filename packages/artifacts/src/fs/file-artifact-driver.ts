@@ -180,7 +180,10 @@ function encodeName(name: string): string[] {
   return segments;
 }
 
-/** Creates a folder and its missing parents. Does not use `recursive`, which never ends where a file system creates no folder, as below `/proc`. */
+/**
+ * Creates a folder and its missing parents. Without `recursive`, because Node's version never returns on file systems that refuse folders,
+ * such as `/proc`.
+ */
 async function makeFolder(folder: string): Promise<void> {
   const tryMake = (): Promise<NodeJS.ErrnoException | undefined> =>
     mkdir(folder, { mode: 0o700 }).then(

@@ -196,7 +196,7 @@ export class ContentsBuilder {
   /** The events of the current `build`, and the session's calls once an event needed them. */
   #events: readonly Event[] = [];
   #calls: Calls | undefined;
-  /** The newest calls while no content follows them. */
+  /** The calls of the newest content; undefined once another content follows. */
   #answered: Map<RecordedCall, ShownCall> | undefined;
   #unanswered: CallGroup | undefined;
   /** The groups that the newest event responds to; empty if the newest event has other content. */

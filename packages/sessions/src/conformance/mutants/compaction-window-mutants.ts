@@ -62,7 +62,7 @@ function brokenWindows(
   );
 }
 
-/** Selects the events of a window correctly, except for `isLater` if one is given. */
+/** Selects the events of a window; correct unless `isLater` replaces the comparison. */
 function select(
   all: readonly Event[],
   { afterSeq = 0, beforeSeq = Infinity, afterTimestamp = -Infinity, sinceCompaction, limit }: Partial<EventWindow>,
