@@ -375,7 +375,7 @@ function parseJson(text: string): unknown {
 /** Reads an answer of JSON-RPC. @throws A2AProtocolError for an error, and for a body that is not a JSON-RPC response */
 function readResult(text: string): A2AUpdate {
   const answer = parseJson(text);
-  if (!isRecord(answer)) throw new A2AProtocolError('expected an answer of JSON-RPC');
+  if (!isRecord(answer)) throw new A2AProtocolError('the server sent JSON that is not a JSON-RPC response');
   const { error, result } = answer;
   if (isRecord(error)) {
     const { code, message } = error;

@@ -130,7 +130,7 @@ export class ServerCalls {
       (!allowSampling && methods.includes('sampling/createMessage'));
     if (forbidden)
       throw new MCPProtocolError(
-        `MCP server "${this.#params.server}": requires input that it was not allowed to ask for`,
+        `MCP server "${this.#params.server}": asks for a kind of input that this client did not offer`,
       );
     try {
       return await questions.answersTo(required, (params) => sample(params, toolContext));

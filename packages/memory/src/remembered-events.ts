@@ -18,11 +18,15 @@ export function checkEvents(events: unknown): void {
     throw new InvalidRequestError(`events: expected a list of events, got ${describeKind(events)}`);
   for (const [index, event] of events.entries()) {
     if (!isEventLike(event))
-      throw new InvalidRequestError(`events.${index}: expected an event, such as those of session.events`);
+      throw new InvalidRequestError(
+        `events.${index}: expected an event, such as those of session.events, got ${describeKind(event)}`,
+      );
     const { id, timestamp } = event;
     checkName(`events.${index}.id`, id);
     if (typeof timestamp !== 'number' || !(timestamp >= 0 && timestamp <= MAX_TIMESTAMP)) {
-      throw new InvalidRequestError(`events.${index}.timestamp: expected seconds since the epoch, up to the year 9999`);
+      throw new InvalidRequestError(
+        `events.${index}.timestamp: expected seconds since the epoch, up to the year 9999, got ${typeof timestamp === 'number' ? timestamp : describeKind(timestamp)}`,
+      );
     }
   }
 }

@@ -43,7 +43,7 @@ export class LoggingPlugin extends BasePlugin {
     super(name);
     if (typeof log !== 'function')
       throw new ConfigurationError(
-        `LoggingPlugin: log: expected a function of a line, got ${describeKind(log)}; write log: (line) => console.error(line)`,
+        `LoggingPlugin: log: expected a function, got ${describeKind(log)}; write log: (line) => console.error(line)`,
       );
     this.#log = log;
   }

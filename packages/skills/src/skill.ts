@@ -192,7 +192,7 @@ export function toFrontmatter(given: Readonly<Record<string, unknown>>, where: s
     );
   if (metadata !== undefined && !isRecord(metadata))
     throw new SkillError(
-      `${where}: metadata: expected fields, got ${describeKind(metadata)}; write metadata: { author: me }`,
+      `${where}: metadata: expected names with values, got ${describeKind(metadata)}; write metadata: { author: me }`,
     );
   return {
     name,
