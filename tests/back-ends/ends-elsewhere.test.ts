@@ -88,7 +88,7 @@ const cases = Object.keys(storages).flatMap((name) => [
 ]);
 
 describe.each(cases)('a run of another process, in $name (relay: $hasRelay),', ({ name, hasRelay }) => {
-  test('whose session was deleted is over for its readers, and cannot be read', () =>
+  test('whose session was deleted ends for its readers, and cannot be read', () =>
     withProcesses(name, hasRelay, async ({ serve, reported }) => {
       const gate = new Gate();
       const host = await serve({ chunks: ['one ', gate, 'two'] });

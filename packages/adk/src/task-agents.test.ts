@@ -268,7 +268,7 @@ test('a task that finished before its process was lost is not done again', async
   expect(await say('Is it there?')).toEqual(['clerk gives {"title":"Emma"}', 'desk: You get Emma.']);
 });
 
-test('an agent with single_turn works in the scope of its call, and gives its answer', async () => {
+test('an agent with mode single_turn sees only the events of its call, and returns its answer as the result', async () => {
   const { clerkModel, say, stored } = await setUp({
     mode: 'single_turn',
     desk: [called('clerk'), 'You get Emma.'],

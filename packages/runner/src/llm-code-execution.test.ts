@@ -92,7 +92,7 @@ test('a reply with function calls runs no code', async () => {
   expect(executor.asked).toEqual([]);
 });
 
-test('the model gets failures, and after too many in a row the reply is the answer', async () => {
+test('the model gets the errors of its code; after errorRetryAttempts failures its reply is the final answer', async () => {
   const executor = new Scripted([FAILED, OK, FAILED, FAILED]);
   const { ask, model } = await setUp([ASKS, ASKS, ASKS, ASKS, ASKS], executor);
   const events = await ask();
