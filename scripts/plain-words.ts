@@ -1,6 +1,6 @@
 /** Words and turns that readers have to decode; AGENTS.md says what to write instead. */
 const WORDS =
-  /\b(?:untold|(?<!for )whom|who(?:m?ever)|whatsoever|anew|thereof|therein|hereby|nought|lest|save for|in vain|in no wise|of one's own|(?<!there )(?:is|are|was|were) none(?= of\b|[:;,.')"`]|$)|lets? go of|is let go|(?:goes|went) on|(?:is|are|was|were|been|being|not|never|when) told|told (?:of|apart|by|to|from)|tells? of|cut (?:off|short)|(?:is|was|are|were) away|nobody knows whether|as far as (?:it|they) (?:is|are) not|by and by)(?![\w-])/i;
+  /\b(?:untold|(?<!for )whom|who(?:m?ever)|whatsoever|anew|thereof|therein|hereby|nought|lest|save for|in vain|in no wise|of one's own|(?<!there )(?:is|are|was|were) none(?= of\b|[:;,.')"`]|$)|lets? go of|is let go|(?:goes|went) on|(?:is|are|was|were|been|being|not|never|when) told|told (?:of|apart|by|to|from)|tells? of|cut (?:off|short)|(?:is|was|are|were) away|nobody knows whether|as far as (?:it|they) (?:is|are) not|by and by|that (?:is|are) no(?! (?:longer|more)\b))(?![\w-])/i;
 
 /** Returns the first word or turn in a text that readers have to decode; undefined for plain English. */
 export function findWordToDecode(text: string): string | undefined {

@@ -40,7 +40,7 @@ describe('fieldOf', () => {
     expect(field('invoice')?.fields[0]).toMatchObject({ key: 'invoice.to', isRequired: false });
   });
 
-  test('makes one field of a schema that is no object, and of no schema', () => {
+  test('makes one field of a schema that is not an object, and of no schema', () => {
     expect(fieldOf({ type: 'number' })).toMatchObject({ key: '', kind: 'input', type: 'number' });
     expect(fieldOf()).toMatchObject({ key: '', kind: 'input', type: 'string' });
     expect(readAnswer(fieldOf({ type: 'number' }), { '': '4' })).toEqual({ value: 4 });

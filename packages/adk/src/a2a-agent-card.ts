@@ -44,7 +44,7 @@ export interface A2aAgentCard {
  * Returns the card of an agent for clients of A2A 0.3, with the agent's instruction and tools in its skills. The cards of `a2a` of
  * `@eventloom/a2a` name no tools and no instructions.
  * @param transports the addresses of the agent, the preferred one first
- * @throws ConfigurationError for a value that is no agent, and for a list without an address
+ * @throws ConfigurationError for a value that is not an agent, and for a list without an address
  */
 export async function getA2AAgentCard(
   agent: BaseAgent,

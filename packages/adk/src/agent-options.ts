@@ -25,7 +25,7 @@ const CONFIGS = new WeakMap<BaseAgent, object>();
 
 /** Checks the options that an agent has as a node, and returns the others, for a class that checks the names of its own. @throws ConfigurationError */
 export function withoutNodeOptions<C extends object>(config: C & AgentNodeOptions): C {
-  // Agents refuse a config that is no object.
+  // Agents refuse a config that is not an object.
   if (!isRecord(config)) return config;
   const entries = Object.entries(config);
   const own = entries.filter(([name]) => NAMES.includes(name));

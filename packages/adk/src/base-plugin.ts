@@ -50,7 +50,7 @@ const NEVER_CALLED = ['beforeContextCompaction', 'afterContextCompaction'] as co
 /** @throws ConfigurationError for a plugin of `@google/adk` itself, and for one with a callback that no run would call */
 export function checkPluginCallbacks(plugins: readonly BasePlugin[]): void {
   for (const plugin of plugins) {
-    // The runner itself refuses values that are no plugins.
+    // The runner itself refuses values that are not plugins.
     if (typeof plugin?.beforeRunCallback !== 'function') continue;
     if (typeof plugin.onRunErrorCallback !== 'function')
       throw new ConfigurationError(

@@ -34,7 +34,7 @@ export class AdkLiveRequestQueue extends LiveRequestQueue {
 
   /**
    * Sends a request; `{ close: true }` closes the queue.
-   * @throws InvalidMessageError for an object that is no request, and when the queue is closed
+   * @throws InvalidMessageError for an object that is not a request, and when the queue is closed
    * @throws LiveQueueFullError if the queue is full
    */
   send(request: AdkLiveRequest): void {

@@ -35,7 +35,7 @@ export class LLMRegistry {
 
   /**
    * Registers a class for its `supportedModels`. A later class takes over the same name or pattern.
-   * @throws ConfigurationError for a value that is no class of models, and for a class without `supportedModels`
+   * @throws ConfigurationError for a value that is not a class of models, and for a class without `supportedModels`
    */
   static register(type: BaseLlmType): void {
     if (typeof type !== 'function')

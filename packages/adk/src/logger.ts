@@ -78,7 +78,7 @@ export function getLogger(): Logger {
   return current;
 }
 
-/** Sets the least important level that the logger of the process writes. @throws ConfigurationError for a value that is no level */
+/** Sets the least important level that the logger of the process writes. @throws ConfigurationError for a value that is not a level */
 export function setLogLevel(level: LogLevel): void {
   if (!Object.values(LogLevel).includes(level))
     throw new ConfigurationError(

@@ -29,7 +29,7 @@ export class AdkPluginManager extends PluginManager {
     return this.plugins.length > 0;
   }
 
-  /** Adds a plugin behind the others. Runs that are in progress call it too. @throws ConfigurationError for a value that is no plugin, and for a name that is taken */
+  /** Adds a plugin behind the others. Runs that are in progress call it too. @throws ConfigurationError for a value that is not a plugin, and for a name that is taken */
   registerPlugin(plugin: BasePlugin): void {
     if (typeof plugin?.beforeRunCallback !== 'function')
       throw wrongOption('PluginManager.registerPlugin', 'plugin', 'a plugin', plugin, 'new LoggingPlugin()');

@@ -223,7 +223,7 @@ const EPHEMERAL_PARAMS: OptionRules<RunEphemeralParams> = {
   customMetadata: 'object',
 };
 
-/** @throws ConfigurationError for a value that is no object */
+/** @throws ConfigurationError for a value that is not an object */
 function requireObject(value: unknown, fault: string, write: string): void {
   if (!isRecord(value)) throw new ConfigurationError(`${fault}, got ${describeKind(value)}; write ${write}`);
 }

@@ -123,10 +123,10 @@ describe.each(WIRES)('$name', (wire) => {
   });
 
   test.each([
-    ['text that is no JSON', 'data: {"id": nonsense}\n\n'],
+    ['text that is not JSON', 'data: {"id": nonsense}\n\n'],
     ['JSON of another kind', 'data: [1, 2]\n\n'],
     [
-      'text that is no JSON after its beginning',
+      'text that is not JSON after its beginning',
       `${first.slice(0, first.lastIndexOf('\n\n') + 2)}data: {"id": nonsense}\n\n`,
     ],
   ])('a stream with %s is an error that is not retried', async (_, body) => {

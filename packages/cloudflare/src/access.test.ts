@@ -77,7 +77,7 @@ test.each<[string, string, RequestInit, number, string]>([
   ['of a name that is too long', `/apps/app/users/${'ä'.repeat(129)}/sessions`, {}, 400, 'INVALID_REQUEST'],
   ['of a run of such a name', '/run', runOf('app', 'a'.repeat(257)), 400, 'INVALID_REQUEST'],
   ['of a session without a name', `${SESSIONS}/%20`, {}, 400, 'INVALID_REQUEST'],
-  ['that is no JSON', '/run_sse', { method: 'POST', body: '{' }, 400, 'INVALID_REQUEST'],
+  ['that is not JSON', '/run_sse', { method: 'POST', body: '{' }, 400, 'INVALID_REQUEST'],
   [
     'with a body that is too large',
     `${SESSIONS}/s`,

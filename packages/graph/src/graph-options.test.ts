@@ -46,7 +46,7 @@ test.each<[string, () => unknown, RegExp]>([
   ['a stateKey that is a number', ofKey(3), /channel: stateKey/],
   ['a stateKey with nothing but its scope', ofKey('user:'), /channel "c".*stateKey/],
   [
-    'a default that is no JSON',
+    'a default that is not JSON',
     graphWith({ c: channel(z.any(), { default: new Map() }) }),
     /default of channel "c".*JSON/,
   ],

@@ -26,7 +26,7 @@ test.each([
   ['an id that nobody asked with', 'adk-nope', { confirmed: true }, 'there is no call with the id "adk-nope"'],
   ['an answer that says nothing', undefined, {}, 'has an answer without confirmed'],
   ['a confirmed that is text', undefined, { confirmed: 'yes' }, 'has an answer without confirmed'],
-  ['text that is no JSON', undefined, { response: 'yes' }, 'is not the JSON of an object'],
+  ['text that is not JSON', undefined, { response: 'yes' }, 'is not the JSON of an object'],
   ['text that is the JSON of a list', undefined, { response: '[]' }, 'is not the JSON of an object'],
 ])('%s is refused before anything is written', async (_, given, response, fault) => {
   const { send, ran, stored } = await setUp([{ calls: [call(1)] }]);

@@ -36,7 +36,7 @@ export interface ProtocolRouteSpec {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The JSON Schema of the body. The route itself checks the body. Absent: the route takes none. */
   readonly bodySchema?: object | undefined;
-  /** The JSON Schema of the answer, or the content type of an answer that is no JSON. */
+  /** The JSON Schema of the answer, or the content type of an answer that is not JSON. */
   readonly answer: { readonly schema: object } | { readonly contentType: string };
   /** The meaning of an answer without content, status 204, such as that of `HostedRun.sse` when there is nothing more to read. */
   readonly noContent?: string | undefined;

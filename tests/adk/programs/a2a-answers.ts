@@ -18,7 +18,7 @@ function artifact(artifactId: string, words: string): Item {
   return { kind: 'artifact-update', taskId: 't', contextId: 'c', artifact: whole, append: false, lastChunk: true };
 }
 
-/** Answers of servers that are no agents of the ADK, by their names: one list of items, or an error, for each message. */
+/** Answers of servers that are not agents of the ADK, by their names: one list of items, or an error, for each message. */
 const ANSWERS: Readonly<Record<string, readonly (Item | Error)[][]>> = {
   'an artifact of one answer changes': [[artifact('a', 'step 1'), artifact('a', 'step 2'), status('completed')]],
   'an artifact of a later answer': [

@@ -124,7 +124,7 @@ export function objectTypeOf(event: Event): string {
 
 /**
  * Returns the text parts of an event without thoughts, joined without a separator. Empty if it has none.
- * @throws InvalidEventError for a value that is no event, such as a content: `contentText` takes that
+ * @throws InvalidEventError for a value that is not an event, such as a content: `contentText` takes that
  */
 export function stringifyContent(event: Event): string {
   if (!event) throw notAnEvent('stringifyContent', event);

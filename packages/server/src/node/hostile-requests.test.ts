@@ -111,7 +111,7 @@ describe('a request line', () => {
     ['an encoded step up', 'GET /apps/app/users/ann/sessions/s/artifacts/..%2f..%2fetc%2fpasswd HTTP/1.1', 404],
     ['an encoded dot', 'GET /apps/app/users/%2e%2e/%2e%2e/%2e%2e/etc HTTP/1.1', 400],
     ['a lone percent sign', 'GET /apps/app/users/%/sessions HTTP/1.1', 400],
-    ['bytes that are no UTF-8', 'GET /apps/app/users/%ff/sessions HTTP/1.1', 400],
+    ['bytes that are not UTF-8', 'GET /apps/app/users/%ff/sessions HTTP/1.1', 400],
     ['an address that is not a path', 'GET http://[/ HTTP/1.1', 400],
     ['a backslash', 'GET /apps\\app HTTP/1.1', 400],
     ['a method that nobody knows', 'BREW /run HTTP/1.1', 400],

@@ -159,7 +159,7 @@ describe('a run of another process', () => {
     expect(await (received ?? readAll(stream))).toEqual(['1 a', '2 b', '3 c', '4 d', '5 e']);
   });
 
-  test('continues after lost frames that are no events for readers', async () => {
+  test('continues after lost frames that are not events for readers', async () => {
     const { relay, read, sessionService } = setUp();
     const { session, lease } = await beginStored(sessionService, 'a');
     const progress = { invocationId: ID, author: 'a', actions: { agentState: { step: 1 } } };
