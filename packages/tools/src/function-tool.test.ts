@@ -198,6 +198,11 @@ test.each([
     'tool "f": parameters: expected a schema',
   ],
   [
+    'a function as a schema',
+    { name: 'f', description: '', parameters: () => z.object({}), execute: answer },
+    'tool "f": parameters: expected a schema, got a function; write z.object({ city: z.string() }), or a JSON Schema',
+  ],
+  [
     'a zod schema of a text',
     { name: 'f', description: '', parameters: z.string(), execute: answer },
     'tool "f": parameters: expected a schema of an object, because a model sends arguments by name, got one of a string; write z.object({',

@@ -3,6 +3,7 @@ import {
   checkLibrarySchema,
   isLibrarySchema,
   isPromiseLike,
+  isRecord,
   librarySchemaToJson,
   describeKind,
 } from '@eventloom/core/internal';
@@ -33,7 +34,8 @@ export class ValueSchema {
    * @throws ConfigurationError for a value that is not a schema, and for a library's schema without a JSON Schema
    */
   constructor(schema: SchemaLike, owner: string) {
-    if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null || Array.isArray(schema))
+    // Schemas of some libraries, such as arktype, are functions.
+    if (!isRecord(schema) && (typeof schema !== 'function' || !isLibrarySchema(schema)))
       throw new ConfigurationError(
         `${owner}: expected a schema, got ${describeKind(schema)}; write z.object({ city: z.string() }), or a JSON Schema`,
       );
