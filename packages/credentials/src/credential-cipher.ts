@@ -1,10 +1,16 @@
 import { type AuthCredential, ConfigurationError, type CredentialKey, decodeBase64 } from '@eventloom/core';
-import { isBase64 } from '@eventloom/core/internal';
+import { describeKind, isBase64 } from '@eventloom/core/internal';
 import { parseStoredCredential, type SealedCredential } from './credential-store.ts';
 import { SealedCredentialError } from './errors.ts';
 
 const EMPTY_KEYS =
   'keys: expected at least one key, got an empty list; write keys: [key], with a key that openssl rand -base64 32 created';
+
+/** The rule for the option `keys`. */
+export const KEYS_RULE = {
+  is: 'list',
+  write: '[parseEncryptionKey(text)], with the text that openssl rand -base64 32 prints',
+} as const;
 
 /** Length of the AES-GCM nonce. Each nonce is used once and stored before the ciphertext. */
 const NONCE_BYTES = 12;
@@ -94,6 +100,10 @@ export function createEncryptionKey(): Uint8Array<ArrayBuffer> {
 
 /** @throws ConfigurationError if there is no key, or a key does not have 32 bytes */
 export function checkEncryptionKeys(keys: readonly Uint8Array[]): void {
+  if (!Array.isArray(keys))
+    throw new ConfigurationError(
+      `keys: expected a list of keys, got ${describeKind(keys)}; write keys: [parseEncryptionKey(text)], with the text that openssl rand -base64 32 prints`,
+    );
   if (keys.length === 0) throw new ConfigurationError(EMPTY_KEYS);
   for (const key of keys) {
     if (!(key instanceof Uint8Array) || key.length !== ENCRYPTION_KEY_BYTES)

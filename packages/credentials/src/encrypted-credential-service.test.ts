@@ -121,6 +121,18 @@ test('a key buffer that is wiped after the call is still used', async () => {
   expect(await new EncryptedCredentialService({ store, keys: [same] }).loadCredential(KEY)).toEqual(token('one'));
 });
 
+test('a service without keys or with one key in place of the list is refused, and the error says what to write', () => {
+  const store = new MapStore();
+  const write = 'write keys: [parseEncryptionKey(text)], with the text that openssl rand -base64 32 prints';
+  expect(() => new EncryptedCredentialService({ store } as never)).toThrow(
+    `keys: expected a list of keys, got nothing; ${write}`,
+  );
+  expect(() => new EncryptedCredentialService({ store } as never)).toThrow(ConfigurationError);
+  expect(() => new EncryptedCredentialService({ store, keys: createEncryptionKey() } as never)).toThrow(
+    `keys: expected a list, got an object of the class Uint8Array; ${write}`,
+  );
+});
+
 test.each([[], [new Uint8Array(16)], [createEncryptionKey(), new Uint8Array(33)]].map((keys) => ({ keys })))(
   'invalid keys are refused: $keys.length',
   ({ keys }) => {

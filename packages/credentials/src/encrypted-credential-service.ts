@@ -5,7 +5,7 @@ import {
   type SaveCredentialRequest,
 } from '@eventloom/core';
 import { storageFailure, type OptionRules, checkOptions } from '@eventloom/core/internal';
-import { CredentialCipher } from './credential-cipher.ts';
+import { CredentialCipher, KEYS_RULE } from './credential-cipher.ts';
 import { checkCredentialKey, copyCredential, type CredentialStore } from './credential-store.ts';
 
 /** The keys that credentials are encrypted with. */
@@ -22,7 +22,7 @@ export interface EncryptedCredentialServiceOptions extends EncryptionOptions {
   readonly store: CredentialStore;
 }
 
-const OPTIONS: OptionRules<EncryptedCredentialServiceOptions> = { store: 'object', keys: 'list' };
+const OPTIONS: OptionRules<EncryptedCredentialServiceOptions> = { store: 'object', keys: KEYS_RULE };
 
 /**
  * Stores encrypted credentials in a `CredentialStore`. Each is authenticated together with its app, user and name, so a person who can write to the

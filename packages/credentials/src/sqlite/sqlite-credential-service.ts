@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import process from 'node:process';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { ConfigurationError, type CredentialKey, type Platform, systemPlatform } from '@eventloom/core';
-import { checkEncryptionKeys } from '../credential-cipher.ts';
+import { checkEncryptionKeys, KEYS_RULE } from '../credential-cipher.ts';
 import type { CredentialStore, SealedCredential } from '../credential-store.ts';
 import { EncryptedCredentialService, type EncryptionOptions } from '../encrypted-credential-service.ts';
 import { migrateCredentials } from './schema.ts';
@@ -25,7 +25,7 @@ export interface SqliteCredentialServiceOptions extends EncryptionOptions {
 const OPTIONS: OptionRules<SqliteCredentialServiceOptions> = {
   path: 'text',
   database: 'object',
-  keys: 'list',
+  keys: KEYS_RULE,
   platform: 'object',
 };
 const HINTS = {
