@@ -92,7 +92,19 @@ describe('the page', () => {
   });
 
   test('cannot be served without its files', () => {
-    expect(() => studio({} as never)).toThrow('studio: files: expected a function');
+    expect(() => studio({} as never)).toThrow('studio: files: expected a function, got nothing; write studio({ files:');
+    expect(() => studio({ files: 'dist' } as never)).toThrow('studio: files: expected a function, got a string');
+    expect(() => studio(undefined as never)).toThrow(
+      'studio: expected an object of options, got nothing; write studio(',
+    );
+    expect(() => studio('dist' as never)).toThrow('studio: expected an object of options, got a string');
+  });
+
+  test('is refused for a misspelt option', () => {
+    expect(() => studio({ files, promts: {} } as never)).toThrow(
+      'studio: has no option "promts"; did you mean "prompts"?',
+    );
+    expect(() => studio({ files, prompts: 'Look!' } as never)).toThrow('studio: prompts: expected an object');
   });
 });
 

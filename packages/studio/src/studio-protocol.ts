@@ -6,6 +6,7 @@ import {
   type SessionKey,
   systemPlatform,
 } from '@eventloom/core';
+import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/internal';
 import type { Protocol, ProtocolRequest } from '@eventloom/server';
 import { canSpeak, describeAgent } from './describe-agent.ts';
 import { beginningOf, LISTED_SESSIONS_SCHEMA, searchSessions } from './search-sessions.ts';
@@ -38,6 +39,14 @@ export interface TokenPrice {
   /** Price of input that the service had in its cache. Default: `input`. */
   readonly cachedInput?: number | undefined;
 }
+
+const OPTIONS: OptionRules<StudioOptions> = {
+  // Checked below, with an error that names the functions for both runtimes.
+  files: 'any',
+  prompts: { is: 'object', write: "{ weather: ['Will it rain in Rome?'] }" },
+  prices: { is: 'object', write: "{ 'gemini-flash-latest': { input: 0.3, output: 2.5 } }" },
+};
+const EXAMPLE = 'studio({ files: studioFiles() }) on Node, studio({ files: assetFiles(env.ASSETS) }) on Workers';
 
 const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -94,7 +103,7 @@ const RUN_SCHEMA = {
 /**
  * Creates the protocol that serves Studio at `/studio/`, for `createServer({ protocols: [studio({ files })] })`. Its page uses the other
  * routes of the server, behind the same login.
- * @throws ConfigurationError without `files`
+ * @throws ConfigurationError without `files`, for an unknown option, and for one of the wrong kind
  *
  * @example
  * import { createServer } from '@eventloom/server';
@@ -103,11 +112,10 @@ const RUN_SCHEMA = {
  * const server = createServer({ runners: [runner], protocols: [studio({ files: studioFiles() })] });
  */
 export function studio(options: StudioOptions): Protocol {
-  const { files, prompts = {}, prices = {} } = options ?? {};
+  checkOptions('studio', OPTIONS, options, undefined, EXAMPLE);
+  const { files, prompts = {}, prices = {} } = options;
   if (typeof files !== 'function')
-    throw new ConfigurationError(
-      'studio: files: expected a function, got nothing; on Node write studio({ files: studioFiles() }), on Workers studio({ files: assetFiles(env.ASSETS) })',
-    );
+    throw new ConfigurationError(`studio: files: expected a function, got ${describeKind(files)}; write ${EXAMPLE}`);
   const page = { method: 'get', answer: { contentType: 'text/html' }, isPublic: true } as const;
   return {
     name: 'studio',
