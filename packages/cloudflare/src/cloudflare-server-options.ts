@@ -53,7 +53,7 @@ export const CLOUDFLARE_SERVER_OPTIONS: OptionRules<CloudflareServerOptions<Clou
   trustImportedEvents: 'flag',
   origins: 'list',
   protocols: 'list or function',
-  live: 'object',
+  live: { is: 'object', wanted: 'a live endpoint', write: 'liveEndpoint(), of @eventloom/live/server' },
   limits: 'object',
   version: 'object',
   onError: 'function',

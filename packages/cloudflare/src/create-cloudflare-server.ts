@@ -1,4 +1,5 @@
-import { systemPlatform } from '@eventloom/core';
+import { ConfigurationError, systemPlatform } from '@eventloom/core';
+import { describeKind, isRecord } from '@eventloom/core/internal';
 import { createReporter, errorResponse } from '@eventloom/server/internal';
 import { AppStateObject } from './app-state-object.ts';
 import type { CloudflareBindings, ObjectState } from './cloudflare-bindings.ts';
@@ -36,6 +37,7 @@ export interface CloudflareServer<Env> {
  *
  * Options are checked at the first request. If they are invalid, `onError` is called once and every request is answered with 500, except
  * `/health` and `/livez`, which report only on the Worker.
+ * @throws ConfigurationError without options
  *
  * @example
  * const server = createCloudflareServer({
@@ -49,6 +51,11 @@ export interface CloudflareServer<Env> {
 export function createCloudflareServer<Env extends CloudflareBindings>(
   options: CloudflareServerOptions<Env>,
 ): CloudflareServer<Env> {
+  // Other faults are reported at the first request, because a Worker whose module throws cannot be deployed.
+  if (!isRecord(options))
+    throw new ConfigurationError(
+      `createCloudflareServer: expected an object of options, got ${describeKind(options)}; write createCloudflareServer({ appNames: ['weather'], runners: (env, services) => [new Runner({ appName: 'weather', agent, ...services })] })`,
+    );
   const report = createReporter(systemPlatform, options.onError);
   const routers = new WeakMap<Env, WorkerRouter<Env>>();
   const routerOf = (env: Env): WorkerRouter<Env> => {

@@ -29,6 +29,15 @@ test.each([AppStateUnreachableError, UserObjectError])(
   },
 );
 
+test('a server without options is refused, and the error says what to write', () => {
+  const create = (options?: unknown) => () => createCloudflareServer(options as never);
+  expect(create()).toThrow(ConfigurationError);
+  expect(create()).toThrow(
+    "createCloudflareServer: expected an object of options, got nothing; write createCloudflareServer({ appNames: ['weather'], runners: ",
+  );
+  expect(create('weather')).toThrow('got a string');
+});
+
 test('a request whose object dies gets a coded answer, and the failure is reported', async () => {
   const failure = new TypeError('Durable Object reset because its code was updated.');
   const { response, reported } = await answerTo(failure);
