@@ -10,6 +10,13 @@ test('encodeBase64 writes the standard alphabet with padding', () => {
   expect(encodeBase64(new Uint8Array())).toBe('');
 });
 
+test('encodeBase64 refuses a value that is not bytes', () => {
+  expect(() => encodeBase64('x' as never)).toThrow(InvalidRequestError);
+  expect(() => encodeBase64('x' as never)).toThrow(
+    'encodeBase64: expected a Uint8Array, got a string; write encodeBase64(new TextEncoder().encode(text)) for a text',
+  );
+});
+
 test.each(['+/8=', '+/8', '-_8=', '-_8', '-/8'])(
   'decodeBase64 reads %s in either alphabet, with or without padding',
   (text) => {

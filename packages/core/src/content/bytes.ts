@@ -1,10 +1,19 @@
 import { InvalidRequestError } from '../errors.ts';
+import { describeKind } from './json.ts';
 
 /** Bytes per call of `String.fromCharCode`; more arguments would overflow the stack. */
 const CHUNK_BYTES = 0x2000;
 
-/** Encodes bytes as base64, in the standard alphabet with padding. */
+/**
+ * Encodes bytes as base64, in the standard alphabet with padding.
+ * @throws InvalidRequestError for a value that is not a Uint8Array
+ */
 export function encodeBase64(bytes: Uint8Array): string {
+  // The class may be that of another realm.
+  if (!ArrayBuffer.isView(bytes))
+    throw new InvalidRequestError(
+      `encodeBase64: expected a Uint8Array, got ${describeKind(bytes)}; write encodeBase64(new TextEncoder().encode(text)) for a text`,
+    );
   let binary = '';
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
     // Spreading the bytes takes seven times as long.

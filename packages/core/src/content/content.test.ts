@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { InvalidRequestError } from '../errors.ts';
 import { callsToRun, contentText, type Part } from './content.ts';
 
 test('contentText joins the text of all parts and leaves thoughts out', () => {
@@ -10,6 +11,15 @@ test('contentText is empty without content, parts or text', () => {
   expect(contentText(undefined)).toBe('');
   expect(contentText({ role: 'user' })).toBe('');
   expect(contentText({ parts: [{ inlineData: { data: 'AA' } }] })).toBe('');
+});
+
+test('contentText refuses an event and a text in place of a content', () => {
+  const event = { author: 'a', actions: {}, content: { parts: [{ text: 'a' }] } };
+  expect(() => contentText(event as never)).toThrow(
+    'contentText: expected a content, got an event; write stringifyContent(event)',
+  );
+  expect(() => contentText('x' as never)).toThrow(InvalidRequestError);
+  expect(() => contentText('x' as never)).toThrow('contentText: expected a content, got a string; write');
 });
 
 test('a call that the service answered in the same reply is not run', () => {

@@ -4,6 +4,9 @@
  * without importing the vendor's package.
  */
 
+import { InvalidRequestError } from '../errors.ts';
+import { describeKind, isRecord } from './json.ts';
+
 /**
  * A value of an enum of the vendor, such as `Language`; on the wire a string. A string cannot be assigned to an enum, and naming
  * the enum would import the vendor's package, so the type accepts anything.
@@ -148,8 +151,17 @@ export interface FunctionDeclaration {
   behavior?: VendorValue;
 }
 
-/** Returns the text parts of a content without thoughts, joined without a separator. Empty if there are none. */
+/**
+ * Returns the text parts of a content without thoughts, joined without a separator. Empty if there are none.
+ * @throws InvalidRequestError for a value that is not a content, such as an event: `stringifyContent` takes that
+ */
 export function contentText(content: Content | undefined): string {
+  if (content !== undefined && content !== null && (!isRecord(content) || 'actions' in content || 'content' in content))
+    throw new InvalidRequestError(
+      isRecord(content) && 'actions' in content
+        ? 'contentText: expected a content, got an event; write stringifyContent(event)'
+        : `contentText: expected a content, got ${describeKind(content)}; write contentText(event.content)`,
+    );
   let text = '';
   for (const part of content?.parts ?? []) {
     if (part.text !== undefined && part.thought !== true) text += part.text;

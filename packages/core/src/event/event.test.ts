@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { InvalidEventError } from '../errors.ts';
 import { createErrorEvent, createEvent } from './create-event.ts';
 import { objectTypeOf, stringifyContent } from './event.ts';
 
@@ -27,6 +28,11 @@ test('stringifyContent joins the text of an event and leaves thoughts out', () =
 test('stringifyContent is empty for an event without text', () => {
   expect(stringifyContent(createEvent())).toBe('');
   expect(stringifyContent(createEvent({ content: { parts: [{ functionCall: { name: 'f' } }] } }))).toBe('');
+});
+
+test.each(['x', 5, undefined, []])('stringifyContent refuses %j, which is not an event', (value) => {
+  expect(() => stringifyContent(value as never)).toThrow(InvalidEventError);
+  expect(() => stringifyContent(value as never)).toThrow('stringifyContent: expected an event, got');
 });
 
 test('stringifyContent refuses a content in place of an event', () => {

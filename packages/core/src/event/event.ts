@@ -1,7 +1,7 @@
 import type { ErrorInfo, LlmResponse } from '../model/llm-response.ts';
 import type { EventActions } from './event-actions.ts';
 import { contentText } from '../content/content.ts';
-import { describeKind } from '../content/json.ts';
+import { describeKind, isRecord } from '../content/json.ts';
 import { InvalidEventError } from '../errors.ts';
 
 /**
@@ -127,7 +127,7 @@ export function objectTypeOf(event: Event): string {
  * @throws InvalidEventError for a value that is not an event, such as a content: `contentText` takes that
  */
 export function stringifyContent(event: Event): string {
-  if (!event) throw notAnEvent('stringifyContent', event);
+  if (!isRecord(event)) throw notAnEvent('stringifyContent', event);
   if (event.content === undefined && 'parts' in event)
     throw new InvalidEventError('stringifyContent: expected an event, got a content; write contentText(content)');
   return contentText(event.content);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Part } from '../content/content.ts';
+import { InvalidRequestError } from '../errors.ts';
 import { createEvent, type EventParams } from './create-event.ts';
 import type { Event } from './event.ts';
 import { hideTransfers } from './hide-transfers.ts';
@@ -24,6 +25,17 @@ test('hideTransfers removes the call, the response and the announcement of a tra
     after,
   ]);
   expect(shown).toEqual([before, after]);
+});
+
+test.each([
+  [{}, 'an object'],
+  ['x', 'a string'],
+  [undefined, 'nothing'],
+])('hideTransfers refuses %j', (value, got) => {
+  expect(() => hideTransfers(value as never)).toThrow(InvalidRequestError);
+  expect(() => hideTransfers(value as never)).toThrow(
+    `hideTransfers: expected events, got ${got}; write hideTransfers(session.events)`,
+  );
 });
 
 test('a parallel call of another tool stays, with its response', () => {

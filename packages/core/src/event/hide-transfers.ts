@@ -1,4 +1,6 @@
 import type { Part } from '../content/content.ts';
+import { describeKind } from '../content/json.ts';
+import { InvalidRequestError } from '../errors.ts';
 import { isTransfer } from '../tool/reserved-calls.ts';
 import { type Event, ObjectType } from './event.ts';
 
@@ -8,8 +10,13 @@ export const TRANSFER_TAG = 'transfer';
 /**
  * Removes transfers from events for display: the transfer call, its response and its announcement. Keeps calls of other tools in
  * the same event. Does not modify the given events.
+ * @throws InvalidRequestError for a value that is not a list of events or another iterable of them
  */
 export function hideTransfers(events: Iterable<Event>): Event[] {
+  if (!isIterable(events))
+    throw new InvalidRequestError(
+      `hideTransfers: expected events, got ${describeKind(events)}; write hideTransfers(session.events)`,
+    );
   const shown: Event[] = [];
   for (const event of events) {
     if (event.object === ObjectType.agentTransfer) continue;
@@ -19,6 +26,10 @@ export function hideTransfers(events: Iterable<Event>): Event[] {
     else if (kept?.length) shown.push({ ...event, content: { ...event.content, parts: kept } });
   }
   return shown;
+}
+
+function isIterable(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Symbol.iterator in value;
 }
 
 function isTransferPart(part: Part): boolean {
