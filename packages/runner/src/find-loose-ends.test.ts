@@ -1,4 +1,4 @@
-import { createEvent, type Part, SessionNotFoundError, ShuttingDownError } from '@eventloom/core';
+import { createEvent, InvalidRequestError, type Part, SessionNotFoundError, ShuttingDownError } from '@eventloom/core';
 import { Gate } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
@@ -21,6 +21,12 @@ test.each([true, false])(
     expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
   },
 );
+
+test.each(['x', undefined, {}])('findLooseEnds refuses %j, which is not a session service', async (service) => {
+  const found = findLooseEnds(service as never, KEY);
+  await expect(found).rejects.toThrow(InvalidRequestError);
+  await expect(found).rejects.toThrow('findLooseEnds: expected a session service, got');
+});
 
 test('findLooseEnds lists an unfinished run until it is closed', async () => {
   const gate = new Gate();

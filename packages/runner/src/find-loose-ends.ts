@@ -1,5 +1,5 @@
-import type { BaseSessionService, Event, SessionKey } from '@eventloom/core';
-import { type RecordedCall, Calls, isPersonRequest } from '@eventloom/core/internal';
+import { type BaseSessionService, type Event, InvalidRequestError, type SessionKey } from '@eventloom/core';
+import { type RecordedCall, Calls, describeKind, isPersonRequest } from '@eventloom/core/internal';
 
 /** A fault that `findLooseEnds` reports: a run or a call without its end, or with more than one. */
 export type LooseEnd =
@@ -22,12 +22,16 @@ export type LooseEnd =
  * Checks that a session has no loose ends: each run has its end, and each call has exactly one response. Reads all of the session's events
  * and the app's open runs. Rewound events do not count. An active run of the session is listed too, without its calls.
  *
- * @throws SessionNotFoundError
+ * @throws InvalidRequestError for a value that is not a session service @throws SessionNotFoundError
  */
 export async function findLooseEnds(
   service: Pick<BaseSessionService, 'listEvents' | 'listOpenRuns'>,
   key: SessionKey,
 ): Promise<LooseEnd[]> {
+  if (typeof service?.listOpenRuns !== 'function' || typeof service.listEvents !== 'function')
+    throw new InvalidRequestError(
+      `findLooseEnds: expected a session service, got ${describeKind(service)}; write findLooseEnds(sessionService, { appName, userId, sessionId })`,
+    );
   const events = await readAll(service, key);
   const calls = new Calls(events);
   const openRuns = await listOpen(service, key);
