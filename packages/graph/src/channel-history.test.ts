@@ -1,3 +1,4 @@
+import { InvalidRequestError } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
@@ -115,6 +116,11 @@ test("a history has the channel's value after a list was appended to, replaced a
   ]);
   expect(run?.state).toEqual({ l: ['x', 'c'] });
   expect(run && stateAfter(run, 4)).toEqual({ l: ['x', 'c'] });
+});
+
+test.each(['x', undefined, {}, []])('stateAfter refuses %j, which is not a run', (run) => {
+  expect(() => stateAfter(run as never, 0)).toThrow(InvalidRequestError);
+  expect(() => stateAfter(run as never, 0)).toThrow('stateAfter: run: expected a run of a history, got');
 });
 
 test('stateAfter omits items that were appended before a list was replaced', () => {

@@ -1,14 +1,18 @@
 import { InvalidRequestError, type JsonValue } from '@eventloom/core';
-import { setOwn } from '@eventloom/core/internal';
+import { describeKind, isRecord, setOwn } from '@eventloom/core/internal';
 import type { GraphHistory } from './graph-history.ts';
 
 /**
  * Returns the channel values after a step of a run. A history stores only the changes of each step, to stay small.
  * @param run a run from `GraphAgent.history`, or from a server's response
  * @param step number of the step, from 1; 0 for the values at the beginning of the run
- * @throws InvalidRequestError for a step that the run does not have
+ * @throws InvalidRequestError for a value that is not a run, and for a step that the run does not have
  */
 export function stateAfter(run: Pick<GraphHistory, 'initialState' | 'steps'>, step: number): Record<string, JsonValue> {
+  if (!Array.isArray(run?.steps) || !isRecord(run.initialState))
+    throw new InvalidRequestError(
+      `stateAfter: run: expected a run of a history, got ${describeKind(run)}; write stateAfter(history, step), with one of the runs of graph.history`,
+    );
   if (!Number.isInteger(step) || step < 0 || step > run.steps.length)
     throw new InvalidRequestError(
       `stateAfter: step: expected one of the ${run.steps.length} steps of the run, got ${String(step)}`,
