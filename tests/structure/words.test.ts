@@ -68,6 +68,8 @@ describe('a word to decode is found', () => {
     ['a folder that is|none: it is installed', 'is|none'],
     ['the call was cut|off', 'cut|off'],
     ['it is given in|vain', 'in|vain'],
+    ['a value that is|no event', 'that is|no'],
+    ['values that are|no models', 'that are|no'],
   ])('%s', (text, word) => {
     expect(findWordToDecode(text.replace('|', ' '))).toBe(word.replace('|', ' '));
   });
@@ -78,6 +80,7 @@ test.each([
   'the caller tells the model',
   'the user told you in earlier conversations',
   'a callback-based one',
+  'a run that is no longer open',
 ])('plain English passes: %s', (text) => {
   expect(findWordToDecode(text)).toBeUndefined();
 });
