@@ -118,6 +118,7 @@ describe('the agent card', () => {
 
   test.each([
     [{}, /agents: expected agents by the name/],
+    [payingAgent([]), /a2a: got an agent; write a2a\(\{ agents: \{ weather: agent \} \}\)/],
     [{ agents: { app: {} } }, /agents.app: expected an agent/],
     [{ agents: { app: payingAgent([]) }, url: 'here' }, /url: expected an address, got "here"; write/],
     [{ agents: { app: payingAgent([]) }, urls: '' }, /has no option "urls"/],

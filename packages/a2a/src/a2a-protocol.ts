@@ -59,6 +59,10 @@ const PATH = '/a2a/{appName}';
  * const server = createServer({ runners: [runner], protocols: [a2a({ agents: { weather: agent } })] });
  */
 export function a2a(options: A2AOptions): Protocol {
+  if (isBaseAgent(options))
+    throw new ConfigurationError(
+      'a2a: got an agent; write a2a({ agents: { weather: agent } }), with the name of its app',
+    );
   checkOptions('a2a', OPTIONS, options);
   const { agents, url, card: fields } = options;
   if (fields) checkOptions('a2a: card', CARD, fields);

@@ -1064,6 +1064,7 @@ test.each([
   [{ agentCard: undefined }, /agentCard: expected an address with http or https/],
   [{ agentCard: 'ftp://x.example' }, /agentCard: expected an address with http or https/],
   [{ agentCard: { name: 'a' } }, /agentCard: the card has no address for JSON-RPC/],
+  [{ url: ADDRESS }, /has no option "url"; write agentCard: 'https:/],
   [{ agentCard: ADDRESS, timeout: 5 }, /has no option "timeout"/],
   [{ agentCard: ADDRESS, timeoutMs: 0 }, /timeoutMs/],
 ])('a remote agent is refused for the invalid options %#, and the error says what to write', (options, advice) => {

@@ -65,6 +65,8 @@ const OPTIONS: OptionRules<RemoteA2AAgentOptions> = {
   fetch: { is: 'function', write: '(url, init) => fetch(url, init)' },
 };
 
+const HINTS = { url: `write agentCard: ${ADDRESS}`, card: `write agentCard: ${ADDRESS}` };
+
 const TIMEOUT_MS = 300_000;
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 /** Time for the server to take the cancellation of a task. */
@@ -107,7 +109,7 @@ export class RemoteA2AAgent extends BaseAgent {
   constructor(options: RemoteA2AAgentOptions) {
     super(options);
     const owner = `${new.target.name} "${options.name}"`;
-    checkOptions(owner, OPTIONS, options);
+    checkOptions(owner, OPTIONS, options, HINTS);
     const { agentCard, headers, timeoutMs = TIMEOUT_MS, maxAnswerBytes = MAX_ANSWER_BYTES } = options;
     const { fetch: send = (url, init) => fetch(url, init) } = options;
     if (typeof agentCard === 'string') {

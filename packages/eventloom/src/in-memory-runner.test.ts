@@ -85,6 +85,7 @@ describe('an in-memory runner', () => {
 
   test('throws ConfigurationError for an unknown option', () => {
     const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
+    expect(() => new InMemoryRunner({ agent, live: true } as never)).toThrow('write live: live(), of @eventloom/live');
     expect(() => new InMemoryRunner({ agent, sesionCache: {} } as never)).toThrow(ConfigurationError);
   });
 });

@@ -26,7 +26,7 @@ const OPTIONS: OptionRules<InMemoryRunnerConfig> = {
   credentialService: { is: 'object', wanted: 'a credential service', write: 'new InMemoryCredentialService()' },
   plugins: { is: 'list', wanted: 'a list of plugins', write: '[new LoggingPlugin()]' },
   instrumentation: { is: 'object or list', write: 'openTelemetry()' },
-  live: 'object',
+  live: { is: 'object', wanted: 'live support', write: 'live(), of @eventloom/live' },
   platform: 'object',
   autoCreateSession: 'flag',
   sessionCache: 'object',
@@ -51,7 +51,7 @@ const HINTS = { apiKey: 'write gemini: { apiKey }', sessionService: USE_RUNNER, 
  * const runner = new InMemoryRunner({ agent, gemini: { apiKey }, autoCreateSession: true });
  * const newMessage = { role: 'user', parts: [{ text: 'Hello' }] };
  * for await (const event of runner.runAsync({ userId: 'ada', sessionId: 's1', newMessage })) {
- *   if (isFinalResponse(event)) console.log(stringifyContent(event));
+ *   if (isFinalResponse(event) && event.content) console.log(stringifyContent(event));
  * }
  */
 export class InMemoryRunner extends Runner {

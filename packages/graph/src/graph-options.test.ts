@@ -39,6 +39,16 @@ test.each<[string, () => unknown, RegExp]>([
   ['a bound as text', compiledWith({ maxConcurrency: '2' }), /graph "g": compile: maxConcurrency/],
   ['options of compile that are nothing', compiledWith(null), /graph "g": compile.*object/],
   ['a graph of nothing', () => new StateGraph(undefined as never), /StateGraph.*object/],
+  [
+    'a graph with a state',
+    () => new StateGraph({ name: 'g', state: {} } as never),
+    /no option "state"; write channels: \{/,
+  ],
+  [
+    'a channel of a function',
+    () => channel((() => 'x') as never),
+    /channel: expected a schema, got a function; write z/,
+  ],
   ['options of a channel that are nothing', () => channel(z.string(), null as never), /channel.*object/],
   ['channels as a list', graphWith([channel(z.string())]), /graph "g": channels/],
   ['a channel that nobody could read', graphWith({ ['__proto__']: channel(z.string()) }), /"__proto__"/],

@@ -41,6 +41,7 @@ const CONFIG_OPTIONS: OptionRules<StateGraphConfig> = {
   inputSchema: SCHEMA_RULE,
   outputSchema: SCHEMA_RULE,
 };
+const HINTS = { state: 'write channels: { draft: channel(z.string()) }' };
 const COMPILE_OPTIONS: OptionRules<CompileOptions> = {
   maxSteps: integer(1),
   maxConcurrency: integer(1),
@@ -52,7 +53,7 @@ const COMPILE_OPTIONS: OptionRules<CompileOptions> = {
  * @throws ConfigurationError for an unknown option, an invalid channel, and a channel name that is not allowed
  */
 export function checkGraphOptions(config: StateGraphConfig): void {
-  checkOptions('StateGraph', CONFIG_OPTIONS, config, undefined, "new StateGraph({ name: 'steps' })");
+  checkOptions('StateGraph', CONFIG_OPTIONS, config, HINTS, "new StateGraph({ name: 'steps' })");
   const { name: graph, channels = {} } = config;
   if (!isRecord(channels))
     throw wrongOption(`graph "${graph}"`, 'channels', 'an object', channels, '{ draft: channel(z.string()) }');

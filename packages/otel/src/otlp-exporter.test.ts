@@ -282,5 +282,6 @@ test('a request without an answer ends at its time-out, and closing tries once m
 test('an address that is not http, a header that is not text and an unknown option are refused', () => {
   expect(() => new OtlpExporter({ url: 'localhost:4317' })).toThrow(/http:\/\/localhost:4318\/v1\/traces/);
   expect(() => new OtlpExporter({ url: URL, headers: { key: 1 } as never })).toThrow(/"key".*the number 1/);
+  expect(() => new OtlpExporter({ endpoint: URL } as never)).toThrow(/has no option "endpoint"; write url: 'http/);
   expect(() => new OtlpExporter({ url: URL, queueSize: 1 } as never)).toThrow(/maxQueueSize/);
 });

@@ -63,6 +63,8 @@ const OPTIONS: OptionRules<OtlpExporterOptions> = {
   fetch: 'function',
 };
 
+const HINTS = { endpoint: "write url: 'http://localhost:4318/v1/traces'" };
+
 /** The spans of an exporter so far. */
 export interface ExportedSpans {
   /** Spans that the collector took. */
@@ -143,7 +145,7 @@ export class OtlpExporter implements Instrumentation {
 
   /** @throws ConfigurationError for an unknown option or one of the wrong kind, and for an address that is not http or https */
   constructor(options: OtlpExporterOptions) {
-    checkOptions('OtlpExporter', OPTIONS, options);
+    checkOptions('OtlpExporter', OPTIONS, options, HINTS);
     const { captureContent = false, maxContentLength = 32_768, captureUserId = false, prices = {} } = options;
     this.#settings = { contentLength: captureContent ? maxContentLength : undefined, captureUserId, prices };
     this.#resource = { 'service.name': options.serviceName ?? 'eventloom', ...options.resource };

@@ -90,6 +90,13 @@ test.each<[Partial<JwtAuthenticateOptions>, string]>([
   expect(() => jwtAuthenticate({ ...OPTIONS, ...options })).toThrow(message);
 });
 
+test('the errors for no options and for a key say what to write', () => {
+  expect(() => jwtAuthenticate(undefined as never)).toThrow(
+    "jwtAuthenticate: expected an object of options, got nothing; write jwtAuthenticate({ secret, issuer: 'my-login', audience: 'my-agents' })",
+  );
+  expect(() => jwtAuthenticate({ key: 'x' } as never)).toThrow('jwtAuthenticate: has no option "key"; write secret');
+});
+
 test.each<Partial<JwtAuthenticateOptions>>([
   { secret: undefined },
   { secret: 'short' },

@@ -32,6 +32,7 @@ const OPTIONS: OptionRules<JwtAuthenticateOptions> = {
   mayWriteAppState: 'function',
 };
 const EXAMPLE = "jwtAuthenticate({ secret, issuer: 'my-login', audience: 'my-agents' })";
+const HINTS = { key: 'write secret, of the issuer that signs with HS256, or jwksUrl, the address of its public keys' };
 const MIN_SECRET_BYTES = 32;
 /** Tolerated difference between the clocks of the token's issuer and of this machine. */
 const CLOCK_TOLERANCE = '10s';
@@ -47,7 +48,7 @@ const CLOCK_TOLERANCE = '10s';
 export function jwtAuthenticate(
   options: JwtAuthenticateOptions,
 ): (request: Request) => Promise<AuthenticatedUser | undefined> {
-  checkOptions('jwtAuthenticate', OPTIONS, options);
+  checkOptions('jwtAuthenticate', OPTIONS, options, HINTS, EXAMPLE);
   const { userIdClaim = 'sub', mayWriteAppState } = options;
   const verify = createVerifier(options);
   return async (request) => {
