@@ -19,7 +19,7 @@ import { Runner as TextRunner, type RunnerConfig } from '@eventloom/runner';
  * });
  * const newMessage = { role: 'user', parts: [{ text: 'Hello' }] };
  * for await (const event of runner.runAsync({ userId: 'ada', sessionId: 's1', newMessage })) {
- *   if (isFinalResponse(event)) console.log(stringifyContent(event));
+ *   if (isFinalResponse(event) && event.content) console.log(stringifyContent(event));
  * }
  */
 export class Runner extends TextRunner {

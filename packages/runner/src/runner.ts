@@ -46,7 +46,7 @@ import { SessionLocks } from './session-locks.ts';
  * });
  * const newMessage = { role: 'user', parts: [{ text: 'Hello' }] };
  * for await (const event of runner.runAsync({ userId: 'ada', sessionId: 's1', newMessage })) {
- *   if (isFinalResponse(event)) console.log(stringifyContent(event));
+ *   if (isFinalResponse(event) && event.content) console.log(stringifyContent(event));
  * }
  */
 export class Runner {
