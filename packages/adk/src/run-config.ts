@@ -46,7 +46,7 @@ const YES = new Set(['yes', 'y', 'true', 'approve', 'approved', 'ok', 'okay', 'c
 const NO = new Set(['no', 'n', 'false', 'reject', 'rejected', 'deny', 'denied', 'cancel', 'cancelled']);
 
 /** Parses a plain text as the answer to a confirmation; undefined unless it is just yes or no. */
-export function confirmationOf(text: string): { readonly confirmed: boolean } | undefined {
+export function parseConfirmation(text: string): { readonly confirmed: boolean } | undefined {
   const word = text.trim().toLowerCase();
   return YES.has(word) ? { confirmed: true } : NO.has(word) ? { confirmed: false } : undefined;
 }

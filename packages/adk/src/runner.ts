@@ -22,7 +22,7 @@ import { compactionOf } from './context-compactors.ts';
 import { GeminiSchemas } from './gemini-schema.ts';
 import { LLMRegistry } from './llm-registry.ts';
 import { AdkPluginManager } from './plugin-manager.ts';
-import { type AdkRunConfig, confirmationOf, openConfirmation, withRunConfig } from './run-config.ts';
+import { type AdkRunConfig, parseConfirmation, openConfirmation, withRunConfig } from './run-config.ts';
 import {
   type AdkBaseArtifactService,
   type AdkBaseCredentialService,
@@ -247,7 +247,7 @@ async function readRecentEvents(
 
 /** Returns a yes or a no as the response to the newest open confirmation; undefined for other texts, and if there is none. */
 function toConfirmation(events: readonly Event[], text: string): Content | undefined {
-  const response = confirmationOf(text);
+  const response = parseConfirmation(text);
   const id = response && openConfirmation(events);
   if (id === undefined) return undefined;
   return { role: 'user', parts: [{ functionResponse: { id, name: REQUEST_CONFIRMATION, response: { ...response } } }] };

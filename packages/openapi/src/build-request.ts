@@ -28,7 +28,7 @@ export interface RequestDraft {
  *
  * @throws ApiCallError for a value that would lead to another path, and for one that is invalid in a header
  */
-export function draftRequest(
+export function fillRequest(
   method: string,
   baseUrl: string,
   path: string,

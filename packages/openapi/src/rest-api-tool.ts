@@ -10,7 +10,7 @@ import {
 import { setOwn } from '@eventloom/core/internal';
 import { type ConfirmationRule, refuseUnlessConfirmed, ValueSchema } from '@eventloom/tools';
 import type { RestClient, RestResponse } from './rest-client.ts';
-import { addressOf, type ArgumentParameter, draftRequest, headersOf } from './build-request.ts';
+import { addressOf, type ArgumentParameter, fillRequest, headersOf } from './build-request.ts';
 import { type ApiCredentials, applyCredentials, type HeldCredential } from './credentials.ts';
 import type { OpenApiDocument } from './document.ts';
 import { BodyEncoder } from './encode-body.ts';
@@ -145,7 +145,7 @@ export class RestApiTool extends BaseTool {
     const { baseUrl, details, shared } = this.#params;
     const { client, headerProvider } = shared;
     const { method, path } = this.operation;
-    const draft = draftRequest(method, baseUrl, path, this.#parameters, args);
+    const draft = fillRequest(method, baseUrl, path, this.#parameters, args);
     draft.headers['accept'] ??= acceptOf(details);
     const body = this.#body && args[this.#body.argument];
     if (this.#body && body !== undefined) {

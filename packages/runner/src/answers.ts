@@ -198,7 +198,7 @@ export class RequestAnswers {
 export function unwrapAnswer(response: JsonRecord, id: string): JsonRecord {
   const text = response['response'];
   if (typeof text !== 'string' || Object.keys(response).length > 1) return response;
-  const value = parseJson(text);
+  const value = tryParseJson(text);
   return isRecord(value) ? value : failAnswer(id, 'has an answer whose response is not the JSON of an object');
 }
 
@@ -224,7 +224,7 @@ async function readInput({ responseSchema }: InputRequest, response: JsonRecord,
   const issues = await issuesOf(schema, value);
   if (issues.length === 0) return { result: value };
   // The answer itself may be an object whose only field is `result`.
-  for (const other of [response, typeof value === 'string' ? parseJson(value) : undefined])
+  for (const other of [response, typeof value === 'string' ? tryParseJson(value) : undefined])
     if (other !== undefined && (await issuesOf(schema, other)).length === 0) return { result: other };
   return failAnswer(id, `has an answer that does not match the requested schema: ${issues.join('; ')}`);
 }
@@ -235,7 +235,7 @@ async function issuesOf(schema: ValueSchema, value: unknown): Promise<readonly s
 }
 
 /** Parses a text as JSON; undefined if it is not JSON. */
-export function parseJson(text: string): unknown {
+export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

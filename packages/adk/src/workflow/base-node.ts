@@ -220,8 +220,8 @@ class StartNode extends BaseNode {
 /** The beginning of every `Workflow`, for programs that were written for `@google/adk`; `'START'` in an edge is the same. */
 export const START: BaseNode = /* @__PURE__ */ new StartNode({ name: '__START__' });
 
-/** Describes a value in an error message. */
-export function describeNode(value: unknown): string {
+/** Describes a value in an error message: a node by its name, another value by its kind. */
+export function describeNodeOrKind(value: unknown): string {
   return isBaseNode(value) ? `the node "${value.name}"` : describeKind(value);
 }
 

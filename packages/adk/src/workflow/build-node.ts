@@ -18,7 +18,7 @@ import { NodeInterruptedError } from '../errors.ts';
 import {
   BaseNode,
   type BaseNodeConfig,
-  describeNode,
+  describeNodeOrKind,
   isBaseNode,
   isContent,
   jsonOrText,
@@ -85,7 +85,7 @@ export class FunctionNode<TInput = unknown, TOutput = unknown> extends BaseNode<
   constructor(name: string, handler: FunctionNodeHandler<TInput, TOutput>, config: FunctionNodeConfig = {}) {
     if (typeof handler !== 'function')
       throw new ConfigurationError(
-        `FunctionNode "${name}": expected a function, got ${describeNode(handler)}; write new FunctionNode('${name}', (context, input) => …)`,
+        `FunctionNode "${name}": expected a function, got ${describeNodeOrKind(handler)}; write new FunctionNode('${name}', (context, input) => …)`,
       );
     super({ ...config, name });
     this.authConfig = config.authConfig;
@@ -401,7 +401,7 @@ function buildOne(value: RunnableNode, options: AdkNodeOptions): BaseNode {
   if (isBaseTool(value)) return new ToolNode(value, options);
   if (typeof value !== 'function')
     throw new ConfigurationError(
-      `node: expected a node, an agent, a tool or a function, got ${describeNode(value)}; write node((input) => …, { name: 'work' })`,
+      `node: expected a node, an agent, a tool or a function, got ${describeNodeOrKind(value)}; write node((input) => …, { name: 'work' })`,
     );
   const name = options.name ?? value.name;
   if (name === '') throw new ConfigurationError("node: the function has no name; write node(work, { name: 'work' })");

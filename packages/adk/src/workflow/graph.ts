@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
-import { describeNode, START, type BaseNode } from './base-node.ts';
+import { describeNodeOrKind, START, type BaseNode } from './base-node.ts';
 import { buildNode, isNodeLike, type NodeLike } from './build-node.ts';
 import type { RouteValue } from './node-context.ts';
 
@@ -102,7 +102,7 @@ function edgesOf(item: EdgeItem, build: Build): Edge[] {
   if (isEdge(item)) return [new Edge(build(item.fromNode), build(item.toNode), item.route)];
   if (!Array.isArray(item))
     throw new ConfigurationError(
-      `edges: expected a chain, got ${describeNode(item)}; write edges: [['START', first, second]]`,
+      `edges: expected a chain, got ${describeNodeOrKind(item)}; write edges: [['START', first, second]]`,
     );
   // `isEdge` and `isArray` leave only chains.
   const chain = item as readonly ChainElement[];
@@ -127,7 +127,7 @@ function toNodes(element: NodeLike | readonly NodeLike[]): readonly NodeLike[] {
   for (const each of nodes)
     if (!isNodeLike(each))
       throw new ConfigurationError(
-        `edges: expected a node, an agent, a tool, a function or 'START', got ${describeNode(each)}; write edges: [['START', first, second]]`,
+        `edges: expected a node, an agent, a tool, a function or 'START', got ${describeNodeOrKind(each)}; write edges: [['START', first, second]]`,
       );
   return nodes;
 }

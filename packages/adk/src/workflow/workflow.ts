@@ -1,7 +1,7 @@
 import { ConfigurationError, type Content, type Event, type InvocationContext, type BaseAgent } from '@eventloom/core';
 import { checkOptions, isBaseAgent, type OptionRules, SCHEMA_RULE, wrongOption } from '@eventloom/core/internal';
 import type { AbortGuard } from '@eventloom/core/internal';
-import { BaseNode, type BaseNodeConfig, contentOf, describeNode, isBaseNode, START } from './base-node.ts';
+import { BaseNode, type BaseNodeConfig, contentOf, describeNodeOrKind, isBaseNode, START } from './base-node.ts';
 import { commonPrefixOf } from './branch-path.ts';
 import { buildNode, isNodeLike } from './build-node.ts';
 import { createGraph, type EdgeItem, type Graph } from './graph.ts';
@@ -306,7 +306,7 @@ export function asRunnableRoot(root: RunnableNode, option = 'Runner: agent'): Ru
   const value: unknown = root;
   if (!isNodeLike(value) || value === 'START')
     throw new ConfigurationError(
-      `${option}: expected an agent, a workflow, a node, a tool or a function, got ${describeNode(value)}; write ${option.slice(option.indexOf(' ') + 1)}: new LlmAgent({ … })`,
+      `${option}: expected an agent, a workflow, a node, a tool or a function, got ${describeNodeOrKind(value)}; write ${option.slice(option.indexOf(' ') + 1)}: new LlmAgent({ … })`,
     );
   const built = buildNode(value);
   return new Workflow({ name: built.name, description: built.description, edges: [['START', built]] });

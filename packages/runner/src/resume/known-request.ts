@@ -15,7 +15,7 @@ import {
   type SessionKey,
 } from '@eventloom/core';
 import { isPersonRequest, isSameJson, RunMark, stateScopeOf } from '@eventloom/core/internal';
-import { parseJson, readConfirmation, unwrapAnswer } from '../answers.ts';
+import { tryParseJson, readConfirmation, unwrapAnswer } from '../answers.ts';
 import type { RunRequest } from '../run-request.ts';
 import type { Runner } from '../runner.ts';
 import type { SessionLock } from '../session-locks.ts';
@@ -267,7 +267,7 @@ function isSameAnswer(given: FunctionResponse, stored: FunctionResponse): boolea
   if (stored.name === REQUEST_CREDENTIAL || (expired === true && Object.keys(kept).length === 0)) return true;
   if (stored.name !== REQUEST_CONFIRMATION) {
     const { result = answer } = answer;
-    const values = [result, answer, typeof result === 'string' ? parseJson(result) : undefined];
+    const values = [result, answer, typeof result === 'string' ? tryParseJson(result) : undefined];
     return values.some((value) => isSameJson(value, kept['result']));
   }
   try {
