@@ -9,9 +9,9 @@ import type { GraphHistory } from './graph-history.ts';
  * @throws InvalidRequestError for a value that is not a run, and for a step that the run does not have
  */
 export function stateAfter(run: Pick<GraphHistory, 'initialState' | 'steps'>, step: number): Record<string, JsonValue> {
-  if (!Array.isArray(run?.steps) || !isRecord(run.initialState))
+  if (!isRun(run))
     throw new InvalidRequestError(
-      `stateAfter: run: expected a run of a history, got ${describeKind(run)}; write stateAfter(history, step), with one of the runs of graph.history`,
+      `stateAfter: run: expected a run of a history, got ${describeKind(run)}; write stateAfter(run, step), with a run of graph.history(query)`,
     );
   if (!Number.isInteger(step) || step < 0 || step > run.steps.length)
     throw new InvalidRequestError(
@@ -39,4 +39,8 @@ export function stateAfter(run: Pick<GraphHistory, 'initialState' | 'steps'>, st
   const picked: Record<string, JsonValue> = {};
   for (const [name, value] of state) setOwn(picked, name, value);
   return picked;
+}
+
+function isRun(run: unknown): boolean {
+  return isRecord(run) && isRecord(run['initialState']) && Array.isArray(run['steps']);
 }

@@ -24,5 +24,5 @@ const runner = new Runner({
 await sessionService.createSession({ appName: 'app', userId: 'u', sessionId: 's' });
 const newMessage = { role: 'user', parts: [{ text: 'hi' }] };
 for await (const event of runner.runAsync({ userId: 'u', sessionId: 's', newMessage })) {
-  if (isFinalResponse(event) && event.content) console.log(event.content?.parts?.[0]?.text);
+  if (isFinalResponse(event) && event.content) console.log(event.content.parts?.[0]?.text);
 }

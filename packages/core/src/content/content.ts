@@ -156,17 +156,21 @@ export interface FunctionDeclaration {
  * @throws InvalidRequestError for a value that is not a content, such as an event: `stringifyContent` takes that
  */
 export function contentText(content: Content | undefined): string {
-  if (content !== undefined && content !== null && (!isRecord(content) || 'actions' in content || 'content' in content))
-    throw new InvalidRequestError(
-      isRecord(content) && 'actions' in content
-        ? 'contentText: expected a content, got an event; write stringifyContent(event)'
-        : `contentText: expected a content, got ${describeKind(content)}; write contentText(event.content)`,
-    );
+  if (content) checkContent(content);
   let text = '';
   for (const part of content?.parts ?? []) {
     if (part.text !== undefined && part.thought !== true) text += part.text;
   }
   return text;
+}
+
+function checkContent(content: unknown): void {
+  if (isRecord(content) && !('actions' in content) && !('content' in content)) return;
+  throw new InvalidRequestError(
+    isRecord(content) && 'actions' in content
+      ? 'contentText: expected a content, got an event; write stringifyContent(event)'
+      : `contentText: expected a content, got ${describeKind(content)}; write contentText(event.content)`,
+  );
 }
 
 /** True for a content with responses to calls. `Calls` finds the calls. */

@@ -30,7 +30,7 @@ test('stringifyContent is empty for an event without text', () => {
   expect(stringifyContent(createEvent({ content: { parts: [{ functionCall: { name: 'f' } }] } }))).toBe('');
 });
 
-test.each(['x', 5, undefined, []])('stringifyContent refuses %j, which is not an event', (value) => {
+test.each(['x', 5, undefined])('stringifyContent refuses %j, which is not an event', (value) => {
   expect(() => stringifyContent(value as never)).toThrow(InvalidEventError);
   expect(() => stringifyContent(value as never)).toThrow('stringifyContent: expected an event, got');
 });

@@ -89,7 +89,7 @@ test.each([
   [['object'], 'a list'],
   [() => ({ type: 'object' }), 'a function'],
   [class City {}, 'the class City'],
-])('%j is not a schema', (schema, kind) => {
+])('%j (%s) is not a schema', (schema, kind) => {
   expect(() => new ValueSchema(schema as unknown as JsonSchema, OWNER)).toThrow(
     `tool "f": expected a schema, got ${kind}; write z.object({ city: z.string() }), or a JSON Schema`,
   );
