@@ -34,7 +34,7 @@ export async function* followRun(url: string, headers: Record<string, string>, b
               body: request,
             })
           : await fetch(run, { headers: { ...headers, 'last-event-id': lastEventId } });
-      // The run is over, and there is no more.
+      // The run has ended, and there are no more events.
       if (response.status === 204) return;
       // The server is busy or shuts down, or the session has another run.
       if (response.headers.has('retry-after')) throw new TypeError(await response.text());
