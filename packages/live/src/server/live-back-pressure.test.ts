@@ -106,7 +106,11 @@ test('unconfirmed bytes count for all runs of a server until their sockets are c
   expect((await second.to.closed.promise).reason).toMatch(/^SLOW_READER/);
   await second.call.ended;
   // Neither client has taken anything, so there is no room for another one.
-  await expect(begin('third')).rejects.toMatchObject({ code: 'SERVER_BUSY' });
+  await expect(begin('third')).rejects.toMatchObject({
+    code: 'SERVER_BUSY',
+    message:
+      'too much sent data is not yet acknowledged by clients; try again later, or connect with ?ping=text and answer pings',
+  });
   call.closed();
   await call.ended;
   second.call.closed();
