@@ -891,6 +891,12 @@ describe('a run fails with a code that names the agent and the address if the se
       /nested deeper/,
     ],
     [
+      'answers with JSON of another kind',
+      () => answering(() => Response.json('hello')),
+      'A2A_PROTOCOL',
+      /the server sent JSON that is not a JSON-RPC response/,
+    ],
+    [
       'streams no update',
       () => answering(() => sse({ what: 1 })),
       'A2A_PROTOCOL',

@@ -51,7 +51,7 @@ export interface CloudflareServer<Env> {
 export function createCloudflareServer<Env extends CloudflareBindings>(
   options: CloudflareServerOptions<Env>,
 ): CloudflareServer<Env> {
-  // Other faults are reported at the first request, because a Worker whose module throws cannot be deployed.
+  // Other faults are reported at the first request, to the `onError` of the options.
   if (!isRecord(options))
     throw new ConfigurationError(
       `createCloudflareServer: expected an object of options, got ${describeKind(options)}; write createCloudflareServer({ appNames: ['weather'], runners: (env, services) => [new Runner({ appName: 'weather', agent, ...services })] })`,
