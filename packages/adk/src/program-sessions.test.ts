@@ -1,4 +1,10 @@
-import { ConfigurationError, createEvent, type Event, SessionNotFoundError } from '@eventloom/core';
+import {
+  ConfigurationError,
+  createEvent,
+  type Event,
+  getFunctionResponses,
+  SessionNotFoundError,
+} from '@eventloom/core';
 import { sessionServiceConformance } from '@eventloom/sessions/conformance';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, ScriptedModel } from '@eventloom/testing';
@@ -101,6 +107,60 @@ describe('a Runner over a session service of a program', () => {
     const response = { functionResponse: { id: 'c1', name: 'asks', response: { status: 'approved' } } };
     const events = await runner.run({ ...say(''), newMessage: { role: 'user', parts: [response] } });
     expect(textsOf(events)).toEqual(['It is approved.']);
+  });
+
+  /** Runs a tool whose process is lost while it works, and returns what a new process reads. */
+  async function losesProcess(isResumable: boolean): Promise<JsonSessions> {
+    const service = new JsonSessions();
+    await service.createSession(KEY);
+    const gate = new Gate();
+    const slow = new FunctionTool({ name: 'pay', description: 'Pays.', execute: () => gate.pass() });
+    const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'pay', args: {} }] }, { text: 'Lost.' }]);
+    const running = resumableOver(service, model, slow, isResumable).run(say('Pay.'));
+    await gate.reached;
+    const restarted = new JsonSessions();
+    for (const [name, row] of service.rows) restarted.rows.set(name, row);
+    gate.open();
+    await running;
+    return restarted;
+  }
+
+  function resumableOver(sessionService: JsonSessions, model: ScriptedModel, tool: FunctionTool, isResumable = true) {
+    const agent = new AdkLlmAgent({ name: 'helper', model, tools: [tool] });
+    return new AdkRunner({ appName: 'app', agent, sessionService, resumabilityConfig: { isResumable } });
+  }
+
+  test.each([
+    [false, 0, { error: 'interrupted' }],
+    [true, 1, { paid: 1 }],
+  ])('runs a tool whose process was lost again only if it is idempotent: %s', async (idempotent, times, response) => {
+    let ran = 0;
+    const execute = () => ({ paid: ++ran });
+    const pay = new FunctionTool({ name: 'pay', description: 'Pays.', idempotent, execute });
+    const restarted = await losesProcess(true);
+    const { invocationId = '' } = (await restarted.getSession(KEY))?.events[0] ?? {};
+    const runner = resumableOver(restarted, new ScriptedModel([{ text: 'Done.' }]), pay);
+    const events = await runner.run({ userId: 'ann', sessionId: 's', invocationId });
+    expect(ran).toBe(times);
+    expect(events.flatMap(getFunctionResponses)[0]?.response).toMatchObject(response);
+    expect(textsOf(events).filter(Boolean)).toEqual(['Done.']);
+  });
+
+  test('closes a run whose process was lost while its tool worked when the next message comes', async () => {
+    const pay = new FunctionTool({ name: 'pay', description: 'Pays.', execute: () => 'paid' });
+    const restarted = await losesProcess(false);
+    const runner = resumableOver(restarted, new ScriptedModel([{ text: 'Hello.' }]), pay, false);
+    await runner.run(say('And now?'));
+    const stored = (await restarted.getSession(KEY))?.events ?? [];
+    expect(stored.flatMap(getFunctionResponses)[0]?.response).toMatchObject({ error: 'interrupted' });
+    expect(stored.map(({ author, errorCode }) => errorCode ?? author)).toEqual([
+      'user',
+      'helper',
+      'helper',
+      'RUN_ABANDONED',
+      'user',
+      'helper',
+    ]);
   });
 
   test('fails a run whose message the service refuses, and runs the next one', async () => {

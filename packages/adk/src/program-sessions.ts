@@ -22,7 +22,18 @@ import {
   State,
   type ToolLedgerEntry,
 } from '@eventloom/core';
-import { isRecord, prefixedKey, sealEvent, stateScopeOf, toSeconds } from '@eventloom/core/internal';
+import {
+  beginsResumableRun,
+  Calls,
+  isRecord,
+  ledgerCallId,
+  openAnswers,
+  prefixedKey,
+  type RecordedCall,
+  sealEvent,
+  stateScopeOf,
+  toSeconds,
+} from '@eventloom/core/internal';
 import {
   type AppendOutcome,
   type BeginOutcome,
@@ -429,7 +440,9 @@ class ProgramSessionDriver implements SessionDriver {
     const known = this.#sessions.get(name);
     if (known && (known.leaseUntilMs > 0 || continues(known, session))) {
       known.session = session;
-      for (const event of session.events.slice(known.events.length)) this.#add(known, event);
+      const given = session.events.slice(known.events.length);
+      for (const event of given) this.#add(known, event);
+      if (given.length > 0) noteBegunCalls(known, given);
       return known;
     }
     const incarnation = String(++this.#incarnations);
@@ -446,6 +459,7 @@ class ProgramSessionDriver implements SessionDriver {
       eventsById: new Map(),
     };
     for (const event of session.events) this.#add(found, event);
+    noteLostRun(found, noteBegunCalls(found, session.events));
     this.#sessions.set(name, found);
     this.#forgetIdle(found);
     return found;
@@ -521,6 +535,38 @@ function nameOf({ appName, userId, sessionId }: SessionKey): string {
 /** True unless the session was deleted and created again, or lost events, since it was read. */
 function continues({ events }: ProgramSession, session: Session): boolean {
   return events.length === 0 || session.events[events.length - 1]?.id === events.at(-1)?.id;
+}
+
+/**
+ * Records the calls without a result among events of another process as started: only the lost process knew whether their tools ran, so a resumed
+ * run does not run them again unless they are idempotent.
+ */
+function noteBegunCalls({ events, toolCalls }: ProgramSession, given: readonly Event[]): Calls {
+  const calls = new Calls(events);
+  const from = events.length - given.length;
+  const note = ({ invocationId, id }: Pick<Event, 'invocationId' | 'id'>, { call }: RecordedCall): void => {
+    const callId = ledgerCallId(id, call);
+    const ofRun = toolCalls.get(invocationId) ?? new Map<string, ToolLedgerEntry>();
+    toolCalls.set(invocationId, ofRun);
+    if (!ofRun.has(callId)) ofRun.set(callId, { invocationId, callId, name: call.name ?? '', status: 'started' });
+  };
+  for (const call of calls.all) {
+    if (call.responses.length === 0 && call.eventIndex >= from) note(call.event, call);
+    // A call that a person was asked about is recorded in the run of the answer.
+    for (const { event, eventIndex } of openAnswers(call)) if (eventIndex >= from) note(event, call);
+  }
+  return calls;
+}
+
+/** Opens the last run if its process was lost while its tools ran, and nothing else can tell: the next run closes it. */
+function noteLostRun(found: ProgramSession, calls: Calls): void {
+  const last = found.events.findLast(({ invocationId }) => invocationId !== '');
+  if (!last) return;
+  const { invocationId } = last;
+  const first = found.events.find((event) => event.invocationId === invocationId);
+  if (!first || beginsResumableRun(first)) return;
+  if (calls.open(invocationId).some(({ isLongRunning, isImported }) => !isLongRunning && !isImported))
+    found.openRun = { invocationId, resumable: false, attempts: 1 };
 }
 
 function initialStateOf(session: Session): StateEntry[] {
