@@ -266,10 +266,6 @@ class NodeTurn extends BaseAgent {
     return true;
   }
 
-  protected override get storesProgress(): boolean {
-    return true;
-  }
-
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const own = context.withInvocation({ ...context.invocation });
     scopeInstructions(own.invocation, { input: this.#input, outputs: this.#place.outputs });

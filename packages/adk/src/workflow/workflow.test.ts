@@ -1,4 +1,4 @@
-import { type Event, getFunctionCalls, type Part, ShuttingDownError } from '@eventloom/core';
+import { type Event, getFunctionCalls, getFunctionResponses, type Part, ShuttingDownError } from '@eventloom/core';
 import { InMemoryCredentialService } from '@eventloom/credentials';
 import { Runner as CoreRunner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -435,6 +435,26 @@ test('a workflow whose process was lost continues after the nodes that are done,
   expect(said(await runner.run({ ...key, invocationId })).slice(-2)).toEqual(['seer: "seen"', 'upper: "SEEN"']);
   expect(runs).toEqual(['first', 'look']);
   bot.assertConsumed();
+});
+
+test('a workflow whose process was lost in a tool of an agent stores and yields that the call was interrupted', async () => {
+  const controller = new AbortController();
+  const execute = (): Promise<never> => {
+    controller.abort(new ShuttingDownError('bye'));
+    return new Promise(() => {});
+  };
+  const pay = new FunctionTool({ name: 'pay', description: '', execute });
+  const bot = model({ calls: [{ id: 'c1', name: 'pay' }] }, 'sorry');
+  const payer = new LlmAgent({ name: 'payer', model: bot, tools: [pay] });
+  const { runner, stored } = await talk(new Workflow({ name: 'w', edges: [['START', payer, upper]] }));
+  const key = { userId: 'u', sessionId: 's' };
+  const run = runner.runAsync({ ...key, newMessage: { parts: [{ text: 'go' }] }, abortSignal: controller.signal });
+  for await (const _ of run);
+  const events = await runner.run({ ...key, invocationId: run.invocationId });
+  const interrupted = [{ id: 'c1', name: 'pay', response: { error: 'interrupted' } }];
+  expect(events.flatMap(getFunctionResponses)).toMatchObject(interrupted);
+  expect((await stored()).flatMap(getFunctionResponses)).toMatchObject(interrupted);
+  expect(said(events).at(-1)).toBe('upper: "SORRY"');
 });
 
 /** A session service that shuts the run down as soon as a finished tool call is recorded. */
