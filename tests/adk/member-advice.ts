@@ -20,17 +20,24 @@ export const memberAdvice: readonly MemberAdvice[] = [
   },
   {
     of: ['LoopAgentConfig', 'RemoteA2AAgentConfig', 'RoutedAgentConfig'],
-    members: [
-      'inputSchema',
-      'isolationScope',
-      'outputSchema',
-      'rerunOnResume',
-      'retryConfig',
-      'stateSchema',
-      'timeout',
-      'waitForOutput',
-    ],
-    instead: 'write node(agent, { outputSchema, timeout }) in the edges of the workflow',
+    members: ['waitForOutput'],
+    instead: 'leave it out: only a task agent waits for more input',
+  },
+  {
+    of: ['LoopAgentConfig', 'RemoteA2AAgentConfig', 'RoutedAgentConfig'],
+    members: ['timeout'],
+    instead: 'write node(agent, { timeout }) in the edges of the workflow',
+  },
+  {
+    of: ['LoopAgentConfig', 'RemoteA2AAgentConfig', 'RoutedAgentConfig'],
+    members: ['retryConfig', 'rerunOnResume'],
+    instead: 'write node(agent, { retryConfig, rerunOnResume }) in the edges of the workflow',
+  },
+  {
+    of: ['LoopAgentConfig', 'RemoteA2AAgentConfig', 'RoutedAgentConfig'],
+    members: ['inputSchema', 'isolationScope', 'outputSchema', 'stateSchema'],
+    instead:
+      'write node(agent, { inputSchema, isolationScope, outputSchema, stateSchema }) in the edges of the workflow',
   },
   {
     members: ['parentAgent'],

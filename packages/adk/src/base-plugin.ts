@@ -48,18 +48,18 @@ export const AdkBasePlugin: typeof OwnPlugin = OwnPlugin;
 const NEVER_CALLED = ['beforeContextCompaction', 'afterContextCompaction'] as const;
 
 /** @throws ConfigurationError for a plugin of `@google/adk` itself, and for one with a callback that no run would call */
-export function checkPluginCallbacks(plugins: readonly BasePlugin[]): void {
+export function checkPluginCallbacks(owner: string, plugins: readonly BasePlugin[]): void {
   for (const plugin of plugins) {
     // The runner itself refuses values that are not plugins.
     if (typeof plugin?.beforeRunCallback !== 'function') continue;
     if (typeof plugin.onRunErrorCallback !== 'function')
       throw new ConfigurationError(
-        `Runner: plugin "${plugin.name}": is a plugin of another library, as of @google/adk; write a class that extends BasePlugin of eventloom/adk`,
+        `${owner}: plugin "${plugin.name}": is a plugin of another library, as of @google/adk; write a class that extends BasePlugin of eventloom/adk`,
       );
     for (const callback of NEVER_CALLED)
       if (typeof Reflect.get(plugin, callback) === 'function')
         throw new ConfigurationError(
-          `Runner: plugin "${plugin.name}": ${callback} is not called, because conversations are shortened outside of the events that plugins see; remove it, and write a summarizer of your own in eventsCompaction to see what is summarized`,
+          `${owner}: plugin "${plugin.name}": ${callback} is not called, because conversations are shortened outside of the events that plugins see; remove it, and write a summarizer of your own in eventsCompaction to see what is summarized`,
         );
   }
 }

@@ -13,6 +13,7 @@ class Silent extends adk.BaseAgent {
   protected override async *runAsyncImpl(): AsyncGenerator<adk.Event, void, void> {}
 }
 const agent = new Silent({ name: 'silent' });
+class Observer extends adk.BasePlugin {}
 const router = () => 'silent';
 
 describe('a name of the ADK refuses an input that cannot work, and says what to write', () => {
@@ -31,6 +32,16 @@ describe('a name of the ADK refuses an input that cannot work, and says what to 
       'LLMRegistry.register with a class without names',
       () => adk.LLMRegistry.register(class Nameless {} as never),
       'LLMRegistry.register: Nameless has no list supportedModels of names and patterns; write static override readonly supportedModels = [/^my-model-/]',
+    ],
+    [
+      'node with a misspelt option of its retries',
+      () => adk.node(() => 1, { name: 'n', retryConfig: { maxAttempt: 2 } as never }),
+      'retryConfig: has no option "maxAttempt"; did you mean "maxAttempts"?',
+    ],
+    [
+      'PluginManager.registerPlugin with a callback that no run calls',
+      () => new adk.PluginManager().registerPlugin(Object.assign(new Observer('o'), { beforeContextCompaction() {} })),
+      'PluginManager.registerPlugin: plugin "o": beforeContextCompaction is not called, because conversations are shortened outside of the events that plugins see; remove it, and write a summarizer of your own in eventsCompaction to see what is summarized',
     ],
     [
       'LLMRegistry.register without a class',

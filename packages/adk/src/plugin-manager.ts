@@ -7,6 +7,7 @@ import {
   type LlmResponse,
 } from '@eventloom/core';
 import { PluginManager, wrongOption } from '@eventloom/core/internal';
+import { checkPluginCallbacks } from './base-plugin.ts';
 import { askCallbacks, type NodeCallbacks } from './workflow/node-callbacks.ts';
 
 /** The parameters of a callback of plugins. */
@@ -29,10 +30,14 @@ export class AdkPluginManager extends PluginManager {
     return this.plugins.length > 0;
   }
 
-  /** Adds a plugin behind the others. Runs that are in progress call it too. @throws ConfigurationError for a value that is not a plugin, and for a name that is taken */
+  /**
+   * Adds a plugin behind the others. Runs that are in progress call it too.
+   * @throws ConfigurationError for a value that is not a plugin, for one with a callback that no run calls, and for a name that is taken
+   */
   registerPlugin(plugin: BasePlugin): void {
     if (typeof plugin?.beforeRunCallback !== 'function')
       throw wrongOption('PluginManager.registerPlugin', 'plugin', 'a plugin', plugin, 'new LoggingPlugin()');
+    checkPluginCallbacks('PluginManager.registerPlugin', [plugin]);
     if (this.getPlugin(plugin.name))
       throw new ConfigurationError(
         `PluginManager.registerPlugin: there is a plugin "${plugin.name}" already; give one of them another name, as in super('logging_2')`,

@@ -163,6 +163,30 @@ describe('a Runner over a session service of a program', () => {
     ]);
   });
 
+  test.each<[method: 'getSession' | 'listSessions', value: unknown, message: string]>([
+    ['getSession', 5, 'getSession: the session service of the program returned the number 5; return createSession('],
+    [
+      'getSession',
+      { id: 's', state: {} },
+      'getSession: the session service of the program returned an object with id, st',
+    ],
+    [
+      'listSessions',
+      [],
+      'listSessions: the session service of the program returned a list; return { sessions: [ … ] }',
+    ],
+  ])(
+    'refuses the value of a method of the service that no run can use: %s returns %j',
+    async (method, value, message) => {
+      const service = new JsonSessions();
+      await service.createSession(KEY);
+      const runner = runnerOver(Object.assign(service, { [method]: async () => value }), new ScriptedModel([]));
+      const using = method === 'getSession' ? runner.run(say('Hi.')) : runner.sessionService.listSessions(KEY);
+      await expect(using).rejects.toThrow(message);
+      await expect(using).rejects.toBeInstanceOf(ConfigurationError);
+    },
+  );
+
   test('fails a run whose message the service refuses, and runs the next one', async () => {
     const service = new JsonSessions();
     await service.createSession(KEY);

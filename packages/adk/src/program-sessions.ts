@@ -25,6 +25,7 @@ import {
 import {
   beginsResumableRun,
   Calls,
+  describeKind,
   isRecord,
   ledgerCallId,
   openAnswers,
@@ -174,7 +175,7 @@ class ProgramSessionService extends DriverSessionService {
   /** The service of the program chooses the id of a session if the caller gives none. */
   override async createSession(request: CreateSessionRequest): Promise<Session> {
     if (!isRecord(request) || request.sessionId !== undefined) return super.createSession(request);
-    const created = await this.#service.createSession(request);
+    const created = checkedSession('createSession', await this.#service.createSession(request));
     const { appName, userId } = created;
     return (await this.getSession({ appName, userId, sessionId: created.id })) ?? created;
   }
@@ -247,8 +248,10 @@ class ProgramSessionDriver implements SessionDriver {
 
   async listSessions(page: SessionPage): Promise<StoredSession[]> {
     const { appName, userId } = page;
-    const { sessions } = await this.#service.listSessions(userId === undefined ? { appName } : { appName, userId });
-    const listed = sessions.map((session): StoredSession => {
+    const answer: unknown = await this.#service.listSessions(userId === undefined ? { appName } : { appName, userId });
+    if (!isRecord(answer) || !Array.isArray(answer['sessions']))
+      throw wrongAnswer('listSessions', answer, '{ sessions: [ … ] }');
+    const listed = (answer['sessions'] as readonly Session[]).map((session): StoredSession => {
       const key = { appName, userId: session.userId, sessionId: session.id };
       const { incarnation = '0', events = [] } = this.#sessions.get(nameOf(key)) ?? {};
       return {
@@ -416,7 +419,8 @@ class ProgramSessionDriver implements SessionDriver {
   async #read({ appName, userId, sessionId }: SessionKey): Promise<ProgramSession | undefined> {
     const key = { appName, userId, sessionId };
     const session = await this.#service.getSession(key);
-    if (session) return this.#remember(key, session);
+    if (session !== undefined && session !== null)
+      return this.#remember(key, checkedSession('getSession', session, ', or undefined'));
     this.#sessions.delete(nameOf(key));
     return undefined;
   }
@@ -427,7 +431,7 @@ class ProgramSessionDriver implements SessionDriver {
   ): Promise<ProgramSession> {
     const key = { appName, userId, sessionId };
     const state = Object.fromEntries(writes.map(({ scope, key: name, value }) => [prefixedKey(scope, name), value]));
-    const session = await this.#service.createSession({ ...key, state });
+    const session = checkedSession('createSession', await this.#service.createSession({ ...key, state }));
     if (session.id !== sessionId)
       throw new InvalidRequestError(
         `createSession: the session service of the program gave the session the id ${JSON.stringify(session.id)} in place of ${JSON.stringify(sessionId)}; leave sessionId out, and use the id of the session that createSession returns`,
@@ -592,6 +596,18 @@ function toStored({ incarnation, session, events, ...key }: ProgramSession, sele
 function updatedAtMs({ lastUpdateTime }: Session): number {
   // The object is the program's, so the field may be absent.
   return Number.isFinite(lastUpdateTime) ? toSeconds(lastUpdateTime) * 1000 : 0;
+}
+
+/** Returns a session of the program's service. @throws ConfigurationError that names the method, for a value that is none */
+function checkedSession(method: string, session: Session, others = ''): Session {
+  const given: unknown = session;
+  if (isRecord(given) && typeof given['id'] === 'string' && Array.isArray(given['events'])) return session;
+  throw wrongAnswer(method, given, `createSession({ id, appName, userId, state, events }) of eventloom/adk${others}`);
+}
+
+function wrongAnswer(method: string, given: unknown, write: string): ConfigurationError {
+  const what = isRecord(given) ? `an object with ${Object.keys(given).join(', ') || 'no fields'}` : describeKind(given);
+  return new ConfigurationError(`${method}: the session service of the program returned ${what}; return ${write}`);
 }
 
 /** Returns copies of the stored values: the session belongs to the program. */

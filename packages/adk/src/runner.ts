@@ -130,7 +130,7 @@ export class AdkRunner extends Runner {
     const resumable = config.resumable ?? resumability?.isResumable;
     const hasNodes = isWorkflow(root) || hasNodeTools(root);
     const allPlugins = [new GeminiSchemas(), ...(app?.plugins ?? []), ...(plugins ?? [])];
-    checkPluginCallbacks(allPlugins);
+    checkPluginCallbacks('Runner', allPlugins);
     super({
       ...config,
       appName: app?.name ?? appName ?? '',

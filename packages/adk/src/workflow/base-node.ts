@@ -6,6 +6,7 @@ import {
   type Event,
   type InvocationContext,
   type Part,
+  toError,
 } from '@eventloom/core';
 import { describeKind, isRecord, type OptionRules, SCHEMA_RULE, wrongOption } from '@eventloom/core/internal';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
@@ -127,13 +128,28 @@ export abstract class BaseNode<TInput = unknown, _TOutput = unknown> extends Bas
     if (item === null || item === undefined) return undefined;
     if (!isEvent(item)) {
       const output = await this.checkOutput(item);
-      return createEvent({ author: this.name, content: contentOf(output), output });
+      return createEvent({ author: this.name, content: this.#contentOf(output), output });
     }
     return item.output === undefined ? item : { ...item, output: await this.checkOutput(item.output) };
   }
 
-  /** Returns the output as its schema parses it. @throws NodeSchemaValidationError */
-  protected checkOutput(output: unknown): Promise<unknown> {
+  /** @throws ConfigurationError for an output that has no JSON, such as a circular object */
+  #contentOf(output: unknown): Content {
+    try {
+      return contentOf(output);
+    } catch (cause) {
+      const [reason = ''] = toError(cause).message.split('\n');
+      throw new ConfigurationError(
+        `node "${this.name}": returned an output that has no JSON (${reason}); return plain objects, lists, texts and numbers`,
+        { cause },
+      );
+    }
+  }
+
+  /** Returns the output as its schema parses it. @throws NodeSchemaValidationError, and ConfigurationError for a context */
+  protected async checkOutput(output: unknown): Promise<unknown> {
+    if (typeof output === 'object' && output !== null && 'runNode' in output && 'invocationContext' in output)
+      throw new ConfigurationError(`node "${this.name}" returned a context; return (await context.runNode(…)).output`);
     return this.#check('output', this.#output, output);
   }
 

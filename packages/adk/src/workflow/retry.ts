@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
-import { wrongOption } from '@eventloom/core/internal';
+import { checkOptions, type OptionRules, wrongOption } from '@eventloom/core/internal';
 
 /** The class of an error. */
 export type ErrorClass = new (...args: never[]) => Error;
@@ -36,8 +36,18 @@ export function normalizeRetryExceptions(exceptions?: AdkRetryConfig['exceptions
   });
 }
 
-/** Checks a `RetryConfig`. @throws ConfigurationError for an invalid value */
+const OPTIONS: OptionRules<AdkRetryConfig> = {
+  maxAttempts: 'any',
+  initialDelay: 'any',
+  maxDelay: 'any',
+  backoffFactor: 'any',
+  jitter: 'any',
+  exceptions: 'any',
+};
+
+/** Checks a `RetryConfig`. @throws ConfigurationError for an invalid value, and for a name that is no option */
 export function prepareRetryConfig(config: AdkRetryConfig): PreparedRetryConfig {
+  checkOptions('retryConfig', OPTIONS, config, {}, '{ maxAttempts: 3 }');
   const { exceptions, ...numbers } = config;
   for (const [option, value] of Object.entries(numbers))
     if (value !== undefined && !(Number.isFinite(value) && value >= 0))

@@ -498,6 +498,22 @@ test('a tool node whose process was lost after its tool finished keeps the state
   expect(runs).toEqual([undefined, true]);
 });
 
+const circular: Record<string, unknown> = {};
+circular['self'] = circular;
+
+test.each<[title: string, work: (context: NodeContext) => unknown, message: string]>([
+  [
+    'a context',
+    (context) => context.runNode(upper, 'a'),
+    'node "host" returned a context; return (await context.runNode(…)).output',
+  ],
+  ['a circular object', () => circular, 'node "host": returned an output that has no JSON (Converting circular'],
+])('a node whose output is %s fails and says what to return', async (_title, work, message) => {
+  const host = node(work, { name: 'host', rerunOnResume: true });
+  const { send } = await talk(new Workflow({ name: 'w', edges: [['START', host]] }));
+  await expect(send('go')).rejects.toThrow(message);
+});
+
 test('maxConcurrency limits the nodes that run at the same time', async () => {
   let running = 0;
   let most = 0;
