@@ -167,6 +167,11 @@ export class RemoteA2AAgent extends BaseAgent {
     return withoutQuery(url);
   }
 
+  /** Returns true for an error after which the task goes on. Default: false, it is cancelled. */
+  protected leavesTask(_error: unknown): boolean {
+    return false;
+  }
+
   /** Returns the event that reports a task without a result. Default: none, because the run fails. @throws A2ATaskError */
   protected reportTask(_context: InvocationContext, { taskId, state, words }: UnfinishedTask): Event {
     const end = ENDS[state] ?? 'failed';
@@ -218,6 +223,7 @@ export class RemoteA2AAgent extends BaseAgent {
             metadata: messageMetadataOf(context.runConfig.customMetadata),
           },
         });
+    let isLeft = false;
     try {
       for await (const update of this.#updates(endpoint, sent, answer, request)) {
         const received = await this.receiveUpdate(context, update);
@@ -227,11 +233,12 @@ export class RemoteA2AAgent extends BaseAgent {
     } catch (error) {
       if (signal.aborted)
         throw new RunAbortedError('the run was aborted while a remote agent worked', { cause: error });
+      isLeft = this.leavesTask(error);
       throw error;
     } finally {
       // Cancels the task also when the reader leaves, and when the answer cannot be used. The server may not have seen a message that it did
       // not answer, and its task may still wait: only an abort cancels that one.
-      if (answer.taskId !== undefined && !answer.isSettled && (answer.isBound || signal.aborted))
+      if (answer.taskId !== undefined && !answer.isSettled && !isLeft && (answer.isBound || signal.aborted))
         platform.background(this.#canceller.cancel(endpoint, answer.taskId, { platform, headers }));
     }
     yield* this.#connection.named(endpoint.url, answer.rest());

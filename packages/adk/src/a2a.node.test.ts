@@ -318,6 +318,17 @@ describe('an error of the client of the program', () => {
     expect(events).toMatchObject([{ author: 'remote', errorCode: 'A2A_PROTOCOL', errorMessage: 'task not found' }]);
   });
 
+  test('does not cancel the task, and is logged in one line', async () => {
+    const logged: unknown[][] = [];
+    const logger = getLogger();
+    const note = (...args: unknown[]): void => void logged.push(args);
+    setLogger({ setLogLevel() {}, log: note, debug: note, info: note, warn: note, error: note });
+    onTestFinished(() => setLogger(logger));
+    const cancelTask = async (): Promise<object> => (note('cancelled'), {});
+    await ask({ client: clientWith({ sendMessageStream: () => failing(new Error('not\nfound')), cancelTask }) });
+    expect(logged).toEqual([['RemoteA2AAgent remote failed: A2A_PROTOCOL: not found']]);
+  });
+
   test('is final when the lost answer is read on, and an empty answer is read from the task', async () => {
     silenceLogger();
     const gone = await ask(

@@ -1,6 +1,6 @@
 import { BasePlugin, type CallbackContext, type FunctionDeclaration, type LlmRequest } from '@eventloom/core';
 import { isRecord } from '@eventloom/core/internal';
-import { isFunctionTool } from '@eventloom/tools';
+import { isFunctionTool, ValueSchema } from '@eventloom/tools';
 
 /** The values of `type` in a `Schema` of `@google/genai`. It has the name and the members of the enumeration there, so the compiler takes one for the other. */
 declare enum Type {
@@ -88,20 +88,9 @@ function convertEach(schemas: unknown): Record<string, unknown> {
   return Object.fromEntries(entries.map(([name, each]) => [name, isRecord(each) ? convert(each) : each]));
 }
 
-/** Returns a schema that cannot be changed, because a change of a view would be lost. */
-function frozenSchema(json: unknown): GeminiSchema | undefined {
-  return isRecord(json) ? deepFreeze(toGeminiSchema(json)) : undefined;
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  for (const each of Object.values(value)) deepFreeze(each);
-  return Object.freeze(value);
-}
-
 /**
  * Gives every request the fields that models, callbacks and plugins of programs for `@google/adk` read: `parameters` of declarations, and `responseSchema`. They are views
- * of `parametersJsonSchema` and `responseJsonSchema`, which models of Eventloom read: copies of an object leave them out, their values are frozen, and an
+ * of `parametersJsonSchema` and `responseJsonSchema`, which models of Eventloom read: copies of an object leave them out, and a changed or an
  * assigned value replaces the JSON Schema.
  */
 export class GeminiSchemas extends BasePlugin {
@@ -125,8 +114,7 @@ export class GeminiSchemas extends BasePlugin {
           functionDeclarations: declarations.map((each: FunctionDeclaration) => withParameters(each, toolsDict)),
         };
       });
-    if (config.responseSchema === undefined)
-      addView(config, 'responseSchema', 'responseJsonSchema', () => frozenSchema(config.responseJsonSchema));
+    if (config.responseSchema === undefined) addView(config, 'responseSchema', 'responseJsonSchema');
   }
 }
 
@@ -135,19 +123,41 @@ function withParameters(declaration: FunctionDeclaration, toolsDict: LlmRequest[
   const view: FunctionDeclaration = { ...declaration };
   // The ADK declares a function without arguments with an empty object.
   const none = isFunctionTool(toolsDict[declaration.name ?? '']) ? NO_PARAMETERS : undefined;
-  addView(view, 'parameters', 'parametersJsonSchema', () => frozenSchema(view.parametersJsonSchema ?? none));
+  addView(view, 'parameters', 'parametersJsonSchema', none);
   return view;
 }
 
 const NO_PARAMETERS = Object.freeze({ type: 'object', properties: {} });
 
-/** Defines a field that is computed from another one. An assigned value takes the place of both. */
-function addView(owner: object, field: string, source: string, get: () => unknown): void {
+/**
+ * Defines a field that is another one, the source, in the form of Gemini. An assigned value takes the place of both. If the program changes the value of the field in
+ * place, the source is the changed value as a JSON Schema.
+ * @param none stands for a missing source
+ */
+function addView(owner: object, field: string, source: string, none?: object): void {
+  let given: unknown;
+  let view: { readonly schema: GeminiSchema; readonly before: string } | undefined;
+  const assign = (name: string, value: unknown): void =>
+    void Object.defineProperty(owner, name, { value, writable: true, enumerable: true, configurable: true });
+  const sourceOf = (): unknown => {
+    if (!view || JSON.stringify(view.schema) === view.before) return given;
+    return new ValueSchema(structuredClone(view.schema) as Record<string, unknown>, field).json;
+  };
   Object.defineProperty(owner, field, {
-    get,
+    get() {
+      if (view && Object.getOwnPropertyDescriptor(owner, source)?.get) return view.schema;
+      given = Reflect.get(owner, source);
+      const json = given ?? none;
+      if (!isRecord(json)) return undefined;
+      const schema = toGeminiSchema(structuredClone(json));
+      view = { schema, before: JSON.stringify(schema) };
+      const set = (value: unknown): void => assign(source, value);
+      Object.defineProperty(owner, source, { get: sourceOf, set, enumerable: true, configurable: true });
+      return schema;
+    },
     set: (value: unknown) => {
       Reflect.deleteProperty(owner, source);
-      Object.defineProperty(owner, field, { value, writable: true, enumerable: true, configurable: true });
+      assign(field, value);
     },
     enumerable: false,
     configurable: true,

@@ -121,6 +121,11 @@ export class AdkRemoteA2AAgent extends RemoteA2AAgent {
     return url === CLIENT_URL ? 'its client' : super.describeServer(url);
   }
 
+  /** The task goes on after an error of the program's client, as in the ADK. */
+  protected override leavesTask(error: unknown): boolean {
+    return clientErrorIn(error) !== undefined;
+  }
+
   protected override reportTask(
     context: InvocationContext,
     { taskId, contextId, state, words }: UnfinishedTask,
@@ -175,19 +180,26 @@ export class AdkRemoteA2AAgent extends RemoteA2AAgent {
     } catch (thrown) {
       const error = toError(thrown);
       if (RunAbortedError.isInstance(error)) throw error;
-      getLogger().error(`RemoteA2AAgent ${this.name} failed:`, error);
       const errorCode = EventloomError.isInstance(error) ? error.code : 'A2A_CALLBACK';
-      yield context.createEvent({ errorCode, errorMessage: reasonOf(error), turnComplete: true });
+      const errorMessage = reasonOf(error);
+      getLogger().error(`RemoteA2AAgent ${this.name} failed: ${errorCode}: ${errorMessage.replaceAll(/\s+/g, ' ')}`);
+      yield context.createEvent({ errorCode, errorMessage, turnComplete: true });
     }
   }
 }
 
 /** Returns the words of the program's client if it threw the error, as the ADK does, or otherwise those of the error. */
 function reasonOf(error: Error): string {
-  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause)
-    if (thrownByClients.has(cause)) return cause.message;
+  const thrown = clientErrorIn(error);
+  if (thrown) return thrown.message;
   const isOtherTransport = A2AProtocolError.isInstance(error) && error.message.endsWith(NO_JSON_RPC);
   return isOtherTransport ? error.message + OTHER_TRANSPORTS : error.message;
+}
+
+/** Returns the error of a client of the program that caused this one; undefined if none did. */
+function clientErrorIn(error: unknown): Error | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) if (thrownByClients.has(cause)) return cause;
+  return undefined;
 }
 
 /** Advice for a card without an address for JSON-RPC. */
