@@ -44,6 +44,11 @@ describe('a name of the ADK refuses an input that cannot work, and says what to 
       'PluginManager.registerPlugin: plugin "o": beforeContextCompaction is not called, because conversations are shortened outside of the events that plugins see; remove it, and write a summarizer of your own in eventsCompaction to see what is summarized',
     ],
     [
+      'the models of a runner with a name that no class serves',
+      () => new adk.InMemoryRunner({ agent }).models?.('other-1'),
+      'LLMRegistry: no class serves the model "other-1"; write LLMRegistry.register(MyModel), or give the agent a model object',
+    ],
+    [
       'LLMRegistry.register without a class',
       () => adk.LLMRegistry.register('gemini' as never),
       'LLMRegistry.register: expected a class that extends BaseLlm, got a string; write LLMRegistry.register(MyModel)',

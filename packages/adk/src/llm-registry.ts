@@ -74,15 +74,13 @@ export class LLMRegistry {
     return undefined;
   }
 
-  /** Creates the resolver of a runner, which creates each model once. */
+  /** Creates the resolver of a runner, which creates each model once. It throws a ConfigurationError for a name that no class serves. */
   static resolver(): ModelResolver {
     const models = new Map<string, BaseLlm>();
     return (name) => {
       const known = models.get(name);
       if (known) return known;
-      const type = LLMRegistry.#find(name);
-      if (!type) return undefined;
-      const model = new type({ model: name });
+      const model = LLMRegistry.newLlm(name);
       models.set(name, model);
       return model;
     };
