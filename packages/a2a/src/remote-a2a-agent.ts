@@ -167,7 +167,7 @@ export class RemoteA2AAgent extends BaseAgent {
     return withoutQuery(url);
   }
 
-  /** Returns true for an error after which the task goes on. Default: false, it is cancelled. */
+  /** Returns true for an error after which the remote agent continues with the task. Default: false, it is cancelled. */
   protected leavesTask(_error: unknown): boolean {
     return false;
   }

@@ -121,7 +121,7 @@ export class AdkRemoteA2AAgent extends RemoteA2AAgent {
     return url === CLIENT_URL ? 'its client' : super.describeServer(url);
   }
 
-  /** The task goes on after an error of the program's client, as in the ADK. */
+  /** The remote agent continues with the task after an error of the program's client, as in the ADK. */
   protected override leavesTask(error: unknown): boolean {
     return clientErrorIn(error) !== undefined;
   }
