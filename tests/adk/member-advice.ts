@@ -35,9 +35,13 @@ export const memberAdvice: readonly MemberAdvice[] = [
   },
   {
     of: ['LoopAgentConfig', 'RemoteA2AAgentConfig', 'RoutedAgentConfig'],
-    members: ['inputSchema', 'isolationScope', 'outputSchema', 'stateSchema'],
-    instead:
-      'write node(agent, { inputSchema, isolationScope, outputSchema, stateSchema }) in the edges of the workflow',
+    members: ['inputSchema', 'outputSchema'],
+    instead: 'write node(agent, { inputSchema, outputSchema }) in the edges of the workflow',
+  },
+  {
+    of: ['LoopAgentConfig', 'RemoteA2AAgentConfig', 'RoutedAgentConfig'],
+    members: ['isolationScope', 'stateSchema'],
+    instead: 'write node(agent, { isolationScope, stateSchema }) in the edges of the workflow',
   },
   {
     members: ['parentAgent'],
