@@ -191,7 +191,7 @@ export class AgentNode extends BaseNode {
       return;
     }
     const turn = new NodeTurn(agent, input, place);
-    if (agent.mode === 'task' || seesConversation(agent)) {
+    if (!isIsolated(agent)) {
       yield* invocationContext.runAgent(turn, { ...branchOf(context), abort: guard });
       return;
     }
@@ -224,6 +224,18 @@ export class AgentNode extends BaseNode {
   override close(): Promise<void> | void {
     return this.agent.close();
   }
+}
+
+/** Returns true for an agent that a node runs in a sub-invocation, which sees its own events only. */
+function isIsolated(agent: BaseAgent): boolean {
+  return isLlmAgent(agent) && agent.mode !== 'task' && !seesConversation(agent);
+}
+
+/** Skips the stored execution of an agent whose node is done, so that the next run of the node does not continue it. */
+export function skipAgent(node: BaseNode, context: InvocationContext, branch: string | undefined): void {
+  if (node instanceof RenamedNode) skipAgent(node.inner, context, branch);
+  else if (node instanceof AgentNode && !isIsolated(node.agent))
+    context.forAgent(node.agent, branch === undefined ? {} : { branch });
 }
 
 /** Returns true for an agent with an option to see the whole conversation, which the agents of a workflow otherwise do not. */

@@ -15,7 +15,7 @@ import type { SchemaLike } from '@eventloom/tools';
 import { AdkNodeTimeoutError, DynamicNodeFailError, NodeInterruptedError, NodeReportedError } from '../errors.ts';
 import type { BaseNode } from './base-node.ts';
 import { createSubBranch } from './branch-path.ts';
-import { buildNode } from './build-node.ts';
+import { buildNode, skipAgent } from './build-node.ts';
 import {
   AdkNodeContext,
   type NodeResult,
@@ -159,14 +159,15 @@ export class WorkflowRun implements NodeRuns {
     this.#activations.set(nodePath, activation);
     const prior = this.history.take(nodePath, node.rerunOnResume);
     const known = await this.#knownResult(prior, node, `${nodePath}#${activation}`, outer);
-    if (known) {
-      if (prior) this.history.dropWithin(nodePath, prior);
-      this.#outputs.set(name, known.output);
-      return known;
-    }
     const branch =
       options.overrideBranch ??
       (options.useSubBranch ? createSubBranch(outer.branch, { name, runId: options.runId }) : outer.branch);
+    if (known) {
+      if (prior) this.history.dropWithin(nodePath, prior);
+      if (known.interruptIds.length === 0) skipAgent(node, this.context, branch);
+      this.#outputs.set(name, known.output);
+      return known;
+    }
     const declared = node.isolationScope === true ? `${nodePath}@${options.runId}` : node.isolationScope;
     const context = new AdkNodeContext({
       invocationContext: this.context,

@@ -457,6 +457,43 @@ test('a workflow whose process was lost in a tool of an agent stores and yields 
   expect(said(events).at(-1)).toBe('upper: "SORRY"');
 });
 
+test.each(['none', 'default'] as const)(
+  'a loop of a workflow whose process was lost in its second round continues there, with includeContents: %s',
+  async (includeContents) => {
+    const controller = new AbortController();
+    let calls = 0;
+    const execute = (): string | Promise<never> => {
+      if (++calls === 1) return 'done';
+      controller.abort(new ShuttingDownError('bye'));
+      return new Promise(() => {});
+    };
+    const work = new FunctionTool({ name: 'work', description: '', execute });
+    const call = (id: string) => ({ calls: [{ id, name: 'work' }] });
+    const worker = new LlmAgent({
+      name: 'worker',
+      model: model(call('c1'), 'one', call('c2'), 'two'),
+      tools: [work],
+      includeContents,
+    });
+    const check = node((_: NodeContext, text: string) => createEvent({ output: text, route: text }), { name: 'check' });
+    const edges: EdgeItem[] = [
+      ['START', worker, check],
+      [check, { one: worker, two: upper }],
+    ];
+    const { runner } = await talk(new Workflow({ name: 'w', edges }));
+    const key = { userId: 'u', sessionId: 's' };
+    const run = runner.runAsync({ ...key, newMessage: { parts: [{ text: 'go' }] }, abortSignal: controller.signal });
+    for await (const _ of run);
+    const events = await runner.run({ ...key, invocationId: run.invocationId });
+    expect(events.flatMap(getFunctionResponses)).toMatchObject([{ id: 'c2', response: { error: 'interrupted' } }]);
+    const outputs = events.flatMap(({ author, output }) =>
+      output === undefined ? [] : [`${author}: ${JSON.stringify(output)}`],
+    );
+    expect(outputs).toEqual(['worker: "two"', 'check: "two"', 'upper: "TWO"']);
+    expect(events.filter(({ author }) => author === 'check')).toHaveLength(1);
+  },
+);
+
 /** A session service that shuts the run down as soon as a finished tool call is recorded. */
 class StoppingService extends InMemorySessionService {
   readonly controller = new AbortController();
