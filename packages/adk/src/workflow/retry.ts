@@ -45,7 +45,7 @@ const OPTIONS: OptionRules<AdkRetryConfig> = {
   exceptions: 'any',
 };
 
-/** Checks a `RetryConfig`. @throws ConfigurationError for an invalid value, and for a name that is no option */
+/** Checks a `RetryConfig`. @throws ConfigurationError for an invalid value, and for a name that is not an option */
 export function prepareRetryConfig(config: AdkRetryConfig): PreparedRetryConfig {
   checkOptions('retryConfig', OPTIONS, config, {}, '{ maxAttempts: 3 }');
   const { exceptions, ...numbers } = config;
