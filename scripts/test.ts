@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { processTests, unitTests } from './node-tests.ts';
 
@@ -12,15 +12,28 @@ interface Outcome {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
+  /** Each failed test or file, with the beginning of its message. */
+  readonly failures: readonly string[];
 }
 
 /** The part of vitest's JSON report that is read here. */
 interface VitestReport {
   readonly numPassedTests: number;
-  readonly numFailedTests: number;
   readonly numPendingTests: number;
-  readonly testResults: readonly { readonly status: string; readonly assertionResults: readonly unknown[] }[];
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly fullName: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
 }
+
+/** How much of a failure's message is repeated at the end, in characters. */
+const MAX_MESSAGE = 400;
 
 // Programs that are started often, such as the compilers of packages, are compiled once.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules/.cache/node');
@@ -48,11 +61,12 @@ rmSync(reports, { recursive: true });
 
 const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
 const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0);
-for (const { name, failed: failures, skipped } of outcomes) {
+for (const outcome of outcomes) {
   console.log(
-    `${failures === 0 ? 'ok    ' : 'FAILED'} ${name}${skipped > 0 ? `, ${skipped} skipped (see above)` : ''}`,
+    `${outcome.failed === 0 ? 'ok    ' : 'FAILED'} ${outcome.name}${outcome.skipped > 0 ? `, ${outcome.skipped} skipped (see above)` : ''}`,
   );
 }
+for (const failure of outcomes.flatMap(({ failures }) => failures)) console.log(`FAILED ${failure}`);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
@@ -64,7 +78,7 @@ function foldersOf(patterns: readonly string[]): string[] {
 /** Runs a script that passes or fails as a whole, and counts it as one test. */
 async function runCheck(script: string): Promise<Outcome> {
   const ok = await run(script);
-  return { name: script, passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0 };
+  return { name: script, passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0, failures: [] };
 }
 
 /**
@@ -83,16 +97,20 @@ async function runTests(script: string, ...folders: string[]): Promise<Outcome> 
     '--reporter=json',
     `--outputFile.json=${report}`,
   );
-  if (!existsSync(report)) return { name, passed: 0, failed: 1, skipped: 0 };
-  const { numPassedTests, numFailedTests, numPendingTests, testResults } = JSON.parse(
-    readFileSync(report, 'utf8'),
-  ) as VitestReport;
-  const unloaded = testResults.filter(
-    ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
-  );
-  const failures = numFailedTests + unloaded.length;
-  const failed = ok ? failures : Math.max(1, failures);
-  return { name, passed: numPassedTests, failed, skipped: numPendingTests };
+  if (!existsSync(report)) return { name, passed: 0, failed: 1, skipped: 0, failures: [`${name} wrote no report`] };
+  const { numPassedTests, numPendingTests, testResults } = JSON.parse(readFileSync(report, 'utf8')) as VitestReport;
+  const failures = testResults.flatMap(({ name: file, status, message, assertionResults }) => {
+    const tests = assertionResults.filter((test) => test.status === 'failed');
+    const path = relative(process.cwd(), file);
+    // A file that does not load has no tests.
+    if (tests.length === 0) return status === 'failed' ? [`${path}: ${message.slice(0, MAX_MESSAGE)}`] : [];
+    return tests.map(
+      ({ fullName, failureMessages }) => `${path}, ${fullName}: ${failureMessages.join('\n').slice(0, MAX_MESSAGE)}`,
+    );
+  });
+  // An error outside of the tests fails the run as well.
+  if (!ok && failures.length === 0) failures.push(`${name} failed outside of its tests`);
+  return { name, passed: numPassedTests, failed: failures.length, skipped: numPendingTests, failures };
 }
 
 /** Runs a script, with its name before each line that it writes. */

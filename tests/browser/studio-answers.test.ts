@@ -25,7 +25,7 @@ describe('an answer', () => {
     await approve.first().dblclick();
     await log.getByText('Approved', { exact: true }).waitFor();
     await log.getByText('completed').waitFor();
-    expect(await approve.count()).toBe(2);
+    await expect.poll(() => approve.count()).toBe(2);
     expect(await approve.first().isDisabled()).toBe(true);
     await expect.poll(() => approve.last().isEnabled()).toBe(true);
     await keepPicture(page, 'approved-one-of-two');
@@ -96,10 +96,10 @@ test('after a failure the person sees which calls were made, and can continue wi
   await after.getByText('A call has already been made: look.').waitFor();
   await after.getByRole('button', { name: 'Start over from “What color?”' }).waitFor();
   // The failure is shown once.
-  expect(await page.getByRole('log').getByRole('alert').count()).toBe(1);
+  await expect.poll(() => page.getByRole('log').getByRole('alert').count()).toBe(1);
   expect(await violations(page)).toEqual([]);
   await keepPicture(page, 'failed-after-a-call');
   await after.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('log').getByText('Blue.').waitFor();
-  expect(await page.getByRole('log').getByText('look', { exact: true }).count()).toBe(1);
+  await expect.poll(() => page.getByRole('log').getByText('look', { exact: true }).count()).toBe(1);
 });

@@ -81,7 +81,7 @@ test.each([
     await expect.poll(() => runs.count()).toBe(1);
     await runs.filter({ hasText: 'first' }).getByRole('button', { name: 'Take up' }).click();
     await page.getByRole('log').getByText('The sky is blue.').waitFor();
-    expect(await page.getByRole('log').getByText('What color?').count()).toBe(1);
+    await expect.poll(() => page.getByRole('log').getByText('What color?').count()).toBe(1);
     await page.getByRole('tab', { name: 'Runs' }).click();
     await page.getByText('None, in no session of this user.').waitFor();
     expect(errors).toEqual([]);

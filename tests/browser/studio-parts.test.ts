@@ -90,7 +90,7 @@ describe('a session', () => {
     await page.getByRole('log').getByText('It is green.').waitFor();
     const list = page.getByRole('list', { name: 'Sessions' });
     await list.getByText('And the grass?').waitFor();
-    expect(await list.getByRole('button').count()).toBe(2);
+    await expect.poll(() => list.getByRole('button').count()).toBe(2);
     await page.getByLabel('Search sessions').fill('blue');
     await list.getByText('And the grass?').waitFor({ state: 'detached' });
     expect(await list.locator('b, .found').allInnerTexts()).toEqual(['What color is the sky?', '…The sky is blue.']);
@@ -107,7 +107,7 @@ describe('a session', () => {
     await send(page, 'What color?');
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('log').getByText('Blue.').waitFor();
-    expect(await page.getByRole('log').getByText('What color?').count()).toBe(1);
+    await expect.poll(() => page.getByRole('log').getByText('What color?').count()).toBe(1);
     await page.getByRole('button', { name: 'Try again' }).waitFor({ state: 'detached' });
   });
 
@@ -176,8 +176,10 @@ describe('a graph', () => {
     const { page, errors } = await open([], { agent });
     await page.getByRole('tab', { name: 'Agents' }).click();
     await page.locator('[data-node=left][data-state=idle]').waitFor();
-    expect((await page.locator('.edge-label').allTextContents()).toSorted()).toEqual(['left', 'right']);
-    expect(await page.locator('.edge[marker-end]').count()).toBe(5);
+    await expect
+      .poll(async () => (await page.locator('.edge-label').allTextContents()).toSorted())
+      .toEqual(['left', 'right']);
+    await expect.poll(() => page.locator('.edge[marker-end]').count()).toBe(5);
     await send(page, 'left');
     await page.locator('[data-node=left][data-state=active]').waitFor();
     await page.locator('.agent[data-active=true]').getByText('ways').waitFor();
@@ -221,12 +223,12 @@ describe('a trace', () => {
     expect(await bars.last().textContent()).toMatch(
       /tokens in 800, tokens out 100, first token (?:<1 ms|\d+ ms|[\d.]+ s), cost 1$/,
     );
-    expect(await bars.last().locator('.first-token').count()).toBe(1);
+    await expect.poll(() => bars.last().locator('.first-token').count()).toBe(1);
     await page.getByText('2 model calls, 800 tokens in, 100 out, cost 1').waitFor();
     expect(await page.getByText(source).count()).toBe(0);
     expect(await violations(page)).toEqual([]);
     await keepPicture(page, 'trace-of-spans');
-    expect(await page.locator('.trace select option').allTextContents()).toEqual(['1: What color?']);
+    await expect.poll(() => page.locator('.trace select option').allTextContents()).toEqual(['1: What color?']);
     const waterfall = page.locator('.waterfall');
     await waterfall.getByRole('button', { name: 'look' }).click();
     await waterfall.getByText('"color": "blue"').waitFor();
@@ -264,7 +266,9 @@ describe('a trace', () => {
     });
     await page.getByRole('tab', { name: 'Trace' }).click();
     await page.getByText(source).waitFor();
-    expect(await page.locator('.waterfall .span-label').allTextContents()).toEqual(['run', 'helper', 'scripted']);
+    await expect
+      .poll(() => page.locator('.waterfall .span-label').allTextContents())
+      .toEqual(['run', 'helper', 'scripted']);
     await page.getByText('1 model call, 800 tokens in, 100 out, cost 1').waitFor();
     await page.getByRole('button', { name: 'scripted' }).click();
     await page.locator('.waterfall').getByText('"text": "Blue."').waitFor();
@@ -336,12 +340,12 @@ describe('voice', () => {
     await page.getByRole('button', { name: 'Speak', exact: true }).waitFor();
     await page.reload();
     await log.getByText('The sky is blue.').waitFor();
-    expect(await log.getByText('The sky is blue.').count()).toBe(1);
+    await expect.poll(() => log.getByText('The sky is blue.').count()).toBe(1);
     await page.getByRole('list', { name: 'Sessions' }).getByText('What color?').waitFor();
     await page.getByLabel('Search events').fill('sky is blue');
-    await page.locator('.event-type').getByText('speech').waitFor();
+    await expect.poll(() => page.locator('.event-type').allTextContents()).toEqual(['speech']);
     await page.getByLabel('Kind of events').selectOption('text');
-    expect(await page.locator('.event-summary').allTextContents()).toContain('The sky is blue.');
+    await expect.poll(() => page.locator('.event-summary').allTextContents()).toEqual(['The sky is blue.']);
     expect(errors).toEqual([]);
   });
 

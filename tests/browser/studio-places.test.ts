@@ -138,7 +138,9 @@ test('events are found by their whole text, with their time and type, and undone
   await send(page, 'What color?');
   await page.getByRole('log').getByText('needle').waitFor();
   const rows = page.getByRole('group', { name: 'Events' }).getByRole('button');
-  expect(await page.locator('.event-type').allTextContents()).toEqual(['message', 'call', 'result', 'message']);
+  await expect
+    .poll(() => page.locator('.event-type').allTextContents())
+    .toEqual(['message', 'call', 'result', 'message']);
   expect(await rows.first().locator('time').textContent()).toMatch(/^\d\d:\d\d:\d\d.\d{3}$/);
   await page.getByLabel('Search events').fill('NEEDLE');
   await expect.poll(() => rows.count()).toBe(1);

@@ -26,7 +26,7 @@ test('the root of the Worker leads to Studio, with prompts that need no key: a t
   await page.getByRole('button', { name: 'Pay out what I won.' }).click();
   await page.getByRole('button', { name: 'Approve', exact: true }).click();
   await log.getByText('euros are paid out.').waitFor();
-  expect(await log.getByText('cashier').count()).toBeGreaterThan(0);
+  await expect.poll(() => log.getByText('cashier').count()).toBeGreaterThan(0);
   await page.getByRole('button', { name: 'Save my rolls as a file.' }).click();
   await log.getByText('version 0').waitFor();
   await page.getByRole('tab', { name: 'Artifacts' }).click();

@@ -27,7 +27,7 @@ describe('Studio', () => {
     await log.getByText('What color is it?').waitFor();
     gate.open();
     await log.getByText('The sky is blue.').waitFor();
-    expect(await log.getByText('The sky is blue.').count()).toBe(1);
+    await expect.poll(() => log.getByText('The sky is blue.').count()).toBe(1);
     await page.getByRole('button', { name: 'Send' }).waitFor();
     expect(errors).toEqual([]);
   });
@@ -125,7 +125,7 @@ describe('Studio', () => {
     });
     await page.getByText('10000 of 10000').waitFor();
     expect(await page.getByRole('group', { name: 'Events' }).locator('li').count()).toBeLessThan(60);
-    expect(await page.getByRole('log').locator('article').count()).toBe(100);
+    await expect.poll(() => page.getByRole('log').locator('article').count()).toBe(100);
     await page.getByRole('slider').press('Home');
     await page.getByText('1 of 10000').waitFor();
   });

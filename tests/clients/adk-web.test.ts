@@ -81,7 +81,7 @@ describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) =
       await shown('You said: there');
       await page.reload();
       await shown('You said: there');
-      expect(await page.getByText('You said: hi').count()).toBe(1);
+      await expect.poll(() => page.getByText('You said: hi').count()).toBe(1);
     }
   });
 
