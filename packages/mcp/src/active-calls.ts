@@ -2,13 +2,16 @@ import type { ElicitRequestParams, ElicitResult } from '@modelcontextprotocol/cl
 import type { Platform, ToolContext } from '@eventloom/core';
 import type { Questions } from './elicitation.ts';
 
-/** A call of a tool that waits for the server. */
+/** A tool call that waits for the server's answer. */
 export interface ActiveCall {
   readonly toolContext: ToolContext;
   readonly questions: Questions;
   /** Abandons the call because the person has to answer a question first. */
   readonly interrupt: () => void;
-  /** True if the server asked the person while this call and others were active, so that the call of the question is not known. */
+  /**
+   * True if the server asked the person a question while several calls were active, so that it is unclear which call the question belongs
+   * to.
+   */
   isUnclear: boolean;
 }
 
@@ -18,14 +21,14 @@ interface HeldRequest {
 }
 
 /**
- * The calls of a connection that are under way. Servers of before 2026-07-28 send requests during a call without saying during which one. A
- * question to the person is held until one call is left. If all calls wait for such questions, none is asked.
+ * The active calls of a connection. Servers of revisions before 2026-07-28 do not say which call a request of theirs belongs to. A question
+ * to the person is held until only one call is active. If all active calls wait for such questions, none of the questions is asked.
  */
 export class ActiveCalls {
   readonly #calls = new Set<ActiveCall>();
   readonly #held = new Set<HeldRequest>();
 
-  /** Runs the work of a call. */
+  /** Runs the work of a call, which counts as active meanwhile. */
   async during<T>(call: ActiveCall, work: () => Promise<T>): Promise<T> {
     this.#calls.add(call);
     try {
@@ -36,7 +39,7 @@ export class ActiveCalls {
     }
   }
 
-  /** Returns the call whose model answers a request: the oldest one, if all belong to the same run. */
+  /** Returns the call whose model answers a request: the oldest call if all belong to the same run, otherwise undefined. */
   get sampling(): ActiveCall | undefined {
     const [first, ...others] = this.#calls;
     const isOfRun = ({ toolContext }: ActiveCall): boolean =>
@@ -45,8 +48,8 @@ export class ActiveCalls {
   }
 
   /**
-   * Answers a question to the person. If it has to be asked first, the call is abandoned, and the server gets no answer. It gets `cancel` if it
-   * is not clear which call the question belongs to.
+   * Answers a question to the person. If the person has to be asked first, the call is abandoned, and the server gets no answer. The server
+   * gets `cancel` if it is unclear which call the question belongs to.
    * @param signal fires when the server no longer waits for the answer
    */
   async answerTo(params: ElicitRequestParams, signal: AbortSignal, platform: Platform): Promise<ElicitResult> {

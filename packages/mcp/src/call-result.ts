@@ -3,13 +3,13 @@ import { type Part, toolResult } from '@eventloom/core';
 import { isRecord, isSameJson } from '@eventloom/core/internal';
 import { isDeeperThan } from '@eventloom/core/wire';
 
-/** Maximum number of characters of JSON of a result, without media. */
+/** Maximum length of a result as JSON, in characters, without media. */
 const MAX_CHARACTERS = 262_144;
 /** Maximum number of levels of structured content. */
 const MAX_DEPTH = 64;
 /** Maximum number of media in one result. */
 const MAX_MEDIA = 16;
-/** Maximum number of characters of base64 of all media of one result. */
+/** Maximum length of the base64 text of all media of one result, in characters. */
 const MAX_MEDIA_CHARACTERS = 10_485_760;
 
 /** The parts of the answer to a call that the model gets. */
@@ -21,13 +21,13 @@ interface CallResult {
 
 /**
  * Converts the answer to a call to the tool's result:
- * - structured content is the response itself; a text that says something else is beside it, as `{ structuredContent, content }`
+ * - structured content is the response itself; with a text that differs from it, `{ structuredContent, content }`
  * - one text is `{ result: text }`; several blocks are `{ content: [...] }`, in order, with texts as strings
- * - images, audio, video and PDF files are media of the response, and `content` says where they were
+ * - images, audio, video and PDF files become media of the response, and `content` says where they were
  * - the text of a resource is in `content`, with its address; a link is its address and name
  * - an error is `{ error: text }`
  *
- * A result that is too large is an error that says how large it is. Media beyond the limits are left out, and `content` says so.
+ * A result that is too large becomes an error with its size. Media beyond the limits are left out, and `content` says so.
  */
 export function toToolResult(result: CallResult): unknown {
   const media: Part[] = [];
@@ -39,7 +39,7 @@ export function toToolResult(result: CallResult): unknown {
   return toResponseWithMedia(toResponse(result, blocks), media);
 }
 
-/** Returns the result of a tool: an error in place of a response that is too large. */
+/** Returns a tool's response with its media, or an error if the response is too large. */
 export function toResponseWithMedia(response: Record<string, unknown>, media: readonly Part[]): unknown {
   const fault = sizeFault(response);
   if (fault !== undefined) return { error: fault };
@@ -52,7 +52,7 @@ function toResponse({ structuredContent }: CallResult, blocks: readonly unknown[
     if (blocks.length === 0) return { result: null };
     return blocks.length === 1 && typeof only === 'string' ? { result: only } : { content: blocks };
   }
-  // Servers repeat structured content as a text for clients that know none.
+  // Servers repeat structured content as text for clients that cannot read it.
   const others = blocks.filter((block) => !saysTheSame(block, structuredContent));
   if (others.length > 0) return { structuredContent, content: others };
   return isRecord(structuredContent) ? structuredContent : { result: structuredContent };
@@ -96,7 +96,7 @@ interface ResourceContent {
   readonly blob?: unknown;
 }
 
-/** Describes a resource for the model: text beside its address, and media in `media`. Other bytes are left out. */
+/** Describes a resource for the model: its address and its text. Adds media to `media`, and leaves out other bytes. */
 export function describeResource({ uri, mimeType, text, blob }: ResourceContent, media: Part[]): object {
   if (typeof text === 'string') return { type: 'resource', uri, mimeType, text };
   const data = typeof blob === 'string' ? blob : '';

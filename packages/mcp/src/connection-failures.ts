@@ -29,8 +29,8 @@ interface FailedRequest {
 }
 
 /**
- * Returns the error for a failed request, or for a connection that could not be opened (without options): what happened, and whether a call may
- * have had its effect.
+ * Returns the error for a failed request, or without options for a connection that could not be opened. The message says what happened, and
+ * whether a call may have had its effect.
  */
 export function toMCPError(error: unknown, { name, params }: FailedConnection, options?: FailedRequest): Error {
   const server = `MCP server "${name}"`;
@@ -53,7 +53,7 @@ export function toMCPError(error: unknown, { name, params }: FailedConnection, o
   if (SdkHttpError.isInstance(error)) {
     const { status } = error;
     const Type = errorOf(status);
-    // A gateway answers so for a server that has begun the call.
+    // A gateway answers with these statuses for a server that may have begun the call.
     const effect = status >= 500 ? after : '';
     const advice = options ? effect : adviceFor(status);
     return new Type(`${server}: ${params.address} answered with HTTP status ${status}${advice}`, {
@@ -62,7 +62,7 @@ export function toMCPError(error: unknown, { name, params }: FailedConnection, o
     });
   }
   if (error instanceof Error && isMalformed(error))
-    return new MCPProtocolError(`${server}: sent something that is not a message of the protocol`, { cause: error });
+    return new MCPProtocolError(`${server}: sent a message that is not one of the protocol`, { cause: error });
   if (SdkError.isInstance(error) && !isConnectionBroken(error)) {
     if (error.code === SdkErrorCode.RequestTimeout)
       return new MCPConnectionError(`${server}: did not answer in time${options ? after : silenceAdvice(params)}`, {
@@ -121,12 +121,12 @@ export function isSocketLost(error: unknown): boolean {
 
 const LOST_SOCKET: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
-/** True if the server sent something that is not JSON, or no message of the protocol. */
+/** True if the server sent a message that is not JSON, or not one of the protocol. */
 function isMalformed(error: Error): boolean {
   return error instanceof SyntaxError || error.name.endsWith('ZodError');
 }
 
-/** Returns the beginning of a text of the server, on one line. */
+/** Returns the beginning of a server's text, on one line. */
 function quoted(text: string): string {
   const line = text
     .slice(0, MAX_QUOTED)
@@ -144,7 +144,7 @@ const CONNECT_ADVICE: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not speak TLS; begin the url with http://',
 };
 
-/** Returns the advice for a server that could not be connected because it said nothing. */
+/** Returns the advice for a server that did not answer while the connection was opened. */
 function silenceAdvice(params: FailedConnection['params']): string {
   const advice = '; raise timeoutMs if it starts slowly';
   return 'serverParams' in params

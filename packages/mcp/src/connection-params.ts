@@ -4,20 +4,20 @@ import { AddressRefusedError, checkPublicHost, checkPublicUrl, openPublicUrl } f
 import { HttpTransport, isAuthProvider } from './http-transport.ts';
 import { limitBody } from './limit-body.ts';
 
-/** Options that both kinds of connection have. */
+/** Options of both kinds of connections. */
 export interface MCPConnectionOptions {
-  /** Time for connecting, and for each answer to a request that is not a call, in milliseconds. Default 30,000. */
+  /** Time limit for connecting, and for each answer to a request other than a call, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number | undefined;
   /**
-   * Time for the answer to a call of a tool, in milliseconds. Each progress message of the server starts it again, but no call takes longer
-   * than an hour. Default 300,000.
+   * Time limit for the answer to a tool call, in milliseconds. Each progress message of the server restarts the time, up to one hour a
+   * call. Default 300,000.
    */
   readonly callTimeoutMs?: number | undefined;
   /** Maximum size of one message of the server, in bytes. Default 16 MiB: 10 MiB of media as base64, and text. */
   readonly maxMessageBytes?: number | undefined;
 }
 
-/** Limit of the time for which closing a connection waits for the server. */
+/** Maximum time that closing a connection waits for the server. */
 const MAX_TERMINATE_MS = 2000;
 
 type FetchOfParams = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -25,7 +25,7 @@ type FetchOfParams = (url: string | URL, init?: RequestInit) => Promise<Response
 /** The part of a connection that its transport calls. Not for applications. */
 export interface TransportHost {
   readonly platform: Platform;
-  /** Headers of HTTP requests to the server, beside those of the connection's params. */
+  /** Returns the headers of HTTP requests to the server, in addition to those of the connection's params. */
   headers(): Readonly<Record<string, string>>;
   /** Adds the user's token to HTTP requests. Absent if they need none. */
   readonly authProvider?: object | undefined;
@@ -40,11 +40,10 @@ export interface OpenTransport {
   /** The transport itself. Its type is left out, because its declarations need those of Node. */
   readonly transport: object;
   /**
-   * A number that changes when a message of the server about its lists may have been missed; undefined while such messages do not
-   * arrive.
+   * A number that changes when a message about changed lists may have been missed; undefined while the server cannot send such messages.
    */
   readonly watch: number | undefined;
-  /** The reason for which the connection ended, if the transport knows a better one than the client library. Default: none. */
+  /** The reason why the connection ended, if the transport knows a better one than the client library. */
   readonly failure?: Error | undefined;
   /** Lets the process end while no run is active. The transport stays open. */
   suspend(): void;
@@ -52,14 +51,14 @@ export interface OpenTransport {
   resume(): void;
   /** Aborts the remaining parts of a request that was answered or abandoned, and returns the error that ended it, if any. */
   endExchange(exchange: string): void;
-  /** Calls back if an answer can no longer come, because the server ended the response to the request without one. */
+  /** Calls `broken` if the server ended the response to the request without an answer, so that none can arrive. */
   onBrokenExchange(exchange: string, broken: (reason: unknown) => void): void;
   /** Tells the server that its session ends. Resolves also if the server refuses. */
   terminate(): Promise<void>;
 }
 
 const CONNECTION_TIME = integer(1, 2_147_483_647);
-/** The rules for the options of every connection. */
+/** Rules for the options of every connection. */
 export const CONNECTION_OPTIONS: OptionRules<MCPConnectionOptions> = {
   timeoutMs: CONNECTION_TIME,
   callTimeoutMs: CONNECTION_TIME,
@@ -103,9 +102,9 @@ export interface StreamableHTTPConnectionOptions extends MCPConnectionOptions {
   /** True tells the server that its session ends when the connection is closed. Default true. */
   readonly terminateOnClose?: boolean | undefined;
   /**
-   * Sends the requests. Default: the global `fetch`, and for addresses of other hosts that a public server names, such as its authorization
-   * server, a client that connects to public addresses alone. Before a function of your own gets such an address, its name is resolved, and
-   * the request is refused if that leads to an internal network; on Workers the name alone is checked.
+   * Sends the requests. Default: the global `fetch`, and for other hosts that a public server names, such as its authorization server, a
+   * client that connects to public addresses only. Before your own function gets the address of such a host, the host's name is resolved,
+   * and the request is refused if the name leads to an internal network. On Workers only the name is checked.
    */
   readonly fetch?: ((url: string | URL, init?: RequestInit) => Promise<Response>) | undefined;
 }
@@ -200,8 +199,8 @@ export class StreamableHTTPConnectionParams extends MCPConnectionParams {
   }
 
   /**
-   * Sends a request to the server, or to an address that it names. A public server may not name one of an internal network, which this process
-   * can reach and the server cannot.
+   * Sends a request to the server, or to an address that it names. Refuses an address of an internal network that a public server names:
+   * this process can reach it, and the server cannot.
    * @throws AddressRefusedError
    */
   async #send(to: string | URL, init: RequestInit = {}): Promise<Response> {
@@ -223,8 +222,8 @@ export class StreamableHTTPConnectionParams extends MCPConnectionParams {
 }
 
 /**
- * Rejects for a host that is internal, or resolves to an internal address. A name that this machine cannot resolve is left to the
- * application's own `fetch`, which may use a proxy.
+ * Rejects for a host that is internal, or resolves to an internal address. Accepts a name that this machine cannot resolve, because the
+ * application's own `fetch` may use a proxy.
  */
 async function refuseInternalHost({ href }: URL): Promise<void> {
   checkPublicUrl(href);
@@ -264,7 +263,7 @@ function toUrl(owner: string, given: unknown): URL {
   return url;
 }
 
-/** Returns a copy of the headers. @throws ConfigurationError that names the invalid header, and not its value */
+/** Returns a copy of the headers. @throws ConfigurationError that names the invalid header, but not its value */
 export function checkHeaders(owner: string, given: unknown): Readonly<Record<string, string>> {
   if (typeof given !== 'object' || given === null || given instanceof Headers)
     throw wrongOption(owner, 'headers', 'an object', given, "{ 'x-api-key': key }");
@@ -274,7 +273,7 @@ export function checkHeaders(owner: string, given: unknown): Readonly<Record<str
       new Headers([[name, value]]);
     } catch {
       throw new ConfigurationError(
-        `${owner}: headers: expected the name of a header and a string of one line, got another one at ${JSON.stringify(name.slice(0, 100))}; write headers: { 'x-api-key': key }`,
+        `${owner}: headers: expected header names, and values of one line, got an invalid one at ${JSON.stringify(name.slice(0, 100))}; write headers: { 'x-api-key': key }`,
       );
     }
   }

@@ -22,9 +22,9 @@ const MAX_FIELDS = 64;
 const MAX_CHOICES = 256;
 /** Maximum length of the texts of a field. */
 const MAX_TEXT = 1024;
-/** Maximum length of an address that a person should open. */
+/** Maximum length of an address that the person is asked to open. */
 const MAX_URL = 4096;
-/** Maximum length of a state that a server wants back. */
+/** Maximum length of the state that a server wants back with the answer. */
 const MAX_STATE = 65_536;
 
 /** A question that an MCP server asks the person during a call (elicitation). */
@@ -35,7 +35,7 @@ export interface MCPQuestion {
   /** `form`: the answer has the fields of `requestedSchema`. `url`: the person should open `url`. */
   readonly mode: 'form' | 'url';
   readonly url?: string | undefined;
-  /** JSON Schema of an object with fields of text, numbers, flags and choices. */
+  /** JSON Schema of an object whose fields are strings, numbers, booleans and choices. */
   readonly requestedSchema?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -55,7 +55,7 @@ interface QuestionPayload {
   readonly mode: 'form' | 'url';
   /** The address to open, for `url`. */
   readonly url?: string;
-  /** Number of the round of questions in the call. */
+  /** Number of this round of questions in the call. */
   readonly round: number;
   /** Name of the question at the server, if the server continues the call with the answer. */
   readonly name?: string;
@@ -63,7 +63,7 @@ interface QuestionPayload {
   readonly requestState?: string;
 }
 
-/** A question in the form in which the person is asked. */
+/** A question as the person is asked it. */
 interface ElicitedQuestion {
   readonly message: string;
   readonly payload: QuestionPayload;
@@ -83,14 +83,14 @@ export interface CallContinuation {
 type StoredQuestion = Extract<ToolRequest, { kind: 'input' }>;
 
 /**
- * The questions of a server to the person, in one call of a tool. A question becomes a request for input of the call, and the run waits. When
- * the tool runs again, also in another process, the answer is found by the question: its text, its form and its address.
+ * The questions that a server asks the person during one tool call. Each question becomes a request for input of the call, and the run
+ * waits. When the tool runs again, also in another process, the answer is found by the question's text, form and address.
  */
 export class Questions {
   readonly #server: string;
   readonly #context: ToolContext;
   readonly #onElicitation: AnswerQuestion | undefined;
-  /** Questions of earlier runs of the call that the server has not asked again in this run. */
+  /** Questions from earlier runs of the call that the server has not asked again in this run. */
   readonly #stored: StoredQuestion[];
   readonly #asked: number;
   readonly #round: number;
@@ -113,7 +113,7 @@ export class Questions {
   }
 
   /**
-   * Returns the data with which the server continues the call, if its last question had some; undefined if the call begins from its
+   * Returns the data with which the server continues the call, if its last question had some; undefined if the call starts from the
    * beginning.
    */
   continuation(): CallContinuation | undefined {
@@ -164,7 +164,7 @@ export class Questions {
       );
     const requests = Object.entries(inputRequests);
     const questions = requests.filter(([, { method }]) => method === 'elicitation/create');
-    // A call that also needs the model begins from its beginning after the answer: replies of models are not stored.
+    // A call that also needs the model starts from the beginning after the answer, because replies of models are not stored.
     const isPure = questions.length === requests.length;
     const inputResponses: InputResponses = {};
     for (const [name, request] of questions) {
@@ -186,7 +186,7 @@ export class Questions {
     };
   }
 
-  /** Asks the person the open questions. The tool then returns, and is run again after the answers. */
+  /** Asks the person the open questions. The tool then returns, and runs again after the answers. */
   ask(): void {
     this.#open.forEach(({ message, payload, responseSchema }, index) =>
       this.#context.requestInput({ key: `mcp-${this.#asked + index + 1}`, message, payload, responseSchema }),
@@ -227,7 +227,7 @@ function isSameQuestion(stored: StoredQuestion, { message, payload, responseSche
   );
 }
 
-/** The schema of a person's answer: that of a result of `elicitation/create`. */
+/** Returns the schema of a person's answer, which is a result of `elicitation/create`. */
 function answerSchema(content?: object): Record<string, unknown> {
   const action = { type: 'string', enum: ['accept', 'decline', 'cancel'] };
   return { type: 'object', properties: content ? { action, content } : { action }, required: ['action'] };
@@ -265,8 +265,8 @@ function toResult(given: unknown, defaults: Readonly<Record<string, FieldValue>>
 }
 
 /**
- * Returns a form with what the protocol allows, within bounds: fields of text, numbers, flags and choices. A field with a default need not be
- * answered. Patterns are left out, because they could take any time.
+ * Returns the form with only what the protocol allows: strings, numbers, booleans and choices, within limits. Fields with a default become
+ * optional. Patterns are left out, because matching them could take unlimited time.
  */
 function toForm(schema: unknown): object {
   const { properties, required } = at(schema);
@@ -284,7 +284,9 @@ const NUMBERS = ['minLength', 'maxLength', 'minimum', 'maximum', 'minItems', 'ma
 function toField(name: string, field: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { type } = field;
   if (name.length > MAX_TEXT || typeof type !== 'string' || !FIELD_TYPES.includes(type))
-    throw unaskable(`has a field that is not text, number, flag or choice: ${JSON.stringify(name.slice(0, 64))}`);
+    throw unaskable(
+      `has a field that is not a string, a number, a boolean or a choice: ${JSON.stringify(name.slice(0, 64))}`,
+    );
   const kept: Record<string, unknown> = { type, ...texts(field, ['title', 'description', 'format']) };
   for (const key of NUMBERS) if (typeof field[key] === 'number') kept[key] = field[key];
   Object.assign(kept, choices(field));

@@ -1,15 +1,15 @@
 import { EventloomError } from '@eventloom/core';
 
 /**
- * The MCP server cannot be reached, refused the connection, did not answer in time, or ended the connection. Retryable. If it happened in
- * the middle of a call, the call may or may not have had its effect; the message says so.
+ * The MCP server cannot be reached, refused the connection, did not answer in time, or ended the connection. Retryable. If it happened
+ * during a call, the call may or may not have had its effect; the message says so.
  */
 export class MCPConnectionError extends EventloomError {
   static override readonly code = 'MCP_CONNECTION';
   static override readonly retryable = true;
 }
 
-/** The MCP server answered a request with an error of the protocol, or with something that is not the protocol. Not retryable. */
+/** The MCP server answered a request with an error of the protocol, or with a message that is not one of the protocol. Not retryable. */
 export class MCPProtocolError extends EventloomError {
   static override readonly code = 'MCP_PROTOCOL';
 }

@@ -156,7 +156,7 @@ describe('an answer to a call', () => {
     for (const body of ['<html>', '{"jsonrpc":"2.0"}']) {
       const headers = { 'content-type': 'application/json' };
       const { response, calls } = await responseTo(() => new Response(body, { headers }));
-      expect(response).toEqual({ error: 'MCP server "liar": sent something that is not a message of the protocol' });
+      expect(response).toEqual({ error: 'MCP server "liar": sent a message that is not one of the protocol' });
       expect(calls).toBe(1);
     }
   });

@@ -10,8 +10,8 @@ import { limitBody } from './limit-body.ts';
 export const EXCHANGE_HEADER = 'eventloom-exchange';
 
 /**
- * Time between the end of a response and the report that it had no answer. The answer is read from the same body before that, but the
- * streams in between may deliver it a little later.
+ * Time between the end of a response and the report that it had no answer. An answer in the same body is read first, but the streams in
+ * between may deliver it a little later.
  */
 const BROKEN_AFTER_MS = 1000;
 
@@ -35,8 +35,8 @@ interface Exchange {
 }
 
 /**
- * The HTTP transport of a connection. Around the client's own transport it bounds the size of messages, sends headers to the server's
- * origin only, notices responses that end without an answer, and ends the streams that would keep a process alive.
+ * The HTTP transport of a connection. It wraps the client library's transport: it limits the size of messages, sends headers to the
+ * server's origin only, reports responses that end without an answer, and ends streams that would keep the process alive.
  */
 export class HttpTransport implements OpenTransport {
   readonly transport: StreamableHTTPClientTransport;
@@ -126,7 +126,7 @@ export class HttpTransport implements OpenTransport {
     return limitBody(response, this.#options.maxMessageBytes, (reason) => this.#bodyEnded(exchange, reason));
   }
 
-  /** Opens a stream for messages outside of calls, unless the transport is suspended: then it answers as a server without such streams. */
+  /** Opens a stream for messages outside of calls. While the transport is suspended, answers like a server without such streams. */
   async #listen(to: string | URL, init: RequestInit): Promise<Response> {
     if (this.#isSuspended) return new Response(null, { status: 405 });
     const controller = new AbortController();

@@ -42,7 +42,7 @@ async function connectAt(authorizationServer: string) {
 test('a name that resolves to an internal address gets no request, also with a fetch of the application', async () => {
   const { error, asked } = await connectAt('https://rebound.example.com');
   expect(error).toMatch(
-    /names an authorization server that may not be asked: the host rebound.example.com is not public/,
+    /names an authorization server that may not be used: the host rebound.example.com is not public/,
   );
   expect(new Set(asked)).toEqual(new Set(['mcp.example.com']));
 });

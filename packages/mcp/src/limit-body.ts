@@ -6,10 +6,10 @@ const CARRIAGE_RETURN = 13;
 const ID_FIELD = 'id:';
 
 /**
- * Returns the response with a body that fails with MCPLimitError as soon as it has more bytes than allowed: as a whole, or in one event if
- * it is an event stream.
- * @param ended called once, when the body has ended, with the error that ended it, if any. An event stream that may be continued by another
- * request, because an event had an id, is not reported
+ * Returns the response with a body that fails with MCPLimitError as soon as it is larger than allowed. In an event stream each event is
+ * measured by itself.
+ * @param ended called once when the body has ended, with the error that ended it, if any; not called for an event stream with ids, because
+ * another request may continue it
  */
 export function limitBody(response: Response, maxBytes: number, ended: (reason: unknown) => void): Response {
   const { body, status, statusText, headers } = response;

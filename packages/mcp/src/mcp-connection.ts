@@ -30,11 +30,11 @@ const MAX_LISTED = 5000;
 const MAX_PAGES = 100;
 /** Time for which a list is used if the server neither says how long nor reports changes. */
 const LIST_AGE_MS = 300_000;
-/** Longest time for which a list is used because the server says so. */
+/** Maximum time for which a list is used, whatever the server says. */
 const MAX_LIST_AGE_MS = 3_600_000;
 /** Maximum length of the text of a progress message. */
 const MAX_PROGRESS = 4096;
-/** Longest time for the answer to one call. */
+/** Maximum time for the answer to one call. */
 const MAX_CALL_MS = 3_600_000;
 
 /** The toolset that a connection belongs to. */
@@ -67,7 +67,7 @@ export type MCPRequest<T> = (
   session: MCPSession,
   sent: {
     readonly options: RequestOptions;
-    /** Fields of the request's params that ask for progress messages and name the trace. */
+    /** Fields for the request's params, which ask for progress messages and name the trace. */
     readonly meta: { readonly _meta?: Record<string, string> };
   },
 ) => Promise<T>;
@@ -90,13 +90,13 @@ interface ToolList {
 }
 
 /**
- * The connection of one user to one MCP server. It connects when it is used, again when the server forgot the session or the connection
- * broke, and serves any number of requests at the same time.
+ * The connection of one user to one MCP server. It connects at its first use, and again after the server forgot the session or the
+ * connection broke. It serves any number of requests concurrently.
  */
 export class MCPConnection {
   readonly #owner: MCPConnectionOwner;
   readonly #headers: () => Readonly<Record<string, string>>;
-  /** The calls that wait for the server, which may ask something during them. */
+  /** The calls that wait for the server, which may send requests of its own meanwhile. */
   readonly calls = new ActiveCalls();
   #opening: Promise<MCPSession> | undefined;
   #session: MCPSession | undefined;
@@ -105,7 +105,7 @@ export class MCPConnection {
   readonly #progress = new Map<unknown, (progress: object) => void>();
   #exchanges = 0;
   #waiting = 0;
-  /** True once the server ended the connection at the question for its protocol version, or did not answer it. */
+  /** True once the server ended the connection at the request for its protocol version, or did not answer it. */
   #isLegacy = false;
 
   /** The authorization of the user, for toolsets that ask for it. */
@@ -130,7 +130,10 @@ export class MCPConnection {
     return this.#session?.client.getServerCapabilities()?.[what] !== undefined;
   }
 
-  /** Lists the server's tools: from memory as long as they cannot have changed. @throws MCPConnectionError, MCPProtocolError, MCPLimitError */
+  /**
+   * Lists the server's tools. Returns the stored list as long as the tools cannot have changed. @throws MCPConnectionError,
+   * MCPProtocolError, MCPLimitError
+   */
   async listTools(): Promise<readonly unknown[]> {
     this.#session?.transport.resume();
     const known = await this.#listed?.catch(() => undefined);
@@ -207,7 +210,7 @@ export class MCPConnection {
           }
           const isForgotten = isSessionForgotten(error, session);
           const isBroken = isForgotten || isConnectionBroken(error);
-          // A process that wrote a message that is too large was ended: the next request needs another one.
+          // A process that wrote a message over the limit was ended: the next request needs another process.
           if (isBroken || session.transport.failure) this.#drop(session);
           if (attempt > 0 || !(isForgotten || (isBroken && options.isRepeatable)))
             throw toMCPError(error, this.#owner, options);
@@ -313,7 +316,7 @@ export class MCPConnection {
     }
   }
 
-  /** Opens a session. Sets `#isLegacy` if the server does not answer the question for its protocol version. */
+  /** Opens a session. Sets `#isLegacy` if the server does not answer the request for its protocol version. */
   async #tryToOpen(timeoutMs: number): Promise<MCPSession> {
     const { params, platform } = this.#owner;
     const transport = params['~open'](this.#host());
@@ -393,7 +396,7 @@ export class MCPConnection {
     return client;
   }
 
-  /** Answers a request for a reply of the model, outside of the results of calls. */
+  /** Answers a server's request for a reply of the model that does not come with the result of a call. */
   #sample(request: CreateMessageRequestParams): Promise<CreateMessageResult> {
     const call = this.calls.sampling;
     if (call) return sample(request, call.toolContext);
@@ -411,7 +414,10 @@ export class MCPConnection {
     this.#closeUnused(session);
   }
 
-  /** Closes a session that was removed, once none of its requests waits: closing would end them, and their answers say whether they were processed. */
+  /**
+   * Closes a removed session once none of its requests waits. Closing earlier would end requests whose answers say whether they were
+   * processed.
+   */
   #closeUnused(session: MCPSession): void {
     if (session.pending === 0) session.client.close().catch((error: unknown) => reportTo(this.#owner.platform, error));
   }
@@ -433,7 +439,7 @@ export class MCPConnection {
   }
 }
 
-/** Codes of the client library for a server that does not answer the question for its protocol version. */
+/** Codes of the client library for a server that does not answer the request for its protocol version. */
 const PROBE_CODES: ReadonlySet<string> = new Set([SdkErrorCode.EraNegotiationFailed, SdkErrorCode.RequestTimeout]);
 
 /** A page of a server's list of tools. */
@@ -446,7 +452,7 @@ interface ToolPage {
 
 const NO_TOOLS: ToolPage = { tools: [] };
 
-/** Reads a page without its tools, which are checked one by one: a wrong one does not keep the others away. */
+/** Reads a page, but not its tools: they are checked one by one, so that an invalid one does not exclude the others. */
 const TOOL_PAGE: StandardSchemaV1<unknown, ToolPage> = {
   '~standard': {
     version: 1,
@@ -465,7 +471,7 @@ const TOOL_PAGE: StandardSchemaV1<unknown, ToolPage> = {
   },
 };
 
-/** Accepts all structured content: schemas of a server are not run, because their patterns can take any time. */
+/** Accepts all structured content: a server's schemas are not applied, because their patterns can take unlimited time. */
 const ACCEPT_ALL: jsonSchemaValidator = {
   getValidator:
     <T>() =>

@@ -34,19 +34,21 @@ export interface MCPToolsetOptions extends BaseToolsetOptions {
     | ((context: ReadonlyContext) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>)
     | undefined;
   /**
-   * The application's OAuth client, for a server that requires the consent of each user:
-   * `{ authType: 'oauth2', oauth2: { redirectUri, clientId, clientSecret } }`. Without a `clientId` the client is registered at the server's
-   * authorization server. The consent is a request for a credential of a tool call, and the runner's `credentialService` keeps the tokens.
-   * Only for HTTP. Default: none.
+   * The application's OAuth client, for a server that requires the consent of each user: `{ authType: 'oauth2', oauth2: { redirectUri,
+   * clientId, clientSecret } }`. Without a `clientId` the client is registered at the server's authorization server. A tool call asks for
+   * the consent with a request for a credential, and the runner's `credentialService` keeps the tokens. Only for HTTP. Default: none.
    */
   readonly authCredential?: AuthCredential | undefined;
-  /** Key that the user's tokens are stored under. Default: one of the server's origin and path. */
+  /** Key that the user's tokens are stored under. Default: made from the server's origin and path. */
   readonly credentialKey?: string | undefined;
-  /** Address of the client's metadata document, `https://`, for authorization servers that take it in place of a registration. Default: none. */
+  /**
+   * Address (`https://`) of the client's metadata document, for authorization servers that accept it instead of a registration. Default:
+   * none.
+   */
   readonly clientMetadataUrl?: string | undefined;
   /**
-   * True accepts an authorization server whose metadata names another issuer than its address. That weakens the protection against a server
-   * that poses as another one. Default false.
+   * True accepts an authorization server whose metadata names another issuer than its address. This weakens the protection against servers
+   * that pose as another one. Default false.
    */
   readonly skipIssuerMetadataValidation?: boolean | undefined;
   /** True adds the tools `list_mcp_resources` and `load_mcp_resource`, if the server has resources. Default false. */
@@ -59,17 +61,20 @@ export interface MCPToolsetOptions extends BaseToolsetOptions {
    */
   readonly allowSampling?: boolean | undefined;
   /**
-   * True lets the server ask the person questions during calls (`elicitation`): they become requests for input, and the run waits. Default
-   * true.
+   * True lets the server ask the person questions during calls (`elicitation`). The questions become requests for input, and the run waits.
+   * Default true.
    */
   readonly allowElicitation?: boolean | undefined;
-  /** Answers questions of the server in place of the person, such as those whose answer the application knows. Default: the person is asked. */
+  /** Answers the server's questions in place of the person where the application knows the answer. Default: the person is asked. */
   readonly onElicitation?: AnswerQuestion | undefined;
   /** True gives each user a connection of their own, false gives all users the same one. Default true. */
   readonly connectionPerUser?: boolean | undefined;
-  /** Maximum number of open connections. The one that was used least recently is closed for a new one. Default 32. */
+  /** Maximum number of open connections. The least recently used one is closed for a new one. Default 32. */
   readonly maxConnections?: number | undefined;
-  /** Maximum number of tools that are offered to an agent. More are an error, because models choose badly among many. Default 128. */
+  /**
+   * Maximum number of tools that are offered to an agent. A longer list is an error, because models choose badly among many tools. Default
+   * 128.
+   */
   readonly maxTools?: number | undefined;
 }
 
@@ -95,13 +100,13 @@ const OPTIONS: OptionRules<MCPToolsetOptions> = {
 };
 
 /**
- * The tools of an MCP server. Each user has one connection, which all of their turns share: it is opened when an agent lists the tools, opened
- * again when the server forgot it or it broke, and closed with the runner. Between turns it does not keep the process alive.
+ * The tools of an MCP server. Each user has one connection, which all of their turns share. It is opened when an agent lists the tools,
+ * opened again after the server forgot it or it broke, and closed with the runner. Between turns it does not keep the process alive.
  *
  * The list of tools is read once, and again after the server reported a change. A tool is idempotent if the server says that it only reads
  * (`readOnlyHint`) or may be repeated (`idempotentHint`); a resumed run repeats interrupted calls of such tools only.
  *
- * What the server sends is bounded: names, descriptions, schemas, messages and results.
+ * Everything that the server sends is limited in size: names, descriptions, schemas, messages and results.
  *
  * @example
  * const toolset = new MCPToolset({
@@ -116,7 +121,7 @@ export class MCPToolset extends BaseToolset {
   readonly #options: MCPToolsetOptions;
   readonly #users: UserConnections;
   #version = 0;
-  /** Messages about the tools of the latest list that are not offered: each is reported once, and not in every turn. */
+  /** Messages about tools of the latest list that are not offered. Each is reported once, not in every turn. */
   #refused: ReadonlySet<string> = new Set();
 
   /** @throws ConfigurationError for missing or unknown options, and for invalid values */
@@ -137,7 +142,7 @@ export class MCPToolset extends BaseToolset {
     return this.#version;
   }
 
-  /** True: a server's tool cannot take the name of another tool. */
+  /** True: a server's tool whose name is taken by another tool is left out. */
   override get skipsTakenNames(): boolean {
     return true;
   }
@@ -228,7 +233,7 @@ export class MCPToolset extends BaseToolset {
     ];
   }
 
-  /** Creates the tool that stands for those of a server for which the user has not consented. */
+  /** Creates the tool that is offered in place of the server's tools until the user has consented. */
   #connectTool(): MCPTool {
     const name = `connect_${this.name.replaceAll(/\W/g, '_')}`.slice(0, 64);
     return new MCPTool({

@@ -14,7 +14,10 @@ interface StoredKey {
   readonly thumbprint: string;
 }
 
-/** A key that tokens of a user are bound to: each request proves its possession (DPoP, RFC 9449), so that a stolen token is useless without the key. The key is stored beside the token. */
+/**
+ * A key that a user's tokens are bound to. Each request proves the possession of the key (DPoP, RFC 9449), so that a stolen token is
+ * useless without it. The key is stored beside the token.
+ */
 export interface ProofKey {
   readonly stored: StoredKey;
   /** Makes the proofs, and keeps the nonces of the servers. */

@@ -19,7 +19,7 @@ const MAX_STOPS = 16;
 
 /**
  * Answers a server's request for a reply of a model, with the model of the agent whose call the server works on. The callbacks around model
- * calls, the limit of model calls and the instrumentation apply. The model gets what the server sends, and nothing of the conversation.
+ * calls, the limit of model calls and the instrumentation apply. The model gets only what the server sends, not the conversation.
  * @throws ProtocolError, which the server gets, for a request that cannot be answered
  */
 export async function sample(

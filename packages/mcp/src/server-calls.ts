@@ -33,7 +33,7 @@ interface ServerCallsParams {
   readonly platform: Platform;
 }
 
-/** Calls tools of a server: with progress, questions of the server to the person, and requests to the agent's model. */
+/** Calls tools of a server. Handles progress messages, questions to the person and requests to the agent's model. */
 export class ServerCalls {
   readonly #params: ServerCallsParams;
 
@@ -64,7 +64,7 @@ export class ServerCalls {
     return undefined;
   }
 
-  /** Sends a call, and again with the answers that the server requires. */
+  /** Sends a call, and sends it again with the answers that the server requires. */
   async #exchange(
     connection: MCPConnection,
     { serverToolName: name, definition: toolDefinition, idempotent }: ServerTool,
@@ -109,7 +109,7 @@ export class ServerCalls {
     );
   }
 
-  /** True if a call failed because the person has to open addresses first, which are then asked. */
+  /** True if a call failed because the person has to open addresses first. Asks the person to open them. */
   async #asksToOpen(error: unknown, questions: Questions): Promise<boolean> {
     const { allowElicitation = true } = this.#params;
     const { cause } = error instanceof Error ? error : {};
@@ -163,8 +163,8 @@ export class ServerCalls {
 }
 
 /**
- * Passes on the progress messages of a call: at most one in 100 ms, and none while its reader has not read the one before. Of those that arrive
- * meanwhile only the newest is kept, so that a server cannot flood the readers of a run.
+ * Passes on the progress messages of a call, so that a server cannot flood the readers of a run: at most one in 100 ms, and only after the
+ * reader has read the previous one. Of those that arrive meanwhile only the newest is kept.
  */
 class ProgressMessages {
   readonly #emit: (value: unknown) => Promise<boolean>;
@@ -187,14 +187,14 @@ class ProgressMessages {
       .finally(() => (this.#passing = undefined));
   }
 
-  /** Passes on the message that waits, without a pause. Resolves when it was read. */
+  /** Passes on the waiting message without a pause. Resolves after it was read. */
   async end(): Promise<void> {
     this.#isEnded = true;
     this.#endPause?.();
     await this.#passing;
   }
 
-  /** Drops the message that waits. */
+  /** Drops the waiting message. */
   discard(): void {
     this.#isEnded = true;
     this.#newest = undefined;

@@ -11,7 +11,7 @@ interface ServerContentsParams {
   /** Returns the name of a tool with the toolset's prefix. */
   readonly nameOf: (name: string) => string;
   readonly timeoutMs: number;
-  /** The connections of the users, which ask for the consent that a call needs. */
+  /** The users' connections, which ask for the consent that a call needs. */
   readonly users: UserConnections;
 }
 
@@ -91,7 +91,7 @@ interface ServerContentsTool {
   ) => Promise<{ readonly response: Record<string, unknown>; readonly media?: Part[] }>;
 }
 
-/** Creates a tool that only reads, so that it may be repeated. */
+/** Creates a tool that only reads, so that its calls may be repeated. */
 function tool(
   { nameOf, timeoutMs, users }: ServerContentsParams,
   { name, description, properties, required = [], request }: ServerContentsTool,
@@ -117,7 +117,7 @@ function tool(
   });
 }
 
-/** Many servers have resources and no templates, and do not know the method. */
+/** Returns no templates if the server does not know the method, like many servers with resources; throws other errors again. */
 function withoutTemplates(error: unknown): { readonly resourceTemplates?: undefined } {
   if (ProtocolError.isInstance(error) && error.code === ProtocolErrorCode.MethodNotFound) return {};
   throw error;

@@ -18,9 +18,9 @@ describe('marks of arguments that are sent as headers', () => {
       object({ a: marked('Region'), b: object({ c: marked('region') }) }),
       'is that of another argument too',
     ],
-    ['is of an item', object({ a: { type: 'array', items: marked('A') } }), 'in another place than a property'],
-    ['is of an alternative', object({}, { anyOf: [object({ a: marked('A') })] }), 'in another place than a property'],
-    ['is of the whole schema', { ...object({}), 'x-mcp-header': 'A' }, 'in another place than a property'],
+    ['is of an item', object({ a: { type: 'array', items: marked('A') } }), 'outside of a property'],
+    ['is of an alternative', object({}, { anyOf: [object({ a: marked('A') })] }), 'outside of a property'],
+    ['is of the whole schema', { ...object({}), 'x-mcp-header': 'A' }, 'outside of a property'],
   ])('a tool whose mark %s is refused', (_, inputSchema, message) => {
     const { tools, refused } = accept(inputSchema);
     expect(tools).toEqual([]);

@@ -3,7 +3,7 @@ import { isDeeperThan } from '@eventloom/core/wire';
 import { isPersonRequest, isRecord, isReservedToolName, isToolName } from '@eventloom/core/internal';
 import { MCPToolRefusedError } from './errors.ts';
 
-/** Maximum length of a tool's name that all vendors of models accept. */
+/** Maximum length of a tool's name, in characters: all vendors of models accept it. */
 const MAX_NAME = 64;
 /** Maximum length of a description. */
 const MAX_DESCRIPTION = 4096;
@@ -12,7 +12,7 @@ const MAX_SCHEMA = 65_536;
 /** Maximum number of levels of an input schema. */
 const MAX_SCHEMA_DEPTH = 32;
 
-/** A server's description of a tool, within bounds. */
+/** A server's tool that passed the checks. */
 export interface ServerTool {
   /** The tool's name at the server. */
   readonly serverToolName: string;
@@ -27,7 +27,7 @@ export interface ServerTool {
   readonly definition: Tool;
 }
 
-/** A server's hints about one of its tools. They are the server's word, and may be wrong. */
+/** A server's hints about one of its tools. They may be wrong. */
 export interface MCPToolAnnotations {
   readonly title?: string | undefined;
   readonly readOnlyHint?: boolean | undefined;
@@ -50,7 +50,7 @@ interface ToolsOwner {
   readonly sendsHeaders: boolean;
 }
 
-/** Checks the tools of a server, and gives each a name that models accept and that no other of them has. */
+/** Checks the tools of a server, and gives each a unique name that models accept. */
 export function acceptTools(
   { name: owner, prefix, sendsHeaders }: ToolsOwner,
   listed: readonly unknown[],
@@ -146,7 +146,7 @@ function toToolName(name: string): string {
   return /^[A-Za-z_]/.test(plain) ? plain : `_${plain.slice(0, MAX_NAME - 1)}`;
 }
 
-/** A short fingerprint (FNV-1a, 32 bit), so that a changed name is the same in every process. */
+/** Returns a short hash (FNV-1a, 32 bit), which gives a changed name the same suffix in every process. */
 function hashOf(text: string): string {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
@@ -182,17 +182,17 @@ function faultOf({ inputSchema: schema }: Tool, name: string): string | undefine
     : undefined;
 }
 
-/** Mark of an argument that is also sent as the header `Mcp-Param-…`, so that servers in between can route a call by it. */
+/** Marks an argument that is also sent as the header `Mcp-Param-…`, so that proxies can route a call by it. */
 const HEADER_MARK = 'x-mcp-header';
 /** The form of a header's name: `token` of RFC 9110. */
 const TOKEN = /^[!#$%&'*+\-.^`|~\w]+$/;
 const HEADER_TYPES: readonly unknown[] = ['string', 'integer', 'boolean'];
-/** Keywords whose values are data, and no schemas. */
+/** Keywords whose values are data, not schemas. */
 const DATA_KEYWORDS: ReadonlySet<string> = new Set(['default', 'enum', 'const', 'examples']);
 
 /**
  * Returns the fault of the header marks in an input schema; undefined if there is none. Revision 2026-07-28 of the protocol requires
- * clients to leave out tools with wrong ones. The schema has a limited depth.
+ * clients to leave out tools with invalid marks. The schema has a limited depth.
  */
 function headerFault(inputSchema: Readonly<Record<string, unknown>>): string | undefined {
   const names = new Set<string>();
@@ -212,7 +212,7 @@ function headerFault(inputSchema: Readonly<Record<string, unknown>>): string | u
   };
   const faultOfMark = (schema: Readonly<Record<string, unknown>>, property: string | undefined): string | undefined => {
     const name = schema[HEADER_MARK];
-    if (property === undefined) return `its input schema has ${HEADER_MARK} in another place than a property`;
+    if (property === undefined) return `its input schema has ${HEADER_MARK} outside of a property`;
     const where = `${HEADER_MARK} of its argument ${JSON.stringify(property.slice(0, MAX_NAME))}`;
     if (typeof name !== 'string' || !TOKEN.test(name)) return `${where} is not the name of a header`;
     if (!HEADER_TYPES.includes(schema['type'])) return `${where} is only for string, integer and boolean`;

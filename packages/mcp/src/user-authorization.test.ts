@@ -273,9 +273,7 @@ test.each<[string, Record<string, string>?]>([
   const { asked, toolset } = naming(address, metadata);
   const { say, runner } = await play(toolset, [connect, 'done'], services());
   const [response] = responsesOf(await say('go'));
-  expect(String(response?.['error'])).toMatch(
-    /MCP server "vault": names an authorization server that may not be asked/,
-  );
+  expect(String(response?.['error'])).toMatch(/MCP server "vault": names an authorization server that may not be used/);
   expect(new Set(asked)).toEqual(
     new Set(['mcp.example.com', ...(address.startsWith('https://93') ? ['93.184.215.14'] : [])]),
   );

@@ -26,7 +26,7 @@ import { AddressRefusedError } from '@eventloom/tools/internal';
 import { MCPAuthorizationError } from './errors.ts';
 import { createProofKey, isStoredKey, PROOF_ALGORITHM, type ProofKey, readProofKey } from './proof-key.ts';
 
-/** Maximum length of the page on which a user consents. */
+/** Maximum length of the address of a consent page. */
 const MAX_URL = 8192;
 /** Time that a user has to consent, in milliseconds. */
 const CONSENT_MS = 3_600_000;
@@ -60,8 +60,8 @@ interface UserConsent {
 }
 
 /**
- * The authorization of one user at one MCP server, by OAuth 2.1 as the protocol describes it. Tokens, the registration of the client and the
- * secret of a request for consent are kept in the credential service, so that the answer may come to another process.
+ * The OAuth 2.1 authorization of one user at one MCP server. Tokens, the registration of the client and the secret of a request for consent
+ * are kept in the credential service, so that another process may get the answer.
  */
 export class UserAuthorization {
   readonly #params: UserAuthorizationParams;
@@ -85,7 +85,7 @@ export class UserAuthorization {
     return this.#token;
   }
 
-  /** Returns a `fetch` for the requests to the server that proves the possession of the key, if the user's token is bound to one. */
+  /** Returns a `fetch` that proves the possession of the key if the user's token is bound to one. */
   withProofs(fetch: SendRequest): SendRequest {
     const session = async () => (this.#isTokenBound ? (await this.#provider.boundKey())?.session : undefined);
     const send = withDpop(session, () => this.#token)(fetch);
@@ -120,7 +120,7 @@ export class UserAuthorization {
     readonly forceReauthorization: boolean;
   }): Promise<void> {
     const { url, fetch, platform, skipIssuerMetadataValidation } = this.#params;
-    // Calls of one turn ask for the same consent, so that each answer fits.
+    // All calls of a turn ask for the same consent, so that the answer to any of them is valid.
     const open = await this.#provider.consent();
     const isOpen = open && open.expiresAtMs > platform.now() && !isStrictScopeSuperset(options.scope, open.scope);
     if (isOpen) throw new UnauthorizedError('the user has to consent');
@@ -135,7 +135,7 @@ export class UserAuthorization {
     }).catch((error: unknown) => {
       if (!AddressRefusedError.isInstance(error)) throw error;
       throw new MCPAuthorizationError(
-        `MCP server "${this.#params.server}": names an authorization server that may not be asked: ${error.message}`,
+        `MCP server "${this.#params.server}": names an authorization server that may not be used: ${error.message}`,
         { cause: error },
       );
     });
@@ -143,7 +143,7 @@ export class UserAuthorization {
   }
 
   /**
-   * Exchanges the user's answer to a request for consent, if there is one that was not exchanged. Returns true if there was.
+   * Exchanges the user's answer to a request for consent for tokens. Returns false if there is no new answer.
    * @throws MCPAuthorizationError if the answer belongs to another request or is refused; the consent is then asked for again
    */
   acceptAnswer(): Promise<boolean> {
@@ -226,7 +226,7 @@ class StoredProvider implements OAuthClientProvider {
   #discovery: OAuthDiscoveryState | undefined;
   /** The key of the stored token. */
   #boundKey: ProofKey | undefined;
-  /** The key of the last request for tokens. */
+  /** The key that was used in the last request for tokens. */
   #newKey: ProofKey | undefined;
 
   constructor(params: UserAuthorizationParams) {
@@ -291,7 +291,7 @@ class StoredProvider implements OAuthClientProvider {
       ...(refreshToken !== undefined && { refreshToken }),
       ...(expiresIn !== undefined && { expiresIn, expiresAt: nowSeconds + expiresIn }),
     };
-    // A server that names no scope has granted the requested one (RFC 6749, 5.1).
+    // Without a scope in its response, the server has granted the requested one (RFC 6749, section 5.1).
     const scope = rest.scope ?? this.redeemed?.scope;
     // Another process may have received the token.
     const proofKey: unknown = isBound(tokens) ? (this.#newKey?.stored ?? (await this.#storedKey())) : undefined;
@@ -303,7 +303,9 @@ class StoredProvider implements OAuthClientProvider {
     });
   }
 
-  /** Returns the key for a request for tokens: that of the stored token, or a new one if the authorization server binds tokens to keys. */
+  /**
+   * Returns the key for a request for tokens: the key of the stored token, or a new one if the authorization server binds tokens to keys.
+   */
   async dpop(): Promise<DpopSession | undefined> {
     const { authorizationServerMetadata: metadata } = this.redeemed?.discovery ?? this.#discovery ?? {};
     const algorithms: unknown = metadata && Object.entries(metadata).find(([name]) => name === PROOF_ALGORITHMS)?.[1];
@@ -312,7 +314,7 @@ class StoredProvider implements OAuthClientProvider {
     return this.#newKey?.session;
   }
 
-  /** Returns the key that the stored token is bound to; undefined for a token that is bound to none. */
+  /** Returns the key that the stored token is bound to; undefined for a token without a key. */
   async boundKey(): Promise<ProofKey | undefined> {
     const stored = await this.#storedKey();
     if (!isStoredKey(stored)) return undefined;
@@ -340,13 +342,13 @@ class StoredProvider implements OAuthClientProvider {
     return this.redeemed?.discovery;
   }
 
-  /** Keeps the page on which the user consents: the client gets it with a request for the credential. */
+  /** Keeps the address of the consent page, which the client gets with the request for the credential. */
   async redirectToAuthorization(url: URL): Promise<void> {
     const { href: authUri } = url;
     const { server, platform } = this.#params;
     if (authUri.length > MAX_URL || (url.protocol !== 'https:' && url.protocol !== 'http:'))
       throw new MCPAuthorizationError(
-        `MCP server "${server}": the page for the user's consent is no HTTP address of at most ${MAX_URL} characters`,
+        `MCP server "${server}": the address of the consent page is not an HTTP address of at most ${MAX_URL} characters`,
       );
     const consent: UserConsent = {
       authUri,
@@ -369,7 +371,7 @@ class StoredProvider implements OAuthClientProvider {
     return isConsent(stored) ? stored : undefined;
   }
 
-  /** Returns the user's answer that was not exchanged. */
+  /** Returns the user's answer if it was not exchanged yet; otherwise undefined. */
   async answer(): Promise<OAuth2Auth | undefined> {
     const { oauth2 } = (await this.#load()) ?? {};
     const isAnswer = oauth2?.accessToken === undefined && (oauth2?.authCode ?? oauth2?.authResponseUri) !== undefined;

@@ -16,7 +16,7 @@ import { UserAuthorization } from './user-authorization.ts';
 /** Maximum number of times that a call asks for the user's consent. */
 const MAX_CONSENTS = 3;
 
-/** A user's connection, and the tools that were made of its list. */
+/** A user's connection, and the tools made from its list. */
 export interface UserConnection {
   readonly connection: MCPConnection;
   headers: Readonly<Record<string, string>>;
@@ -54,8 +54,8 @@ export class UserConnections {
   }
 
   /**
-   * Returns the connection of a context's user with the current headers, and exchanges the user's answer for tokens. Without a context:
-   * the connection of no user.
+   * Returns the connection of a context's user with the current headers, and exchanges the user's answer for tokens. Without a context,
+   * returns the connection that belongs to no user.
    */
   async prepare(context: ReadonlyContext | undefined): Promise<UserConnection> {
     if (context) this.#platform = context.invocationContext.platform;
@@ -70,8 +70,8 @@ export class UserConnections {
   }
 
   /**
-   * Works for a tool call on the connection of its user, and asks the user for the consent that the work turns out to need. Returns undefined
-   * if the user is asked: the call then runs again after the answer.
+   * Runs work for a tool call on the connection of its user. If the work needs the user's consent, asks for it and returns undefined; the
+   * call runs again after the answer.
    */
   async use<T>(toolContext: ToolContext, work: (connection: MCPConnection) => Promise<T>): Promise<T | undefined> {
     // The connection is prepared again if it was closed in favour of another user's.
@@ -102,7 +102,7 @@ export class UserConnections {
     return context && this.#options.connectionPerUser !== false ? context.userId : '';
   }
 
-  /** Returns the connection of a context's user, if there is one. It is then the most recently used. */
+  /** Returns the connection of a context's user, and marks it as the most recently used; undefined if there is none. */
   #userOf(context: ReadonlyContext | undefined): UserConnection | undefined {
     const id = this.#idOf(context);
     const user = this.#users.get(id);

@@ -55,8 +55,8 @@ const SERVER_OPTIONS: OptionRules<StdioServerParameters> = {
 };
 
 /**
- * The connection to an MCP server that is started as a process of this machine and speaks over its standard input and output. Each connection
- * has a process of its own, which ends with it. Only on Node.
+ * The connection to an MCP server that is started as a process of this machine and speaks over its standard input and output. Each
+ * connection starts its own process, which ends with the connection. Only on Node.
  *
  * @example
  * import { StdioConnectionParams } from '@eventloom/mcp/node';
@@ -103,11 +103,11 @@ export class StdioConnectionParams extends MCPConnectionParams {
   }
 }
 
-/** The transport to a process. Its output is complete, so no report of a change is missed. */
+/** The transport to a process. Its output is read completely, so no report of a change is missed. */
 class StdioTransport implements OpenTransport {
   readonly watch = 0;
   readonly transport: ProcessTransport;
-  /** Called if the answers to requests can no longer come, by the exchanges of the requests. */
+  /** Functions to call if answers can no longer arrive, by the exchanges of their requests. */
   readonly #broken = new Map<string, (reason: unknown) => void>();
 
   constructor(params: StdioServerParameters, maxMessageBytes: number, platform: Platform) {
@@ -141,15 +141,15 @@ class StdioTransport implements OpenTransport {
   }
 }
 
-/** Time for a process to end by itself once its input has ended, and again once it was asked to end. */
+/** Time that a process has to end by itself after its input has ended, and again after it was asked to end. */
 const END_MS = 2000;
 
-/** A process, and messages of JSON-RPC over its standard input and output, one a line. */
+/** A process that exchanges JSON-RPC messages over its standard input and output, one message a line. */
 class ProcessTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
-  /** The reason for which the connection ended, unless it was closed. */
+  /** The reason why the connection ended, unless it was closed. */
   failure: Error | undefined;
   readonly #params: StdioServerParameters;
   readonly #platform: Platform;
@@ -202,7 +202,7 @@ class ProcessTransport implements Transport {
     });
   }
 
-  /** Advice for a process that ended before its first message: how to see the reason. */
+  /** Advice on how to see why a process ended before its first message. */
   get #advice(): string {
     return this.#hasSpoken || this.#params.stderr === 'inherit'
       ? ''
@@ -246,7 +246,7 @@ class ProcessTransport implements Transport {
 
   /** Ends the input of the process, and then the process if it does not end by itself. */
   async close(): Promise<void> {
-    // The program must not end while it waits here for the server's process.
+    // This program must not end while it waits for the server's process.
     this.hold(true);
     const child = this.#process;
     this.#process = undefined;
