@@ -1,4 +1,4 @@
-// Memory services that need no runtime beyond web standards, and the seam for storage that you write.
+// Memory services that need only web standards, and the interface for your own storage.
 
 export type { MaybePromise } from '@eventloom/core';
 export { InMemoryMemoryService } from './in-memory-memory-service.ts';

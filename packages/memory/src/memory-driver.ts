@@ -34,7 +34,7 @@ export interface StoredMemory {
 /** The memories that a rewind removes. */
 export interface MemoryRetreat {
   readonly rewinds: readonly MemoryRewind[];
-  /** Ids of events that are known to be covered. */
+  /** Ids of events that are known to be removed by the rewind. */
   readonly eventIds: readonly string[];
 }
 
@@ -48,7 +48,7 @@ export interface WordCounts {
 
 /** Parameters of a search in a driver. */
 export interface MemorySearch {
-  /** A positive integer weight for each word. The rank of a memory is the sum of the weights of its words. */
+  /** The weight of each word, a positive integer. The rank of a memory is the sum of the weights of its words. */
   readonly weights: ReadonlyMap<string, number>;
   readonly limit: number;
   /** Session whose memories are left out; undefined to search all sessions. */
@@ -60,7 +60,7 @@ export interface MemorySearch {
  * computes their weights. It calls the driver with valid arguments only.
  */
 export interface MemoryDriver {
-  /** Returns which of these events of a session are remembered already, so that they need not be added again. */
+  /** Returns the ids of those events of a session that are remembered already and need not be added again. */
   rememberedEvents(key: SessionKey, eventIds: readonly string[]): MaybePromise<ReadonlySet<string>>;
 
   /** Stores memories of a session, all or none. Skips memories whose event is remembered already or was deleted by `delete`. */

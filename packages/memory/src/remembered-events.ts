@@ -1,7 +1,7 @@
 import { type Content, type Event, InvalidRequestError, ObjectType } from '@eventloom/core';
 import { describeKind, checkName, enclosureOf } from '@eventloom/core/internal';
 
-/** Maximum length of a memory's text. Only the beginning of a longer text is kept. */
+/** Maximum length of a memory's text, in characters. Only the beginning of a longer text is kept. */
 const MAX_CHARACTERS = 10_000;
 /** The end of the year 9999, in seconds. A larger timestamp is in milliseconds by mistake. */
 const MAX_TIMESTAMP = 253_402_300_799;
@@ -46,7 +46,7 @@ export function isSaid(event: Event): boolean {
   return object === undefined || !(SILENT_OBJECTS.has(object) || /^(?:pre|post)processing\./.test(object));
 }
 
-/** Returns the text of an event, or its transcription, in the form that memory stores. Undefined if there is none. */
+/** Returns the text of an event, or its transcription, in the form in which it is stored; undefined if there is none. */
 export function spokenContent({
   author,
   content,

@@ -10,7 +10,7 @@ const OTHER_LETTER = `(?:[[\\p{L}\\p{N}]--${DENSE_SCRIPTS}]\\p{M}*)`;
 const EMOJI = '\\p{RI}{2}|\\p{Extended_Pictographic}';
 
 interface WordPatterns {
-  /** Matches a run of a dense script, a word (a very long one is cut into several), or an emoji. */
+  /** Matches a run of a dense script, a word (a very long one is split into several), or an emoji. */
   readonly runs: RegExp;
   readonly denseLetters: RegExp;
 }
@@ -90,10 +90,10 @@ function fold(text: string): string {
   return small.replace(ALIKE_LETTERS, (letter) => ALIKE.get(letter) ?? letter).normalize('NFC');
 }
 
-/** Prefixes that can be joined to the front of a word, in this order, each at most once. */
+/** Prefixes that can precede a word without a space, in this order, each at most once. */
 type Joints = readonly RegExp[];
 
-/** "And" or "so"; then a preposition, the article, or both. What remains is long enough to be a word. */
+/** "And" or "so"; then a preposition, the article, or both. The rest is long enough to be a word. */
 const ARABIC: Joints = [
   /^(?:و(?=\p{sc=Arabic}{3})|ف(?=\p{sc=Arabic}{4}))/v,
   /^(?:[بك]?ال|لل)(?=\p{sc=Arabic}{2})|^[بكل](?=\p{sc=Arabic}{4})/v,
@@ -107,8 +107,8 @@ const HEBREW: Joints = [
 ];
 
 /**
- * Returns a folded word, and its forms without prefixes that its script may join to it: the letters alone do not show whether they are a
- * prefix.
+ * Returns a folded word, and its forms without the prefixes that its script may join to it, because the letters alone do not show whether
+ * they are a prefix.
  */
 function withoutJoined(word: string): string[] {
   const words = [word];

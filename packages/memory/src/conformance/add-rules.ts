@@ -192,7 +192,7 @@ export const addRules: readonly MemoryRule[] = [
   },
   {
     id: 'add.bad-events-refused',
-    title: 'An event without an id or a time is refused, and no event of the call is added.',
+    title: 'An event without an id or a time is refused, and no other event of the call is added.',
     async check(subject) {
       const bad: Readonly<Record<string, unknown>> = {
         'no id': { ...said('', 'owl'), id: '' },

@@ -4,7 +4,7 @@ import { find, KEY, OWNER, said, sessionWith } from './samples.ts';
 
 const ODD_IDS = ['a', 'b', 'a/b', 'b/b', 'a%2Fb', '..', '名前', '"', 'n'.repeat(256), '€'.repeat(85)];
 
-/** The one memory that a query finds. */
+/** Returns the only memory that a query finds. */
 async function findOne({ service, expect }: Subject, query: string): Promise<MemoryEntry & { readonly id: string }> {
   const { memories } = await service.searchMemory({ ...OWNER, query });
   const memory = expect.present(`the memory of ${query}`, memories[0]);

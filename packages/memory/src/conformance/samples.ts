@@ -8,24 +8,24 @@ export const KEY = { ...OWNER, sessionId: 'session' };
 /** The timestamp of most events, in seconds. */
 export const TIME = 1_767_323_045;
 
-/** Makes an event of the agent with this text. */
+/** Creates an event of the agent with this text. */
 export function said(id: string, text: string, params: EventParams = {}): Event {
   const content = { role: 'model', parts: [{ text }] };
   return createEvent({ invocationId: `e-${id}`, author: 'agent', timestamp: TIME, content, ...params, id });
 }
 
-/** Makes the event that rewinds the session to before an invocation. */
+/** Creates the event that rewinds the session to before an invocation. */
 export function rewind(id: string, invocationId: string, timestamp = TIME): Event {
   const actions = { rewindBeforeInvocationId: invocationId };
   return createEvent({ id, invocationId: `e-${id}`, author: 'user', timestamp, actions });
 }
 
-/** A session with these events. */
+/** Creates a session with these events. */
 export function sessionWith(events: Event[], id = KEY.sessionId): Session {
   return { ...OWNER, id, state: {}, events, lastUpdateTime: TIME, lastSeq: events.length, incarnation: '1' };
 }
 
-/** The texts that a query finds, best first. */
+/** Returns the texts that a query finds, best first. */
 export async function find(
   { service }: Pick<Subject, 'service'>,
   query: string,

@@ -1,4 +1,4 @@
-// Memories in a SQLite file. Needs node:sqlite, and nothing else.
+// Memories in a SQLite file. Needs only node:sqlite.
 
 export type { SqliteMemoryServiceOptions } from './sqlite-memory-service.ts';
 export { SqliteMemoryService } from './sqlite-memory-service.ts';

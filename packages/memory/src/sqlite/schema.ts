@@ -4,7 +4,7 @@ import { MEMORY_WORDS_VERSION, memoryWords } from '../words.ts';
 
 /**
  * `eventloom_memory_words` is the index: the memories that have each word of a user. `eventloom_memories_deleted` has the ids of events
- * that must not be added again, without their content. Keys of memories are never used again, so they record the order of adding. Times are
+ * that must not be added again, without their content. Keys of memories are never reused, so they record the order of additions. Times are
  * seconds since the epoch.
  */
 const FIRST = `
@@ -52,7 +52,7 @@ const FIRST = `
   END;
 `;
 
-/** Each step brings a database from version `index` to `index + 1`. A step that was released is never edited. */
+/** Each step migrates a database from version `index` to `index + 1`. A released step is never edited. */
 const MIGRATIONS: readonly string[] = [FIRST];
 
 /** The versions in `eventloom_meta` that this program supports. */

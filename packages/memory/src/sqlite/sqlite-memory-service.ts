@@ -13,9 +13,9 @@ export interface SqliteMemoryServiceOptions {
   /** Path of the database file. The file and its folder are created if they do not exist. `:memory:` keeps everything in memory. */
   readonly path?: string;
   /**
-   * An open database, which may hold other tables, those of sessions too: the tables of this package begin with
-   * `eventloom_memor`. It is switched to WAL, its `busy_timeout` is set to 0, and it must not be inside a
-   * transaction when the service is called.
+   * An open database. It may contain other tables, such as those of sessions: the names of this package's tables begin with
+   * `eventloom_memor`. The service switches it to WAL and sets its `busy_timeout` to 0. It must not be inside a transaction when the
+   * service is called.
    */
   readonly database?: DatabaseSync;
   /** Clock and timers for retries while the file is locked. Default: those of the system. */
@@ -27,9 +27,9 @@ const HINTS = { file: 'did you mean "path"?', filename: 'did you mean "path"?', 
 
 /**
  * Stores memories in a SQLite file, with the module `node:sqlite` of Node. Several processes on one machine may use the same file. Calls
- * work synchronously; a search takes longer the more memories of the user contain its words. A call that finds the file locked by another
- * process is retried without blocking other work, and fails with a StorageError if the file stays locked for five seconds; at once if the
- * disk is full.
+ * work synchronously; the time of a search grows with the number of the user's memories that contain its words. If another process locks
+ * the file, a call is retried without blocking other work, and fails with a StorageError if the file stays locked for five seconds. If the
+ * disk is full, a call fails at once.
  *
  * An acknowledged write survives the end of this process; after a crash of the machine the last writes may be missing, but a call is stored
  * as a whole or not at all. In a file that the service opened, deleted values are overwritten.

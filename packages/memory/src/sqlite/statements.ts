@@ -25,7 +25,7 @@ const SQL = {
 
   countMemories: 'SELECT count(*) AS memories FROM eventloom_memories WHERE user = ?1',
   countWord: 'SELECT count(*) AS memories FROM eventloom_memory_words WHERE user = ?1 AND word = ?2',
-  /** ?2 is JSON, a list of [word, weight]. Only keys are sorted; contents are read for the results alone. */
+  /** ?2 is JSON, a list of [word, weight]. Only keys are sorted; contents are read only for the results. */
   search: `
     WITH ranks AS (
       SELECT found.memory, sum(weights.value ->> 1) AS rank

@@ -9,7 +9,7 @@ function blindTo(field: keyof Event): Mutant {
   );
 }
 
-/** The event with its parts changed. */
+/** Returns the event with changed parts. */
 function withParts(event: Event, change: (part: { text?: string; thought?: boolean }) => object): Event {
   return event.content
     ? { ...event, content: { ...event.content, parts: (event.content.parts ?? []).map(change) } }

@@ -4,7 +4,7 @@ import { DriverMemoryService } from '../../driver-memory-service.ts';
 import { InMemoryMemoryDriver } from '../../in-memory-memory-driver.ts';
 import type { MemoryDriver, NewMemory } from '../../memory-driver.ts';
 
-/** A service that is broken on purpose, to see that a case notices. */
+/** A service that is broken on purpose, which shows that a case finds the fault. */
 export interface Mutant {
   /** Id of the case. */
   readonly breaks: string;
@@ -15,7 +15,7 @@ export interface Mutant {
 
 type ServiceMethods = Pick<BaseMemoryService, keyof BaseMemoryService>;
 
-/** A mutant whose storage is broken: `change` gives the methods that differ. */
+/** Creates a mutant whose storage is broken: `change` returns the methods that differ. */
 export function brokenDriver(
   breaks: string,
   how: string,
@@ -31,7 +31,7 @@ export function brokenDriver(
   };
 }
 
-/** A mutant that is broken in front of its storage: `change` gives the methods that differ. */
+/** Creates a mutant that is broken in front of its storage: `change` returns the methods that differ. */
 export function brokenService(
   breaks: string,
   how: string,
@@ -69,12 +69,12 @@ export function brokenFound(breaks: string, how: string, change: (found: MemoryE
   }));
 }
 
-/** All text of a memory. */
+/** Returns all text of a memory. */
 export function textOf({ content }: Pick<NewMemory, 'content'>): string {
   return (content.parts ?? []).map(({ text }) => text).join(' ');
 }
 
-/** The target, with some of its methods replaced. */
+/** Returns the target with some of its methods replaced. */
 function overlay<T extends object>(target: T, methods: Partial<T>): T {
   return new Proxy(target, {
     get(_, name) {

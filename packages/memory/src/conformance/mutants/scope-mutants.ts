@@ -2,7 +2,7 @@ import { type BaseMemoryService, InvalidRequestError } from '@eventloom/core';
 import type { MemoryOwner } from '../../memory-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 
-/** A mutant that confuses users. */
+/** Creates a mutant that confuses users. */
 function brokenOwner(how: string, change: (owner: MemoryOwner) => MemoryOwner): Mutant {
   return brokenDriver('scope.owners-apart', how, (driver) => ({
     add: (key, memories) => driver.add({ ...key, ...change(key) }, memories),

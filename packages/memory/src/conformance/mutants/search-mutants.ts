@@ -2,7 +2,7 @@ import { InvalidRequestError } from '@eventloom/core';
 import type { MemoryOwner, NewMemory, StoredMemory } from '../../memory-driver.ts';
 import { brokenDriver, brokenFound, brokenMemory, brokenService, type Mutant, textOf } from './mutant.ts';
 
-/** A mutant with an index of other words. */
+/** Creates a mutant whose index has other words. */
 function brokenWords(
   breaks: string,
   how: string,
@@ -11,7 +11,7 @@ function brokenWords(
   return brokenMemory(breaks, how, (memory) => ({ ...memory, words: new Set(change([...memory.words], memory)) }));
 }
 
-/** A mutant that searches for another query. */
+/** Creates a mutant that searches for another query. */
 function brokenQuery(breaks: string, how: string, change: (query: string) => string): Mutant {
   return brokenService(breaks, how, (service) => ({
     searchMemory: (request) => service.searchMemory({ ...request, query: change(request.query) }),
