@@ -9,12 +9,12 @@ import {
 } from '@eventloom/core';
 import { setOwn } from '@eventloom/core/internal';
 
-/** Collects the answer of an agent that was called as a tool from its events, and the artifacts that it saved. */
+/** Collects the answer and the saved artifacts of an agent that was called as a tool, from its events. */
 export class AgentAnswer {
   readonly #agentName: string;
   readonly #actions: EventActions;
   #last: Event | undefined;
-  /** Sources of the last answer that had sources. */
+  /** The sources of the last answer that had some. */
   groundingMetadata: Event['groundingMetadata'];
 
   /** @param actions actions of the tool's response, which the artifacts are added to */
@@ -33,8 +33,8 @@ export class AgentAnswer {
   }
 
   /**
-   * Returns the tool's result: the value or the text of the agent's last answer, an empty string without an answer, or `{error}`.
-   * A truncated answer is an error with the received part as `output`.
+   * Returns the tool's result: the value or the text of the agent's last answer, an empty string without an answer, or `{ error }`. A
+   * truncated answer becomes an error with the received part as `output`.
    */
   result(): unknown {
     const event = this.#last;

@@ -25,8 +25,8 @@ import { InnerStream } from './inner-stream.ts';
 /** Options of an `AgentTool`. */
 export interface AgentToolConfig {
   /**
-   * The agent that a call runs. The tool has the name and the description of this agent, so the description should say what the agent
-   * is for. The agent may have sub-agents, and may transfer to these only.
+   * The agent that a call runs. The tool has the name and the description of this agent, so the description should say what the agent is
+   * for. The agent may have sub-agents, and may transfer only to these.
    */
   readonly agent: BaseAgent;
   /**
@@ -35,9 +35,9 @@ export interface AgentToolConfig {
    */
   readonly skipSummarization?: boolean;
   /**
-   * True shows the work of the called agent in the stream of the run: its events are yielded as they come, its text in chunks if the
-   * run streams. Default false: the stream shows the call and its result only (and progress of graph nodes, and in resumable runs
-   * questions to people).
+   * True shows the work of the called agent in the stream of the run: its events are yielded as they come, its text in chunks if the run
+   * streams. Default false: the stream shows only the call and its result, the progress of graph nodes, and in resumable runs questions to
+   * people.
    */
   readonly streamInner?: boolean;
   /**
@@ -60,7 +60,7 @@ const OPTIONS: OptionRules<AgentToolConfig> = {
   propagateGroundingMetadata: 'flag',
   requireConfirmation: { is: 'flag or function', wanted: 'true, false or a function', write: 'true' },
 };
-/** The state key of sources that an agent found that was called as a tool: see `AgentToolConfig.propagateGroundingMetadata`. */
+/** The state key for the sources of an agent that was called as a tool: see `AgentToolConfig.propagateGroundingMetadata`. */
 export const GROUNDING_METADATA_KEY = 'temp:_adk_grounding_metadata';
 
 const REQUEST = 'request';
@@ -71,16 +71,16 @@ const REQUEST_SCHEMA: SchemaLike = {
 };
 
 /**
- * A tool with which the model of one agent asks another agent, and gets its answer as the result of the call. The calling agent continues
- * with the conversation afterwards; with `subAgents` the other agent would take it over.
+ * A tool with which the model of one agent calls another agent and gets its answer as the result. The calling agent then continues the
+ * conversation; an agent in `subAgents` would take the conversation over.
  *
  * - **Arguments.** Without an `inputSchema` of the called agent: one text, `request`. With one: an object of that schema, which the agent
  *   gets as JSON.
- * - **Result.** The text of the agent's last answer, or the value of its `outputSchema`. If the agent fails, the calling model gets
- *   `{ error }`.
- * - **What it sees.** The called agent sees its arguments and the session's state, not the conversation. Other agents do not see its
- *   messages. They are stored in the session all the same, with a `branch` that ends in `agentName@callId`.
- * - **State.** What the called agent writes to state is stored, and also appears in the `actions` of the tool's response.
+ * - **Result.** The text of the agent's last answer, or the value of its `outputSchema`. If the agent fails, the calling model gets `{
+ *   error }`.
+ * - **Context.** The called agent sees its arguments and the session's state, not the conversation. Other agents do not see its messages,
+ *   which are stored in the session with a `branch` that ends in `agentName@callId`.
+ * - **State.** State that the called agent writes is stored, and also appears in the `actions` of the tool's response.
  * - **Questions to people.** In a resumable run (`resumable: true`) the called agent may ask a person: the run pauses, and the call
  *   continues with the answer. In other runs the calling model gets an error.
  *

@@ -22,7 +22,7 @@ export class BranchMerger {
   #failure: { readonly error: unknown } | undefined;
   #waiting: { resolve(arrival: BranchEvent): void; reject(error: unknown): void } | undefined;
 
-  /** @param abort abort guard of these agents only */
+  /** @param abort aborts only these agents */
   constructor(context: InvocationContext, abort: AbortGuard) {
     this.#context = context;
     this.#abort = abort;

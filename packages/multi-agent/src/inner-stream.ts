@@ -1,9 +1,9 @@
 import { type Event, isFinalResponse } from '@eventloom/core';
 
 /**
- * Yields the stored events of an agent that is called as a tool. Leaves out the final event of its answer if the answer was
- * streamed in chunks, because the tool's response repeats the text. Only at the end is it known which answer is the last one. So
- * the final event of a streamed answer is held back until the agent ends or yields another event with content.
+ * Yields the stored events of an agent that is called as a tool. Leaves out the final event of its answer if the answer was streamed in
+ * chunks, because the tool's response repeats the text. The last answer is known only at the end, so the final event of a streamed answer
+ * is held back until the agent ends or yields another event with content.
  */
 export class InnerStream {
   readonly #pass: (event: Event) => Promise<void>;

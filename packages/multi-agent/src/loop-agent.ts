@@ -23,22 +23,21 @@ export interface LoopAgentConfig extends BaseAgentConfig {
   /** The agents of a round, in this order: at least one. */
   readonly subAgents: readonly BaseAgent[];
   /**
-   * Maximum number of rounds, each of which runs all sub-agents once: an integer of at least 1. Default: no limit. Then the loop
-   * ends when one of its agents ends it, and otherwise the run fails when it reaches `runConfig.maxLlmCalls` (500).
+   * Maximum number of rounds, each of which runs all sub-agents once: an integer of at least 1. Default: no limit. Without a limit the loop
+   * ends when one of its agents ends it; otherwise the run fails when it reaches `runConfig.maxLlmCalls` (500).
    */
   readonly maxIterations?: number;
 }
 
 const OPTIONS: OptionRules<LoopAgentConfig> = { ...BASE_AGENT_OPTIONS, maxIterations: integer(1) };
 
-/** Events whose escalation already ended a loop. An escalation ends only the innermost loop. */
+/** Events whose escalation has already ended a loop, because an escalation ends only the innermost loop. */
 const ANSWERED = new WeakSet<Event>();
 
 /**
- * Runs its sub-agents in order, again and again, without asking a model which comes next. The loop ends after `maxIterations`
- * rounds, or as soon as one of its agents ends it: the model of an `LlmAgent` calls the tool `exitLoop`, a custom agent yields an
- * event with `actions: { escalate: true }`. That agent runs to its end, and the agents after it are skipped. Of nested loops only
- * the innermost one ends.
+ * Runs its sub-agents in order, again and again, without asking a model which comes next. The loop ends after `maxIterations` rounds, or as
+ * soon as one of its agents ends it: the model of an `LlmAgent` calls the tool `exitLoop`, a custom agent yields an event with `actions: {
+ * escalate: true }`. That agent runs to its end, and the agents after it are skipped. In nested loops only the innermost one ends.
  *
  * Live runs (`runLive`) do not support loops.
  *
@@ -107,7 +106,7 @@ function roundOf(agentState: Readonly<Record<string, unknown>> | undefined): num
   return typeof round === 'number' && Number.isSafeInteger(round) && round > 0 ? round : 0;
 }
 
-/** True for an event that ends this loop; true only once an event. Ignores events of agents that are called as tools. */
+/** True for an event that ends this loop, at most once for each event. Ignores events of agents that are called as tools. */
 function escalates(event: Event, enclosure: string): boolean {
   if (event.actions?.escalate !== true || event.partial === true || ANSWERED.has(event)) return false;
   if (enclosureOf(event.branch) !== enclosure) return false;

@@ -14,15 +14,15 @@ export interface ParallelAgentConfig extends BaseAgentConfig {
 const OPTIONS: OptionRules<ParallelAgentConfig> = { ...BASE_AGENT_OPTIONS, maxConcurrency: integer(1) };
 
 /**
- * Runs its sub-agents at the same time, once each, and ends when all of them have ended. Each sub-agent sees the conversation so far,
- * but not what the others say meanwhile. To use the results, give each sub-agent its own `outputKey`, and put an agent that reads
- * these keys behind this one in a `SequentialAgent`.
+ * Runs its sub-agents at the same time, once each, and ends when all of them have ended. Each sub-agent sees the conversation so far, but
+ * not the messages that the others write meanwhile. To use the results, give each sub-agent its own `outputKey`, and in a `SequentialAgent`
+ * put an agent that reads these keys after this one.
  *
- * The events of the sub-agents are mixed in the stream, in the order in which they come. The `branch` of an event
- * (`research.prices`) says which sub-agent it comes from.
+ * The events of the sub-agents are mixed in the stream, in the order in which they come. The `branch` of an event (`research.prices`) says
+ * which sub-agent it comes from.
  *
- * If a sub-agent fails, the others are stopped, and its error is thrown. The agent waits at most 5 seconds for sub-agents that do
- * not react to their `abortSignal`. Live runs (`runLive`) do not support this agent.
+ * If a sub-agent fails, the others are stopped, and its error is thrown. The agent waits at most 5 seconds for sub-agents that do not react
+ * to their `abortSignal`. Live runs (`runLive`) do not support this agent.
  *
  * @example
  * const model = 'gemini-flash-latest';
