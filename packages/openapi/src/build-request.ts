@@ -26,7 +26,7 @@ export interface RequestDraft {
 /**
  * Fills the parameters of an operation into a request.
  *
- * @throws ApiCallError for a value that would lead to another path, and for one that is invalid in a header
+ * @throws ApiCallError for a value that would lead to another path, or is invalid in a header
  */
 export function fillRequest(
   method: string,
@@ -44,7 +44,7 @@ export function fillRequest(
   const values = new Map(
     given('path').map(({ parameter, argument, value }) => [parameter.name, { parameter, argument, value }]),
   );
-  // Some documents distinguish operations by a query in the path, or by a fragment, which is not sent.
+  // Some documents distinguish operations by a query or a fragment in the path; a fragment is not sent.
   const [whole = ''] = path.split('#', 1);
   const [template = '', fixedQuery] = whole.split('?', 2);
   const segments = template.split('/').map((segment) => {

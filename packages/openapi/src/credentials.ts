@@ -31,7 +31,7 @@ export interface HeldCredential {
 /** The credentials of a call, or the config of a missing one that the user has to give first. */
 export type FoundCredentials = { readonly held: readonly HeldCredential[] } | { readonly missing: AuthConfig };
 
-/** Finds the credentials of calls: the app's own, those of users, and OAuth 2 tokens obtained with them. */
+/** Finds the credentials of calls: the app's own ones, those of users, and OAuth 2 tokens obtained with them. */
 export class ApiCredentials {
   readonly #options: CredentialOptions;
   readonly #oauth2: OAuth2Client;
@@ -46,9 +46,8 @@ export class ApiCredentials {
   }
 
   /**
-   * Finds the credentials for one of the alternatives: the first one that the app's credential and those of the user
-   * satisfy. If there is none, the result has no credential if the document allows that, and otherwise the first
-   * missing one.
+   * Finds the credentials for the first alternative that the credentials of the app and the user satisfy. If there is no such alternative,
+   * the result is empty if the document allows calls without a credential, and otherwise has the first missing one.
    *
    * @throws ApiCallError if a token cannot be fetched
    */
@@ -72,7 +71,7 @@ export class ApiCredentials {
     return isOptional || !missing ? { held: [] } : { missing: await this.requestFor(missing, toolContext) };
   }
 
-  /** Renews a user's token that the API refuses; undefined if that is not possible. */
+  /** Renews a user's token that the API refused. Returns undefined if that is not possible. */
   async renew(
     { needed, credential, isOfUser }: HeldCredential,
     toolContext: ToolContext,
@@ -177,7 +176,7 @@ export class ApiCredentials {
     }
   }
 
-  /** Renews and saves a token; undefined if the server refuses, so that the user is asked. */
+  /** Renews and saves a token. Returns undefined if the server refuses, so that the user is asked. */
   async #refresh(
     needed: NeededScheme,
     { oauth2 = {} }: AuthCredential,

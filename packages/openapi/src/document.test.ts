@@ -174,7 +174,7 @@ test('a repeated key in YAML is refused, and the error names it', async () => {
   const specStr = 'openapi: 3.0.0\npaths:\n  /a: {}\n  /a: {}\n';
   await expect(new OpenAPIToolset({ specStr }).getTools()).rejects.toMatchObject({
     code: 'OPENAPI_DOCUMENT',
-    message: expect.stringContaining('the key "/a" stands twice in one object'),
+    message: expect.stringContaining('the key "/a" appears twice in one object'),
   });
 });
 

@@ -23,7 +23,7 @@ export class OpenApiDocument {
   /** True for version 3.0, whose schemas differ from JSON Schema. */
   readonly isVersion30: boolean;
 
-  /** @throws OpenApiDocumentError for another version, for more than 200 levels, an object inside itself, and the name `__proto__` */
+  /** @throws OpenApiDocumentError for another version, more than 200 levels, an object that contains itself, and the name `__proto__` */
   constructor(value: unknown) {
     if (!isRecord(value))
       throw new OpenApiDocumentError('#', `expected an object, got ${describeKind(value)}; give the whole document`);
@@ -139,7 +139,7 @@ function unescapeSegment(segment: string): string {
   try {
     decoded = decodeURIComponent(segment);
   } catch {
-    // A percent sign that encodes nothing is kept.
+    // A percent sign that does not begin an encoded character is kept.
   }
   return decoded.replaceAll('~1', '/').replaceAll('~0', '~');
 }
@@ -153,7 +153,7 @@ export function shown(value: unknown): string {
   return value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 40);
 }
 
-/** Refuses values that later readers of the document would have to handle. Visits every object once. */
+/** Refuses values that readers of the document cannot handle. Visits every object once. */
 function checkStructure(root: object): void {
   /** Levels below each visited object; -1 while it is being visited. */
   const levels = new Map<object, number>();
@@ -225,7 +225,7 @@ export async function parseYamlDocument(text: string): Promise<OpenApiDocument> 
       const keys = new Set<unknown>();
       for (const { key } of items) {
         const name: unknown = isScalar(key) ? key.value : key;
-        if (keys.has(name)) refused(`the key ${JSON.stringify(name)} stands twice in one object`);
+        if (keys.has(name)) refused(`the key ${JSON.stringify(name)} appears twice in one object`);
         keys.add(name);
       }
     },

@@ -20,7 +20,7 @@ interface NamedFile {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Maximum depth of `allOf` in which the properties of a form are looked up. */
+/** Maximum depth of nested `allOf` in which the properties of a form are looked up. */
 const MAX_INHERITED = 20;
 
 /** The schema of an argument for a file. */
@@ -42,7 +42,7 @@ export class BodyEncoder {
   readonly #body: ApiBody;
   /** Properties of a multipart form that are files. */
   readonly #files: ReadonlySet<string>;
-  /** Forms of those properties of a form that have their own style or media type. */
+  /** The styles of those properties of the form that have their own style or media type. */
   readonly #encodings: ReadonlyMap<string, PropertyEncoding>;
 
   /** @throws OpenApiDocumentError */

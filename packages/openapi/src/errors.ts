@@ -1,7 +1,7 @@
 import { EventloomError, type EventloomErrorOptions } from '@eventloom/core';
 
 /**
- * An OpenAPI document cannot be read: it is not JSON or YAML, not of version 3.0 or 3.1, too large, or a part of it is malformed.
+ * An OpenAPI document cannot be read: it is not JSON or YAML, has another version than 3.0 and 3.1, is too large, or has a malformed part.
  * `pointer` says where. Not retryable.
  */
 export class OpenApiDocumentError extends EventloomError {

@@ -9,5 +9,5 @@ export const JSON_TYPE: RegExp = /[/+]json$/;
 export const MULTIPART_TYPE: RegExp = /^multipart\//;
 export const TEXT_TYPE: RegExp =
   /^text\/|[/+](xml|yaml|x-yaml|javascript|x-ndjson|csv|graphql|jsonl|jsonlines)$|^application\/(x-www-form-urlencoded|jwt|jose)$/;
-/** Media that models read. */
+/** Media types that models can read. */
 export const READABLE_MEDIA_TYPE: RegExp = /^(image|audio|video)\/|^application\/pdf$/;

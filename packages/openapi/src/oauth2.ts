@@ -28,7 +28,7 @@ const NO_ENDPOINTS: OAuth2Endpoints = {
   authorizationUrl: undefined,
   hasClientCredentials: false,
 };
-/** Time before its expiry from which on a token counts as expired, in seconds. */
+/** A token counts as expired this long before its expiry, in seconds. */
 const EXPIRY_MARGIN = 30;
 
 /**
@@ -36,7 +36,7 @@ const EXPIRY_MARGIN = 30;
  * and no secret.
  */
 export class OAuth2Client {
-  /** Creates a client that may reach the host of a URL. */
+  /** Creates an HTTP client that may reach the host of a URL. */
   readonly #clientFor: (url: string) => RestClient;
   /** OpenID Connect documents by their URLs. */
   readonly #discovered = new Map<string, Promise<OAuth2Endpoints>>();

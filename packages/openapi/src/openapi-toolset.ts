@@ -47,9 +47,9 @@ export interface OpenAPIToolsetOptions extends BaseToolsetOptions {
   readonly baseUrl?: string | undefined;
   /** Values of variables in the server's URL. Default: the defaults of the document. */
   readonly serverVariables?: Readonly<Record<string, string>> | undefined;
-  /** Offers only operations with one of these tags. Default: all. */
+  /** Selects the operations with at least one of these tags. Default: all. */
   readonly tags?: readonly string[] | undefined;
-  /** Offers only these operations: a list of `operationId`, or of a method and a path (`GET /pets`), or a function. Default: all. */
+  /** Selects operations: a list with the `operationId` or the method and path (`GET /pets`) of each, or a function. Default: all. */
   readonly operations?: readonly string[] | ((operation: ApiOperation) => boolean) | undefined;
   /** Selects tools by their names, or with a function for each run. Default: all. */
   readonly toolFilter?: ToolPredicate | readonly string[] | undefined;
@@ -63,8 +63,8 @@ export interface OpenAPIToolsetOptions extends BaseToolsetOptions {
    */
   readonly authCredential?: AuthCredential | undefined;
   /**
-   * Key that the user's credential is stored under. Default: one of the API's host and the name of the security scheme. With several schemes in one
-   * requirement the name of the scheme is added.
+   * Key that the user's credential is stored under. Default: made from the API's host and the name of the security scheme. If a requirement
+   * has several schemes, the name of the scheme is appended.
    */
   readonly credentialKey?: string | undefined;
   /** Returns headers for each request. They are not shown to the model. */
@@ -79,13 +79,13 @@ export interface OpenAPIToolsetOptions extends BaseToolsetOptions {
   readonly timeoutMs?: number | undefined;
   /** Maximum length of text and JSON for the model, in characters; longer bodies are truncated. Default 100,000. */
   readonly maxCharacters?: number | undefined;
-  /** Maximum size of a response's body, at most 7,500,000; the rest is not read. Default 5,000,000. */
+  /** Maximum size of a response's body, in bytes, at most 7,500,000; the rest is not read. Default 5,000,000. */
   readonly maxBytes?: number | undefined;
   /** Maximum length of `specStr`, in characters. Default 8,000,000. */
   readonly maxDocumentCharacters?: number | undefined;
 }
 
-/** Maximum of `maxBytes`: a tool result can have 10 MiB of base64. */
+/** Maximum of `maxBytes`, because a tool result can have 10 MiB of base64. */
 const MAX_BYTES = 7_500_000;
 const API_URL = "'https://api.example.com/v1'";
 const AUTH_SCHEME = "{ type: 'http', scheme: 'bearer' }";
@@ -123,13 +123,14 @@ const HINTS = {
 };
 
 /**
- * Offers the operations of a REST API as tools, from its OpenAPI document of version 3.0 or 3.1. Each operation becomes a `RestApiTool`, named after
- * its `operationId` in snake case (at most 60 characters), or after its method and path.
+ * Offers the operations of a REST API as tools, from its OpenAPI document of version 3.0 or 3.1. Each operation becomes a `RestApiTool`,
+ * named after its `operationId` in snake case (at most 60 characters), or after its method and path.
  *
- * A document as an object or as JSON is read by the constructor; YAML is read when the tools are first listed. Only what an operation needs of the document is in its
- * declaration. GET, HEAD, OPTIONS, PUT and DELETE are idempotent (RFC 9110): a resumed run repeats them.
+ * A document as an object or as JSON is read by the constructor; YAML is read when the tools are first listed. The declaration of a tool
+ * contains only those parts of the document that its operation needs. GET, HEAD, OPTIONS, PUT and DELETE are idempotent (RFC 9110): a
+ * resumed run repeats them.
  *
- * Requests reach the hosts of the servers only, also after a redirect, and no internal address, unless the options allow more.
+ * Requests, also after redirects, reach only the hosts of the servers and no internal addresses, unless the options allow more.
  *
  * @example
  * const specDict = await (await fetch('https://api.example.com/openapi.json')).json();
@@ -170,7 +171,7 @@ export class OpenAPIToolset extends BaseToolset {
   override async close(): Promise<void> {}
 
   #load(): Promise<readonly RestApiTool[]> {
-    // After a failure the text is read again: a missing package may be installed by then.
+    // After a failure the text is read again, because a missing package may have been installed.
     return (this.#tools ??= parseYamlDocument(this.#options.specStr ?? '')
       .then((document) => this.#createTools(document))
       .catch((error: unknown) => {

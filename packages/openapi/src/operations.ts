@@ -69,7 +69,7 @@ export interface OperationDetails {
   readonly operation: ApiOperation;
   readonly parameters: readonly ApiParameter[];
   readonly body: ApiBody | undefined;
-  /** The server that applies, with the template of its URL; undefined if there is none. */
+  /** The server of the operation, with the template of its URL; undefined if there is none. */
   readonly server: LocatedRecord | undefined;
   /** Alternatives, each a list of schemes that are needed together. */
   readonly security: readonly SecurityAlternative[];
@@ -138,7 +138,7 @@ export function listOperations(document: OpenApiDocument): LocatedOperation[] {
         if (other !== undefined)
           throw new OpenApiDocumentError(
             pointer,
-            `${JSON.stringify(operationId.slice(0, 100))} is the id of ${other} too; give each operation an id of its own`,
+            `${JSON.stringify(operationId.slice(0, 100))} is the id of ${other} too; give each operation its own id`,
           );
         ids.set(operationId, pointer);
       }
@@ -261,7 +261,7 @@ export function readStyle(at: Located, place: ParameterPlace): ParameterStyle {
   throw new OpenApiDocumentError(at.pointer, `expected ${styles.join(', ')} in ${place}, got ${shown(at.value)}`);
 }
 
-/** Media types of bodies in the order of preference; all others come last. */
+/** Media types of bodies in the order of preference; other types come last. */
 const PREFERRED: readonly RegExp[] = [
   /^application\/json$/,
   /\+json$/,
@@ -270,7 +270,7 @@ const PREFERRED: readonly RegExp[] = [
   /^text\//,
 ];
 
-/** The media types sent for ranges in a document. For other ranges, the file determines its type. */
+/** The media types that are sent in place of ranges in a document. For other ranges the file determines the type. */
 const RANGES: ReadonlyMap<string, string> = new Map([
   ['*/*', 'application/json'],
   ['application/*', 'application/json'],

@@ -198,8 +198,8 @@ export class RestApiTool extends BaseTool {
 }
 
 /**
- * Requests a credential from the user; the call runs again after the answer. A user who gave none is not asked again
- * for this call.
+ * Requests a credential from the user; the call runs again after the answer. A user who gave no credential is not asked again for this
+ * call.
  */
 function requestCredential(config: AuthConfig, toolContext: ToolContext): unknown {
   if (isAsked(config, toolContext)) return { error: 'the user gave no credential' };

@@ -7,7 +7,7 @@ export type DeclaredSchema = Record<string, unknown>;
 
 /** Maximum length of a description in a schema; the rest is dropped. */
 const MAX_DESCRIPTION = 500;
-/** Maximum length of a definition that is repeated at each use, so that the model needs no look-up, in characters. */
+/** Maximum length of a definition that is repeated at each use to save the model a look-up, in characters. */
 const MAX_REPEATED = 200;
 /** Maximum number of definitions in one declaration. */
 const MAX_DEFINITIONS = 200;
@@ -44,7 +44,7 @@ const DATA_KEYWORDS = [
  */
 export class SchemaWriter {
   readonly #document: OpenApiDocument;
-  /** Names of definitions by the pointers of their schemas. */
+  /** The names of definitions by the pointers of their schemas. */
   readonly #names = new Map<string, string>();
   readonly #targets = new Map<string, Located>();
   readonly #written = new Map<string, DeclaredSchema>();
@@ -65,8 +65,7 @@ export class SchemaWriter {
   }
 
   /**
-   * Returns a written schema with the definitions that it needs, outermost first; all beyond the 200th accept every
-   * value.
+   * Returns a written schema with the definitions that it needs, outermost first. Definitions beyond the 200th accept every value.
    *
    * @throws OpenApiDocumentError
    */
@@ -248,9 +247,8 @@ export class SchemaWriter {
 const SAME_VALUE = ['allOf', 'anyOf'] as const;
 
 /**
- * Replaces references through which a definition describes its own value again, without a property or an item in
- * between: a validator would never end. Such a reference adds nothing, so it becomes a schema that accepts every value.
- * Changes the definitions.
+ * Replaces references by which a definition refers to itself without a property or an item in between: a validator would never end. Such a
+ * reference adds nothing, so it becomes a schema that accepts every value. Changes the definitions in place.
  */
 function openCircles(root: DeclaredSchema, definitions: DeclaredSchema): DeclaredSchema {
   const open = new Set<string>();
@@ -342,8 +340,8 @@ function allowNull(schema: DeclaredSchema): void {
 const DESCRIBING: ReadonlySet<string> = new Set(['description', 'default']);
 
 /**
- * Adds the keywords of a member of `allOf`, and returns true. Returns false and changes nothing if both restrict the
- * same property differently.
+ * Adds the keywords of a member of `allOf` and returns true. Returns false and changes nothing if both schemas restrict the same property
+ * differently.
  */
 function mergeInto(schema: DeclaredSchema, member: DeclaredSchema): boolean {
   if (definitionOf(member) !== undefined) return false;
@@ -379,12 +377,12 @@ function mergeProperties(own: DeclaredSchema, given: DeclaredSchema): DeclaredSc
   return both;
 }
 
-/** Numbers of levels that a schema that is too large is reduced to, in the order in which they are tried. */
+/** Depths to which a too large schema is reduced, in the order in which they are tried. */
 const LEVELS = [12, 8, 6, 5, 4, 3, 2, 1];
 
 /**
- * Returns a schema of at most this many characters of JSON. In a larger one, the descriptions are shortened first; then
- * the innermost levels are replaced by their types, which accept more values.
+ * Returns a schema of at most this many characters of JSON. In a larger schema the descriptions are shortened first; then the innermost
+ * levels are replaced by their types, which accept more values.
  */
 export function limitSize(schema: DeclaredSchema, maxCharacters: number): DeclaredSchema {
   const fits = (candidate: DeclaredSchema): boolean => JSON.stringify(candidate).length <= maxCharacters;

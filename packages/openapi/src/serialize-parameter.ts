@@ -12,7 +12,7 @@ export interface ParameterForm {
 /** A part of a list or an object: an item, or a key with its value. */
 type ValuePart = readonly [key: string | undefined, text: string];
 
-/** Writes a value for a path, with its prefix: `5`, `.5` or `;id=5`. All characters but unreserved ones are encoded. */
+/** Writes a value for a path, with its prefix: `5`, `.5` or `;id=5`. Encodes all characters except unreserved ones. */
 export function writePathValue({ name, style, explode }: ParameterForm, value: unknown): string {
   if (style === 'json') return encode(JSON.stringify(value));
   const parts = partsOf(value, encode);
@@ -97,7 +97,7 @@ function flat(parts: readonly ValuePart[]): string[] {
   return parts.flatMap(([key, text]) => (key === undefined ? [text] : [key, text]));
 }
 
-/** Encodes all characters but the unreserved ones of RFC 3986. */
+/** Encodes all characters except the unreserved ones of RFC 3986. */
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replaceAll(
     /[!'()*]/g,
