@@ -10,7 +10,7 @@ import { live } from '@eventloom/live';
 import { liveEndpoint } from '@eventloom/live/server';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
-import { createServer } from '@eventloom/server';
+import { createServer, type ServerOptions } from '@eventloom/server';
 import { type NodeServer, serve } from '@eventloom/server/node';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { studio } from '@eventloom/studio';
@@ -43,6 +43,8 @@ export interface OpenOptions extends BrowserContextOptions {
   readonly tools?: readonly BaseTool[];
   /** True keeps spans and serves them. Default false. */
   readonly hasSpans?: boolean;
+  /** Default: no login. With one, the page asks for a token. */
+  readonly authenticate?: ServerOptions['authenticate'];
   readonly fill?: (service: InMemorySessionService) => Promise<unknown>;
 }
 
@@ -79,7 +81,7 @@ export function useStudio() {
 
   /** Opens Studio on a server with one agent, whose model plays the steps. */
   async function open(steps: readonly ScriptedStep[], options: OpenOptions = {}): Promise<Opened> {
-    const { agent, tools = [], fill, hasSpans = false, ...context } = options;
+    const { agent, tools = [], fill, authenticate, hasSpans = false, ...context } = options;
     const spans = hasSpans ? new SpanStore() : undefined;
     const sessionService = new InMemorySessionService();
     const runner = new Runner({
@@ -99,13 +101,13 @@ export function useStudio() {
     });
     const protocols = [shown, ...(spans ? [dev({ spans })] : [])];
     const server = await serve(
-      createServer({ runners: [runner], protocols, live: liveEndpoint(), onError: () => undefined }),
+      createServer({ runners: [runner], protocols, live: liveEndpoint(), authenticate, onError: () => undefined }),
       { port: 0, drainMs: 0 },
     );
     servers.push(server);
     const url = `${server.url}/studio/?app=app&user=ann&session=first`;
     const { page, errors } = await visit(url, context);
-    await page.getByRole('textbox', { name: 'Message' }).waitFor();
+    await page.getByRole('textbox', { name: authenticate ? /^Token/ : 'Message' }).waitFor();
     return { page, url, sessionService, errors };
   }
   return { open, visit };

@@ -166,6 +166,26 @@ test('events are found by their whole text, with their time and type, and undone
   expect(errors).toEqual([]);
 });
 
+test('a person signs in with a token that only the server can read, and sees their own sessions', async () => {
+  const { page, sessionService } = await open(['Hello, Bob.'], {
+    authenticate: ({ headers }) => (headers.get('authorization') === 'Bearer k-17' ? { userId: 'bob' } : undefined),
+  });
+  const token = page.getByRole('textbox', { name: /^Token/ });
+  await token.fill('k-16');
+  await token.press('Enter');
+  await page.getByRole('alert').getByText('does not accept this token').waitFor();
+  await keepPicture(page, 'sign-in');
+  await token.fill('k-17');
+  await token.press('Enter');
+  await send(page, 'Hello');
+  await page.getByRole('log').getByText('Hello, Bob.').waitFor();
+  const user = page.getByLabel('User', { exact: true });
+  expect([await user.inputValue(), await user.isEditable()]).toEqual(['bob', false]);
+  // The address that was opened names another user.
+  expect((await sessionService.listSessions({ appName: 'app', userId: 'bob' })).sessions).toHaveLength(1);
+  expect(new URL(page.url()).searchParams.get('user')).toBe('bob');
+});
+
 test('the page works where the browser has no functions of secure origins', async () => {
   const { page, url, errors } = await open([]);
   await page.context().addInitScript(`

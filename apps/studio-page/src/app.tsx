@@ -17,6 +17,7 @@ import {
   messageOf,
   newSessionId,
   readAgent,
+  readCaller,
   readInitialState,
   setToken,
 } from './studio-client.ts';
@@ -64,6 +65,7 @@ export function App() {
   const [apps, setApps] = useState<readonly string[]>();
   const [error, setError] = useState<unknown>();
   const [place, setPlace] = useState<SessionKey>();
+  const [hasLogin, setHasLogin] = useState(false);
   /** Number of tokens that were tried. */
   const [attempt, setAttempt] = useState(0);
 
@@ -82,13 +84,15 @@ export function App() {
   }, []);
 
   useEffect(() => {
-    client
-      .listApps()
-      .then((names) => {
+    Promise.all([client.listApps(), readCaller()])
+      .then(([names, recognized]) => {
         setError(undefined);
         setApps(names);
-        const { appName = names[0] ?? '', userId = 'user', sessionId = newSessionId() } = placeInAddress();
+        setHasLogin(recognized !== undefined);
+        const { appName = names[0] ?? '', userId: named = 'user', sessionId = newSessionId() } = placeInAddress();
         if (appName === '') return;
+        // A user has no access to the sessions of another one.
+        const userId = recognized ?? named;
         writeAddress({ appName, userId, sessionId }, 'replace');
         setPlace({ appName, userId, sessionId });
       })
@@ -100,9 +104,7 @@ export function App() {
       <TokenForm
         isWrong={attempt > 0}
         onToken={(token) => {
-          const userId = setToken(token);
-          if (userId !== undefined)
-            writeAddress({ appName: '', sessionId: newSessionId(), ...placeInAddress(), userId }, 'replace');
+          setToken(token);
           setAttempt(attempt + 1);
         }}
       />
@@ -126,7 +128,13 @@ export function App() {
       </Notice>
     );
   return (
-    <Workbench key={`${place.appName}/${place.userId}/${place.sessionId}`} apps={apps} place={place} goTo={goTo} />
+    <Workbench
+      key={`${place.appName}/${place.userId}/${place.sessionId}`}
+      apps={apps}
+      hasLogin={hasLogin}
+      place={place}
+      goTo={goTo}
+    />
   );
 }
 
@@ -178,6 +186,8 @@ function TokenForm({ isWrong, onToken }: { readonly isWrong: boolean; readonly o
 
 interface WorkbenchProps {
   readonly apps: readonly string[];
+  /** True if the server knows the user, who cannot be changed then. */
+  readonly hasLogin: boolean;
   readonly place: SessionKey;
   readonly goTo: (place: SessionKey) => void;
 }
@@ -187,7 +197,7 @@ type Panel = 'sessions' | 'chat' | 'inspect';
 const NO_PRICES = {};
 const NO_PROMPTS: readonly string[] = [];
 
-function Workbench({ apps, place, goTo }: WorkbenchProps) {
+function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
   const agent = useAgent({ client, ...place, createSession: true });
   const { chat, status } = agent;
   // The server does not send all events of a run to a client: those that only record its progress are read after its
@@ -281,7 +291,7 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
           </Button>
         ))}
       </nav>
-      <SessionList apps={apps} place={place} goTo={goTo} events={events} isRunning={isRunning} />
+      <SessionList apps={apps} hasLogin={hasLogin} place={place} goTo={goTo} events={events} isRunning={isRunning} />
       <section className="middle" aria-label="Chat">
         <Chat
           agent={agent}

@@ -18,7 +18,7 @@ interface SchemaFormProps {
   readonly onSubmit: (value: unknown) => void;
 }
 
-/** Shows a form made from a JSON JsonFields. The browser checks the fields, and each message is beside its field. */
+/** Shows a form made from a JSON Schema. The browser checks the fields, and each message is beside its field. */
 export function SchemaForm({ schema, isDisabled, refusal, onSubmit }: SchemaFormProps) {
   const root = useMemo(() => fieldOf(schema), [schema]);
   const [texts, setTexts] = useState(() => initialTexts(root));

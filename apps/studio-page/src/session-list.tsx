@@ -13,6 +13,8 @@ import {
 
 interface SessionListProps {
   readonly apps: readonly string[];
+  /** True if the server knows the user, who cannot be changed then. */
+  readonly hasLogin: boolean;
   readonly place: SessionKey;
   readonly goTo: (place: SessionKey) => void;
   /** The events of the session that is shown. */
@@ -22,7 +24,7 @@ interface SessionListProps {
 }
 
 /** Shows the app, the user and their sessions, with a search. */
-export function SessionList({ apps, place, goTo, events, isRunning }: SessionListProps) {
+export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: SessionListProps) {
   const { appName, userId, sessionId } = place;
   const [sessions, setSessions] = useState<readonly SessionListEntry[]>([]);
   const [cursor, setCursor] = useState<string>();
@@ -114,6 +116,7 @@ export function SessionList({ apps, place, goTo, events, isRunning }: SessionLis
       <UserField
         key={userId}
         userId={userId}
+        isReadOnly={hasLogin}
         onChange={(next) => goTo({ ...place, userId: next, sessionId: newSessionId() })}
       />
       <div className="row">
@@ -257,8 +260,14 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+interface UserFieldProps {
+  readonly userId: string;
+  readonly isReadOnly: boolean;
+  readonly onChange: (userId: string) => void;
+}
+
 /** The user of the sessions. Another one is applied when Enter is pressed or the field is left. */
-function UserField({ userId, onChange }: { readonly userId: string; readonly onChange: (userId: string) => void }) {
+function UserField({ userId, isReadOnly, onChange }: UserFieldProps) {
   const [text, setText] = useState(userId);
   const apply = (): void => {
     const next = text.trim();
@@ -272,7 +281,7 @@ function UserField({ userId, onChange }: { readonly userId: string; readonly onC
         apply();
       }}
     >
-      <TextField className="field" value={text} onChange={setText} onBlur={apply}>
+      <TextField className="field" isReadOnly={isReadOnly} value={text} onChange={setText} onBlur={apply}>
         <Label>User</Label>
         <Input />
       </TextField>

@@ -11,20 +11,9 @@ function headers(): Record<string, string> {
   return token === null ? {} : { authorization: `Bearer ${token}` };
 }
 
-/** Uses a token for all requests from now on. @returns the user in the token; undefined if it cannot be read */
-export function setToken(token: string): string | undefined {
+/** Uses a token for all requests from now on. */
+export function setToken(token: string): void {
   sessionStorage.setItem(TOKEN, token);
-  try {
-    const [, payload = ''] = token.split('.');
-    const claims: unknown = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')));
-    return typeof claims === 'object' && claims !== null && 'sub' in claims && typeof claims.sub === 'string'
-      ? claims.sub
-      : undefined;
-  } catch (error) {
-    // Some tokens are not JWTs: then the person enters the user.
-    if (error instanceof SyntaxError || error instanceof DOMException) return undefined;
-    throw error;
-  }
 }
 
 /** Returns the subprotocols that carry the token over a WebSocket, which cannot have headers in a browser. */
@@ -166,6 +155,12 @@ export function serverNow(): number {
 
 function userPath(appName: string, userId: string): string {
   return `/apps/${encodeURIComponent(appName)}/users/${encodeURIComponent(userId)}`;
+}
+
+/** Reads the user of the token, as the server identifies it; undefined if the server has no login. */
+export async function readCaller(): Promise<string | undefined> {
+  const { userId } = await readJson<{ readonly userId?: string }>('/studio-api/caller');
+  return userId;
 }
 
 /** Reads the agents of an app. */

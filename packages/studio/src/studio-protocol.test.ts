@@ -14,7 +14,7 @@ const files: StudioFiles = (path) => {
   return text === undefined ? undefined : new TextEncoder().encode(text);
 };
 
-function serve(authenticate?: () => { userId: string }) {
+function serve(authenticate?: () => { userId: string } | undefined) {
   const billing = new LlmAgent({ name: 'billing', model: 'gemini-flash-latest', description: 'Knows invoices.' });
   const look = new FunctionTool({ name: 'look', description: 'Looks.', execute: () => ({}) });
   const model = new ScriptedModel([], { model: 'scripted' });
@@ -144,6 +144,14 @@ describe('the agent of an app', () => {
   test('of an unknown app is 404', async () => {
     expect((await serve()('/studio-api/apps/nope/users/ann/agent')).status).toBe(404);
   });
+});
+
+test('the caller is the user that `authenticate` returns, and nobody without it', async () => {
+  const caller = async (get: ReturnType<typeof serve>) => (await get('/studio-api/caller')).json();
+  expect(await caller(serve(() => ({ userId: 'bob' })))).toEqual({ userId: 'bob' });
+  expect(await caller(serve())).toEqual({});
+  const refused = await serve(() => undefined)('/studio-api/caller');
+  expect(refused.status).toBe(401);
 });
 
 test('the state with which a session began is read by its user alone', async () => {

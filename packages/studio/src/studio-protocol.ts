@@ -86,6 +86,13 @@ const AGENT_SCHEMA = {
   required: ['name', 'kind', 'description'],
 };
 
+const CALLER_SCHEMA = {
+  type: 'object',
+  properties: {
+    userId: { type: 'string', description: 'Absent if the server has no login: a request may then name any user.' },
+  },
+};
+
 const RUN_SCHEMA = {
   type: 'object',
   properties: {
@@ -136,6 +143,14 @@ export function studio(options: StudioOptions): Protocol {
         operationId: 'openStudio',
         summary: 'Redirects to the page for developers',
         handle: ({ raw }) => redirect(raw, 'studio/'),
+      },
+      {
+        method: 'get',
+        path: '/studio-api/caller',
+        operationId: 'describeCaller',
+        summary: 'The authenticated user of the request',
+        answer: { schema: CALLER_SCHEMA },
+        handle: ({ user }) => Response.json({ userId: user?.userId }),
       },
       {
         ...page,
