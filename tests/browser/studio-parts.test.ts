@@ -300,6 +300,7 @@ describe('runs', () => {
     expect(await page.getByRole('alert').count()).toBe(0);
     await page.reload();
     await page.getByRole('log').getByText('Stopped').waitFor();
+    await page.getByRole('log').getByText('The sky').waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
     expect(errors).toEqual([]);
     gate.open();

@@ -75,6 +75,9 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
           context.markReported(failure);
           throw failure;
         }
+      } finally {
+        // A reply that an abort of the run interrupted is stored by the runner, as far as readers got it.
+        if (!context.invocation.abort.signal.aborted) context.progress.run.openReplies?.delete(call);
       }
     }
 

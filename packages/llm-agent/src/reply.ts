@@ -22,6 +22,7 @@ import {
   setOwn,
   isRecord,
   isTransfer,
+  type StreamedReply,
   TRANSFER_TAG,
   ResponseAggregator,
 } from '@eventloom/core/internal';
@@ -35,7 +36,7 @@ import { isDeeperThan } from '@eventloom/core/wire';
  * One model call with the callbacks around it. It converts the responses to events: chunks, which share one `responseId`, and the whole reply,
  * which has the timing.
  */
-export class ModelCall {
+export class ModelCall implements StreamedReply {
   readonly request: LlmRequest;
   /** True if there are callbacks that run before the call; `before` runs them. */
   readonly asksBefore: boolean;
@@ -139,7 +140,10 @@ export class ModelCall {
     const { agent, context } = this.#turn;
     const isFirstToken = this.#answerMs === undefined && this.#clock(response, context.platform.now());
     // Readers of the event may modify it, so the whole reply is merged from copies.
-    this.#aggregator ??= new ResponseAggregator();
+    if (!this.#aggregator) {
+      this.#aggregator = new ResponseAggregator();
+      (context.progress.run.openReplies ??= new Set()).add(this);
+    }
     const isText = response.content?.parts?.every(isOnlyText) ?? true;
     this.#aggregator.add(isText ? response : copyPlain(response));
     this.#responseId ??= response.responseId ?? `r-${context.platform.newUuid()}`;
@@ -180,7 +184,6 @@ export class ModelCall {
     return this.#aggregator?.finish() ?? {};
   }
 
-  /** Creates the event of an interrupted reply: the chunks so far, without calls. */
   broken(): Event {
     const broken = this.#aggregator?.finishBroken() ?? {};
     const responseId = this.#responseId;
@@ -272,7 +275,6 @@ function checkedAnswer(agent: LlmAgent, callback: string, answer: LlmResponse | 
   return answer;
 }
 
-/** Code of a response, for errors. */
 /** Code of a response, for errors. */
 export const RESPONSE = "{ content: { role: 'model', parts: [{ text: 'hello' }] } }";
 

@@ -24,15 +24,16 @@ class DeafModel extends BaseLlm {
 
 // Models and tools.
 
-test('an abort while the model streams ends the model call, and the reply is not stored', async () => {
+test('an abort while the model streams ends the model call, and the reply is stored as far as it came', async () => {
   const gate = new Gate();
   const model = new ScriptedModel([{ chunks: ['Hel', gate, 'lo'] }]);
-  const { runner, controller, hi, texts } = await abortable({ agent: new LlmAgent({ name: 'bot', model }) });
+  const { runner, controller, hi, stored } = await abortable({ agent: new LlmAgent({ name: 'bot', model }) });
   const running = aborted(runner, { ...hi, runConfig: { streamingMode: 'sse' } });
   await gate.reached;
   controller.abort();
   expect((await running).events.map(textOf)).toEqual(['Hel']);
-  expect(await texts()).toEqual(['hi', 'RUN_ABORTED']);
+  const content = { role: 'model', parts: [{ text: 'Hel' }] };
+  expect((await stored()).slice(1)).toMatchObject([{ content, errorCode: 'RUN_ABORTED', interrupted: true }]);
   await expectFree(runner);
 });
 

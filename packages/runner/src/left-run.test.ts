@@ -30,7 +30,7 @@ test('a reader that leaves ends the run: the agent is closed, its work is aborte
   await expectFree(runner);
 });
 
-test('a reader that leaves at a chunk closes the model call', async () => {
+test('a reader that leaves at a chunk closes the model call, and the chunks so far are stored', async () => {
   let isClosed = false;
   class Endless extends BaseLlm {
     override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
@@ -42,11 +42,14 @@ test('a reader that leaves at a chunk closes the model call', async () => {
     }
   }
   const agent = new LlmAgent({ name: 'bot', model: new Endless({ model: 'endless' }) });
-  const { runner, hi, texts } = await abortable({ agent });
+  const { runner, hi, stored } = await abortable({ agent });
   let chunks = 0;
   for await (const _ of runner.runAsync({ ...hi, runConfig: { streamingMode: 'sse' } })) if (++chunks === 3) break;
   expect(isClosed).toBe(true);
-  expect(await texts()).toEqual(['hi']);
+  const parts = [{ text: 'and and and ' }];
+  expect((await stored()).slice(1)).toMatchObject([
+    { content: { parts }, errorCode: 'RUN_ABORTED', interrupted: true },
+  ]);
   await expectFree(runner);
 });
 

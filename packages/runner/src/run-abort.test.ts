@@ -1,10 +1,13 @@
 /* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
-import { type AppendEventRequest, BasePlugin, type Event, RunAbortedError } from '@eventloom/core';
+import { type AppendEventRequest, type BaseAgent, BasePlugin, type Event, RunAbortedError } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { ParallelAgent } from '@eventloom/multi-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { Gate, modelEvent } from '@eventloom/testing';
-import { expect, test } from 'vitest';
+import { Gate, modelEvent, ScriptedModel } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
 import { abortable, aborted, textOf } from './fixtures/aborted-run.ts';
-import { expectFree, KEY } from './fixtures/scenario.ts';
+import { expectFree, KEY, saying } from './fixtures/scenario.ts';
 
 test('a run aborted before its start does nothing', async () => {
   const { runner, controller, hi, texts } = await abortable({
@@ -183,4 +186,70 @@ test('a signal used for many runs keeps no listeners', async () => {
   for (let run = 0; run < 3; run++) await runner.run({ ...hi, abortSignal: counted });
   for await (const _ of runner.runAsync({ ...hi, abortSignal: counted })) break;
   expect(listeners).toBe(0);
+});
+
+describe('an abort during a streamed reply', () => {
+  const runConfig = { streamingMode: 'sse' } as const;
+
+  /** Reads the run until this text has come, aborts it, and returns the texts of its stored events. */
+  async function abortAfter(text: string, agent: BaseAgent) {
+    const { runner, controller, hi, stored } = await abortable({ agent });
+    await expect(async () => {
+      for await (const event of runner.runAsync({ ...hi, runConfig })) if (textOf(event) === text) controller.abort();
+    }).rejects.toThrow(RunAbortedError);
+    await expectFree(runner);
+    return { runner, stored: (await stored()).slice(1) };
+  }
+
+  test('stores what was streamed, without calls, and the model gets it in the next turn', async () => {
+    const call = { functionCall: { name: 'look', args: {} } };
+    const chunks = [[{ text: 'Why?', thought: true }], 'The sky ', [call], new Gate()];
+    const model = new ScriptedModel([{ chunks }, 'Blue.']);
+    const look = new FunctionTool({ name: 'look', description: 'Looks.', execute: () => expect.unreachable() });
+    const { runner, stored } = await abortAfter('look', new LlmAgent({ name: 'bot', model, tools: [look] }));
+    const parts = [{ text: 'Why?', thought: true }, { text: 'The sky ' }];
+    expect(stored).toMatchObject([
+      { author: 'bot', content: { role: 'model', parts }, errorCode: 'RUN_ABORTED', interrupted: true },
+    ]);
+    expect(stored[0]?.responseId).toMatch(/^r-/);
+    await runner.run(saying('Go on'));
+    expect(model.requests.at(-1)?.request.contents).toEqual([
+      { role: 'user', parts: [{ text: 'hi' }] },
+      { role: 'model', parts },
+      { role: 'user', parts: [{ text: 'Go on' }] },
+    ]);
+  });
+
+  test('stores the replies of all agents that run at the same time, and one error', async () => {
+    const second = new Gate();
+    const agent = new ParallelAgent({
+      name: 'both',
+      subAgents: [
+        new LlmAgent({ name: 'left', model: new ScriptedModel([{ chunks: ['one', second, 'never'] }]) }),
+        new LlmAgent({ name: 'right', model: new ScriptedModel([{ chunks: ['two', second, 'never'] }]) }),
+      ],
+    });
+    const { stored } = await abortAfter('two', agent);
+    expect(stored.map((event) => [event.author, event.branch, textOf(event), event.errorCode])).toEqual([
+      ['left', 'both.left', 'one', undefined],
+      ['right', 'both.right', 'two', 'RUN_ABORTED'],
+    ]);
+  });
+
+  test('stores no reply a second time that was complete', async () => {
+    const gate = new Gate();
+    const wait = new FunctionTool({
+      name: 'wait',
+      description: 'Waits.',
+      execute: (_args, { abortSignal }) => gate.pass(abortSignal),
+    });
+    const model = new ScriptedModel([{ chunks: ['First ', [{ functionCall: { name: 'wait', args: {} } }]] }]);
+    const agent = new LlmAgent({ name: 'bot', model, tools: [wait] });
+    const { runner, controller, hi, texts } = await abortable({ agent });
+    const running = aborted(runner, { ...hi, runConfig });
+    await gate.reached;
+    controller.abort();
+    await running;
+    expect(await texts()).toEqual(['hi', 'First ', 'wait', 'RUN_ABORTED']);
+  });
 });

@@ -76,8 +76,8 @@ const NOT_ENDED: StoredEnd = { events: [], outcome: undefined };
 const LOST = [StaleWriterError, SessionNotFoundError];
 
 /**
- * Stores the end of a run that failed, was aborted or lost its reader: responses to its open calls, the error event,
- * and the event that records the end of a resumable run. A storage failure here is reported to the platform, so that it
+ * Stores the end of a run that failed, was aborted or lost its reader: responses to its open calls, the replies that
+ * the abort interrupted, as far as they were streamed, the error event, and the event that records the end of a resumable run. A storage failure here is reported to the platform, so that it
  * does not replace the failure of the run. A lost session is not reported.
  *
  * A resumable run whose process is shutting down stores no end: it is resumed later.
@@ -90,8 +90,12 @@ export async function storeFailure(run: RunInvocation, reason: RunFailure): Prom
   const events: Event[] = [];
   try {
     events.push(...(await storeMissingResponses(run)));
-    const isAnswered = hasAnswer(run, reason);
-    if (!isAnswered && !context.isReported(thrown)) events.push(await storeErrorEvent(run, reason));
+    const replies = interruptedReplies(context);
+    const isAnswered = replies.length === 0 && hasAnswer(run, reason);
+    // One reply is part of the error event, as that of a model that fails.
+    const reply = replies.pop();
+    for (const each of replies) await committer.append(committer.complete(each));
+    if (!isAnswered && !context.isReported(thrown)) events.push(await storeErrorEvent(run, reason, reply));
     if (context.isResumable) await committer.append(committer.endEvent());
     return { events, outcome: isAnswered ? { state: 'completed' } : outcomeOf(failure) };
   } catch (error) {
@@ -138,15 +142,24 @@ function hasAnswer({ context, committer }: RunInvocation, { failure, thrown }: R
   if (context.invocation.live?.clientDisconnected) return true;
   if (!RunAbortedError.isInstance(failure) || thrown !== undefined) return false;
   const last = committer.session.events.at(-1);
-  return last?.invocationId === context.invocationId && isFinalResponse(last);
+  return last?.invocationId === context.invocationId && last.author !== 'user' && isFinalResponse(last);
 }
 
+/** Returns the events of the replies that readers of an aborted run got only in part. */
+function interruptedReplies({ progress }: InvocationContext): Event[] {
+  return Array.from(progress.openReplies ?? [], (reply) => ({ ...reply.broken(), interrupted: true })).filter(
+    ({ content }) => content,
+  );
+}
+
+/** @param reply the event of the reply that the failure interrupted. Default: a new event of the agent that failed */
 async function storeErrorEvent(
   { context, committer }: RunInvocation,
   { failure, thrown, failed = context }: RunFailure,
+  reply = failed.createEvent(),
 ): Promise<Event> {
   const { code, publicMessage } = failure;
-  const event = committer.complete(createErrorEvent(failed.createEvent(), errorCodeOf(failure), publicMessage, code));
+  const event = committer.complete(createErrorEvent(reply, errorCodeOf(failure), publicMessage, code));
   // After an abort, plugins are not asked.
   if (RunAbortedError.isInstance(failure)) return committer.append(event);
   try {

@@ -84,7 +84,8 @@ export interface RunAsyncParams {
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
   /**
    * Stops the run, which then throws RunAbortedError: `AbortSignal.timeout(30_000)`, or the signal of an `AbortController`. Events that are
-   * stored stay; calls without a response get one, and an event with the code `RUN_ABORTED` ends the run. If the reason of the abort is a
+   * stored stay; calls without a response get one, and an event with the code `RUN_ABORTED` ends the run. It has the reply that was being
+   * streamed, as far as it came. If the reason of the abort is a
    * ShuttingDownError, a resumable run stays open instead, to be resumed later. Default: the run is not stopped.
    */
   readonly abortSignal?: AbortSignal | undefined;

@@ -6,6 +6,12 @@ import type { InvocationContext } from './invocation-context.ts';
 /** Number of agents that start without a model call between them before the run yields to the event loop. */
 const STARTS_PER_TURN = 64;
 
+/** A reply that is being streamed. */
+export interface StreamedReply {
+  /** Creates the event of the reply as far as it was received, without calls. */
+  broken(): Event;
+}
+
 /**
  * Progress of an invocation, or of a sub-invocation in it: one object that all of its contexts share.
  *
@@ -17,15 +23,18 @@ const STARTS_PER_TURN = 64;
  * | `countLlmCall`, `checkHandOvers`            | the whole run                   | agents; the driver                 | the limits of `RunConfig`           |
  * | `shouldYieldToEventLoop`                    | the whole run                   | the driver                         | the driver                          |
  * | `noteCommitted`                             | the whole run                   | committers of sub-invocations      | agents and committers around them   |
+ * | `run.openReplies`                           | the whole run                   | agents that stream replies         | the runner, if the run is aborted     |
  */
 export class InvocationProgress {
+  /** The progress of the whole run. It counts the model calls of sub-invocations as well. */
+  readonly run: InvocationProgress;
+  /** The replies that are being streamed, in the order in which they began; undefined before the first. */
+  openReplies: Set<StreamedReply> | undefined = undefined;
   ended = false;
   /** True while a live agent runs. After the invocation is ended it stops by itself, once its tool calls have settled. */
   endsItself = false;
   /** The error that an event of the stream reports already. */
   reportedError: unknown = undefined;
-  /** The progress of the whole run. It counts the model calls of sub-invocations as well. */
-  readonly #run: InvocationProgress;
   /** Maximum number of model calls, and of transfers in a row without one; 0 or below means no limit. */
   readonly #maxLlmCalls: number;
   #llmCalls: number;
@@ -44,17 +53,17 @@ export class InvocationProgress {
   constructor(maxLlmCalls: number = RUN_CONFIG_DEFAULTS.maxLlmCalls, llmCalls = 0, run?: InvocationProgress) {
     this.#maxLlmCalls = maxLlmCalls;
     this.#llmCalls = llmCalls;
-    this.#run = run ? run.#run : this;
+    this.run = run ? run.run : this;
   }
 
   /** Number of model calls so far, including those of sub-invocations. */
   get llmCalls(): number {
-    return this.#run.#llmCalls;
+    return this.run.#llmCalls;
   }
 
   /** Counts a model call. @throws LlmCallLimitError if `runConfig.maxLlmCalls` calls were made already */
   countLlmCall(): void {
-    const run = this.#run;
+    const run = this.run;
     const limit = run.#maxLlmCalls;
     if (limit > 0 && run.#llmCalls >= limit) {
       throw new LlmCallLimitError(
@@ -70,7 +79,7 @@ export class InvocationProgress {
    * @throws HandOverLimitError if `count` exceeds the limit
    */
   checkHandOvers(count: number): void {
-    const limit = this.#run.#maxLlmCalls;
+    const limit = this.run.#maxLlmCalls;
     if (limit <= 0 || count <= limit) return;
     throw new HandOverLimitError(
       `agents transferred control ${limit} times in a row without a model call; raise runConfig.maxLlmCalls if it needs more`,
@@ -82,7 +91,7 @@ export class InvocationProgress {
    * I/O would block the process, and no abort could reach it. Runs with model calls wait often enough.
    */
   shouldYieldToEventLoop(): boolean {
-    const run = this.#run;
+    const run = this.run;
     if (++run.#starts < STARTS_PER_TURN) return false;
     run.#starts = 0;
     return true;
@@ -100,12 +109,12 @@ export class InvocationProgress {
 
   /** Notes a committed event of a sub-invocation, or an event derived from one. */
   noteCommitted(event: Event): void {
-    (this.#run.#committed ??= new WeakSet()).add(event);
+    (this.run.#committed ??= new WeakSet()).add(event);
   }
 
   /** True for an event that was committed within a sub-invocation. Agents that get it pass it on unchanged. */
   isCommitted(event: Event): boolean {
-    return this.#run.#committed?.has(event) === true;
+    return this.run.#committed?.has(event) === true;
   }
 
   /** Notes the transfer target of an execution when its event is committed. */
