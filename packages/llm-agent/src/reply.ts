@@ -22,7 +22,7 @@ import {
   setOwn,
   isRecord,
   isTransfer,
-  type StreamedReply,
+  type ReplyInProgress,
   TRANSFER_TAG,
   ResponseAggregator,
 } from '@eventloom/core/internal';
@@ -36,7 +36,7 @@ import { isDeeperThan } from '@eventloom/core/wire';
  * One model call with the callbacks around it. It converts the responses to events: chunks, which share one `responseId`, and the whole reply,
  * which has the timing.
  */
-export class ModelCall implements StreamedReply {
+export class ModelCall implements ReplyInProgress {
   readonly request: LlmRequest;
   /** True if there are callbacks that run before the call; `before` runs them. */
   readonly asksBefore: boolean;

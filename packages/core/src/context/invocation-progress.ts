@@ -7,7 +7,7 @@ import type { InvocationContext } from './invocation-context.ts';
 const STARTS_PER_TURN = 64;
 
 /** A reply that is being streamed. */
-export interface StreamedReply {
+export interface ReplyInProgress {
   /** Creates the event of the reply as far as it was received, without calls. */
   broken(): Event;
 }
@@ -29,7 +29,7 @@ export class InvocationProgress {
   /** The progress of the whole run. It counts the model calls of sub-invocations as well. */
   readonly run: InvocationProgress;
   /** The replies that are being streamed, in the order in which they began; undefined before the first. */
-  openReplies: Set<StreamedReply> | undefined = undefined;
+  openReplies: Set<ReplyInProgress> | undefined = undefined;
   ended = false;
   /** True while a live agent runs. After the invocation is ended it stops by itself, once its tool calls have settled. */
   endsItself = false;

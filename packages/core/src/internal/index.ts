@@ -33,7 +33,7 @@ export { copyJson, type JsonFault, sealJson } from '../content/copy-json.ts';
 export { describeKind, getOwn, isRecord, isSameJson, setOwn } from '../content/json.ts';
 export { AbortGuard } from '../context/abort-guard.ts';
 export type { AgentPlace } from '../context/invocation-context.ts';
-export type { StreamedReply } from '../context/invocation-progress.ts';
+export type { ReplyInProgress } from '../context/invocation-progress.ts';
 export type { MessageAnswers, MessageWithAnswers, RunHost } from '../context/invocation.ts';
 export { recordedActions } from '../context/recorded-actions.ts';
 export {
