@@ -10,7 +10,7 @@ import {
   closeAll,
 } from '@eventloom/core';
 import type { RunDescription } from '@eventloom/core/internal';
-import { hasResponses, isBaseAgent, isBaseTool } from '@eventloom/core/internal';
+import { hasResponses, isBaseAgent, isBaseTool, readOnlyError } from '@eventloom/core/internal';
 import type { SchemaLike, ValueSchema } from '@eventloom/tools';
 import { type ForkParams, forkRun } from './fork-run.ts';
 import { graphHistories, type GraphHistory, type HistoryQuery } from './graph-history.ts';
@@ -47,6 +47,10 @@ export class GraphAgent extends BaseAgent {
 
   override get inputSchema(): unknown {
     return this.#config.inputSchema;
+  }
+
+  override set inputSchema(_schema: never) {
+    throw readOnlyError(`agent "${this.name}"`, 'inputSchema', 'write new StateGraph({ …, inputSchema })');
   }
 
   get [GRAPH_BRAND](): true {

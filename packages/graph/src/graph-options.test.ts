@@ -69,3 +69,9 @@ test.each<[string, () => unknown, RegExp]>([
   expect(make).toThrow(ConfigurationError);
   expect(make).toThrow(message);
 });
+
+test('assigning the inputSchema of a graph agent throws ConfigurationError with what to write', () => {
+  const assign = (): void => void Object.assign(compiledWith({})(), { inputSchema: z.string() });
+  expect(assign).toThrow(ConfigurationError);
+  expect(assign).toThrow('agent "g": inputSchema cannot be assigned; write new StateGraph({ …, inputSchema })');
+});

@@ -214,3 +214,9 @@ test('every option of @google/genai, and those of other services, are passed to 
     expect(generateContentConfig).toEqual({ [name]: 1 });
   }
 });
+
+test('assigning the inputSchema of an agent throws ConfigurationError with what to write', () => {
+  const assign = (): void => void Object.assign(agentOf(), { inputSchema: z.string() });
+  expect(assign).toThrow(ConfigurationError);
+  expect(assign).toThrow('agent "bot": inputSchema cannot be assigned; write new LlmAgent({ …, inputSchema })');
+});

@@ -16,6 +16,7 @@ import type { TransferRules } from '@eventloom/core/internal';
 import {
   checkModel,
   checkOptions,
+  readOnlyError,
   wrongOption,
   checkStateKey,
   toCallbacks,
@@ -167,6 +168,10 @@ export class LlmAgent extends BaseAgent {
 
   override get inputSchema(): LlmAgentConfig['inputSchema'] {
     return this.#inputSchema;
+  }
+
+  override set inputSchema(_schema: never) {
+    throw readOnlyError(`agent "${this.name}"`, 'inputSchema', 'write new LlmAgent({ …, inputSchema })');
   }
 
   protected override get makesCompleteEvents(): boolean {

@@ -237,3 +237,30 @@ test('the error for a class without runAsyncImpl names the method', async () => 
     'agent "worker": runAsyncImpl: expected an async generator, got nothing; write async *runAsyncImpl(context) { yield … }',
   );
 });
+
+test.each<[object, string]>([
+  [{ descripton: 'works' }, 'agent "worker": has no option "descripton"; did you mean "description"?'],
+  [{ sub_agents: [] }, 'agent "worker": has no option "sub_agents"; did you mean "subAgents"?'],
+  [{ beforeAgentCallbacks: [] }, 'has no option "beforeAgentCallbacks"; did you mean "beforeAgentCallback"?'],
+  [{ name: undefined, nmae: 'worker' }, 'Worker: has no option "nmae"; did you mean "name"?'],
+  [{ description: 5 }, 'agent "worker": description: expected a string, got the number 5'],
+])('a subclass that passes the options %o on to BaseAgent is refused', (options, message) => {
+  expect(() => new Worker(options)).toThrow(ConfigurationError);
+  expect(() => new Worker(options)).toThrow(message);
+});
+
+test('a subclass may pass options of its own on to BaseAgent', () => {
+  const own = { name: 'worker', names: ['a'], descriptions: {}, subAgent: new Worker(), retries: 3, mode: 'fast' };
+  expect(new Worker(own).name).toBe('worker');
+});
+
+test.each([
+  ['inputSchema', 'inputSchema cannot be assigned; write get inputSchema() { return z.object({ … }); } in its class'],
+  ['parentAgent', 'parentAgent cannot be assigned; list the agent in the subAgents of its parent'],
+  ['rootAgent', 'rootAgent cannot be assigned; list the agent in the subAgents of its parent'],
+  ['canRunLive', 'canRunLive cannot be assigned; write async *runLiveImpl(context, queue) { yield … } in its class'],
+])('assigning %s of an agent throws ConfigurationError with what to write', (property, message) => {
+  const assign = (): void => void Object.assign(new Worker(), { [property]: undefined });
+  expect(assign).toThrow(ConfigurationError);
+  expect(assign).toThrow(`agent "worker": ${message}`);
+});

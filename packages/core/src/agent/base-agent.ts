@@ -15,7 +15,7 @@ import {
   toList,
 } from './agent-callbacks.ts';
 import { toValidName } from './nearest-names.ts';
-import { type OptionRules, wrongOption } from './options.ts';
+import { checkBaseOptions, type OptionRules, readOnlyError, wrongOption } from './options.ts';
 import { runResumable } from './run-resumable.ts';
 import { describeKind, isRecord } from '../content/json.ts';
 
@@ -40,9 +40,10 @@ export const BASE_AGENT_OPTIONS: OptionRules<BaseAgentConfig> = {
   name: { is: 'text', write: "'helper'" },
   description: { is: 'text', write: "'Answers questions about invoices.'" },
   subAgents: { is: 'list', wanted: 'a list of agents', write: '[writer, critic]' },
-  beforeAgentCallback: 'function or list',
-  afterAgentCallback: 'function or list',
-  onAgentErrorCallback: 'function or list',
+  // `toCallbacks` checks these, with an error that names the parameter.
+  beforeAgentCallback: 'any',
+  afterAgentCallback: 'any',
+  onAgentErrorCallback: 'any',
 };
 
 /** The lists of an agent that its constructor made, which are frozen. */
@@ -56,7 +57,8 @@ const NO_AGENTS: ReadonlyMap<string, BaseAgent> = new Map();
  * same time.
  *
  * Agents form a tree, which cannot be changed after its root is constructed. A custom agent extends this class, implements
- * `runAsyncImpl`, and runs other agents with `yield* other.runAsync(context)`.
+ * `runAsyncImpl`, and runs other agents with `yield* other.runAsync(context)`. Its constructor may pass options of its own on to
+ * `super`, which ignores them, unless a name is one character off an option of `BaseAgentConfig` that is not given, and the value is valid for that option.
  *
  * @example
  * class Greeter extends BaseAgent {
@@ -84,20 +86,20 @@ export abstract class BaseAgent {
 
   /**
    * Checks the options and becomes the parent of the sub-agents.
-   * @throws ConfigurationError for a name with other characters or `user`, for a sub-agent that is not an agent
-   * or has a parent already, and for a name that two agents of the tree share
+   * @throws ConfigurationError for a name with other characters or `user`, for an option of another kind or with a misspelt name, for a
+   * sub-agent that is not an agent or has a parent already, and for a name that two agents of the tree share
    */
   constructor(config: BaseAgentConfig) {
     if (!isRecord(config))
       throw new ConfigurationError(
         `${new.target.name}: expected an object of options, got ${describeKind(config)}; write new ${new.target.name}({ name: 'helper', … })`,
       );
+    const owner = typeof config.name === 'string' ? `agent "${config.name}"` : new.target.name;
+    checkBaseOptions(owner, BASE_AGENT_OPTIONS, config);
     if (config.name === undefined)
       throw new ConfigurationError(
         `${new.target.name}: name is missing; write new ${new.target.name}({ name: 'helper', … }), with a name that no other agent of the tree has`,
       );
-    if (typeof config.name !== 'string')
-      throw wrongOption(new.target.name, 'name', 'a string', config.name, "'helper'");
     if (!AGENT_NAME.test(config.name)) {
       throw new ConfigurationError(
         `agent name: expected letters, digits, _, $ and -, beginning with a letter, _ or $, got ${JSON.stringify(config.name)}; write name: '${toValidName(config.name)}'`,
@@ -107,14 +109,6 @@ export abstract class BaseAgent {
       throw new ConfigurationError('agent name "user": is reserved for the events of the user; choose another name');
     this.name = config.name;
     this.description = config.description ?? '';
-    if (config.subAgents !== undefined && !Array.isArray(config.subAgents))
-      throw wrongOption(
-        `agent "${config.name}"`,
-        'subAgents',
-        'a list of agents',
-        config.subAgents,
-        '[writer, critic]',
-      );
     this.subAgents = toList(config.subAgents);
     const { name } = config;
     this.beforeAgentCallback = toCallbacks(name, 'beforeAgentCallback', config.beforeAgentCallback, '(context)');
@@ -139,6 +133,10 @@ export abstract class BaseAgent {
     return this.#parent;
   }
 
+  set parentAgent(_agent: never) {
+    throw readOnlyError(`agent "${this.name}"`, 'parentAgent', 'list the agent in the subAgents of its parent');
+  }
+
   /**
    * True if this event completes the agent. The event may be its own or a sub-agent's. If the process ends right
    * after such an event was stored, a run that is not resumable is recorded as completed. Default: false, the agent may have more to do.
@@ -151,6 +149,10 @@ export abstract class BaseAgent {
   /** The root of the agent's tree; the agent itself if it has no parent. */
   get rootAgent(): BaseAgent {
     return this.#parent ? this.#parent.rootAgent : this;
+  }
+
+  set rootAgent(_agent: never) {
+    throw readOnlyError(`agent "${this.name}"`, 'rootAgent', 'list the agent in the subAgents of its parent');
   }
 
   /** Finds an agent by name: this one or one below it, at any depth. Undefined if there is none. */
@@ -174,6 +176,14 @@ export abstract class BaseAgent {
    */
   get inputSchema(): unknown {
     return undefined;
+  }
+
+  set inputSchema(_schema: never) {
+    throw readOnlyError(
+      `agent "${this.name}"`,
+      'inputSchema',
+      'write get inputSchema() { return z.object({ … }); } in its class',
+    );
   }
 
   /**
@@ -202,6 +212,14 @@ export abstract class BaseAgent {
   /** True for an agent that can run live: with `runLiveImpl`, or with a model that the run's live support can run. */
   get canRunLive(): boolean {
     return this.runLiveImpl !== undefined;
+  }
+
+  set canRunLive(_value: never) {
+    throw readOnlyError(
+      `agent "${this.name}"`,
+      'canRunLive',
+      'write async *runLiveImpl(context, queue) { yield … } in its class',
+    );
   }
 
   /** Agents that this agent runs in isolation, as graph nodes or as tools. They are not part of its tree. @internal */

@@ -26,7 +26,11 @@ export function nearestNames(typed: string, names: readonly string[]): readonly 
 /** Returns the name that a typed one differs from by one character or by its notation; undefined if no name is so close. */
 export function misspeltName(typed: string, names: readonly string[]): string | undefined {
   const plain = toPlain(typed);
-  return plain.length < 4 ? undefined : names.find((name) => editDistance(plain, toPlain(name)) <= 1);
+  if (plain.length < 4) return undefined;
+  return names.find((name) => {
+    const other = toPlain(name);
+    return Math.abs(other.length - plain.length) <= 1 && editDistance(plain, other) <= 1;
+  });
 }
 
 function toPlain(name: string): string {

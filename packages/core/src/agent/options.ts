@@ -1,6 +1,6 @@
 import { describeKind, getOwn, isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
-import { nearestNames } from './nearest-names.ts';
+import { misspeltName, nearestNames } from './nearest-names.ts';
 
 /** Kinds of values, as errors name them. Lists and functions do not count as objects. */
 const KINDS = {
@@ -94,36 +94,70 @@ export function checkOptions(
   hints?: Readonly<Record<string, string>>,
   example?: string,
 ): void {
-  if (!isRecord(given)) {
-    const [[name, rule] = ['', 'any' as const]] = Object.entries(rules);
-    const code = example ?? `{ ${name}: ${exampleOf(name, toRule(rule))} }`;
-    throw new ConfigurationError(`${owner}: expected an object of options, got ${describeKind(given)}; write ${code}`);
-  }
+  if (!isRecord(given)) throw noObjectError(owner, rules, given, example);
   for (const name in given) {
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
     if (rule === undefined) throw unknownOptionError(owner, name, Object.keys(rules), hints);
-    const value = given[name];
-    if (value === undefined || rule === 'any') continue;
-    // Most values are valid, so nothing is allocated before a check fails.
-    const type = typeof value;
-    const kind =
-      type === 'string'
-        ? 'text'
-        : type === 'boolean'
-          ? 'flag'
-          : type === 'object'
-            ? value === null
-              ? 'null'
-              : Array.isArray(value)
-                ? 'list'
-                : 'object'
-            : Number.isNaN(value)
-              ? 'NaN'
-              : type;
-    const isRule = typeof rule === 'object';
-    if (!(isRule ? rule.is : rule).includes(kind) || (isRule && !isAllowed(rule, value)))
-      throw wrongValueError(owner, name, toRule(rule), value);
+    checkValue(owner, name, rule, given[name]);
   }
+}
+
+/**
+ * Checks the options that a base class gets from its subclasses, which may pass options of their own too. Options with a rule are checked as
+ * in `checkOptions`. Another option is refused only if its name differs from that of an option which is not given by one character or by its
+ * notation, and its value is valid for that option: then it is probably misspelt. A subclass may have an option `subAgent: writer`, which is no list like `subAgents`.
+ * @throws ConfigurationError
+ */
+export function checkBaseOptions(owner: string, rules: Rules, given: object): void {
+  if (!isRecord(given)) throw noObjectError(owner, rules, given);
+  for (const name in given) {
+    const rule = getOwn(rules, name);
+    if (rule === undefined) {
+      const free = Object.keys(rules).filter((option) => given[option] === undefined);
+      const meant = misspeltName(name, free);
+      if (meant !== undefined && isValid(rules[meant] ?? 'any', given[name]))
+        throw unknownOptionError(owner, name, [meant]);
+    } else checkValue(owner, name, rule, given[name]);
+  }
+}
+
+function noObjectError(owner: string, rules: Rules, given: unknown, example?: string): ConfigurationError {
+  const [[name, rule] = ['', 'any' as const]] = Object.entries(rules);
+  const code = example ?? `{ ${name}: ${exampleOf(name, toRule(rule))} }`;
+  return new ConfigurationError(`${owner}: expected an object of options, got ${describeKind(given)}; write ${code}`);
+}
+
+function checkValue(owner: string, name: string, rule: string | OptionRule, value: unknown): void {
+  if (!isValid(rule, value)) throw wrongValueError(owner, name, toRule(rule), value);
+}
+
+function isValid(rule: string | OptionRule, value: unknown): boolean {
+  if (value === undefined || rule === 'any') return true;
+  // Most values are valid, so nothing is allocated before a check fails.
+  const type = typeof value;
+  const kind =
+    type === 'string'
+      ? 'text'
+      : type === 'boolean'
+        ? 'flag'
+        : type === 'object'
+          ? value === null
+            ? 'null'
+            : Array.isArray(value)
+              ? 'list'
+              : 'object'
+          : Number.isNaN(value)
+            ? 'NaN'
+            : type;
+  return typeof rule === 'object' ? rule.is.includes(kind) && isAllowed(rule, value) : rule.includes(kind);
+}
+
+/**
+ * Creates the error for an assignment to a property that has no setter.
+ * @param write code or advice that has the intended effect
+ */
+export function readOnlyError(owner: string, property: string, write: string): ConfigurationError {
+  return new ConfigurationError(`${owner}: ${property} cannot be assigned; ${write}`);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { readOnlyError } from '../agent/options.ts';
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { Part, Content } from '../content/content.ts';
 import { copyJson } from '../content/copy-json.ts';
@@ -63,6 +64,14 @@ export class ReadonlyContext {
   get state(): ReadonlyState {
     return new StateReader(this.invocationContext.invocation.session.state);
   }
+
+  set state(_state: never) {
+    throw readOnlyError(
+      'context',
+      'state',
+      "it can only be read here; write state in a callback or a tool, as in context.state.set('city', 'Lima')",
+    );
+  }
 }
 
 /** Parameters of a callback context. */
@@ -117,6 +126,10 @@ export class CallbackContext extends ReadonlyContext {
   /** The session's state, for reading and writing: `state.get(key)`, `state.set(key, value)`. */
   override get state(): State {
     return (this.#state ??= new State(this.invocationContext.invocation.session.state, this.actions));
+  }
+
+  override set state(_state: never) {
+    throw readOnlyError('context', 'state', "write context.state.set('city', 'Lima')");
   }
 
   /** Fires when the run is aborted, or when its caller stops reading events. */

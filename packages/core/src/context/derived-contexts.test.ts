@@ -109,3 +109,12 @@ describe('the contexts of callbacks, tools and instructions', () => {
     await expect(context.searchMemory('a')).rejects.toThrow(ConfigurationError);
   });
 });
+
+test('assigning the state of a context throws ConfigurationError with what to write', () => {
+  const context = contextOf();
+  for (const each of [new ReadonlyContext(context), new CallbackContext({ invocationContext: context })]) {
+    const assign = (): void => void Object.assign(each, { state: { city: 'Lima' } });
+    expect(assign).toThrow(ConfigurationError);
+    expect(assign).toThrow(/^context: state cannot be assigned; .*write .*context\.state\.set\('city', 'Lima'\)/);
+  }
+});

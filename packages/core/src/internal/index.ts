@@ -10,6 +10,7 @@ export {
   checkOptions,
   integer,
   type OptionRules,
+  readOnlyError,
   SCHEMA_RULE,
   wrongOption,
 } from '../agent/options.ts';

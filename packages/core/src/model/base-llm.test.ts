@@ -38,7 +38,7 @@ test('a model whose constructor passes no options throws ConfigurationError, and
 });
 
 test.each([
-  [{ modle: 'x' }, 'nothing'],
+  [{ version: 'x' }, 'nothing'],
   [{ model: '' }, 'an empty string'],
   [{ model: 5 }, 'the number 5'],
 ])('a model with the options %j throws ConfigurationError, because its service needs a name', (options, kind) => {
@@ -55,4 +55,11 @@ test.each([
   [{ generateContentAsync: 1 }, 'owner: model: its class does not extend BaseLlm; write class MyModel extends BaseLlm'],
 ])('checkModel refuses %j', (value, message) => {
   expect(() => checkModel('owner', 'model', value, 'a model object', "'m'")).toThrow(message);
+});
+
+test('a model whose class passes its options on to BaseLlm names the misspelt model, and ignores options of the class', () => {
+  const options = { modle: 'm' } as unknown as { model: string };
+  expect(() => new Mute(options)).toThrow('Mute: has no option "modle"; did you mean "model"?');
+  const own = { model: 'm', models: [], temperature: 0 };
+  expect(new Mute(own).model).toBe('m');
 });

@@ -1,4 +1,4 @@
-import { wrongOption } from '../agent/options.ts';
+import { checkBaseOptions, wrongOption } from '../agent/options.ts';
 import { describeKind, isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { BaseLlmConnection } from './base-llm-connection.ts';
@@ -44,12 +44,16 @@ export abstract class BaseLlm {
   /** The model's name at its service. */
   readonly model: string;
 
-  /** @throws ConfigurationError without an object of options, and without the name of a model */
+  /**
+   * A subclass may pass options of its own too: they are ignored.
+   * @throws ConfigurationError without an object of options, and without the name of a model
+   */
   constructor(options: { readonly model: string }) {
     const { name } = new.target;
     const write = `write new ${name}({ model: '…' }), or super({ model: '…' }) in its constructor`;
     if (!isRecord(options))
       throw new ConfigurationError(`${name}: expected an object of options, got ${describeKind(options)}; ${write}`);
+    checkBaseOptions(name, { model: 'any' }, options);
     const { model } = options;
     if (typeof model !== 'string' || model === '')
       throw new ConfigurationError(

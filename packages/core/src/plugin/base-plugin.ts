@@ -1,4 +1,5 @@
 import { describeKind } from '../content/json.ts';
+import { misspeltName } from '../agent/nearest-names.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { BaseAgent } from '../agent/base-agent.ts';
 import type { Content } from '../content/content.ts';
@@ -38,12 +39,13 @@ export abstract class BasePlugin {
   /** Unique name among the plugins of a runner. */
   readonly name: string;
 
-  /** @param name the plugin's name in error messages; two plugins of a runner cannot have the same @throws ConfigurationError if it is empty */
+  /** @param name the plugin's name in error messages; two plugins of a runner cannot have the same @throws ConfigurationError if it is empty, and for a method with the misspelt name of a callback */
   constructor(name: string) {
     if (typeof name !== 'string' || name === '')
       throw new ConfigurationError(
         `${new.target.name}: name: expected a non-empty string, got ${describeKind(name)}; write super('logging')`,
       );
+    checkCallbackNames(new.target, BasePlugin.prototype);
     this.name = name;
   }
 
@@ -150,5 +152,17 @@ export abstract class BasePlugin {
   /** Releases the plugin's resources. Called when the runner is closed. */
   close(): Promise<void> | void {
     return undefined;
+  }
+}
+
+/** @throws ConfigurationError for a method of the class or its parents that is one character off a callback, which would never be called */
+function checkCallbackNames({ name, prototype }: { name: string; prototype: BasePlugin }, base: BasePlugin): void {
+  const callbacks = Object.getOwnPropertyNames(base).filter((method) => /Callback$|^beforeTool/.test(method));
+  for (let level = prototype; level !== base && level !== null; level = Object.getPrototypeOf(level) as BasePlugin) {
+    for (const method of Object.getOwnPropertyNames(level)) {
+      const meant = callbacks.includes(method) ? undefined : misspeltName(method, callbacks);
+      if (meant !== undefined && prototype[meant as never] === base[meant as never])
+        throw new ConfigurationError(`${name}: no callback of plugins has the name ${method}; did you mean ${meant}?`);
+    }
   }
 }

@@ -124,3 +124,26 @@ test('the manager copies the list of plugins', () => {
   expect(manager.plugins).toHaveLength(1);
   expect(manager.has('onUserMessageCallback')).toBe(false);
 });
+
+test('a plugin with a method that is one character off a callback is refused', () => {
+  class Misspelt extends BasePlugin {
+    beforeToolCalback(): void {}
+  }
+  expect(() => new Misspelt('log')).toThrow(ConfigurationError);
+  expect(() => new Misspelt('log')).toThrow(
+    'Misspelt: no callback of plugins has the name beforeToolCalback; did you mean beforeToolCallback?',
+  );
+});
+
+test('a plugin may have other methods, and one like a callback beside that callback', () => {
+  class Both extends BasePlugin {
+    override afterToolCallback(): void {
+      this.afterToolCallbacks();
+    }
+
+    afterToolCallbacks(): void {}
+
+    closed(): void {}
+  }
+  expect(new Both('log').name).toBe('log');
+});

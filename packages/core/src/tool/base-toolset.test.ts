@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { ReadonlyContext } from '../context/callback-context.ts';
+import { ConfigurationError } from '../errors.ts';
 import { BaseTool } from './base-tool.ts';
 import { BaseToolset, isBaseToolset } from './base-toolset.ts';
 
@@ -71,6 +72,32 @@ test('a toolset has the name of its options or of its class, and checks its opti
     'toolset name: expected 1 to 128 letters, digits, _ . : and -, beginning with a letter or _, got "a \\"quoted\\" name"',
   );
   expect(() => new Three([], undefined, { onUnavailable: 'retry' as never })).toThrow(
-    "Three: onUnavailable: expected fail or skip, got a string; write onUnavailable: 'skip'",
+    'Three: onUnavailable: expected one of fail, skip, got "retry"; write onUnavailable: \'skip\'',
+  );
+});
+
+test.each<[unknown[], string]>([
+  [[[], undefined, { onUnavailabel: 'skip' }], 'Three: has no option "onUnavailabel"; did you mean "onUnavailable"?'],
+  [[[], undefined, { nmae: 'letters' }], 'Three: has no option "nmae"; did you mean "name"?'],
+  [[[], undefined, null], "Three: expected an object of options, got null; write { name: 'menu' }"],
+  [
+    ['get_weather'],
+    "Three: toolFilter: expected a list of names or a function, got a string; write toolFilter: ['get_weather']",
+  ],
+  [[[], 5], "Three: prefix: expected a string, got the number 5; write prefix: 'weather'"],
+])('the toolset with the arguments %j is refused', (given, message) => {
+  const create = (): Three => new Three(...(given as ConstructorParameters<typeof Three>));
+  expect(create).toThrow(ConfigurationError);
+  expect(create).toThrow(message);
+});
+
+test('a toolset may pass options of its own on to BaseToolset', () => {
+  const own = { name: 'letters', names: [], url: 'https://letters.example' };
+  expect(new Three([], undefined, own).name).toBe('letters');
+});
+
+test('assigning the version of a toolset throws ConfigurationError with what to write', () => {
+  expect(() => Object.assign(new Three(), { version: 2 })).toThrow(
+    'Three: version cannot be assigned; write get version() { return this.#version; } in its class',
   );
 });

@@ -1,5 +1,5 @@
 import { toValidName } from '../agent/nearest-names.ts';
-import { wrongOption } from '../agent/options.ts';
+import { checkBaseOptions, type OptionRules, readOnlyError } from '../agent/options.ts';
 import type { ReadonlyContext } from '../context/callback-context.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { BaseTool } from './base-tool.ts';
@@ -19,6 +19,15 @@ export interface BaseToolsetOptions {
    */
   readonly onUnavailable?: 'fail' | 'skip' | undefined;
 }
+
+const OPTIONS: OptionRules<BaseToolsetOptions> = {
+  name: { is: 'text', write: "'menu'" },
+  onUnavailable: { is: 'text', oneOf: ['fail', 'skip'], write: "'skip'" },
+};
+const POSITIONS = {
+  toolFilter: { is: 'function or list', wanted: 'a list of names or a function', write: "['get_weather']" },
+  prefix: { is: 'text', write: "'weather'" },
+};
 
 /**
  * Base class of toolsets: objects in an agent's `tools` that list their tools when a run asks for them. Extend it when the tools are not
@@ -49,18 +58,21 @@ export abstract class BaseToolset {
   /** Behaviour when `getTools` throws, see `BaseToolsetOptions.onUnavailable`. */
   readonly onUnavailable: 'fail' | 'skip';
 
-  /** @throws ConfigurationError for a name with other characters than tool names have, and for an unknown `onUnavailable` */
-  constructor(
-    toolFilter: ToolPredicate | readonly string[] = [],
-    prefix?: string,
-    { name, onUnavailable = 'fail' }: BaseToolsetOptions = {},
-  ) {
+  /**
+   * A subclass may pass options of its own in `options` too: they are ignored, unless a name is one character off an option that is not
+   * given.
+   * @throws ConfigurationError for a name with other characters than tool names have, for a filter that is neither a function nor a list
+   * of names, and for an option of another kind or with a misspelt name
+   */
+  constructor(toolFilter: ToolPredicate | readonly string[] = [], prefix?: string, options: BaseToolsetOptions = {}) {
+    const owner = new.target.name;
+    checkBaseOptions(owner, OPTIONS, options);
+    checkBaseOptions(owner, POSITIONS, { toolFilter, prefix });
+    const { name, onUnavailable = 'fail' } = options;
     if (name !== undefined && !isToolName(name))
       throw new ConfigurationError(
         `toolset name: expected 1 to 128 letters, digits, _ . : and -, beginning with a letter or _, got ${JSON.stringify(name)}; write name: '${toValidName(name)}'`,
       );
-    if (onUnavailable !== 'fail' && onUnavailable !== 'skip')
-      throw wrongOption(new.target.name, 'onUnavailable', 'fail or skip', onUnavailable, "'skip'");
     this.toolFilter = toolFilter;
     this.prefix = prefix;
     this.name = name ?? (isToolName(new.target.name) ? new.target.name : 'toolset');
@@ -77,6 +89,10 @@ export abstract class BaseToolset {
    */
   get version(): number | undefined {
     return undefined;
+  }
+
+  set version(_version: never) {
+    throw readOnlyError(this.name, 'version', 'write get version() { return this.#version; } in its class');
   }
 
   /**

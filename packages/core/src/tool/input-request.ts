@@ -1,6 +1,7 @@
 import type { FunctionCall, Part } from '../content/content.ts';
 import { copyJson } from '../content/copy-json.ts';
-import { isRecord } from '../content/json.ts';
+import { checkOptions, type OptionRules, SCHEMA_RULE } from '../agent/options.ts';
+import { describeKind, isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { InputRequest } from '../event/event-actions.ts';
 import { isLibrarySchema, librarySchemaToJson } from './standard-schema.ts';
@@ -21,16 +22,29 @@ export interface InputRequestParams {
   readonly responseSchema?: object;
 }
 
+const PARAMS: OptionRules<InputRequestParams> = {
+  key: 'text',
+  message: { is: 'text', write: "'Which size?'" },
+  // Any JSON; `copyJson` checks it.
+  payload: 'any',
+  responseSchema: SCHEMA_RULE,
+};
+
 /**
  * Converts the parameters to the request that is stored.
  * @param caller name of the calling function, for error messages
- * @throws ConfigurationError for a schema that JSON Schema cannot express, and for values that are not JSON
+ * @throws ConfigurationError for an unknown parameter or one of another kind, for a schema that JSON Schema cannot express, and for values
+ * that are not JSON
  */
-export function toInputRequest(
-  caller: string,
-  { key = '', message, payload, responseSchema }: InputRequestParams,
-): InputRequest {
+export function toInputRequest(caller: string, params: InputRequestParams): InputRequest {
+  checkOptions(caller, PARAMS, params, {}, `${caller}({ message: 'Which size?' })`);
+  const { key = '', message, payload, responseSchema } = params;
   const isOfLibrary = responseSchema !== undefined && isLibrarySchema(responseSchema);
+  // Schemas of some libraries, such as arktype, are functions.
+  if (typeof responseSchema === 'function' && !isOfLibrary)
+    throw new ConfigurationError(
+      `${caller}: responseSchema: expected a schema, got ${describeKind(responseSchema)}; write responseSchema: z.string(), or a JSON Schema`,
+    );
   const schema = isOfLibrary ? librarySchemaToJson(caller, responseSchema) : responseSchema && { ...responseSchema };
   const copied = copyJson({ key, message, payload, responseSchema: schema }, { toJson: true });
   if ('value' in copied) return copied.value as unknown as InputRequest;
