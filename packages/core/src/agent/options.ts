@@ -98,7 +98,7 @@ export function checkOptions(
   for (const name in given) {
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
     if (rule === undefined) throw unknownOptionError(owner, name, Object.keys(rules), hints);
-    checkValue(owner, name, rule, given[name]);
+    if (!isValid(rule, given[name])) throw wrongValueError(owner, name, toRule(rule), given[name]);
   }
 }
 
@@ -117,7 +117,7 @@ export function checkBaseOptions(owner: string, rules: Rules, given: object): vo
       const meant = misspeltName(name, free);
       if (meant !== undefined && isValid(rules[meant] ?? 'any', given[name]))
         throw unknownOptionError(owner, name, [meant]);
-    } else checkValue(owner, name, rule, given[name]);
+    } else if (!isValid(rule, given[name])) throw wrongValueError(owner, name, toRule(rule), given[name]);
   }
 }
 
@@ -125,10 +125,6 @@ function noObjectError(owner: string, rules: Rules, given: unknown, example?: st
   const [[name, rule] = ['', 'any' as const]] = Object.entries(rules);
   const code = example ?? `{ ${name}: ${exampleOf(name, toRule(rule))} }`;
   return new ConfigurationError(`${owner}: expected an object of options, got ${describeKind(given)}; write ${code}`);
-}
-
-function checkValue(owner: string, name: string, rule: string | OptionRule, value: unknown): void {
-  if (!isValid(rule, value)) throw wrongValueError(owner, name, toRule(rule), value);
 }
 
 function isValid(rule: string | OptionRule, value: unknown): boolean {
@@ -149,7 +145,11 @@ function isValid(rule: string | OptionRule, value: unknown): boolean {
           : Number.isNaN(value)
             ? 'NaN'
             : type;
-  return typeof rule === 'object' ? rule.is.includes(kind) && isAllowed(rule, value) : rule.includes(kind);
+  if (typeof rule !== 'object') return rule.includes(kind);
+  if (!rule.is.includes(kind)) return false;
+  const { oneOf, isInteger = false, min = -Infinity, max = Infinity } = rule;
+  if (oneOf) return oneOf.includes(value as string);
+  return typeof value !== 'number' || (value >= min && value <= max && (!isInteger || Number.isInteger(value)));
 }
 
 /**
@@ -213,12 +213,6 @@ export function wrongOption(
 
 function toRule(rule: string | OptionRule): OptionRule {
   return typeof rule === 'object' ? rule : { is: rule };
-}
-
-function isAllowed({ oneOf, isInteger = false, min = -Infinity, max = Infinity }: OptionRule, value: unknown): boolean {
-  if (oneOf) return oneOf.includes(value as string);
-  if (typeof value !== 'number') return true;
-  return value >= min && value <= max && (!isInteger || Number.isInteger(value));
 }
 
 function wrongValueError(owner: string, name: string, rule: OptionRule, value: unknown): ConfigurationError {
