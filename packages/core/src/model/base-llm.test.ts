@@ -59,7 +59,9 @@ test.each([
 
 test('a model whose class passes its options on to BaseLlm names the misspelt model, and ignores options of the class', () => {
   const options = { modle: 'm' } as unknown as { model: string };
-  expect(() => new Mute(options)).toThrow('Mute: has no option "modle"; did you mean "model"?');
+  expect(() => new Mute(options)).toThrow(
+    'Mute: model: expected the name of a model, got nothing; write model in place of modle',
+  );
   const own = { model: 'm', models: [], temperature: 0 };
   expect(new Mute(own).model).toBe('m');
 });

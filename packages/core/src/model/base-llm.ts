@@ -1,4 +1,5 @@
-import { checkBaseOptions, wrongOption } from '../agent/options.ts';
+import { nearestNames } from '../agent/nearest-names.ts';
+import { wrongOption } from '../agent/options.ts';
 import { describeKind, isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { BaseLlmConnection } from './base-llm-connection.ts';
@@ -53,12 +54,14 @@ export abstract class BaseLlm {
     const write = `write new ${name}({ model: '…' }), or super({ model: '…' }) in its constructor`;
     if (!isRecord(options))
       throw new ConfigurationError(`${name}: expected an object of options, got ${describeKind(options)}; ${write}`);
-    checkBaseOptions(name, { model: 'any' }, options);
     const { model } = options;
-    if (typeof model !== 'string' || model === '')
+    if (typeof model !== 'string' || model === '') {
+      const isMisspelt = (option: string): boolean => option !== 'model' && nearestNames(option, ['model']).length > 0;
+      const misspelt = Object.keys(options).find(isMisspelt);
       throw new ConfigurationError(
-        `${name}: model: expected the name of a model, got ${model === '' ? 'an empty string' : describeKind(model)}; ${write}`,
+        `${name}: model: expected the name of a model, got ${model === '' ? 'an empty string' : describeKind(model)}; ${misspelt === undefined ? write : `write model in place of ${misspelt}`}`,
       );
+    }
     this.model = model;
   }
 
