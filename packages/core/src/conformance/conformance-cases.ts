@@ -23,6 +23,11 @@ export interface ServiceUnderTest<S> {
   readonly maxBytes?: number;
   /** Makes another service over the same storage, as another process would. Without it the storage has one service. */
   another?(): Promise<S> | S;
+  /**
+   * True while the storage works on a call of any service of the case. Rules about waiting go on only after it is false. A storage that
+   * needs more than a few turns of the event loop for a call, such as a database, must have it.
+   */
+  isBusy?(): boolean;
   /** Called when the case has ended, even if it failed. */
   close?(): Promise<void> | void;
 }
@@ -37,6 +42,8 @@ export interface ConformanceSubject<S> {
   readonly maxBytes: number | undefined;
   /** Another service over the same storage, as another process would have; `service` itself where a storage has only one. */
   another(): Promise<S>;
+  /** True while the storage works on a call. */
+  isBusy(): boolean;
   readonly platform: ManualPlatform;
   readonly expect: Expect;
 }
@@ -77,9 +84,10 @@ export function conformanceCases<S>(
         const platform = new ManualPlatform();
         const subject = await makeService({ platform });
         const { service, maxBytes } = subject;
+        const isBusy = (): boolean => subject.isBusy?.() ?? false;
         try {
           const another = async () => (await subject.another?.()) ?? service;
-          await withinTime(id, hangMs, check({ service, maxBytes, another, platform, expect: new Expect(id) }));
+          await withinTime(id, hangMs, check({ service, maxBytes, another, isBusy, platform, expect: new Expect(id) }));
         } catch (error) {
           throw ConformanceError.isInstance(error) ? error : new ConformanceError(id, 'the case', 'no error', error);
         } finally {

@@ -1,12 +1,10 @@
 import { type BaseSessionService, RunAbortedError, SessionBusyError, type SessionLease } from '@eventloom/core';
-import type { SessionRule, Subject } from './session-rule.ts';
+import type { SessionRule } from './session-rule.ts';
 import { KEY, passTime, settle } from './samples.ts';
 import { watch } from './watched-promise.ts';
 
 /** Maximum number of waiters for a session in one service. */
 const MOST = 1000;
-/** Time in which a service sees a change by another one, in milliseconds. */
-const MOMENT_MS = 25;
 
 /** Rules about the queue of a session's waiters: its maximum length, and its order across several services. */
 export const leaseLineRules: readonly SessionRule[] = [
@@ -15,25 +13,25 @@ export const leaseLineRules: readonly SessionRule[] = [
     title:
       'At most 1,000 callers wait for a session; the next one gets SessionBusyError at once, until one of them has left.',
     async check(subject) {
-      const { service, platform, expect } = subject;
+      const { service, expect } = subject;
       await service.createSession(KEY);
       const lease = await service.acquireLease({ ...KEY, ttlMs: 1_000_000 });
       const first = watch(service.acquireLease({ ...KEY, waitMs: 10_000 }));
-      await settle();
+      await settle(subject);
       const others = Array.from({ length: MOST - 1 }, () => watch(service.acquireLease({ ...KEY, waitMs: 20_000 })));
-      await settle();
+      await settle(subject);
       expect.same('the waiting caller', new Set([first, ...others].map(({ state }) => state)).size, 1);
       expect.same('the first', first.state, 'waiting');
       const error = await expect.rejects('one caller more', service.acquireLease(KEY), SessionBusyError);
       expect.true('the error is retryable', error.retryable);
-      await passTime(platform, 11_000, first.promise);
+      await passTime(subject, 11_000, first.promise);
       await expect.rejects('the first', first.promise, SessionBusyError);
       const late = watch(service.acquireLease(KEY));
-      await settle();
+      await settle(subject);
       expect.same('a later caller', late.state, 'waiting');
-      await passTime(platform, 20_000, Promise.allSettled(others.map(({ promise }) => promise)));
+      await passTime(subject, 20_000, Promise.allSettled(others.map(({ promise }) => promise)));
       await service.releaseLease(lease);
-      await moments(subject, late.promise);
+      await passTime(subject, 1000, late.promise);
       await expect.fulfils('a later caller', late.promise);
     },
   },
@@ -49,7 +47,7 @@ export const leaseLineRules: readonly SessionRule[] = [
       const run = async (where: BaseSessionService, name: string): Promise<void> => {
         const got = await where.acquireLease(KEY);
         order.push(name);
-        await settle();
+        await settle(subject);
         await where.releaseLease(got);
       };
       const runs: Promise<void>[] = [];
@@ -62,17 +60,16 @@ export const leaseLineRules: readonly SessionRule[] = [
         [service, 'six'],
       ] as const) {
         runs.push(run(where, name));
-        await standing(where);
+        await settle(subject);
         platform.advance(1);
       }
       const all = Promise.all(runs);
-      await moments(subject, Promise.resolve());
       await service.releaseLease(lease);
-      await settle();
+      await settle(subject);
       const late = run(service, 'late');
-      await moments(subject, all);
+      await passTime(subject, 1000, all);
       await expect.fulfils('the waiting callers', all);
-      await moments(subject, late);
+      await passTime(subject, 1000, late);
       await expect.fulfils('a late caller', late);
       expect.same('the order', order, ['one', 'two', 'three', 'four', 'five', 'six', 'late']);
     },
@@ -87,7 +84,7 @@ export const leaseLineRules: readonly SessionRule[] = [
       await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);
       const waiting = watch(other.acquireLease(KEY));
-      await standing(other);
+      await settle(subject);
       const release = service.releaseLease(lease);
       const rejected = service.acquireLease({ ...KEY, onBusy: 'reject' });
       await expect.rejects('the caller with reject', rejected, SessionBusyError);
@@ -95,7 +92,7 @@ export const leaseLineRules: readonly SessionRule[] = [
       const taken = await expect.fulfils('the interrupt', service.acquireLease({ ...KEY, onBusy: 'interrupt' }));
       await expect.fulfils('its lease', service.renewLease(taken));
       await service.releaseLease(taken);
-      await moments(subject, waiting.promise);
+      await passTime(subject, 1000, waiting.promise);
       await expect.fulfils('the waiting caller', waiting.promise);
     },
   },
@@ -109,40 +106,16 @@ export const leaseLineRules: readonly SessionRule[] = [
       const lease = await service.acquireLease(KEY);
       const abort = new AbortController();
       const gone = watch(other.acquireLease({ ...KEY, abortSignal: abort.signal }));
-      await standing(other);
+      await settle(subject);
       const waiting = watch(service.acquireLease(KEY));
-      await standing(service);
+      await settle(subject);
       abort.abort();
       await expect.rejects('the caller that gave up', gone.promise, RunAbortedError);
       await service.releaseLease(lease);
-      await moments(subject, waiting.promise);
+      await passTime(subject, 1000, waiting.promise);
       const next: SessionLease = await expect.fulfils('the waiting caller', waiting.promise);
       await service.releaseLease(next);
       await expect.fulfils('the session is free', other.acquireLease({ ...KEY, onBusy: 'reject' }));
     },
   },
 ];
-
-/**
- * Resolves when a caller of this service is in the queue of the session. Over a network, that takes fewer round trips
- * than these reads.
- */
-async function standing(where: BaseSessionService): Promise<void> {
-  for (let read = 0; read < 10; read++) await where.getSession(KEY);
-  await settle();
-}
-
-/**
- * Advances the clock by a second in small steps, until the promise settles. Each step takes as long as several reads, so a slow network delays
- * the clock, and a caller that was woken asks the storage before another service does.
- */
-async function moments({ platform, service }: Subject, until: Promise<unknown>): Promise<void> {
-  let isSettled = false;
-  const settled = (): void => void (isSettled = true);
-  until.then(settled, settled);
-  for (let moment = 0; moment < 1000 / MOMENT_MS && !isSettled; moment++) {
-    platform.advance(MOMENT_MS);
-    for (let read = 0; read < 5; read++) await service.getSession(KEY);
-    await settle();
-  }
-}

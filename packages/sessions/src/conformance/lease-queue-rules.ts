@@ -13,7 +13,7 @@ export const leaseQueueRules: readonly SessionRule[] = [
       await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);
       const waiting = watch(service.acquireLease(KEY));
-      await settle();
+      await settle(subject);
       expect.same('the waiting caller', waiting.state, 'waiting');
       await service.releaseLease(lease);
       const next = await expect.fulfils('the waiting caller', waiting.promise);
@@ -32,11 +32,11 @@ export const leaseQueueRules: readonly SessionRule[] = [
       const waiting = [1, 2, 3, 4, 5].map(async (number) => {
         const got = await service.acquireLease(KEY);
         order.push(number);
-        await settle();
+        await settle(subject);
         await service.releaseLease(got);
       });
       const all = watch(Promise.all(waiting));
-      await settle();
+      await settle(subject);
       await service.releaseLease(lease);
       const late = watch(service.acquireLease(KEY).then(() => order.push(6)));
       await expect.fulfils('the waiting callers', all.promise);
@@ -52,14 +52,14 @@ export const leaseQueueRules: readonly SessionRule[] = [
       const session = await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);
       const first = watch(service.acquireLease(KEY));
-      await settle();
+      await settle(subject);
       const release = service.releaseLease(lease);
       const rejected = watch(service.acquireLease({ ...KEY, onBusy: 'reject' }));
       const append = watch(service.appendEvent({ session, event: sampleEvent('without a lease') }));
       await release;
       await expect.rejects('the caller with reject', rejected.promise, SessionBusyError);
       const next = await expect.fulfils('the waiting caller', first.promise);
-      await settle();
+      await settle(subject);
       expect.same('the append without a lease', append.state, 'waiting');
       await service.releaseLease(next);
       await expect.fulfils('the append', append.promise);
@@ -69,14 +69,14 @@ export const leaseQueueRules: readonly SessionRule[] = [
     id: 'queue.times-out',
     title: 'queue rejects with a retryable SessionBusyError after waitMs, and not before.',
     async check(subject) {
-      const { service, platform, expect } = subject;
+      const { service, expect } = subject;
       await service.createSession(KEY);
       await service.acquireLease({ ...KEY, ttlMs: 1_000_000 });
       const waiting = watch(service.acquireLease({ ...KEY, waitMs: 5000 }));
-      await settle();
-      await passTime(platform, 4990, waiting.promise);
+      await settle(subject);
+      await passTime(subject, 4990, waiting.promise);
       expect.same('the waiting caller', waiting.state, 'waiting');
-      await passTime(platform, 1000, waiting.promise);
+      await passTime(subject, 1000, waiting.promise);
       const error = await expect.rejects('the wait', waiting.promise, SessionBusyError);
       expect.true('the error is retryable', error.retryable);
       const noWait = service.acquireLease({ ...KEY, waitMs: 0 });
@@ -87,14 +87,14 @@ export const leaseQueueRules: readonly SessionRule[] = [
     id: 'queue.default-wait',
     title: 'queue waits 60 seconds by default.',
     async check(subject) {
-      const { service, platform, expect } = subject;
+      const { service, expect } = subject;
       await service.createSession(KEY);
       await service.acquireLease({ ...KEY, ttlMs: 1_000_000 });
       const waiting = watch(service.acquireLease(KEY));
-      await settle();
-      await passTime(platform, 59_000, waiting.promise);
+      await settle(subject);
+      await passTime(subject, 59_000, waiting.promise);
       expect.same('the waiting caller', waiting.state, 'waiting');
-      await passTime(platform, 2000, waiting.promise);
+      await passTime(subject, 2000, waiting.promise);
       await expect.rejects('the wait', waiting.promise, SessionBusyError);
     },
   },
@@ -106,12 +106,12 @@ export const leaseQueueRules: readonly SessionRule[] = [
       const session = await service.createSession(KEY);
       const lease = await service.acquireLease({ ...KEY, ttlMs: 10_000 });
       const waiting = watch(service.acquireLease(KEY));
-      await settle();
+      await settle(subject);
       platform.advance(9000);
       await service.appendEvent({ session, event: sampleEvent('one'), lease });
-      await passTime(platform, 9000, waiting.promise);
+      await passTime(subject, 9000, waiting.promise);
       expect.same('the waiting caller during renewals', waiting.state, 'waiting');
-      await passTime(platform, 2000, waiting.promise);
+      await passTime(subject, 2000, waiting.promise);
       await expect.fulfils('the waiting caller', waiting.promise);
     },
   },
@@ -119,17 +119,17 @@ export const leaseQueueRules: readonly SessionRule[] = [
     id: 'queue.abort',
     title: 'The abort signal ends a wait with RunAbortedError, and the callers behind it move up.',
     async check(subject) {
-      const { service, platform, expect } = subject;
+      const { service, expect } = subject;
       await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);
       const abort = new AbortController();
       const first = watch(service.acquireLease({ ...KEY, abortSignal: abort.signal }));
       const second = watch(service.acquireLease(KEY));
-      await settle();
+      await settle(subject);
       abort.abort(new Error('enough'));
       await expect.rejects('the caller that gave up', first.promise, RunAbortedError);
       await service.releaseLease(lease);
-      await passTime(platform, 5000, second.promise);
+      await passTime(subject, 5000, second.promise);
       const got = await expect.fulfils('the caller after it', second.promise);
       await service.releaseLease(got);
       const aborted = service.acquireLease({ ...KEY, abortSignal: AbortSignal.abort() });
@@ -141,16 +141,16 @@ export const leaseQueueRules: readonly SessionRule[] = [
     id: 'queue.timeout-leaves-line',
     title: 'A caller whose waitMs are over does not get the session later; the next one does.',
     async check(subject) {
-      const { service, platform, expect } = subject;
+      const { service, expect } = subject;
       await service.createSession(KEY);
       const lease = await service.acquireLease({ ...KEY, ttlMs: 1_000_000 });
       const first = watch(service.acquireLease({ ...KEY, waitMs: 1000 }));
       const second = watch(service.acquireLease(KEY));
-      await settle();
-      await passTime(platform, 2000, first.promise);
+      await settle(subject);
+      await passTime(subject, 2000, first.promise);
       await expect.rejects('the first', first.promise, SessionBusyError);
       await service.releaseLease(lease);
-      await passTime(platform, 5000, second.promise);
+      await passTime(subject, 5000, second.promise);
       await expect.fulfils('the second', second.promise);
     },
   },
@@ -162,9 +162,9 @@ export const leaseQueueRules: readonly SessionRule[] = [
       await service.createSession(KEY);
       await service.acquireLease(KEY);
       const waiting = watch(service.acquireLease(KEY));
-      await settle();
+      await settle(subject);
       const taken = await expect.fulfils('the interrupt', service.acquireLease({ ...KEY, onBusy: 'interrupt' }));
-      await settle();
+      await settle(subject);
       expect.same('the waiting caller', waiting.state, 'waiting');
       await expect.fulfils('the new owner', service.renewLease(taken));
       await service.releaseLease(taken);
@@ -175,14 +175,14 @@ export const leaseQueueRules: readonly SessionRule[] = [
     id: 'queue.session-deleted',
     title: 'A caller that waits for a session gets SessionNotFoundError when the session is deleted.',
     async check(subject) {
-      const { service, platform, expect } = subject;
+      const { service, expect } = subject;
       await service.createSession(KEY);
       await service.acquireLease(KEY);
       const waiting = [watch(service.acquireLease(KEY)), watch(service.acquireLease(KEY))];
-      await settle();
+      await settle(subject);
       await service.deleteSession(KEY);
       for (const { promise } of waiting) {
-        await passTime(platform, 20_000, promise);
+        await passTime(subject, 20_000, promise);
         await expect.rejects('the wait', promise, SessionNotFoundError);
       }
     },
@@ -195,10 +195,10 @@ export const leaseQueueRules: readonly SessionRule[] = [
       for (const key of [KEY, OTHER_KEY]) await service.createSession(key);
       const lease = await service.acquireLease(KEY);
       const waiting = watch(service.acquireLease(KEY));
-      await settle();
+      await settle(subject);
       const other = await expect.fulfils('the other session', service.acquireLease(OTHER_KEY));
       await service.releaseLease(other);
-      await settle();
+      await settle(subject);
       expect.same('the waiting caller', waiting.state, 'waiting');
       await service.releaseLease(lease);
       await expect.fulfils('the waiting caller', waiting.promise);

@@ -29,15 +29,15 @@ export const openRunRules: readonly SessionRule[] = [
     title:
       'A lease has the invocationId of the run that it was granted for, and none if it was acquired without a run.',
     async check(subject) {
-      const { service, platform, expect } = subject;
+      const { service, expect } = subject;
       await service.createSession(KEY);
       expect.same('the lease without a run', (await service.acquireLease(KEY)).invocationId, undefined);
       const taken = await openRun(subject, 'e-1', { onBusy: 'interrupt' });
       expect.same('the lease of a run', taken.invocationId, 'e-1');
       const waiting = openRun(subject, 'e-2', { onBusy: 'queue' });
-      await settle();
+      await settle(subject);
       await service.releaseLease(taken);
-      await passTime(platform, 1000, waiting);
+      await passTime(subject, 1000, waiting);
       expect.same('the lease of a run that waited', (await waiting).invocationId, 'e-2');
     },
   },

@@ -10,7 +10,7 @@ import {
   StateKeyError,
 } from '@eventloom/core';
 import { expectStale } from './expect-stale.ts';
-import { idsOf, KEY, readSession, sampleEvent, settle, stateEvent } from './samples.ts';
+import { idsOf, KEY, readSession, sampleEvent, stateEvent, settle } from './samples.ts';
 import type { PromisedService, SessionRule, Subject } from './session-rule.ts';
 import { watch } from './watched-promise.ts';
 
@@ -137,7 +137,7 @@ export const runRules: readonly SessionRule[] = [
       });
       const all = watch(Promise.all(runs));
       for (let step = 0; step < 200 && all.state === 'waiting'; step++) {
-        await settle();
+        await settle(subject);
         platform.advance(10);
       }
       const sessions = await expect.fulfils('the runs', all.promise);
@@ -250,15 +250,11 @@ export const runRules: readonly SessionRule[] = [
       };
       const held = await service.acquireLease(KEY);
       const waiting = watch(service.beginRun({ ...RUN, message: sampleEvent('one', { timestamp: 0 }) }));
-      // The first claim is answered, even by a slow storage.
-      for (let turn = 0; turn < 10; turn++) {
-        await service.getSession(KEY);
-        await settle();
-      }
+      await settle(subject);
       platform.advance(2000);
       await service.releaseLease(held);
       for (let step = 0; step < 50 && waiting.state === 'waiting'; step++) {
-        await settle();
+        await settle(subject);
         if (waiting.state === 'waiting') platform.advance(10);
       }
       const first = await waiting.promise;

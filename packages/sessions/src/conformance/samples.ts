@@ -55,19 +55,29 @@ export async function appendAll(service: BaseSessionService, session: Session, i
   for (const id of ids) await service.appendEvent({ session, event: sampleEvent(id) });
 }
 
-/** Lets pending work complete without advancing the platform's clock. */
-export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
+/**
+ * Resolves when every call in progress has ended or waits for the clock, which is not advanced: the storage was not busy for some turns of the
+ * event loop, in which its answers were handled.
+ */
+export async function settle(subject: { isBusy?(): boolean } = {}): Promise<void> {
+  for (let idleTurns = 0; idleTurns < 5; idleTurns = subject.isBusy?.() ? 0 : idleTurns + 1) {
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
 }
 
 /** Advances the clock in steps until the promise settles or `totalMs` have passed. */
-export async function passTime(platform: ManualPlatform, totalMs: number, until: Promise<unknown>): Promise<void> {
-  let settled = false;
-  const done = (): void => void (settled = true);
-  until.then(done, done);
+export async function passTime(
+  subject: { readonly platform: ManualPlatform; isBusy?(): boolean },
+  totalMs: number,
+  until: Promise<unknown>,
+): Promise<void> {
+  let isSettled = false;
+  const settled = (): void => void (isSettled = true);
+  until.then(settled, settled);
   const steps = 20;
-  for (let step = 0; step < steps && !settled; step++) {
-    platform.advance(totalMs / steps);
-    await settle();
+  await settle(subject);
+  for (let step = 0; step < steps && !isSettled; step++) {
+    subject.platform.advance(totalMs / steps);
+    await settle(subject);
   }
 }

@@ -51,6 +51,7 @@ export function promisedMaker(makeService: MakeService<BaseSessionService>): Mak
       service: toPromised(made.service),
       ...(made.maxBytes === undefined ? {} : { maxBytes: made.maxBytes }),
       another: async () => toPromised((await made.another?.()) ?? made.service),
+      isBusy: () => made.isBusy?.() ?? false,
       close: () => made.close?.(),
     };
   };

@@ -24,7 +24,7 @@ describe('PostgresSessionService keeps the contract', () => {
       new PostgresSessionService({ pool, platform, schema, queryTimeoutMs: 86_400_000, leaseClock: 'platform' });
     const service = another();
     await service.migrate();
-    return { service, another };
+    return { service, another, isBusy: () => pool.waitingCount > 0 || pool.idleCount < pool.totalCount };
   });
   for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
 });

@@ -73,7 +73,7 @@ test("two services on one file share leases: one waits until the other's is rele
     await expect(other.acquireLease({ ...KEY, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
     const waiting = other.acquireLease(KEY);
     if (end === 'release') await one.releaseLease(held);
-    await passTime(platform, end === 'release' ? 200 : 10_000, waiting);
+    await passTime({ platform }, end === 'release' ? 200 : 10_000, waiting);
     const next = await waiting;
     expect(next.epoch).toBeGreaterThan(held.epoch);
     await other.releaseLease(next);

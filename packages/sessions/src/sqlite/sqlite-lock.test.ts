@@ -47,10 +47,10 @@ test('writes wait while another process locks the file, and run in order', async
     service.releaseLease(lease),
     service.acquireLease(KEY),
   ].map((answer) => watch<unknown>(Promise.resolve(answer)));
-  await passTime(platform, 4000, Promise.race(writes.map(({ promise }) => promise)));
+  await passTime({ platform }, 4000, Promise.race(writes.map(({ promise }) => promise)));
   expect(new Set(writes.map(({ state }) => state))).toEqual(new Set(['waiting']));
   stranger.exec('COMMIT');
-  await passTime(platform, 100, Promise.allSettled(writes.map(({ promise }) => promise)));
+  await passTime({ platform }, 100, Promise.allSettled(writes.map(({ promise }) => promise)));
   expect(new Set(writes.map(({ state }) => state))).toEqual(new Set(['fulfilled']));
   const stored = await service.getSession(KEY);
   expect(stored?.events.map(({ id }) => id)).toEqual(['one', 'two', 'three']);
@@ -68,7 +68,7 @@ test('reads continue while writes wait', async () => {
   expect(await service.listToolCalls({ ...KEY, invocationId: 'e-1' })).toEqual([]);
   expect(append.state).toBe('waiting');
   stranger.exec('COMMIT');
-  await passTime(platform, 100, append.promise);
+  await passTime({ platform }, 100, append.promise);
   await append.promise;
 });
 
@@ -80,12 +80,12 @@ test('a file locked for five seconds is a retryable StorageError, and the servic
   platform.advance(2500);
   await settle();
   const second = watch(Promise.resolve(service.appendEvent({ session, event: event('two', { own: 1 }), lease })));
-  await passTime(platform, 2400, first.promise);
+  await passTime({ platform }, 2400, first.promise);
   expect(first.state).toBe('waiting');
-  await passTime(platform, 200, first.promise);
+  await passTime({ platform }, 200, first.promise);
   await expect(first.promise).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
   expect(second.state).toBe('waiting');
-  await passTime(platform, 2600, second.promise);
+  await passTime({ platform }, 2600, second.promise);
   await expect(second.promise).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
   stranger.exec('ROLLBACK');
   expect(await service.getSession(KEY)).toEqual(session);

@@ -1,5 +1,4 @@
 import type { AppendOutcome, EventAppend } from '../../session-driver.ts';
-import { settle } from '../samples.ts';
 import { LimitedDriver, limitedService, MAX_BYTES } from './limited-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 
@@ -15,7 +14,7 @@ export const appendsMutants: readonly Mutant[] = [
       const outcomes: AppendOutcome[] = [];
       for (const append of appends) {
         outcomes.push(driver.appendEvent(append));
-        await settle();
+        await new Promise((resolve) => setTimeout(resolve, 0));
       }
       return outcomes;
     },
