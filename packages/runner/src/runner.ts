@@ -191,7 +191,7 @@ export class Runner {
    * @returns the error event; undefined if the run has already ended, or does not belong to the session
    * @throws SessionNotFoundError SessionBusyError RunAbortedError
    * @throws UnfinishedRunError if another run is open
-   * @throws StaleWriterError if another writer took the session
+   * @throws StaleWriterError if another writer took the session, or has locked it since the `attempt` to close
    */
   closeRun(params: CloseRunParams): Promise<Event | undefined> {
     return closeRun(this, params);

@@ -67,7 +67,10 @@ export interface LockRequest {
 
 /** A request to lock a session for a run, and to read it. */
 export interface BeginRequest extends LockRequest, LoadRequest {
-  readonly run: Pick<BeginRunRequest, 'invocationId' | 'requestId' | 'resumable' | 'continues' | 'webhook'>;
+  readonly run: Pick<
+    BeginRunRequest,
+    'invocationId' | 'requestId' | 'resumable' | 'continues' | 'lastEpoch' | 'webhook'
+  >;
   /** True to create a missing session if the runner is configured to. Default false. */
   readonly mayCreate?: boolean | undefined;
 }
@@ -123,7 +126,9 @@ export class SessionLocks {
   begin(request: BeginRequest, hasYielded = false): MaybePromise<BegunSession> {
     const { key, run, window, message, mayCreate = false } = request;
     const name = nameOf(key);
-    if (request.onBusy === 'interrupt' && !hasYielded && this.lockingRuns.has(name))
+    // A run of this process that holds the session has a later epoch than `lastEpoch`.
+    const mayInterrupt = request.onBusy === 'interrupt' && run.lastEpoch === undefined;
+    if (mayInterrupt && !hasYielded && this.lockingRuns.has(name))
       return this.#yieldToRun(request).then(() => this.begin(request, true));
     const beginning: BeginRunRequest = {
       ...this.#toLease(request),

@@ -55,6 +55,7 @@ import {
   knownError,
   notFoundError,
   runNotFoundError,
+  staleBeginError,
   staleError,
   unfinishedError,
 } from './errors.ts';
@@ -184,7 +185,16 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override beginRun(request: BeginRunRequest): MaybePromise<BegunRun> {
-    const { appName, userId, sessionId, invocationId, resumable = false, continues = false, message: given } = request;
+    const {
+      appName,
+      userId,
+      sessionId,
+      invocationId,
+      resumable = false,
+      continues = false,
+      lastEpoch,
+      message: given,
+    } = request;
     const requestId = request.requestId === invocationId ? undefined : request.requestId;
     checkName('invocationId', invocationId);
     if (requestId !== undefined) checkName('requestId', requestId);
@@ -201,7 +211,17 @@ export class DriverSessionService extends BaseSessionService {
       message && message.partial !== true
         ? (coveredUntil: number) => (plan = planAppend(message, nowMs, this.#platform, coveredUntil))
         : undefined;
-    const run = { invocationId, requestId, resumable, continues, create, webhook, window, message: planMessage };
+    const run = {
+      invocationId,
+      requestId,
+      resumable,
+      continues,
+      lastEpoch,
+      create,
+      webhook,
+      window,
+      message: planMessage,
+    };
     const ask = (claim: LeaseClaim) => {
       nowMs = claim.nowMs;
       return this.#driver.beginRun({ ...claim, ...run });
@@ -210,6 +230,7 @@ export class DriverSessionService extends BaseSessionService {
       if (outcome.status === 'open') throw unfinishedError(outcome.run);
       if (outcome.status === 'known') throw knownError(request, requestId ?? '', outcome.invocationId);
       if (outcome.status === 'unknown') throw runNotFoundError(request, invocationId);
+      if (outcome.status === 'stale') throw staleBeginError(request);
       const { lease, session: stored, duplicate, firstSeq, wasOpen } = outcome;
       const session = toSession(stored);
       if (plan && duplicate) showTemp(session, plan);

@@ -1,4 +1,5 @@
 import {
+  type BeginRunRequest,
   type OpenRun,
   RequestKnownError,
   RunAbortedError,
@@ -33,6 +34,13 @@ export function existsError(key: SessionKey): SessionAlreadyExistsError {
 export function staleError(lease: SessionLease): StaleWriterError {
   return new StaleWriterError(
     `${describe(lease)}: the lease (epoch ${lease.epoch}) ended: it was released, another writer took it over, or it is not a lease of this session`,
+  );
+}
+
+/** Returns the error for a run whose session was locked again since the lease that it must follow. */
+export function staleBeginError(request: Pick<BeginRunRequest, keyof SessionKey | 'lastEpoch'>): StaleWriterError {
+  return new StaleWriterError(
+    `${describe(request)}: the latest lease does not have the epoch ${request.lastEpoch}: another writer has locked the session since`,
   );
 }
 

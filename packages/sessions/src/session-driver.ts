@@ -170,6 +170,8 @@ export interface RunClaim extends LeaseClaim {
   readonly resumable: boolean;
   /** True continues a run that the session must have; false begins a new one. Never true together with `create`. */
   readonly continues: boolean;
+  /** Epoch that the session's latest lease must have; undefined for any. */
+  readonly lastEpoch?: number | undefined;
   /** True to create the session, without state, if it does not exist. */
   readonly create: boolean;
   /** The webhook to store with the run, as `putRunWebhook` does, but beside the earlier ones of the run. */
@@ -205,6 +207,8 @@ export type RunRefusal =
   | { readonly status: 'known'; readonly invocationId: string }
   /** The session does not have the run that continues. Looked at before the lease as well. */
   | { readonly status: 'unknown' }
+  /** The session's latest lease has another epoch than `lastEpoch`. Looked at before the lease as well. */
+  | { readonly status: 'stale' }
   /** The lease was free, but another run of the session is open. */
   | { readonly status: 'open'; readonly run: OpenRun };
 

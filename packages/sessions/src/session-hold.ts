@@ -70,12 +70,13 @@ export function takeRun(
   lastSeq: number,
   epoch: number,
 ): ClaimRefusal | RunRefusal | RunTaken {
-  const { appName, userId, sessionId, invocationId, requestId, resumable, continues } = claim;
+  const { appName, userId, sessionId, invocationId, requestId, resumable, continues, lastEpoch } = claim;
   const asked = requestId === undefined ? undefined : runs.get(requestId);
   if (asked && asked.invocationId !== invocationId && runs.get(asked.invocationId))
     return { status: 'known', invocationId: asked.invocationId };
   const known = runs.get(invocationId);
   if (continues && known?.invocationId !== invocationId) return { status: 'unknown' };
+  if (lastEpoch !== undefined && lastEpoch !== hold.epoch) return { status: 'stale' };
   const refused = refusedClaim(hold, claim);
   if (refused) return refused;
   const { openRun } = hold;

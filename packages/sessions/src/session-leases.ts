@@ -28,7 +28,7 @@ const TICKET_TTL_MS = 2000;
 
 /** The result of a wait: a lease, or the reason why there is none. */
 export interface LeaseAnswer {
-  readonly status: 'taken' | 'known' | 'unknown' | 'open';
+  readonly status: 'taken' | 'known' | 'unknown' | 'stale' | 'open';
 }
 
 /** A claim that waits for a session. */
@@ -163,8 +163,11 @@ export class SessionLeases {
           const claim = { appName, userId, sessionId, nowMs, ttlMs, takeOver: false, ticket };
           const outcome = await (first ?? request.ask(claim));
           if (outcome.status !== 'busy') {
-            // A claim that is refused for another reason may have left the ticket of an earlier claim.
-            if (outcome.status === 'taken' || outcome.status === 'missing') isTicketLeft = false;
+            // A claim that is refused for another reason may have left the ticket of an earlier claim. Callers that do not wait must
+            // not find it.
+            const isGone = outcome.status === 'taken' || outcome.status === 'missing';
+            if (ticket && isTicketLeft && !isGone) await this.#withdraw(request, ticket);
+            isTicketLeft = false;
             return outcome;
           }
           untilMs = Math.min(deadline, outcome.freeAtMs);

@@ -123,6 +123,11 @@ export interface BeginRunRequest extends AcquireLeaseRequest {
   readonly webhook?: Pick<RunWebhook, 'id' | 'url'> | undefined;
   /** True continues an existing run of the session, open or ended. Default false: a new run. */
   readonly continues?: boolean | undefined;
+  /**
+   * Epoch of a lease of the session. The run begins only if no later lease was granted; it takes the session from that lease only with
+   * `onBusy: 'interrupt'`. Default: any.
+   */
+  readonly lastEpoch?: number | undefined;
   /** True creates the session, without state, if it does not exist. Default false. */
   readonly create?: boolean | undefined;
   /** Selects the events before the message that are read. Default: all of them. */
@@ -284,6 +289,7 @@ export abstract class BaseSessionService {
    *
    * @throws RequestKnownError at once if `requestId` belongs to another run; nothing is changed
    * @throws RunNotFoundError at once with `continues` if the session has no such run; nothing is changed
+   * @throws StaleWriterError at once if the session's latest lease does not have `lastEpoch`; nothing is changed
    * @throws UnfinishedRunError if the session has another open run: after the wait with `onBusy: 'queue'`, at once with
    * `interrupt`; nothing is changed, and the current lease stays valid
    * @throws SessionNotFoundError if the session does not exist, without `create`

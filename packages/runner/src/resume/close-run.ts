@@ -44,6 +44,11 @@ export interface CloseRunParams {
   readonly invocationId: string;
   /** The reason, in the event's `errorMessage`. */
   readonly reason: string;
+  /**
+   * The attempt to close: `RunStream.attempt`. The run is not closed if the session was locked since, for example because the run was
+   * resumed. Default: any attempt.
+   */
+  readonly attempt?: number | undefined;
   /** Behaviour while another run holds the session; default `queue`. */
   readonly onBusy?: OnBusy | undefined;
   /** Gives up waiting for the session. */
@@ -56,6 +61,7 @@ const PARAMS: OptionRules<CloseRunParams> = {
   sessionId: 'any',
   invocationId: 'any',
   reason: { is: 'text', write: "'the user gave up'" },
+  attempt: 'number',
   onBusy: { is: 'text', oneOf: ['queue', 'reject', 'interrupt'] },
   abortSignal: ABORT_SIGNAL_RULE,
 };
@@ -63,7 +69,7 @@ const PARAMS: OptionRules<CloseRunParams> = {
 /** Closes a run that did not reach its end; see `Runner.closeRun`. */
 export async function closeRun(runner: Runner, params: CloseRunParams): Promise<Event | undefined> {
   checkParams(params);
-  const { userId, sessionId, invocationId, reason, onBusy, abortSignal } = params;
+  const { userId, sessionId, invocationId, reason, attempt, onBusy, abortSignal } = params;
   const begin = async () =>
     runner.sessions.begin({
       key: { appName: runner.appName, userId, sessionId },
@@ -71,7 +77,7 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
       onBusy,
       abortSignal,
       // The run stays open until it is closed: if this process ends first, another one closes it.
-      run: { invocationId, resumable: true, continues: true },
+      run: { invocationId, resumable: true, continues: true, lastEpoch: attempt },
       invocationId,
     });
   const begun = await begin().catch((error: unknown) => {

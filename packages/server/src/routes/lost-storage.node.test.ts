@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { InMemoryRunRelay, RunNetwork } from '../conformance/in-memory-run-relay.ts';
 import { createServer } from '../create-server.ts';
 import type { RunLog } from '../runs/run-log.ts';
-import type { RunPublication } from '../runs/run-relay.ts';
+import type { RunPublication, RunRelay } from '../runs/run-relay.ts';
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const SESSION = '/apps/app/users/ann/sessions/s';
@@ -28,26 +28,29 @@ async function setUp(steps: readonly ScriptedStep[], beforeAgent = (): void => u
   const background = (work: Promise<unknown>): void => void work.catch(() => undefined);
   const platform = { ...systemPlatform, background };
   const sessionService = new SqliteSessionService({ database, platform });
-  const agent = new LlmAgent({
-    name: 'agent',
-    model: new ScriptedModel(steps),
-    beforeAgentCallback: () => beforeAgent(),
-  });
-  const runner = new Runner({ appName: 'app', agent, sessionService, platform, resumable: true, leaseTtlMs: 200 });
-  const server = createServer({
-    runners: [runner],
-    platform,
-    relay: new LateRelay(new RunNetwork()),
-    onError: () => undefined,
-    limits: { unfinishedRunsEveryMs: 0, answerAfterMs: 60_000 },
-  });
+  const serve = (script: readonly ScriptedStep[], relay?: RunRelay) => {
+    const agent = new LlmAgent({
+      name: 'agent',
+      model: new ScriptedModel(script),
+      beforeAgentCallback: () => beforeAgent(),
+    });
+    const runner = new Runner({ appName: 'app', agent, sessionService, platform, resumable: true, leaseTtlMs: 200 });
+    const server = createServer({
+      runners: [runner],
+      platform,
+      relay,
+      onError: () => undefined,
+      limits: { unfinishedRunsEveryMs: 0, answerAfterMs: 60_000 },
+    });
+    const send = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
+      server.fetch(
+        new Request(`http://localhost${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) }),
+      );
+    const stateOf = async (id: string) => (await send('GET', `${SESSION}/runs/${id}`, undefined, JSON_STATE)).json();
+    return { server, send, stateOf };
+  };
   await sessionService.createSession(KEY);
-  const send = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
-    server.fetch(
-      new Request(`http://localhost${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) }),
-    );
-  const stateOf = async (id: string) => (await send('GET', `${SESSION}/runs/${id}`, undefined, JSON_STATE)).json();
-  return { setWritable, send, server, stateOf };
+  return { setWritable, serve, ...serve(steps, new LateRelay(new RunNetwork())) };
 }
 
 const MESSAGE = { newMessage: { parts: [{ text: 'hi' }] }, requestId: 'r-1' };
@@ -125,5 +128,38 @@ describe('a cancelled run whose end could not be stored', () => {
     await send('POST', '/run', { ...KEY, invocationId });
     await server.takeUpUnfinishedRuns();
     expect(await stateOf('r-1')).toEqual({ invocationId, state: 'completed' });
+  });
+
+  test('is not closed while another process works on it, which a client asked to resume it', async () => {
+    const { serve, server, stateOf } = await cancelWithoutStorage();
+    const { invocationId } = (await stateOf('r-1')) as { readonly invocationId: string };
+    const gate = new Gate();
+    const other = serve([{ gate, text: 'resumed elsewhere' }]);
+    const answer = other.send('POST', '/run', { ...KEY, invocationId });
+    await gate.reached;
+    await server.takeUpUnfinishedRuns();
+    gate.open();
+    expect(JSON.stringify(await (await answer).json())).toContain('resumed elsewhere');
+    expect(await stateOf('r-1')).toEqual({ invocationId, state: 'completed' });
+  });
+
+  test('is resumed, not closed, when the process is lost that a client asked to resume it', async () => {
+    const { serve, server, stateOf } = await cancelWithoutStorage();
+    const { invocationId } = (await stateOf('r-1')) as { readonly invocationId: string };
+    const gate = new Gate();
+    const other = serve([{ gate, text: 'never' }]);
+    const answer = other.send('POST', '/run', { ...KEY, invocationId });
+    await gate.reached;
+    await other.server.drain(0);
+    expect(await (await answer).json()).toMatchObject({ code: 'RUN_GOES_ON' });
+    await server.takeUpUnfinishedRuns();
+    await expect.poll(() => stateOf('r-1')).toEqual({ invocationId, state: 'completed' });
+  });
+
+  test('is closed before its server shuts down, if the storage is back by then', async () => {
+    const { serve, server } = await cancelWithoutStorage();
+    await server.drain(0);
+    const next = serve(['never']);
+    expect(await next.stateOf('r-1')).toMatchObject({ state: 'interrupted', error: 'the run was cancelled' });
   });
 });

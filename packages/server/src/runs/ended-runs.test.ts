@@ -5,6 +5,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, modelEvent, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
+import type { ServerLimits } from '../server-limits.ts';
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const SESSION = '/apps/app/users/ann/sessions/s';
@@ -15,9 +16,10 @@ async function setUp(
   sessionService = new InMemorySessionService(),
   agent: BaseAgent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps) }),
   plugins: BasePlugin[] = [],
+  limits?: Partial<ServerLimits>,
 ) {
   const runner = new Runner({ appName: 'app', agent, sessionService, resumable, plugins });
-  const server = createServer({ runners: [runner], onError: () => undefined });
+  const server = createServer({ runners: [runner], onError: () => undefined, limits });
   const send = async (path: string, init: RequestInit = {}): Promise<Response> =>
     server.fetch(new Request(`http://localhost${path}`, init));
   const start = async (text = 'hi'): Promise<string> => {
@@ -156,4 +158,29 @@ test('a cancelled run has the state interrupted, after a restart too', async () 
   const second = await setUp([], false, first.sessionService);
   expect(await second.stateOf(path)).toEqual(state);
   expect(framesOf(await (await second.follow(path)).text()).at(-1)?.data).toMatchObject({ code: 'RUN_ABORTED' });
+});
+
+/** A plugin that never returns from its callback at the failure of a run. */
+class Hanging extends BasePlugin {
+  constructor() {
+    super('hanging');
+  }
+
+  override onRunErrorCallback(): Promise<void> {
+    return new Promise(() => undefined);
+  }
+}
+
+test('a cancelled run whose plugin does not return is ended in its session, which is free for the next message', async () => {
+  const gate = new Gate();
+  const steps: ScriptedStep[] = [{ text: 'never', gate }, 'next'];
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps) });
+  const limits = { answerAfterMs: 1 };
+  const { start, send, stateOf } = await setUp(steps, true, undefined, agent, [new Hanging()], limits);
+  const path = await start();
+  await gate.reached;
+  expect((await send(path, { method: 'DELETE' })).status).toBe(200);
+  expect(await stateOf(path)).toMatchObject({ state: 'interrupted' });
+  const body = JSON.stringify({ ...KEY, newMessage: { parts: [{ text: 'ho' }] } });
+  expect(await (await send('/run', { method: 'POST', body })).text()).toContain('next');
 });

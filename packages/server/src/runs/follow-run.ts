@@ -264,7 +264,8 @@ export class RunFollower {
    */
   async state({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<RunState> {
     const log = this.#hub.inFlightRun(key, id);
-    if (log && !log.isResuming) return stateOf(log);
+    // The end of a cancelled run may be stored before its agent and plugins have returned.
+    if (log && !log.isResuming && !log.isCancelled) return stateOf(log);
     const request = log ?? this.#hub.inFlightRequest(key, id);
     // While an answer waits for the session, the run that it continues keeps its stored state.
     const stored = await sessionService.findRun({ ...key, id });
@@ -301,8 +302,9 @@ export class RunFollower {
   async #cancelOwn(runner: CancellingRunner, log: RunLog): Promise<boolean> {
     log.cancel();
     await within(this.#options.platform, log.ended, this.#options.limits.answerAfterMs);
-    // If the end could not be stored, the session still has an open run.
-    return log.leftOpen ? this.#cancelStored(runner, log.key, log.invocationId, undefined) : log.isEnded;
+    // The session still has an open run if its end could not be stored, or its agent takes long to close.
+    const isOpen = log.leftOpen !== undefined || (log.isStored && !log.isEnded);
+    return isOpen ? this.#cancelStored(runner, log.key, log.invocationId, undefined) : log.isEnded;
   }
 
   /**

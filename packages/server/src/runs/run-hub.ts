@@ -144,7 +144,6 @@ export class RunHub {
       throw new ServerBusyError(
         `the server has ${this.#active.size} runs in flight, which is its maximum; try again later`,
       );
-    if (resumed !== undefined) this.unfinished.noteResumed(key, resumed);
     const finishesOthers = onOpenRun === 'finish' && onBusy !== 'interrupt';
     const runConfig: RunConfig | undefined = finishesOthers ? { ...given, onOpenRun: 'reject' } : given;
     const controller = new AbortController();
@@ -253,7 +252,7 @@ export class RunHub {
     } catch (error) {
       this.#report(error);
     }
-    if (log.isCancelled) this.unfinished.noteCancelled(log.key, log.invocationId);
+    if (log.isCancelled) this.unfinished.noteCancelled(log);
     log.leaveOpen(leftOpenError(failure));
   }
 

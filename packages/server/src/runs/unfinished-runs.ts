@@ -1,6 +1,7 @@
 import {
   EventloomError,
   InvalidRequestError,
+  type MaybePromise,
   type OnBusy,
   type OpenRun,
   type Platform,
@@ -16,10 +17,13 @@ import type { Runner } from '@eventloom/runner';
 import { ServerBusyError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import type { RunHub } from './run-hub.ts';
-import { runName } from './run-log.ts';
+import { type RunLog, runName } from './run-log.ts';
 
 /** The treatment of runs that a process left when it ended; a run that is not resumable is never resumed: see `ServerOptions.onUnfinishedRuns`. */
 export type OnUnfinishedRuns = 'resume' | 'close' | 'leave';
+
+/** A cancelled run, and the attempt at it that was cancelled. */
+type CancelledRun = Pick<RunLog, 'key' | 'invocationId' | 'attempt'>;
 
 /** Parameters of `UnfinishedRuns`. */
 export interface UnfinishedRunsParams {
@@ -34,6 +38,10 @@ export interface UnfinishedRunsParams {
 
 /** Maximum number of runs in a page: few, so that the page is still current when its last run is checked. */
 const PAGE = 50;
+/** The reason with which a cancelled run is closed. */
+const CANCELLED = 'the run was cancelled';
+/** Maximum time between two searches while the end of a cancelled run is not stored, in milliseconds. */
+const CANCELLED_EVERY_MS = 1000;
 /** The minimum time between two searches. */
 const MIN_DELAY_MS = 100;
 /**
@@ -63,8 +71,11 @@ export class UnfinishedRuns {
   #hasMore = false;
   #looking: Promise<number | undefined> | undefined;
   #isAsked = false;
-  /** The names of cancelled runs of this process whose end could not be stored. They are closed instead of resumed. */
-  readonly #cancelled = new Set<string>();
+  /**
+   * The cancelled runs of this process whose end could not be stored, by name. They are closed instead of resumed. A run that was resumed
+   * since, in any process, is not closed: its client has to cancel it again.
+   */
+  readonly #cancelled = new Map<string, CancelledRun>();
   /** Remaining work for resumed runs that have ended. */
   readonly #endings = new Set<Promise<void>>();
   #callOff: (() => void) | undefined;
@@ -87,8 +98,8 @@ export class UnfinishedRuns {
    * @throws the errors of closing it
    */
   async finish(run: OpenRun): Promise<void> {
-    const runner = this.#params.runners.find(({ appName }) => appName === run.appName);
-    if (runner) await this.#resumeOrClose(runner, run, true);
+    const runner = this.#runnerOf(run.appName);
+    if (runner && !(await this.#closeIfCancelled(run))) await this.#resumeOrClose(runner, run, true);
   }
 
   /**
@@ -106,22 +117,21 @@ export class UnfinishedRuns {
     await hub.inFlightRun(key, invocationId)?.whenStored();
   }
 
-  /** Stops resuming and closing runs. Resolves when the work in progress is done. */
+  /**
+   * Stops resuming and closing runs. Resolves when the work in progress is done, and the cancelled runs are closed if their ends can be stored now.
+   */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#callOff?.();
     await this.#looking;
+    for (const run of this.#cancelled.values()) void this.#track(this.#closeAttempt(run));
     await Promise.all(this.#endings);
   }
 
-  /** Notes that the end of a cancelled run of this process could not be stored. */
-  noteCancelled(key: SessionKey, invocationId: string): void {
-    this.#cancelled.add(runName(key, invocationId));
-  }
-
-  /** Notes that a client resumes a run, which it may have cancelled before. */
-  noteResumed(key: SessionKey, invocationId: string): void {
-    this.#cancelled.delete(runName(key, invocationId));
+  /** Notes that the end of a cancelled run of this process could not be stored, and searches soon: another process may resume the run. */
+  noteCancelled({ key, invocationId, attempt }: CancelledRun): void {
+    this.#cancelled.set(runName(key, invocationId), { key, invocationId, attempt });
+    if (this.#callOff) this.#schedule(CANCELLED_EVERY_MS);
   }
 
   /**
@@ -151,16 +161,21 @@ export class UnfinishedRuns {
     this.#callOff?.();
     const freeInMs = await this.look();
     if (this.#isStopped) return;
-    const { platform, limits } = this.#params;
-    const delayMs = Math.max(MIN_DELAY_MS, Math.min(freeInMs ?? Infinity, limits.unfinishedRunsEveryMs));
+    const everyMs = this.#cancelled.size > 0 ? CANCELLED_EVERY_MS : Infinity;
+    this.#schedule(Math.min(freeInMs ?? Infinity, everyMs, this.#params.limits.unfinishedRunsEveryMs));
+  }
+
+  #schedule(delayMs: number): void {
+    const { platform } = this.#params;
     this.#callOff?.();
-    this.#callOff = platform.schedule(delayMs, () => void this.#lookThenSchedule(), { idle: true });
+    const look = (): void => void this.#lookThenSchedule();
+    this.#callOff = platform.schedule(Math.max(MIN_DELAY_MS, delayMs), look, { idle: true });
   }
 
   async #lookAtAll(): Promise<number | undefined> {
     this.#hasMore = false;
     let freeMs = Infinity;
-    const over = new Set(this.#cancelled);
+    const over = new Set(this.#cancelled.keys());
     for (const runner of this.#params.runners) {
       try {
         freeMs = Math.min(freeMs, await this.#lookAt(runner, over));
@@ -188,10 +203,11 @@ export class UnfinishedRuns {
       const page = await runner.listOpenRuns({ limit: PAGE, cursor });
       for (const run of page.runs) {
         if (this.#isStopped || this.#hasMore) return freeMs;
-        const isCancelled = over.delete(runName(run, run.invocationId));
+        over.delete(runName(run, run.invocationId));
         if (this.#params.hub.inFlightRun(run, run.invocationId)) continue;
-        // A cancelled run is closed even if another process has resumed it.
-        if (run.heldUntilMs > this.#params.platform.now() && !isCancelled) {
+        // The session of a cancelled run may still be locked for the attempt that was cancelled.
+        if (await this.#closeIfCancelled(run)) continue;
+        if (run.heldUntilMs > this.#params.platform.now()) {
           freeMs = Math.min(freeMs, run.heldUntilMs);
         } else {
           await this.#resumeOrClose(runner, run);
@@ -209,8 +225,7 @@ export class UnfinishedRuns {
    * promise resolves at its end
    */
   async #resumeOrClose(runner: Runner, run: OpenRun, isWanted = false): Promise<void> {
-    const { action, limits, platform } = this.#params;
-    const name = runName(run, run.invocationId);
+    const { action, limits } = this.#params;
     // A message that waits for the end of the run may be queued for the session, with others: then the run is queued as
     // well.
     const onBusy = isWanted ? 'queue' : 'reject';
@@ -218,14 +233,7 @@ export class UnfinishedRuns {
       action === 'close'
         ? 'the run lost its process or its storage before it ended, and this server does not resume such runs'
         : faultOfLeftRun(run, limits.maxRunAttempts);
-    if (this.#cancelled.has(name)) {
-      try {
-        await closeCancelled(runner, run, platform);
-        this.#cancelled.delete(name);
-      } catch (error) {
-        if (!isElsewhere(error)) throw error;
-      }
-    } else if (fault !== undefined) {
+    if (fault !== undefined) {
       await this.#close(runner, run, fault, onBusy);
     } else if (isWanted || this.#resumed < limits.maxResumedRuns) {
       const ended = this.#resume(runner, run, onBusy);
@@ -233,6 +241,27 @@ export class UnfinishedRuns {
     } else {
       this.#hasMore = true;
     }
+  }
+
+  /** Closes the run if it was cancelled and not resumed since. True if it was closed. */
+  #closeIfCancelled(run: OpenRun): MaybePromise<boolean> {
+    const cancelled = this.#cancelled.get(runName(run, run.invocationId));
+    return cancelled !== undefined && this.#closeAttempt(cancelled);
+  }
+
+  /** Stores the end of a cancelled run. False if its session was locked since the attempt that was cancelled: that is no longer to be closed. */
+  async #closeAttempt({ key, invocationId, attempt }: CancelledRun): Promise<boolean> {
+    const { appName, userId, sessionId } = key;
+    const params = { userId, sessionId, invocationId, reason: CANCELLED, attempt, onBusy: 'interrupt' } as const;
+    let isClosed = true;
+    try {
+      await this.#runnerOf(appName)?.closeRun(params);
+    } catch (error) {
+      if (!isElsewhere(error)) throw error;
+      isClosed = false;
+    }
+    this.#cancelled.delete(runName(key, invocationId));
+    return isClosed;
   }
 
   /** Returns a promise that resolves when the run has ended; undefined if it could not be resumed. */
@@ -249,6 +278,10 @@ export class UnfinishedRuns {
       else if (!isElsewhere(error)) throw error;
       return undefined;
     }
+  }
+
+  #runnerOf(name: string): Runner | undefined {
+    return this.#params.runners.find(({ appName }) => appName === name);
   }
 
   /** Returns the work that remains for the run: a further attempt in the queue for its session, or its closing. */
@@ -274,8 +307,8 @@ export class UnfinishedRuns {
   }
 
   /** Reports a failure of this work, and makes `stop` wait for the work. Never rejects. */
-  #track(work: Promise<void>): Promise<void> {
-    const tracked = work.catch(this.#params.report).finally(() => this.#endings.delete(tracked));
+  #track(work: Promise<unknown>): Promise<void> {
+    const tracked = work.then(() => undefined, this.#params.report).finally(() => this.#endings.delete(tracked));
     this.#endings.add(tracked);
     return tracked;
   }
@@ -310,7 +343,7 @@ export async function closeCancelled(
   { userId, sessionId, invocationId, heldUntilMs }: OpenRun,
   platform: Pick<Platform, 'now'>,
 ): Promise<void> {
-  const params = { userId, sessionId, invocationId, reason: 'the run was cancelled' };
+  const params = { userId, sessionId, invocationId, reason: CANCELLED };
   try {
     await runner.closeRun({ ...params, onBusy: heldUntilMs > platform.now() ? 'interrupt' : 'queue' });
   } catch (error) {

@@ -1,4 +1,4 @@
-import { SessionBusyError } from '@eventloom/core';
+import { type BeginRunRequest, RunNotFoundError, SessionBusyError, StaleWriterError } from '@eventloom/core';
 import { openRun, openRunsOf } from './open-runs.ts';
 import { KEY, sampleEvent } from './samples.ts';
 import type { SessionRule } from './session-rule.ts';
@@ -44,6 +44,40 @@ export const openRunClaimRules: readonly SessionRule[] = [
       expect.same('the open runs after a lease for no run', await openRunsOf(subject), ['e-1: 1']);
       await service.releaseLease(await openRun(subject, 'e-1'), { leaveOpen: true });
       expect.same('the open runs after a counted one', await openRunsOf(subject), ['e-1: 2']);
+    },
+  },
+  {
+    id: 'open.last-epoch',
+    title:
+      'A run with lastEpoch is StaleWriterError if a later lease was granted, and takes the session from that lease only with interrupt.',
+    async check(subject) {
+      const { service, platform, expect } = subject;
+      const session = await service.createSession(KEY);
+      const first = await openRun(subject, 'e-1', { ttlMs: 1000 });
+      const after = (lastEpoch: number, request: Partial<BeginRunRequest> = {}) =>
+        openRun(subject, 'e-1', { continues: true, lastEpoch, ...request });
+      await expect.rejects('a run of a held session', after(first.epoch), SessionBusyError);
+      await service.appendEvent({ session, event: sampleEvent('one'), lease: first });
+      const second = await after(first.epoch, { onBusy: 'interrupt', ttlMs: 1000 });
+      expect.same('the open runs after an interruption', await openRunsOf(subject), ['e-1: 2']);
+      const message = sampleEvent('two');
+      for (const onBusy of ['reject', 'queue', 'interrupt'] as const) {
+        await expect.rejects('a run after an earlier lease', after(first.epoch, { onBusy }), StaleWriterError);
+        await expect.rejects('the same with a message', after(first.epoch, { onBusy, message }), StaleWriterError);
+      }
+      await service.renewLease(second);
+      platform.advance(1000);
+      await expect.rejects('a run after the lease expired', after(first.epoch), StaleWriterError);
+      const third = await after(second.epoch, { message });
+      await service.releaseLease(third, { leaveOpen: true });
+      await expect.rejects('a run after a release', after(second.epoch), StaleWriterError);
+      const fourth = await after(third.epoch);
+      await service.releaseLease(fourth, { leaveOpen: true });
+      await service.releaseLease(await service.acquireLease(KEY));
+      await expect.rejects('a run after a lease for no run', after(fourth.epoch), StaleWriterError);
+      expect.same('the open runs', await openRunsOf(subject), ['e-1: 4']);
+      const unknown = openRun(subject, 'e-2', { continues: true, lastEpoch: first.epoch });
+      await expect.rejects('a run that the session does not have', unknown, RunNotFoundError);
     },
   },
   {

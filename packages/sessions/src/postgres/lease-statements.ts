@@ -32,6 +32,8 @@ export interface RunClaimRow extends ClaimRow, Omit<OpenRunRow, 'user_id' | 'ses
   readonly known_as: string | null;
   /** The number of the first event of the run that begins, if it is recorded. */
   readonly first_seq: unknown;
+  /** The epoch of the session's latest lease before the claim. Absent if the run begins in one statement with its message. */
+  readonly seen?: unknown;
 }
 
 /** The row of an open run. */
@@ -138,7 +140,7 @@ export function leaseStatements(tables: Tables) {
   /**
    * Claims a lease. $4 now, $5 how long, $6 whether to take it from an owner, $7 to $9 a ticket: id, since when, until
    * when, or null. For a run: $10 its id, $11 whether it can be resumed, $12 the request or null, $13 whether it
-   * continues. All epochs come from one sequence, so none is used twice.
+   * continues, $15 the epoch that the latest lease must have or null. All epochs come from one sequence, so none is used twice.
    *
    * A ticket with at least half of its time left is not written again, so most claims of a waiter write nothing.
    *
@@ -154,11 +156,11 @@ export function leaseStatements(tables: Tables) {
         UPDATE ${sessions} SET epoch = nextval(${quoteText(epochs)}), ${leaseOfClaim(tables)}${forRun ? `, ${RUN_OF_CLAIM}` : ''}
         WHERE ${THIS_SESSION} AND ${current} AND ($6::boolean
           OR (lease_until = 0 OR ${isLocked}::boolean AND (SELECT held_until FROM target) <= ${tables.clock('$4')})
-            AND (SELECT awaited_until FROM target) IS NULL)${forRun ? ` AND ${MAY_BEGIN}` : ''}
+            AND (SELECT awaited_until FROM target) IS NULL)${forRun ? ` AND ${MAY_BEGIN} AND ($15::bigint IS NULL OR epoch = $15)` : ''}
         RETURNING pk, epoch
       ), ${ticketsOfClaim(tables, 'claimed')}${forRun ? `, ${recordOfRun(tables, '(SELECT pk, (SELECT seq FROM target) + 1 AS seq FROM claimed)')}` : ''}
       SELECT version, pk, held_until, awaited_until, ${tables.clock('$4')} AS now, seq, high_timestamp, compacted_until, (SELECT epoch FROM claimed) AS epoch
-        ${forRun ? ', open_run, attempts, open_resumable, known_as, first_seq' : ''}
+        ${forRun ? ', seen, open_run, attempts, open_resumable, known_as, first_seq' : ''}
       FROM (SELECT ${versionSql(tables)} AS version) AS tables LEFT JOIN target ON true`);
   }
 }

@@ -133,7 +133,7 @@ export class PostgresLeases {
 
   /** Claims the lease for a run; undefined if the claim has to be repeated with the session's row locked. */
   async claimForRun(run: RunStatement, claim: RunClaim, isLocked: boolean): Promise<RunClaimOutcome | undefined> {
-    const values = [...claimValues(claim), ...runValues(claim), isLocked];
+    const values = [...claimValues(claim), ...runValues(claim), isLocked, claim.lastEpoch ?? null];
     const [row] = (await run(this.#statements.claimForRun, values)) as readonly RunClaimRow[];
     return this.toRunOutcome(claim, row, Number(row?.seq) + 1);
   }
@@ -162,7 +162,7 @@ export class PostgresLeases {
     row: RunClaimRow | undefined,
     nextSeq: number | undefined,
   ): RunClaimOutcome | undefined {
-    const { appName, userId, sessionId, invocationId, continues } = claim;
+    const { appName, userId, sessionId, invocationId, continues, lastEpoch } = claim;
     const outcome = this.#toOutcome(claim, row);
     if (!row || outcome?.status === 'missing') return { status: 'missing' };
     if (outcome?.status === 'taken') {
@@ -172,6 +172,7 @@ export class PostgresLeases {
     }
     if (row.known_as !== null) return { status: 'known', invocationId: row.known_as };
     if (continues && row.first_seq === null) return { status: 'unknown' };
+    if (lastEpoch !== undefined && lastEpoch !== Number(row.seen)) return { status: 'stale' };
     if (outcome || row.open_run === null || row.open_run === invocationId) return outcome;
     const run = { appName, userId, sessionId, invocationId: row.open_run, ...openStateOf(row, claim.nowMs) };
     return { status: 'open', run };

@@ -22,8 +22,8 @@ export interface BeginParts {
 }
 
 /**
- * Begins runs: in one statement with a message, in two without one, and in a transaction if the run has a webhook or
- * the session's row must be locked.
+ * Begins runs: in one statement with a message, in two without one, and in a transaction if the run has a webhook, if a message requires
+ * an epoch, or if the session's row must be locked.
  */
 export class PostgresRunStarts {
   readonly #database: PostgresDatabase;
@@ -47,11 +47,12 @@ export class PostgresRunStarts {
   }
 
   async begin(claim: RunClaim): Promise<BeginOutcome> {
-    const outcome = claim.webhook
-      ? await this.#parts.leases.refuseAgain(claim)
-      : claim.message
-        ? ((await this.#parts.leases.refuseAgain(claim)) ?? (await this.#beginWith(claim, claim.message)))
-        : await this.#beginWithoutMessage(claim);
+    const outcome =
+      claim.webhook || (claim.message && claim.lastEpoch !== undefined)
+        ? await this.#parts.leases.refuseAgain(claim)
+        : claim.message
+          ? ((await this.#parts.leases.refuseAgain(claim)) ?? (await this.#beginWith(claim, claim.message)))
+          : await this.#beginWithoutMessage(claim);
     return outcome ?? this.#database.transaction((run) => this.#beginLocked(run, claim));
   }
 

@@ -61,12 +61,13 @@ export class SqlLeases {
    * @param row the session before the run
    */
   claimForRun(row: BeginRow, claim: RunClaim): ClaimRefusal | RunRefusal | RunTaken {
-    const { appName, userId, sessionId, invocationId, requestId, continues, nowMs, ttlMs } = claim;
+    const { appName, userId, sessionId, invocationId, requestId, continues, lastEpoch, nowMs, ttlMs } = claim;
     const asked = requestId !== undefined && isOpenId(row, requestId) ? row.open_run : row.asked_run;
     if (asked !== null && asked !== invocationId) return { status: 'known', invocationId: asked };
     const wasOpen = row.open_run === invocationId;
     const recorded = (wasOpen ? row.open_first_seq : null) ?? row.first_seq;
     if (continues && recorded === null) return { status: 'unknown' };
+    if (lastEpoch !== undefined && lastEpoch !== row.epoch) return { status: 'stale' };
     const refused = row.has_tickets || row.free_at > nowMs ? this.#refuse(row, claim) : undefined;
     if (refused) return refused;
     if (row.open_run !== null && !wasOpen)

@@ -81,6 +81,14 @@ export const openRunMutants: readonly Mutant[] = [
   brokenDriver('open.uncounted', 'does not count attempts of a run left open', (driver) => ({
     releaseLease: (lease, leaveOpen) => driver.releaseLease(lease, leaveOpen && 'uncounted'),
   })),
+  brokenClaim('open.last-epoch', 'ignores lastEpoch', ({ lastEpoch: _, ...claim }) => claim),
+  brokenClaim('open.last-epoch', 'ignores lastEpoch once the lease has ended', ({ lastEpoch, ...claim }) =>
+    claim.takeOver ? { ...claim, lastEpoch } : claim,
+  ),
+  brokenClaim('open.last-epoch', 'takes the session over without interrupt', (claim) => ({
+    ...claim,
+    takeOver: claim.takeOver || claim.lastEpoch !== undefined,
+  })),
   brokenEnd('open.lease-for-no-run', 'ends the open run when a lease without a run is released', (driver, end) => ({
     claimLease(claim) {
       end();
