@@ -74,6 +74,15 @@ describe('the body of a run', () => {
     expect(readRunRequest({ ...RUN, [name]: null })).toEqual(RUN);
   });
 
+  test('is strict on request: then every unknown field is refused', () => {
+    expect(readRunRequest({ ...RUN, temperature: null }, true)).toEqual(RUN);
+    const fault = new InvalidRequestError(
+      '"temperature": the body has no such field; remove it; GET /openapi.json has the fields',
+    );
+    expect(() => readRunRequest({ ...RUN, temperature: 1 }, true)).toThrow(fault);
+    expect(() => readRunRequest({ ...RUN, ['x'.repeat(1_000_000)]: 1 }, true)).toThrow(`"${'x'.repeat(40)}": the body`);
+  });
+
   test.each([
     ['maxLLMCalls', 'did you mean "maxLlmCalls"? That is set on the server'],
     ['onOpnRun', 'did you mean "onOpenRun"? That is set on the server'],
@@ -337,5 +346,7 @@ test('the body that copies a session needs an event', () => {
   expect(() => readForkSessionRequest({ sessionId: 'copy' })).toThrow(
     'afterEventId: is missing; write "afterEventId": "…", the id of the last event of the copy',
   );
-  expect(() => readForkSessionRequest({ afterEventId: 'v-1', state: {} })).not.toThrow();
+  expect(() => readForkSessionRequest({ afterEventId: 'v-1', state: {} })).toThrow(
+    '"state": the body has no such field',
+  );
 });

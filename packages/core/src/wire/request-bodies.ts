@@ -21,8 +21,12 @@ import {
 /** Maximum number of faults in an error message. */
 const MAX_FAULTS = 3;
 
-/** Reads the body of a run. @throws InvalidRequestError, also for a field that is an option of the run config that clients cannot set */
-export function readRunRequest(body: unknown): RunBody {
+/**
+ * Reads the body of a run.
+ * @param isStrict true refuses unknown fields. Default false: clients of the ADK may send more
+ * @throws InvalidRequestError, also for a field that is an option of the run config that clients cannot set
+ */
+export function readRunRequest(body: unknown, isStrict = false): RunBody {
   if (isRecord(body)) {
     checkNoRunConfig(body, RUN_BODY.fields ?? {});
     const text = body['newMessage'] ?? body['new_message'];
@@ -31,7 +35,7 @@ export function readRunRequest(body: unknown): RunBody {
         `newMessage: expected an object, got a string; write "newMessage": { "parts": [{ "text": ${JSON.stringify(text.slice(0, 40))} }] }`,
       );
   }
-  return readBody(RUN_BODY, body, [...RUN_CONFIG_OPTIONS, 'webhook']);
+  return readBody(RUN_BODY, body, { others: [...RUN_CONFIG_OPTIONS, 'webhook'], isStrict });
 }
 
 /** Names the request field that replaces an option of the run config. */
@@ -87,35 +91,47 @@ const MAX_COMPARED_LENGTH = 40;
  * @throws InvalidRequestError that names the parameter to write instead
  */
 export function checkParameters(query: Readonly<Record<string, unknown>>, parameters: readonly string[]): void {
-  checkFields(query, parameters, [...RUN_CONFIG_OPTIONS], 'the query has no such parameter');
+  const fault = 'the query has no such parameter';
+  checkFields(query, parameters, { others: [...RUN_CONFIG_OPTIONS], fault });
+}
+
+/** How unknown fields are checked. */
+interface FieldCheck {
+  /** Further names that a sender may have meant. */
+  readonly others?: readonly string[];
+  /** True refuses every unknown field; false only those that resemble a known one, because newer clients of the ADK may send others. Default false. */
+  readonly isStrict?: boolean;
+  /** What is wrong with an unknown field. */
+  readonly fault?: string;
 }
 
 /**
- * Refuses an unknown field that resembles a known one, in camelCase or snake_case. Other unknown fields are ignored, because newer clients
- * of the ADK may send them. Null counts as absent.
+ * Refuses unknown fields in camelCase or snake_case. Null counts as absent.
  *
  * @param fields the fields of the body
- * @param others further names that a sender may have meant
  * @throws InvalidRequestError that names the field to write instead
  */
 function checkFields(
   body: Readonly<Record<string, unknown>>,
   fields: readonly string[],
-  others: readonly string[] = [],
-  fault = 'the body has no such field',
+  { others = [], isStrict = false, fault = 'the body has no such field' }: FieldCheck = {},
 ): void {
   let compared = 0;
   for (const name in body) {
-    if (name.length > MAX_COMPARED_LENGTH || body[name] === null) continue;
-    const field = toCamelCase(name);
-    if (fields.includes(field)) continue;
-    if (++compared > MAX_COMPARED) return;
-    const [nearest] = nearestNames(field, [...fields, ...others]);
-    if (nearest === undefined) continue;
-    const isOption = RUN_CONFIG_OPTIONS.has(nearest) && !fields.includes(nearest);
-    throw new InvalidRequestError(
-      `${name}: ${fault}; did you mean ${JSON.stringify(nearest)}?` + (isOption ? ` That ${wayToSet(nearest)}` : ''),
-    );
+    if (body[name] === null || fields.includes(toCamelCase(name))) continue;
+    const isCompared = name.length <= MAX_COMPARED_LENGTH && ++compared <= MAX_COMPARED;
+    const [nearest] = isCompared ? nearestNames(toCamelCase(name), [...fields, ...others]) : [];
+    if (nearest !== undefined) {
+      const isOption = RUN_CONFIG_OPTIONS.has(nearest) && !fields.includes(nearest);
+      throw new InvalidRequestError(
+        `${name}: ${fault}; did you mean ${JSON.stringify(nearest)}?` + (isOption ? ` That ${wayToSet(nearest)}` : ''),
+      );
+    }
+    if (isStrict)
+      throw new InvalidRequestError(
+        `${JSON.stringify(name.slice(0, MAX_COMPARED_LENGTH))}: ${fault}; remove it; GET /openapi.json has the fields`,
+      );
+    if (compared > MAX_COMPARED) return;
   }
 }
 
@@ -143,7 +159,7 @@ export function readRewindSessionRequest(body: unknown): RewindSessionBody {
     throw new InvalidRequestError(
       'rewindBeforeInvocationId: is missing; write "rewindBeforeInvocationId": "…", the invocationId of an event to undo',
     );
-  return readBody(REWIND_SESSION_BODY, body);
+  return readBody(REWIND_SESSION_BODY, body, { isStrict: true });
 }
 
 /** Reads the body that copies a session up to an event. @throws InvalidRequestError */
@@ -152,7 +168,7 @@ export function readForkSessionRequest(body: unknown): ForkSessionBody {
     throw new InvalidRequestError(
       'afterEventId: is missing; write "afterEventId": "…", the id of the last event of the copy',
     );
-  return readBody(FORK_SESSION_BODY, body);
+  return readBody(FORK_SESSION_BODY, body, { isStrict: true });
 }
 
 /**
@@ -160,8 +176,8 @@ export function readForkSessionRequest(body: unknown): ForkSessionBody {
  * @throws InvalidRequestError that names each invalid path and the expected value: `newMessage.parts[0].text: expected a string, got the
  * number 5`
  */
-function readBody<T>(shape: Field<T>, body: unknown, others?: readonly string[]): T {
-  if (isRecord(body)) checkFields(body, Object.keys(shape.fields ?? {}), others);
+function readBody<T>(shape: Field<T>, body: unknown, check?: FieldCheck): T {
+  if (isRecord(body)) checkFields(body, Object.keys(shape.fields ?? {}), check);
   const faults: string[] = [];
   const read = readJson(shape, body, '', faults);
   if (faults.length === 0) return read;

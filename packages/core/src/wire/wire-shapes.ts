@@ -103,7 +103,7 @@ export const RUN_BODY: Field<RunBody> = described(
     },
     CLOSED,
   ),
-  'Unknown members are refused, and so are options of the run config, which only the server sets.',
+  'Members that resemble a known one are refused, and so are options of the run config, which only the server sets. Others are ignored.',
 );
 
 export const CREATE_SESSION_BODY: Field<CreateSessionBody> = shape<CreateSessionBody>(

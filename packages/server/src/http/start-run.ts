@@ -23,12 +23,17 @@ import { callRunConfigHook } from './run-policy.ts';
  * Parses the JSON of a request for a run. Checks its ids, and that the user of the HTTP request may start the run.
  * `startRun` checks the app.
  *
+ * @param isStrict true refuses unknown fields, which clients of the ADK may send. Default false
  * @throws InvalidRequestError
  * @throws BodyTooLargeError
  * @throws ForbiddenError
  * @throws UserLimitError
  */
-export function parseRunBody<Server extends FrontContext>(request: ServerRequest<Server>, json: unknown): RunBody {
+export function parseRunBody<Server extends FrontContext>(
+  request: ServerRequest<Server>,
+  json: unknown,
+  isStrict = false,
+): RunBody {
   if (json === undefined)
     throw new InvalidRequestError('body: is missing; send {"appName", "userId", "sessionId", "newMessage"} as JSON');
   checkCounts(json, request.server.limits);
@@ -36,7 +41,7 @@ export function parseRunBody<Server extends FrontContext>(request: ServerRequest
     throw new InvalidRequestError(
       'webhook: belongs to POST /apps/{appName}/users/{userId}/sessions/{sessionId}/runs; send the request there',
     );
-  const body = readRunRequest(json);
+  const body = readRunRequest(json, isStrict);
   if (body.newMessage === undefined && body.invocationId === undefined)
     throw new InvalidRequestError(
       'newMessage: is missing; write "newMessage": { "parts": [{ "text": "Hello" }] }, or the invocationId of a run to resume',

@@ -121,6 +121,10 @@ test.each<[string, object, number, string]>([
   ['/run', { ...RUN, stateDelta: { a: { [KEY]: DEEP } } }, 400, 'STATE_VALUE'],
   ['/run', { ...RUN, customMetadata: { [KEY]: DEEP } }, 400, 'INVALID_REQUEST'],
   [`${SESSION}/runs`, { ...MESSAGE, webhook: { url: ORIGIN, [KEY]: 1 } }, 400, 'INVALID_REQUEST'],
+  [`${SESSION}/runs`, { ...MESSAGE, [KEY]: 1 }, 400, 'INVALID_REQUEST'],
+  [`${SESSION}/runs`, { ...MESSAGE, temperature: 1 }, 400, 'INVALID_REQUEST'],
+  [`${SESSION}/rewind`, { rewindBeforeInvocationId: 'e-1', steps: 1 }, 400, 'INVALID_REQUEST'],
+  [`${SESSION}/fork`, { afterEventId: 'x', [KEY]: 1 }, 400, 'INVALID_REQUEST'],
   [`${SESSION}/runs`, { ...MESSAGE, webhook: { url: `https://${'a.'.repeat(900)}example` } }, 403, 'FORBIDDEN'],
   ['/apps/app/users/ann/sessions', { events: [{ author: 'user', [KEY]: DEEP }] }, 400, 'INVALID_EVENT'],
   [

@@ -56,6 +56,7 @@ const START_BODY = {
       additionalProperties: true,
       description: 'Added to customMetadata of every event of the run.',
     },
+    completionEvent: { type: 'boolean', description: 'True ends the stream with a runner.completion event.' },
     onBusy: { enum: ['queue', 'reject', 'interrupt'] },
     webhook: {
       type: 'object',
@@ -64,6 +65,7 @@ const START_BODY = {
       description: 'Where a signed message is sent when the run has ended, if the server allows the origin.',
     },
   },
+  additionalProperties: false,
 };
 
 async function run(request: ServerRequest): Promise<Response> {
@@ -139,7 +141,7 @@ async function begin(request: ServerRequest): Promise<Response> {
     if (Object.hasOwn(json, name)) throw new InvalidRequestError(`${name}: is in the address; remove it from the body`);
   }
   const { webhook: asked, ...fields } = json;
-  const body = parseRunBody(request, { ...fields, ...key });
+  const body = parseRunBody(request, { ...fields, ...key }, true);
   const waitMs = preferredWait(request.raw.headers.get('prefer')) * 1000;
   const webhook = await readWebhook(request, key, asked);
   const mode = body.streaming ? StreamingMode.SSE : StreamingMode.NONE;

@@ -344,6 +344,14 @@ describe('a fork is refused', () => {
     ['for an empty new id', { afterEventId: 'LAST', sessionId: '' }, 400, 'INVALID_REQUEST', 'sessionId'],
     ['for a long new id', { afterEventId: 'LAST', sessionId: 'x'.repeat(257) }, 400, 'INVALID_REQUEST', 'sessionId'],
     ['for a taken id', { afterEventId: 'LAST', sessionId: 's' }, 409, 'SESSION_ALREADY_EXISTS', '"s" exists already'],
+    [
+      'for an unknown field',
+      { afterEventId: 'LAST', until: 5 },
+      400,
+      'INVALID_REQUEST',
+      '"until": the body has no such field',
+    ],
+    ['for a misspelt id', { afterEventId: 'LAST', sesionId: 'x' }, 400, 'INVALID_REQUEST', 'did you mean "sessionId"?'],
     ['for a misspelt field', { afterEventID: 'x' }, 400, 'INVALID_REQUEST', 'afterEventId: is missing'],
   ])('%s, and changes nothing', async (_when, body, status, code, error) => {
     const { say, ask, events, sessionService } = setUp({ steps: ['One.'] });
