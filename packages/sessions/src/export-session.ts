@@ -1,5 +1,5 @@
 import { ConfigurationError, type Event, type SessionKey, type SessionRecord } from '@eventloom/core';
-import { checkName, SESSION_RECORD_VERSION } from '@eventloom/core/internal';
+import { checkName, SESSION_RECORD_VERSION, weigh } from '@eventloom/core/internal';
 import { notFoundError } from './errors.ts';
 import { ALL_EVENTS, mergedView } from './session-view.ts';
 import type { SessionDriver } from './session-driver.ts';
@@ -68,17 +68,4 @@ class EventPageSize {
     const fittingCount = Math.floor((page.length * MAX_WEIGHT) / weight);
     this.#events = Math.max(1, Math.min(fittingCount, this.#events * 2, MAX_EVENTS));
   }
-}
-
-/** Returns the approximate number of characters of a value's JSON. */
-function weigh(value: unknown): number {
-  if (typeof value === 'string') return value.length;
-  if (typeof value !== 'object' || value === null) return 4;
-  let weight = 2;
-  if (Array.isArray(value)) {
-    for (const item of value) weight += weigh(item);
-  } else {
-    for (const key in value) weight += key.length + weigh((value as Readonly<Record<string, unknown>>)[key]);
-  }
-  return weight;
 }

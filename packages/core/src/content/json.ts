@@ -52,6 +52,19 @@ export function isDeeperThan(levels: number, value: unknown): boolean {
   return false;
 }
 
+/** Returns the approximate number of characters of a value's JSON. */
+export function weigh(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 4;
+  let weight = 2;
+  if (Array.isArray(value)) {
+    for (const item of value) weight += weigh(item);
+  } else {
+    for (const key in value) weight += key.length + weigh((value as Readonly<Record<string, unknown>>)[key]);
+  }
+  return weight;
+}
+
 /** True for two equal JSON values, in any order of keys. Values that are not JSON are compared by identity. */
 export function isSameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true;

@@ -31,7 +31,7 @@ export { isBaseCodeExecutor, languageOf } from '../code-execution/base-code-exec
 export { isBase64, joinBytes, normaliseBase64 } from '../content/bytes.ts';
 export { callsToRun, hasResponses } from '../content/content.ts';
 export { copyJson, type JsonFault, sealJson } from '../content/copy-json.ts';
-export { describeKind, getOwn, isRecord, isSameJson, setOwn } from '../content/json.ts';
+export { describeKind, getOwn, isRecord, isSameJson, setOwn, weigh } from '../content/json.ts';
 export { AbortGuard } from '../context/abort-guard.ts';
 export type { AgentPlace } from '../context/invocation-context.ts';
 export type { ReplyInProgress } from '../context/invocation-progress.ts';

@@ -5,6 +5,7 @@ export {
   checkNoRunConfig,
   checkParameters,
   readCreateSessionRequest,
+  readCreateSessionSteps,
   readForkSessionRequest,
   readPatchSessionRequest,
   readRewindSessionRequest,

@@ -1,7 +1,9 @@
 import { nearestNames } from '../agent/nearest-names.ts';
 import { RUN_CONFIG_OPTIONS } from '../agent/run-config.ts';
-import { isRecord } from '../content/json.ts';
+import { isRecord, weigh } from '../content/json.ts';
 import { InvalidRequestError } from '../errors.ts';
+import type { Event } from '../event/event.ts';
+import { EVENT } from '../event/event-shape.ts';
 import type { Field } from '../event/field.ts';
 import { readJson } from '../event/parse-event.ts';
 import { EXAMPLE_IDS } from '../session/check-name.ts';
@@ -145,7 +147,30 @@ function toSnakeCase(name: string): string {
 
 /** Reads the body that creates a session; no body is an empty one. @throws InvalidRequestError */
 export function readCreateSessionRequest(body: unknown): CreateSessionBody {
-  return readBody(CREATE_SESSION_BODY, body ?? {});
+  const steps = readCreateSessionSteps(body);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/**
+ * Reads the same body in steps: yields after each event, with its approximate number of characters, so that the caller can let other
+ * work run.
+ * @throws InvalidRequestError
+ */
+export function* readCreateSessionSteps(body: unknown): Generator<number, CreateSessionBody, undefined> {
+  const given = isRecord(body) ? body['events'] : undefined;
+  if (!isRecord(body) || !Array.isArray(given)) return readBody(CREATE_SESSION_BODY, body ?? {});
+  checkFields(body, Object.keys(CREATE_SESSION_BODY.fields ?? {}));
+  const faults: string[] = [];
+  const read = readJson(CREATE_SESSION_BODY, { ...body, events: null }, '', faults);
+  const events: Event[] = [];
+  for (const [index, event] of given.entries()) {
+    events.push(readJson(EVENT, event, `events[${index}]`, faults));
+    yield weigh(event);
+  }
+  return checked({ ...read, events }, faults);
 }
 
 /** Reads the body that changes a session. @throws InvalidRequestError */
@@ -179,7 +204,11 @@ export function readForkSessionRequest(body: unknown): ForkSessionBody {
 function readBody<T>(shape: Field<T>, body: unknown, check?: FieldCheck): T {
   if (isRecord(body)) checkFields(body, Object.keys(shape.fields ?? {}), check);
   const faults: string[] = [];
-  const read = readJson(shape, body, '', faults);
+  return checked(readJson(shape, body, '', faults), faults);
+}
+
+/** Returns what was read. @throws InvalidRequestError for faults */
+function checked<T>(read: T, faults: readonly string[]): T {
   if (faults.length === 0) return read;
   const more = faults.length - MAX_FAULTS;
   const shown = faults.slice(0, MAX_FAULTS);

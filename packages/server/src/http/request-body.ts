@@ -1,8 +1,9 @@
 import { EventloomError, InvalidRequestError, toError } from '@eventloom/core';
-import { checkName, isRecord, joinBytes } from '@eventloom/core/internal';
+import { checkName, isRecord, joinBytes, weigh } from '@eventloom/core/internal';
 import { isDeeperThan } from '@eventloom/core/wire';
 import { BodyTooLargeError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
+import { atOnce, type Steps } from './in-turns.ts';
 import type { RequestQuota } from './user-quotas.ts';
 
 /**
@@ -72,13 +73,19 @@ const KEYS_OF_EVENT = 50;
  * Parses JSON text from a client.
  * @param what names the text in error messages
  * @param hasEvents true if it may have the events of a new session. Default false
+ * @param keys the number of its keys, or 0 if they are few. Default: they are counted
  * @throws InvalidRequestError if it is not JSON or nests too deep
  * @throws BodyTooLargeError if it has more keys than the limits allow
  */
-export function parseJson(what: string, text: string, limits: CountLimits, hasEvents = false): unknown {
-  const { maxBodyTotalKeys, maxBodyEvents } = limits;
+export function parseJson(
+  what: string,
+  text: string,
+  limits: CountLimits,
+  hasEvents = false,
   // Objects of very many keys block the process when they are parsed, copied or written.
-  const keys = text.length > maxBodyTotalKeys * CHARS_OF_KEY ? countKeys(text) : 0;
+  keys: number = text.length > limits.maxBodyTotalKeys * CHARS_OF_KEY ? atOnce(countKeys(text)) : 0,
+): unknown {
+  const { maxBodyTotalKeys, maxBodyEvents } = limits;
   const extraKeys = hasEvents ? KEYS_OF_EVENT * maxBodyEvents : 0;
   if (keys > maxBodyTotalKeys + extraKeys) throw tooManyKeys(what, maxBodyTotalKeys);
   let value: unknown;
@@ -96,15 +103,27 @@ export function parseJson(what: string, text: string, limits: CountLimits, hasEv
   return value;
 }
 
+/** Parses the JSON of a body with the events of a new session, in steps. `JSON.parse` is one of them, whatever the length of the text. */
+export function* parseEventsJson(what: string, text: string, limits: CountLimits): Steps<unknown> {
+  const keys = yield* countKeys(text);
+  const value = parseJson(what, text, limits, true, keys);
+  yield text.length;
+  return value;
+}
+
 function tooManyKeys(what: string, most: number): BodyTooLargeError {
   return new BodyTooLargeError(
     `${what}: has objects with more than ${most} keys in total, which is limits.maxBodyTotalKeys of this server`,
   );
 }
 
-/** Returns the number of keys of all objects in JSON text. */
-function countKeys(text: string): number {
+/** Number of characters of a step. */
+const CHARS_OF_STEP = 64 * 1024;
+
+/** Counts the keys of all objects in JSON text. */
+function* countKeys(text: string): Steps<number> {
   let count = 0;
+  let stepEnd = CHARS_OF_STEP;
   for (let start = text.indexOf('"'); start >= 0; start = text.indexOf('"', start + 1)) {
     let slashes = 1;
     while (slashes % 2 === 1) {
@@ -115,6 +134,9 @@ function countKeys(text: string): number {
     let next = start + 1;
     while (text.charCodeAt(next) <= SPACE) next++;
     if (text[next] === ':') count++;
+    if (start < stepEnd) continue;
+    yield CHARS_OF_STEP;
+    stepEnd = start + CHARS_OF_STEP;
   }
   return count;
 }
@@ -142,7 +164,7 @@ const COUNTED: Readonly<Record<string, keyof CountLimits | undefined>> = {
 };
 
 /**
- * Counts the entries of a body before they are read: a small body may have very many.
+ * Counts the entries of a body before they are read: a small body may have very many. Those of events are left to `checkEventCounts`.
  * @throws BodyTooLargeError for more entries than the limits allow
  */
 export function checkCounts(body: unknown, limits: CountLimits, path = ''): void {
@@ -157,11 +179,23 @@ export function checkCounts(body: unknown, limits: CountLimits, path = ''): void
       throw new BodyTooLargeError(
         `${at}: has more than ${limits[limit]} entries, which is limits.${limit} of this server`,
       );
-    if (!Array.isArray(value)) continue;
-    if (name === 'events') for (const [index, event] of value.entries()) checkCounts(event, limits, `${at}[${index}].`);
-    if (name !== 'parts') continue;
+    if (!Array.isArray(value) || name !== 'parts') continue;
     for (const [index, part] of value.entries())
       if (isRecord(part) && Object.keys(part).length > MAX_FIELDS) throw tooManyFields(`${at}[${index}]`);
+  }
+}
+
+/**
+ * Counts the entries of a body with the events of a new session, event by event.
+ * @throws BodyTooLargeError for more entries than the limits allow
+ */
+export function* checkEventCounts(body: unknown, limits: CountLimits): Steps<void> {
+  checkCounts(body, limits);
+  const events = isRecord(body) ? body['events'] : undefined;
+  if (!Array.isArray(events)) return;
+  for (const [index, event] of events.entries()) {
+    checkCounts(event, limits, `events[${index}].`);
+    yield weigh(event);
   }
 }
 

@@ -16,8 +16,6 @@ export interface BodySpec<T = unknown> {
   readonly read: (body: unknown) => T;
   /** True if the body may be absent. */
   readonly isOptional?: boolean;
-  /** True if the body may have the events of a new session. */
-  readonly hasEvents?: boolean;
 }
 
 /**

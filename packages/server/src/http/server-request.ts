@@ -15,7 +15,8 @@ import type { RunState } from '../runs/run-state.ts';
 import type { AppRequest } from '../server-app.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { AuthenticatedUser } from '../server-options.ts';
-import { checkCounts, checkId, parseJson, quotedName, readBytes } from './request-body.ts';
+import { inTurns } from './in-turns.ts';
+import { checkCounts, checkId, parseEventsJson, parseJson, quotedName, readBytes } from './request-body.ts';
 import { requireSameUser } from './authentication.ts';
 import { checkInvocationId, type FollowRunRequest, HostedRun } from './hosted-run.ts';
 import type { BodySpec } from './route.ts';
@@ -77,7 +78,8 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
 
   /**
    * Returns the body as JSON, not yet validated; undefined if there is none.
-   * @param hasEvents true if the body may have the events of a new session. Default false
+   * @param hasEvents true for a body that may have the events of a new session: it is parsed in steps, with other work in between. Default
+   * false
    * @throws BodyTooLargeError @throws InvalidRequestError
    */
   async json(hasEvents = false): Promise<unknown> {
@@ -88,7 +90,9 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     } catch (cause) {
       throw new InvalidRequestError('body: is not UTF-8 text; send the JSON in UTF-8', { cause });
     }
-    return text.trim() === '' ? undefined : parseJson('body', text, this.server.limits, hasEvents);
+    if (text.trim() === '') return undefined;
+    const { limits, platform } = this.server;
+    return hasEvents ? inTurns(platform, parseEventsJson('body', text, limits)) : parseJson('body', text, limits);
   }
 
   /**
@@ -96,7 +100,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
    * path
    */
   async body<T>(spec: BodySpec<T>): Promise<T> {
-    return spec.read(this.counted(await this.json(spec.hasEvents)));
+    return spec.read(this.counted(await this.json()));
   }
 
   /** Checks the number of values in JSON against the limits, and returns it. @throws BodyTooLargeError */

@@ -9,11 +9,17 @@ import {
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { checkStateDelta, isRecord, isUserArtifact } from '@eventloom/core/internal';
-import { readCreateSessionRequest, readPatchSessionRequest } from '@eventloom/core/wire';
+import { checkStateDelta, isRecord, isUserArtifact, sessionKeyOf } from '@eventloom/core/internal';
+import {
+  type CreateSessionBody,
+  readCreateSessionRequest,
+  readCreateSessionSteps,
+  readPatchSessionRequest,
+} from '@eventloom/core/wire';
 import type { Runner } from '@eventloom/runner';
 import type { ServerRequest } from '../http/server-request.ts';
-import { checkId } from '../http/request-body.ts';
+import { inTurns } from '../http/in-turns.ts';
+import { checkEventCounts, checkId } from '../http/request-body.ts';
 import { jsonResponse, NEXT_CURSOR, partsResponse } from '../http/responses.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
 import {
@@ -29,7 +35,6 @@ const CREATE = {
   component: 'CreateSessionBody',
   read: readCreateSessionRequest,
   isOptional: true,
-  hasEvents: true,
 } satisfies BodySpec;
 const PATCH = { component: 'PatchSessionBody', read: readPatchSessionRequest } satisfies BodySpec;
 const SESSIONS = '/apps/{appName}/users/{userId}/sessions';
@@ -39,16 +44,31 @@ async function create(request: ServerRequest): Promise<Response> {
   const { server } = request;
   const userId = request.userId();
   const runner = request.runner();
-  const { sessionId, state, events } = await request.body(CREATE);
+  const { sessionId, state, events } = await readCreation(request, await request.json(true));
   if (sessionId !== undefined) checkId('sessionId', sessionId);
   request.checkStateAccess('state', Object.keys(state ?? {}));
   const session = await createSessionWithEvents(runner, server, { userId, sessionId, state, events });
-  return partsResponse(sessionParts(session));
+  return createdResponse(request, session);
+}
+
+/** Reads the body of a new session in steps: its events may be many and large. @throws BodyTooLargeError @throws InvalidRequestError */
+async function readCreation(
+  { server: { limits, platform } }: ServerRequest,
+  json: unknown,
+): Promise<CreateSessionBody> {
+  await inTurns(platform, checkEventCounts(json, limits));
+  return inTurns(platform, readCreateSessionSteps(json));
+}
+
+/** Answers a new session. One with events is read again, in pages. */
+function createdResponse(request: ServerRequest, session: Session): Response | Promise<Response> {
+  if (session.lastSeq === 0) return partsResponse(sessionParts(session));
+  return sessionResponse(sourceOf(request, sessionKeyOf(session)));
 }
 
 async function createWithId(request: ServerRequest): Promise<Response> {
   const { userId, sessionId } = request.sessionKey();
-  const body = readCreateSessionRequest(request.counted(toCreateBody(await request.json(CREATE.hasEvents))));
+  const body = await readCreation(request, toCreateBody(await request.json(true)));
   if (body.sessionId !== undefined && body.sessionId !== sessionId) {
     throw new InvalidRequestError(
       `sessionId: is ${JSON.stringify(body.sessionId)} in the body and another one in the path; remove it from the body`,
@@ -57,7 +77,7 @@ async function createWithId(request: ServerRequest): Promise<Response> {
   const { state, events } = body;
   request.checkStateAccess('state', Object.keys(state ?? {}));
   const session = await createSessionWithEvents(request.runner(), request.server, { userId, sessionId, state, events });
-  return partsResponse(sessionParts(session));
+  return createdResponse(request, session);
 }
 
 const CREATE_KEYS = new Set(['sessionId', 'session_id', 'state', 'events']);

@@ -20,17 +20,19 @@ import {
   newestEntries,
   sessionKeyOf,
   stateScopeOf,
+  weigh,
   withTag,
 } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { ForbiddenError } from '../errors.ts';
+import { CHARS_PER_TURN, inTurns, otherWork, type Steps } from '../http/in-turns.ts';
 import { CONTROL_CHARACTER, quotedName } from '../http/request-body.ts';
 import type { ServerContext } from '../server-context.ts';
 
 /** Maximum time to write the events of a session, in milliseconds. */
 const IMPORT_MS = 60_000;
-/** Number of events and state keys that are written before other work runs. */
-const SLICE = 100;
+/** Number of characters that an event and a state key count at least: each is a write of its own. */
+const CHARS_OF_WRITE = 1024;
 
 /** A session to create. */
 interface SessionToCreate {
@@ -42,7 +44,8 @@ interface SessionToCreate {
 }
 
 /**
- * Creates a session and appends its first events. If that fails, the session is deleted.
+ * Creates a session and appends its first events. If that fails, the session is deleted. Other work runs in between.
+ * @returns the session, without the events
  * @throws SessionAlreadyExistsError InvalidRequestError ForbiddenError StateKeyError StateValueError
  */
 export async function createSessionWithEvents(
@@ -50,8 +53,7 @@ export async function createSessionWithEvents(
   { platform, trustsImportedEvents }: ServerContext,
   { userId, sessionId, state, events: given = [] }: SessionToCreate,
 ): Promise<Session> {
-  checkEvents(given);
-  const completed = given.map((event) => complete(event, platform));
+  const completed = await inTurns(platform, checkEvents(given, platform));
   const events = trustsImportedEvents ? completed : asHistory(completed);
   const session = await sessionService.createSession({ appName, userId, sessionId, state }).catch((error: unknown) => {
     throw SessionAlreadyExistsError.isInstance(error) ? existsError({ appName, userId, sessionId }, error) : error;
@@ -64,7 +66,7 @@ export async function createSessionWithEvents(
     await sessionService.deleteSession(key);
     throw error;
   }
-  return (await sessionService.getSession(key)) ?? session;
+  return { ...session, lastSeq: events.length, events: [] };
 }
 
 /** Returns the error for an existing session, with the HTTP request that reads it. */
@@ -93,7 +95,7 @@ async function writeEvents(
   const recorded = new Set<string>();
   let session = created;
   let lease: SessionLease | undefined;
-  let written = 0;
+  let chars = 0;
   for (const event of events) {
     const { invocationId } = event;
     if (!lease || !recorded.has(invocationId)) {
@@ -103,11 +105,11 @@ async function writeEvents(
       recorded.add(invocationId);
     }
     await service.appendEvent({ session, event, lease, repeatedState: sharedKeys(event) });
-    written += 1 + Object.keys(event.actions.stateDelta).length;
-    if (written < SLICE) continue;
+    chars += weigh(event) + CHARS_OF_WRITE * (1 + Object.keys(event.actions.stateDelta).length);
+    if (chars < CHARS_PER_TURN) continue;
     // Storage in this process answers synchronously and would block other work.
-    await new Promise<void>((resolve) => void platform.schedule(0, resolve));
-    written = 0;
+    await otherWork(platform);
+    chars = 0;
   }
   if (lease) await service.releaseLease(lease);
 }
@@ -121,8 +123,10 @@ function sharedKeys({ actions: { stateDelta, removedState = [] } }: Event): Read
   return shared.length === 0 ? undefined : new Set(shared);
 }
 
-function checkEvents(events: readonly Event[]): void {
+/** Checks events, and fills in what they lack. */
+function* checkEvents(events: readonly Event[], platform: Platform): Steps<Event[]> {
   const ids = new Set<string>();
+  const completed: Event[] = [];
   for (const [index, event] of events.entries()) {
     if (event.partial === true)
       throw new InvalidRequestError(`events[${index}]: is partial, and chunks are not stored; leave the event out`);
@@ -138,7 +142,10 @@ function checkEvents(events: readonly Event[]): void {
         `events[${index}].id: is the id of an earlier event; give each event an id of its own, or none`,
       );
     ids.add(event.id);
+    completed.push(complete(event, platform));
+    yield CHARS_OF_WRITE;
   }
+  return completed;
 }
 
 function checkArtifactDelta(field: string, artifactDelta: Readonly<Record<string, number>>): void {

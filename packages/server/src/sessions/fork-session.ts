@@ -4,7 +4,6 @@ import {
   type EventParams,
   InvalidRequestError,
   ObjectType,
-  type Platform,
   type Session,
   SessionAlreadyExistsError,
   type SessionHeaderRecord,
@@ -27,6 +26,7 @@ import {
   stateScopeOf,
 } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
+import { otherWork } from '../http/in-turns.ts';
 import { quotedName } from '../http/request-body.ts';
 import { existsError } from './create-session.ts';
 
@@ -93,10 +93,6 @@ interface Past {
 
 /** Number of records after which other requests get their turn: a store in the same process answers without one. */
 const RECORDS_PER_TURN = 100;
-
-function otherWork(platform: Platform): Promise<void> {
-  return new Promise((resolve) => void platform.schedule(0, resolve));
-}
 
 async function readPast(
   { sessionService, platform }: Runner,

@@ -1,0 +1,36 @@
+import type { Platform } from '@eventloom/core';
+
+/** Number of characters that are processed before other work runs: a few milliseconds of work. */
+export const CHARS_PER_TURN: number = 128 * 1024;
+
+/** Work in steps: yields after each one, with the number of characters that it processed. */
+export type Steps<T> = Generator<number, T, undefined>;
+
+/**
+ * Does work in steps, and lets other work run in between: a large body would otherwise hold all other requests of the process. Work of less
+ * than 128 Ki characters is done at once.
+ */
+export async function inTurns<T>(platform: Pick<Platform, 'schedule'>, steps: Steps<T>): Promise<T> {
+  let chars = 0;
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    chars += step.value;
+    if (chars < CHARS_PER_TURN) continue;
+    chars = 0;
+    await otherWork(platform);
+  }
+}
+
+/** Does work in steps without a pause. */
+export function atOnce<T>(steps: Steps<T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** Resolves when other work has run. */
+export function otherWork(platform: Pick<Platform, 'schedule'>): Promise<void> {
+  return new Promise((resolve) => void platform.schedule(0, resolve));
+}

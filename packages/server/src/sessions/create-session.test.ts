@@ -1,0 +1,60 @@
+import { type CreateSessionRequest, type Platform, type Session, systemPlatform } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+
+/** A server, and the number of times that it let other work run. */
+function setUp() {
+  const turns = { beforeCreation: 0, total: 0 };
+  const platform: Platform = {
+    ...systemPlatform,
+    schedule: (delayMs, callback, options) => {
+      if (delayMs === 0) turns.total++;
+      return systemPlatform.schedule(delayMs, callback, options);
+    },
+  };
+  class CountingService extends InMemorySessionService {
+    override createSession(request: CreateSessionRequest): Promise<Session> {
+      turns.beforeCreation = turns.total;
+      return super.createSession(request);
+    }
+  }
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
+  const runner = new Runner({ appName: 'app', agent, sessionService: new CountingService() });
+  const server = createServer({ runners: [runner], platform });
+  const create = async (events: readonly object[]) => {
+    const body = JSON.stringify({ events });
+    return server.fetch(new Request('http://localhost/apps/app/users/ann/sessions', { method: 'POST', body }));
+  };
+  return { create, turns };
+}
+
+const event = (chars: number, index: number) => ({
+  id: `event ${index}`,
+  author: 'user',
+  invocationId: `e-${index}`,
+  content: { role: 'user', parts: [{ text: 'x'.repeat(chars) }] },
+});
+
+test.each([
+  ['many small events', 4000, 1000],
+  ['few large events', 8, 500_000],
+])('other work runs while %s of a new session are checked, and while they are stored', async (_what, count, chars) => {
+  const { create, turns } = setUp();
+  const response = await create(Array.from({ length: count }, (_, index) => event(chars, index)));
+  expect(response.status).toBe(200);
+  const { events } = (await response.json()) as { readonly events: readonly { readonly id: string }[] };
+  expect(events.map(({ id }) => id)).toEqual(Array.from({ length: count }, (_, index) => `event ${index}`));
+  // The keys are counted, the entries are counted, and the events are read.
+  expect(turns.beforeCreation).toBeGreaterThanOrEqual(3 * 7);
+  expect(turns.total - turns.beforeCreation).toBeGreaterThanOrEqual(7);
+});
+
+test('a new session with few small events is stored at once', async () => {
+  const { create, turns } = setUp();
+  expect((await create([event(10, 1), event(10, 2)])).status).toBe(200);
+  expect(turns.total).toBe(0);
+});
