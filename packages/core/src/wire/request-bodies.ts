@@ -97,13 +97,13 @@ export function checkParameters(query: Readonly<Record<string, unknown>>, parame
   checkFields(query, parameters, { others: [...RUN_CONFIG_OPTIONS], fault });
 }
 
-/** How unknown fields are checked. */
+/** Options for the check of unknown fields. */
 interface FieldCheck {
   /** Further names that a sender may have meant. */
   readonly others?: readonly string[];
   /** True refuses every unknown field; false only those that resemble a known one, because newer clients of the ADK may send others. Default false. */
   readonly isStrict?: boolean;
-  /** What is wrong with an unknown field. */
+  /** The fault of an unknown field. Default: the body has no such field. */
   readonly fault?: string;
 }
 

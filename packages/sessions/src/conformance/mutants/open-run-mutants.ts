@@ -81,7 +81,7 @@ export const openRunMutants: readonly Mutant[] = [
   brokenDriver('open.uncounted', 'does not count attempts of a run left open', (driver) => ({
     releaseLease: (lease, leaveOpen) => driver.releaseLease(lease, leaveOpen && 'uncounted'),
   })),
-  brokenClaim('open.last-epoch', 'ignores lastEpoch', ({ lastEpoch: _, ...claim }) => claim),
+  brokenClaim('open.last-epoch', 'ignores lastEpoch', (claim) => ({ ...claim, lastEpoch: undefined })),
   brokenClaim('open.last-epoch', 'ignores lastEpoch once the lease has ended', ({ lastEpoch, ...claim }) =>
     claim.takeOver ? { ...claim, lastEpoch } : claim,
   ),
