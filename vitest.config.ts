@@ -37,20 +37,34 @@ const nodeOnlyTests = ['**/*.node.test.ts', ...nodeOnlyFolders.map((folder) => `
  */
 const limits = { testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { timeout: 120_000 } } };
 
+/** Tests that take long although their files are small: attacks, counts, and suites over the storage of another process. */
+const longTests = [
+  'tests/nemesis/',
+  'tests/back-ends/',
+  'tests/processes/',
+  'tests/clients/',
+  'tests/browser/',
+  'bench/src/counts/',
+  'packages/sessions/src/postgres/postgres-session-service',
+  'packages/mcp/src/node/conformance',
+  'packages/gemini/src/interrupted-streams',
+];
+
 /**
- * Begins with the files that take long whatever their size, so that none of them is the last, alone: those outside of packages start
- * processes and browsers, and those of workerd alone fill its storage. The others are sorted as vitest does.
+ * Begins with the files that take long whatever their size, so that none of them is the last, alone: first those above, then the others outside
+ * of packages, which start processes, and those of workerd alone, which fill its storage. The others are sorted as vitest does.
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const packages = join(import.meta.dirname, 'packages/');
-    const isShort = ({ moduleId }: TestSpecification): boolean =>
-      moduleId.startsWith(packages) && !moduleId.endsWith('.workers.test.ts');
+    const root = import.meta.dirname;
+    const packages = join(root, 'packages/');
+    const rank = ({ moduleId }: TestSpecification): number => {
+      if (longTests.some((path) => moduleId.startsWith(join(root, path)))) return 0;
+      return moduleId.startsWith(packages) && !moduleId.endsWith('.workers.test.ts') ? 2 : 1;
+    };
     // A project's files stay together, because its workers end when a file of another project is next.
     const projects = Map.groupBy(await super.sort(files), ({ project }) => project);
-    return Array.from(projects.values(), (own) =>
-      own.toSorted((a, b) => Number(isShort(a)) - Number(isShort(b))),
-    ).flat();
+    return Array.from(projects.values(), (own) => own.toSorted((a, b) => rank(a) - rank(b))).flat();
   }
 }
 

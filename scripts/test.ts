@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { processTests, unitTests } from './node-tests.ts';
@@ -32,7 +32,7 @@ interface VitestReport {
   }[];
 }
 
-/** How much of a failure's message is repeated at the end, in characters. */
+/** Maximum length of a failure's message at the end of the output, in characters. */
 const MAX_MESSAGE = 400;
 
 // Programs that are started often, such as the compilers of packages, are compiled once.
@@ -43,16 +43,19 @@ process.env['GOMEMLIMIT'] ??= '3GiB';
 
 const reports = mkdtempSync(join(tmpdir(), 'eventloom-test-'));
 
-// First, and with all processors: samples and packages are checked against the declarations that this step writes.
+// In one process of workerd, because each process loads all modules: with three of them they take a fifth more processor time. They need no
+// declarations, and fill the time in which the compiler waits for one package.
+const workers = runTests('test:workers');
+// Before the others: samples and packages are checked against the declarations that this step writes.
 const types = await runCheck('types');
 // Concurrently, because tests that start processes and browsers spend half of their time waiting: those of Node are two runs, so that the
 // processors are busy in the meantime.
 const others = await Promise.all([
-  runTests('test:node', ...foldersOf(processTests)),
+  // With one worker more than there are processors: this run is the longest, and at its end the others no longer fill the time it waits.
+  runTests('test:node', ...foldersOf(processTests), `--maxWorkers=${availableParallelism() + 1}`),
   runTests('test:node', ...foldersOf(unitTests)),
   runTests('test:packages'),
-  // In one process of workerd, because each process loads all modules: with three of them they take a fifth more processor time.
-  runTests('test:workers'),
+  workers,
   runCheck('lint'),
   runCheck('size'),
 ]);
@@ -84,14 +87,14 @@ async function runCheck(script: string): Promise<Outcome> {
 /**
  * Runs a script that runs vitest, and counts its tests. A file that does not load and a run that crashes count as one
  * failure.
- * @param folders the folders whose tests are run. Default: all
+ * @param filters the folders whose tests are run, and options of vitest. Default: all tests
  */
-async function runTests(script: string, ...folders: string[]): Promise<Outcome> {
-  const name = [script, ...folders].join(' ');
+async function runTests(script: string, ...filters: string[]): Promise<Outcome> {
+  const name = [script, ...filters.filter((filter) => !filter.startsWith('--'))].join(' ');
   const report = join(reports, `${name.replaceAll(/[: /]+/g, '-')}.json`);
   const ok = await run(
     script,
-    ...folders,
+    ...filters,
     '--allowOnly=false',
     '--reporter=default',
     '--reporter=json',
