@@ -4,8 +4,8 @@ import type { Content, LlmResponse, Part } from '@eventloom/core';
 type CapturedPart = Readonly<Record<string, unknown>> & { readonly type: string };
 
 /**
- * Returns messages as JSON in the format of `gen_ai.input.messages`. If it is longer than `maxLength`, it has the
- * newest messages that fit, after a note with the number of omitted ones.
+ * Returns messages as JSON in the format of `gen_ai.input.messages`. JSON longer than `maxLength` characters is reduced to the newest
+ * messages that fit, after a note with the number of omitted messages.
  */
 export function capturedMessages(contents: readonly Content[], maxLength: number): string {
   const kept: string[] = [];
@@ -50,7 +50,7 @@ export function capturedValue(value: unknown, maxLength: number): string {
   return json.length <= maxLength ? json : JSON.stringify(`${json.length} characters left out`);
 }
 
-/** Returns a value as JSON. A tool may return any value. */
+/** Returns a value as JSON. Accepts any value, because tools may return anything. */
 function toJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'null';

@@ -1,4 +1,4 @@
-// Spans and metrics through the SDK of the program.
+// Spans and metrics through the program's OpenTelemetry SDK.
 export { openTelemetry } from './open-telemetry.ts';
 export type { OpenTelemetryOptions } from './open-telemetry.ts';
 export type { ModelPrice } from './span-record.ts';

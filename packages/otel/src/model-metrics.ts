@@ -25,7 +25,7 @@ export class ModelMetrics {
     const seconds = { unit: 's', advice: { explicitBucketBoundaries: SECONDS } };
     this.#duration = meter.createHistogram('gen_ai.client.operation.duration', {
       ...seconds,
-      description: 'Duration of a call of a model.',
+      description: 'Duration of a model call.',
     });
     this.#firstChunk = meter.createHistogram('gen_ai.client.operation.time_to_first_chunk', {
       ...seconds,
@@ -34,11 +34,11 @@ export class ModelMetrics {
     this.#tokens = meter.createHistogram('gen_ai.client.token.usage', {
       unit: '{token}',
       advice: { explicitBucketBoundaries: TOKENS },
-      description: 'Tokens of a call of a model, input and output apart.',
+      description: 'Tokens of a model call, input and output separately.',
     });
     this.#cost = meter.createCounter('eventloom.client.cost', {
       unit: `{${currency}}`,
-      description: 'Costs of calls of models, by the prices of the options.',
+      description: 'Costs of model calls, by the prices of the options.',
     });
   }
 

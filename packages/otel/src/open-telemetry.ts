@@ -13,15 +13,17 @@ export interface OpenTelemetryOptions {
   /** Creates the metrics. Default: the provider that is registered globally. */
   readonly meterProvider?: MeterProvider | undefined;
   /**
-   * True writes messages, system instructions, arguments and results of tools, and the texts of errors into the spans. They may hold
+   * True writes messages, system instructions, arguments and results of tools, and the texts of errors into the spans. They may contain
    * personal data. Default false.
    */
   readonly captureContent?: boolean | undefined;
-  /** Maximum length of one attribute with content, in characters. Older messages are left out first. Default 32,768. */
+  /** Maximum length of one attribute with content, in characters. The oldest messages are left out first. Default 32,768. */
   readonly maxContentLength?: number | undefined;
   /** True writes the id of the user into the spans, as `user.id`. Default false. */
   readonly captureUserId?: boolean | undefined;
-  /** Prices by the name of the model. The costs of calls are then in their spans and in the metric `eventloom.client.cost`. Default: no costs. */
+  /**
+   * Prices by model name. With prices, the cost of each call is in its span and in the metric `eventloom.client.cost`. Default: no costs.
+   */
   readonly prices?: Readonly<Record<string, ModelPrice>> | undefined;
   /** Currency of the prices. Default `USD`. */
   readonly currency?: string | undefined;
@@ -41,11 +43,11 @@ const SCOPE = '@eventloom/otel';
 
 /**
  * Creates the instrumentation that writes spans and metrics by the GenAI semantic conventions of OpenTelemetry: a span for each run
- * (`invoke_workflow`), agent (`invoke_agent`), model call (`chat`) and tool call (`execute_tool`), and histograms of tokens, durations and times
- * to the first chunk. It needs `@opentelemetry/api` alone; the program registers an SDK, of version 2 or 3.
+ * (`invoke_workflow`), agent (`invoke_agent`), model call (`chat`) and tool call (`execute_tool`), and histograms of tokens, durations and
+ * times to the first chunk. It needs only `@opentelemetry/api`; the program registers an SDK of version 2 or 3.
  *
- * Spans that a tool or a custom agent starts itself are children of its span where an OpenTelemetry context manager is registered. The spans of the run
- * have the right parents without one.
+ * Spans that a tool or a custom agent starts are children of its span if an OpenTelemetry context manager is registered. The run's own
+ * spans have the right parents without one.
  * @throws ConfigurationError for an unknown option or one of the wrong kind
  *
  * @example

@@ -25,23 +25,23 @@ export interface OtlpExporterOptions {
   /** Further attributes of the program, for example `service.version`. */
   readonly resource?: Readonly<Record<string, string | number | boolean>> | undefined;
   /**
-   * True writes messages, system instructions, arguments and results of tools, and the texts of errors into the spans. They may hold
+   * True writes messages, system instructions, arguments and results of tools, and the texts of errors into the spans. They may contain
    * personal data. Default false.
    */
   readonly captureContent?: boolean | undefined;
-  /** Longest text of one attribute with content, in characters. Older messages are left out first. Default 32,768. */
+  /** Maximum length of one attribute with content, in characters. The oldest messages are left out first. Default 32,768. */
   readonly maxContentLength?: number | undefined;
   /** True writes the id of the user into the spans, as `user.id`. Default false. */
   readonly captureUserId?: boolean | undefined;
-  /** Prices by the name of the model. The costs of calls are then in their spans, as `eventloom.cost`. Default: no costs. */
+  /** Prices by model name. With prices, the cost of each call is in its span, as `eventloom.cost`. Default: no costs. */
   readonly prices?: Readonly<Record<string, ModelPrice>> | undefined;
-  /** Most spans that wait or are being sent; further ones are dropped, counted and reported. Default 2,048. */
+  /** Maximum number of spans that wait or are being sent; further spans are dropped, counted and reported. Default 2,048. */
   readonly maxQueueSize?: number | undefined;
-  /** Most spans of one request. So many are sent at once. Default 512. */
+  /** Maximum number of spans in one request. That many waiting spans are sent at once. Default 512. */
   readonly maxBatchSize?: number | undefined;
-  /** Longest time that a span waits for others, in milliseconds. Default 5,000. */
+  /** Maximum time that a span waits for others, in milliseconds. Default 5,000. */
   readonly delayMs?: number | undefined;
-  /** Longest time of one request, in milliseconds. Default 10,000. */
+  /** Maximum time of one request, in milliseconds. Default 10,000. */
   readonly timeoutMs?: number | undefined;
   /** Sends a request. Default: the global `fetch`. On Workers it may be that of a service binding. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
@@ -65,9 +65,9 @@ const OPTIONS: OptionRules<OtlpExporterOptions> = {
 
 const HINTS = { endpoint: "write url: 'http://localhost:4318/v1/traces'" };
 
-/** The spans of an exporter so far. */
+/** Numbers of spans of an exporter so far. */
 export interface ExportedSpans {
-  /** Spans that the collector took. */
+  /** Spans that the collector accepted. */
   readonly exported: number;
   /** Spans that did not fit into the queue. */
   readonly dropped: number;
@@ -77,12 +77,12 @@ export interface ExportedSpans {
   readonly queued: number;
 }
 
-/** Maximum number of requests for one batch. The waits between them double. */
+/** Maximum number of requests for one batch. Each wait between them is twice as long as the previous one. */
 const MAX_ATTEMPTS = 5;
 const FIRST_WAIT_MS = 1000;
 /** Maximum wait before the next attempt, even if the collector asks for a longer one. */
 const MAX_WAIT_MS = 30_000;
-/** Maximum size of a response that is read, in bytes. */
+/** Maximum size of a response that is read; a larger one is ignored. In bytes. */
 const MAX_ANSWER = 65_536;
 /** Statuses after which the same request may succeed, by the specification of OTLP. */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
@@ -91,7 +91,7 @@ const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 interface Delivery {
   readonly spans: readonly ExportedSpan[];
   readonly platform: Platform;
-  /** The time at which the batch must be delivered or given up, unless the runtime ended the request that sent it. */
+  /** The time at which the batch is delivered or given up at the latest, unless the runtime has ended the request that sent it. */
   readonly deadlineMs: number;
   /** Ends the wait before the next attempt; undefined while there is none. */
   hurry: (() => void) | undefined;
@@ -99,15 +99,15 @@ interface Delivery {
 }
 
 /**
- * Sends the spans of runs to a collector by OTLP over HTTP, as JSON, in batches. It needs no SDK, and costs a turn a few microseconds: a span is
- * plain fields until its batch is sent. Names and attributes are those of `openTelemetry`.
+ * Sends the spans of runs to a collector by OTLP over HTTP, as JSON, in batches. It needs no SDK, and costs a turn a few microseconds,
+ * because a span is encoded only when its batch is sent. Names and attributes are the same as with `openTelemetry`.
  *
- * A request that fails by the network, by its time or with status 429, 502, 503 or 504 is tried again, up to five times. Spans that do not fit into the
- * queue or cannot be delivered are counted, and reported to the platform as a `SpanExportError`; runs are not affected. Call `close`
- * before the program ends.
+ * A request that fails in the network, takes too long or is answered with status 429, 502, 503 or 504 is repeated; a batch is sent at most
+ * five times. Spans that do not fit into the queue or cannot be delivered are counted, and reported to the platform as a `SpanExportError`;
+ * runs are not affected. Call `close` before the program ends.
  *
- * It continues the trace of a `traceparent` header and passes its own on. It exports no trace that the other service does not record. Spans that
- * a tool starts by the OpenTelemetry API, and metrics, need an SDK and `openTelemetry`.
+ * It continues the trace of a `traceparent` header and passes its own on. It does not export traces that the other service does not record.
+ * Metrics, and spans that a tool starts with the OpenTelemetry API, need an SDK and `openTelemetry`.
  *
  * @example
  * import { OtlpExporter } from '@eventloom/otel';
@@ -172,7 +172,7 @@ export class OtlpExporter implements Instrumentation {
     return new ExportedSpan(operation, parent instanceof ExportedSpan ? parent : undefined, this.#settings, this);
   }
 
-  /** Sends the waiting spans, and repeats failed requests at once. Settles when each span is delivered or dropped. */
+  /** Sends the waiting spans, and repeats failed requests without a wait. Resolves when each span is delivered or dropped. */
   async flush(): Promise<void> {
     this.#flushes++;
     try {
@@ -185,15 +185,15 @@ export class OtlpExporter implements Instrumentation {
   }
 
   /**
-   * Sends what waits, tries once more what could not be delivered, and settles after two time-outs at the latest. Later spans are dropped. Call it
-   * when the runs have ended.
+   * Sends the waiting spans, repeats failed requests once, and resolves after two time-outs (`timeoutMs`) at the latest. Later spans are
+   * dropped. Call it when the runs have ended.
    */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.flush();
   }
 
-  /** Takes an ended span. @internal */
+  /** Adds an ended span to the queue. @internal */
   take(span: ExportedSpan): void {
     const { platform } = span;
     if (this.#isClosed || this.#isFull()) {
@@ -279,7 +279,7 @@ export class OtlpExporter implements Instrumentation {
     const body = toRequestJson(spans, this.#resource);
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#attempt(body, platform);
-      // While the exporter closes, the last attempt follows at once.
+      // While the exporter closes, the last attempt follows immediately.
       if (outcome.retryMs === undefined || attempt === MAX_ATTEMPTS || (this.#isClosed && attempt > 1)) return outcome;
       const doubled = FIRST_WAIT_MS * 2 ** (attempt - 1);
       if (!this.#isClosed) await this.#pause(delivery, Math.min(Math.max(doubled, outcome.retryMs), MAX_WAIT_MS));
@@ -383,13 +383,13 @@ async function readAnswer({ body }: Response): Promise<string> {
   return text;
 }
 
-/** Returns the number of refused spans in a response. The collector accepted the others, whatever else the response says. */
+/** Returns the number of refused spans that a response states. The collector accepted the others, even if the response has a warning. */
 function refusalIn(answer: string): Outcome {
   const parsed = parseJson(answer);
   const partial = isRecord(parsed) ? parsed['partialSuccess'] : undefined;
   if (!isRecord(partial)) return {};
   const { rejectedSpans, errorMessage } = partial;
-  // A 64-bit number is text in JSON.
+  // OTLP writes 64-bit numbers as strings in JSON.
   const refused = Number(rejectedSpans ?? 0);
   const reason =
     typeof errorMessage === 'string' && errorMessage !== '' ? errorMessage.slice(0, 500) : 'no reason given';

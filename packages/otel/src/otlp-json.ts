@@ -13,8 +13,8 @@ interface SentSpan extends SpanRecord {
 }
 
 /**
- * Returns the body of a request with spans: JSON of `ExportTraceServiceRequest`, OTLP 1.x. It is assembled as text,
- * because objects for so many attributes would cost several times as much.
+ * Returns the body of a request with spans: JSON of `ExportTraceServiceRequest`, OTLP 1.x. It is assembled as text, because creating
+ * objects for all attributes would take several times as long.
  */
 export function toRequestJson(spans: readonly SentSpan[], resource: Attributes): string {
   const list = new AttributeList();
@@ -47,10 +47,10 @@ function toNanoseconds(ms: number): string {
   return `${whole}${ms === whole ? '000000' : String(Math.floor((ms - whole) * 1e6)).padStart(6, '0')}`;
 }
 
-/** Longest text that is remembered: names and ids, and no content. */
+/** Maximum length of a text whose JSON is reused, in characters: names and ids, but not content. */
 const MAX_KNOWN = 100;
 
-/** Writes attributes as JSON. Most of those of a batch are equal, such as names and the ids of runs: their JSON is made once. */
+/** Writes attributes as JSON. Many attributes of a batch are equal, such as names and ids of runs; their JSON is created once. */
 class AttributeList {
   /** The JSON of short texts, by the name of the attribute and the text. */
   readonly #known = new Map<string, Map<string, string>>();
@@ -87,7 +87,7 @@ function valueJson(value: unknown): string {
   if (typeof value === 'boolean') return `{"boolValue":${value}}`;
   if (typeof value === 'number') {
     if (Number.isInteger(value)) return `{"intValue":"${value}"}`;
-    // Infinity and NaN are texts in this format.
+    // Infinity and NaN are strings in this format.
     return `{"doubleValue":${Number.isFinite(value) ? value : `"${value}"`}}`;
   }
   return Array.isArray(value) ? `{"arrayValue":{"values":[${value.map(valueJson).join(',')}]}}` : '{}';

@@ -1,8 +1,7 @@
 import type { BaseLlm } from '@eventloom/core';
 
 /**
- * Attributes of the GenAI semantic conventions, version 0.1.0, which are in development. Those that begin with
- * `eventloom` are our own.
+ * Attributes of the GenAI semantic conventions, version 0.1.0, which are in development. Attributes that begin with `eventloom` are ours.
  */
 export const AGENT_DESCRIPTION = 'gen_ai.agent.description';
 export const AGENT_NAME = 'gen_ai.agent.name';
@@ -37,7 +36,7 @@ export const EXECUTION_ID = 'eventloom.execution_id';
 export const RESUMED = 'eventloom.resumed';
 /** True on a model call that is a live connection. */
 export const LIVE = 'eventloom.live';
-/** True if the operation was closed early: its reader stopped reading, or the run was aborted. */
+/** True if the operation was closed early, because its reader stopped reading or the run was aborted. */
 export const LEFT = 'eventloom.left';
 /** The cost of a model call, in the currency of the prices. */
 export const COST = 'eventloom.cost';

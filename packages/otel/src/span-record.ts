@@ -37,16 +37,16 @@ import {
   USER_ID,
 } from './semantic-conventions.ts';
 
-/** Prices of a model's tokens, each for a million tokens. */
+/** Prices of a million tokens of a model. */
 export interface ModelPrice {
   readonly input: number;
-  /** Price of output, thoughts included. */
+  /** Price of output tokens, thoughts included. */
   readonly output: number;
-  /** Price of input that the service had in its cache. Default: `input`. */
+  /** Price of input tokens that the service read from its cache. Default: `input`. */
   readonly cachedInput?: number | undefined;
 }
 
-/** Settings of the data in spans, beside names, ids and counts. */
+/** Settings for the data in spans in addition to names, ids and counts. */
 export interface SpanSettings {
   /** Maximum length of an attribute with content, in characters; undefined: no content is captured. */
   readonly contentLength: number | undefined;
@@ -55,8 +55,8 @@ export interface SpanSettings {
 }
 
 /**
- * An operation with the attributes of its span, by the GenAI conventions. Attributes are computed when they are described;
- * only content is captured at once.
+ * An operation with the attributes of its span, by the GenAI conventions. Attributes are computed when they are written; only content is
+ * captured immediately.
  */
 export class SpanRecord extends OperationRecord {
   readonly provider: string | undefined;
@@ -99,7 +99,7 @@ export class SpanRecord extends OperationRecord {
       this.#content[TOOL_CALL_RESULT] = capturedValue(end.result, contentLength);
   }
 
-  /** The time to the first chunk of a streamed reply, in milliseconds. */
+  /** The time to the first chunk of a streamed reply, in milliseconds; undefined without one. */
   get firstChunkMs(): number | undefined {
     return this.hasChunks || this.isLive ? this.firstResponseMs : undefined;
   }
@@ -170,7 +170,7 @@ export class SpanRecord extends OperationRecord {
   }
 }
 
-/** Takes an attribute of a span. */
+/** Receives an attribute of a span. */
 export type AddAttribute = (name: string, value: AttributeValue) => void;
 
 function numbersOf({ config }: LlmRequest): [name: string, value: number][] | undefined {

@@ -3,7 +3,7 @@ import { type Context, createTraceState, isSpanContextValid, trace } from '@open
 
 const TRACEPARENT = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})$/;
 
-/** The span of another service, as named in the headers of a request. */
+/** The span of another service, as the headers of a request name it. */
 export interface RemoteSpan {
   readonly traceId: string;
   readonly spanId: string;
