@@ -1,16 +1,16 @@
 import type { BaseTool, CallbackContext, InvocationContext, ToolContext } from '@eventloom/core';
 
-/** The parameter that all callbacks of a run have. */
+/** The parameter of all callbacks of a run. */
 export interface OfRun {
   readonly invocationContext: InvocationContext;
 }
 
-/** The parameter that all callbacks of an agent and its model have. */
+/** The parameter of all callbacks of an agent and its model. */
 export interface OfAgent {
   readonly callbackContext: CallbackContext;
 }
 
-/** The parameters that all callbacks of a tool call have. */
+/** The parameters of all callbacks of a tool call. */
 export interface OfToolCall {
   readonly tool: BaseTool;
   readonly toolArgs: Record<string, unknown>;

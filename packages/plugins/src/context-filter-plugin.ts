@@ -4,15 +4,15 @@ import { checkOptions, integer, type OptionRules } from '@eventloom/core/interna
 /** Options of `ContextFilterPlugin`. */
 export interface ContextFilterPluginOptions {
   /**
-   * Number of the newest invocations that the model sees. An invocation begins with a message of the user and has all replies and tool
-   * calls up to the next one. Default: all.
+   * Number of newest invocations that the model sees. An invocation begins with a message of the user and contains all replies and tool
+   * calls up to the next message of the user. Default: all.
    */
   readonly numInvocationsToKeep?: number | undefined;
-  /** Returns the contents to send, after older invocations were left out. Default: they are sent unchanged. */
+  /** Returns the contents to send; called with the contents without the older invocations. Default: they are sent unchanged. */
   readonly customFilter?: ((contents: Content[]) => MaybePromise<Content[]>) | undefined;
   /**
-   * Number of invocations above `numInvocationsToKeep` at which older ones are left out. A larger number keeps the beginning of
-   * requests the same for longer, which model services cache. Default 1.
+   * Number of excess invocations at which the older ones are left out. With a larger number the beginning of requests, which model services
+   * cache, stays the same for longer. Default 1.
    */
   readonly removeAmount?: number | undefined;
   /** Name of the plugin. Default `context_filter_plugin`. */
@@ -29,8 +29,8 @@ const OPTIONS: OptionRules<ContextFilterPluginOptions> = {
 /**
  * Leaves parts of the conversation out of model requests. The session keeps all events.
  *
- * A function response is never sent without its call. An error of `customFilter` fails the run, because a filter may be there to keep
- * something from the model.
+ * A function response is never sent without its call. An error of `customFilter` fails the run, because the filter may protect data from
+ * the model.
  *
  * @example
  * const plugins = [new ContextFilterPlugin({ numInvocationsToKeep: 5 })];

@@ -23,7 +23,7 @@ export interface DebugLoggingPluginOptions {
   readonly name?: string | undefined;
   /** The file, relative to the folder of the process. Node only. Default `adk_debug.yaml`. */
   readonly outputPath?: string | undefined;
-  /** Called with the document of each run, in place of writing the file. Default: the file is written. */
+  /** Called with the document of each run instead of writing the file. Default: the file is written. */
   readonly write?: ((document: string) => MaybePromise<void>) | undefined;
   /** True adds the session's state at the end of each run, without `temp:` keys. Default true. */
   readonly includeSessionState?: boolean | undefined;
@@ -49,10 +49,10 @@ interface DebugEntry {
 }
 
 /**
- * Writes everything that happens in a run to a file of YAML documents, one a run, with the names that adk-python writes: model requests
- * and responses, tool calls, events, and the state at the end. The bytes of media are left out.
+ * Writes one YAML document for each run to a file, with the names that adk-python uses: model requests and responses, tool calls, events,
+ * and the state at the end. The bytes of media are left out.
  *
- * The file has whole conversations, and grows without a limit: it is for development. Only its owner may read it.
+ * For development only: the file contains whole conversations and grows without a limit. Only its owner may read it.
  *
  * @example
  * const runner = new InMemoryRunner({ agent, plugins: [new DebugLoggingPlugin({ outputPath: 'debug.yaml' })] });

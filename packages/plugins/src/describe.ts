@@ -1,6 +1,6 @@
 import type { Content, Part } from '@eventloom/core';
 
-/** Returns the parts of a content in one line, texts with at most 200 characters. */
+/** Returns the parts of a content in one line. Texts are truncated to 200 characters. */
 export function describeContent(content: Content | undefined): string {
   return content?.parts?.length ? content.parts.map(describePart).join(' | ') : 'none';
 }
@@ -16,7 +16,7 @@ function describePart(part: Part): string {
   return fileData ? `file_data: ${fileData.fileUri}` : 'other_part';
 }
 
-/** Returns a value as JSON, with at most 300 characters. */
+/** Returns a value as JSON, truncated to 300 characters. */
 export function describeValue(value: unknown): string {
   return shorten(JSON.stringify(value) ?? 'undefined', 300);
 }

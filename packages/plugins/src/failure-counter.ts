@@ -1,7 +1,7 @@
 import type { Invocation } from '@eventloom/core';
 import type { OptionRules } from '@eventloom/core/internal';
 
-/** The `response_type` of responses that explain to a model how to repair a failure. */
+/** The `response_type` of responses that tell a model how to repair a failure. */
 export const REFLECT_AND_RETRY_RESPONSE_TYPE = 'ERROR_HANDLED_BY_REFLECT_AND_RETRY_PLUGIN';
 
 /** The scope in which failures are counted: one run, or the lifetime of the plugin. */
@@ -9,11 +9,11 @@ export const TrackingScope = { INVOCATION: 'invocation', GLOBAL: 'global' } as c
 /** The time over which failures are counted. */
 export type TrackingScope = (typeof TrackingScope)[keyof typeof TrackingScope];
 
-/** Options of the plugins that have a model repair its failures. */
+/** Options of the plugins that let a model repair its failures. */
 export interface RetryLimits {
-  /** Maximum number of failures in a row for which the model is asked to try again; 0 for none. Default 3. */
+  /** Maximum number of consecutive failures after which the model is asked to try again; 0: the model is never asked. Default 3. */
   readonly maxRetries?: number | undefined;
-  /** True fails the run at the next failure; false asks the model to stop trying. Default true. */
+  /** True fails the run at the next failure; false tells the model to stop trying. Default true. */
   readonly throwExceptionIfRetryExceeded?: boolean | undefined;
   /** The time over which failures are counted. Default: `TrackingScope.INVOCATION`, one run. */
   readonly trackingScope?: TrackingScope | undefined;

@@ -10,8 +10,8 @@ import type { InstructionProvider } from '@eventloom/llm-agent';
 import { resolveInstruction } from '@eventloom/llm-agent/internal';
 
 /**
- * Puts an instruction in front of the instruction of every agent of a runner. A text may have placeholders, as the instruction of an
- * agent: `{user:name}`. A function returns the text, and is called for each request.
+ * Adds an instruction before the instruction of every agent of a runner. A text may have placeholders, like the instruction of an agent:
+ * `{user:name}`. A function is called for each request and returns the text.
  *
  * @example
  * const plugins = [new GlobalInstructionPlugin('Answer in {user:language?}.')];

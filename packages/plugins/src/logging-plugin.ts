@@ -26,8 +26,8 @@ export interface LoggingPluginOptions {
 const OPTIONS: OptionRules<LoggingPluginOptions> = { name: 'text', log: 'function' };
 
 /**
- * Logs the steps of every run, for reading in a terminal: messages, agents, model requests and responses, tool calls, events and errors.
- * Long texts are truncated. It logs the messages of users and models, so it is for development.
+ * Logs the steps of every run for reading in a terminal: messages, agents, model requests and responses, tool calls, events and errors.
+ * Long texts are truncated. For development only, because it logs the messages of users and models.
  *
  * @example
  * const runner = new InMemoryRunner({ agent, plugins: [new LoggingPlugin()] });
@@ -66,7 +66,7 @@ export class LoggingPlugin extends BasePlugin {
   }
 
   override onEventCallback({ event }: { event: Event }): undefined {
-    // There may be hundreds of chunks, and the whole event has their text.
+    // A reply may have hundreds of chunks, and the final event contains their text.
     if (event.partial === true) return;
     this.#write('EVENT YIELDED', {
       'Event ID': event.id,

@@ -26,7 +26,7 @@ const OPTIONS: OptionRules<ReflectAndRetryModelPluginOptions> = {
 };
 
 const TOOL = 'adk_handle_model_error';
-/** The signature of a call that no model made, which Gemini 3 accepts in place of its own. */
+/** A signature that Gemini 3 accepts for a function call that no model made. */
 const NO_SIGNATURE: string = encodeBase64(new TextEncoder().encode('skip_thought_signature_validator'));
 
 /** The tool whose call represents a failed reply. It is not declared to models. */
@@ -60,7 +60,7 @@ export class ReflectAndRetryModelPlugin extends BasePlugin {
   readonly #failures: FailureCounter;
   readonly #tool: HandleModelErrorTool;
 
-  /** @throws ConfigurationError for a number that is negative or no integer, an unknown scope and an unknown option */
+  /** @throws ConfigurationError for a number that is negative or not an integer, an unknown scope and an unknown option */
   constructor(options: ReflectAndRetryModelPluginOptions = {}) {
     checkOptions('ReflectAndRetryModelPlugin', OPTIONS, options);
     super(options.name ?? 'reflect_retry_model_plugin');

@@ -14,13 +14,13 @@ const OPTIONS: OptionRules<ReflectAndRetryToolPluginOptions> = {
   ...RETRY_LIMITS,
 };
 
-/** The response that a model gets for a call that failed. */
+/** The response that a model gets for a failed call. */
 export type ToolFailureResponse = {
   readonly response_type: typeof REFLECT_AND_RETRY_RESPONSE_TYPE;
   /** The name of the error, or `ToolError` for a result that reports one. */
   readonly error_type: string;
   readonly error_details: string;
-  /** The number of failures of this tool in a row. */
+  /** The number of consecutive failures of this tool. */
   readonly retry_count: number;
   /** Advice to the model. */
   readonly reflection_guidance: string;
@@ -33,9 +33,9 @@ interface FinishedToolCall extends OfToolCall {
 }
 
 /**
- * Has the model repair calls of tools that fail: it gets the error and its arguments, and tries again, a limited number of times in
- * a row for each tool. A call fails if its tool throws or its arguments do not match the schema. Override `extractErrorFromResult`
- * for tools that report failures in their results.
+ * Lets the model repair failed tool calls: the model gets the error and its arguments and tries again, up to a maximum number of
+ * consecutive failures of each tool. A call fails if its tool throws or its arguments do not match the schema. Override
+ * `extractErrorFromResult` for tools that report failures in their results.
  *
  * @example
  * const runner = new Runner({ appName, agent, sessionService, plugins: [new ReflectAndRetryToolPlugin({ maxRetries: 2 })] });
@@ -45,7 +45,7 @@ export class ReflectAndRetryToolPlugin extends BasePlugin {
   readonly throwExceptionIfRetryExceeded: boolean;
   readonly #failures: FailureCounter;
 
-  /** @throws ConfigurationError for a number that is negative or no integer, an unknown scope and an unknown option */
+  /** @throws ConfigurationError for a number that is negative or not an integer, an unknown scope and an unknown option */
   constructor(options: ReflectAndRetryToolPluginOptions = {}) {
     checkOptions('ReflectAndRetryToolPlugin', OPTIONS, options);
     super(options.name ?? 'reflect_retry_tool_plugin');

@@ -24,17 +24,17 @@ const MAX_BYTES = 20 * 1024 * 1024;
 const READABLE = /^(gs|https?):/i;
 
 /**
- * Saves the files in messages of users as artifacts, and puts a note with the name in the place of each: `[Uploaded Artifact: "a.pdf"]`.
- * The name is the `displayName` of the file, or else `artifact_<invocation>_<index>`; a name that begins with `user:` is for all
- * sessions of the user. The first event of the agent names the files in its `artifactDelta`. Give the agent `LOAD_ARTIFACTS`, so that
+ * Saves the files in messages of users as artifacts, and replaces each file by a note with its name: `[Uploaded Artifact: "a.pdf"]`. The
+ * name is the `displayName` of the file, otherwise `artifact_<invocation>_<index>`; an artifact whose name begins with `user:` belongs to
+ * all sessions of the user. The first event of the agent names the files in its `artifactDelta`. Give the agent `LOAD_ARTIFACTS`, so that
  * its model can read them.
  *
- * A file of more than 20 MiB is not saved; the note says so. A file that cannot be saved, or a runner without an artifact service, is
- * reported through `platform.background`, and the file stays in the message.
+ * A file of more than 20 MiB is not saved, and the note says so. If a file cannot be saved or the runner has no artifact service, the error
+ * is reported through `platform.background`, and the file stays in the message.
  */
 export class SaveFilesAsArtifactsPlugin extends BasePlugin {
   readonly #attachFileReference: boolean;
-  /** Versions that are not in the `artifactDelta` of an event yet. */
+  /** Saved versions that are not in the `artifactDelta` of an event yet. */
   readonly #saved = new WeakMap<Invocation, Record<string, number>>();
 
   /** @throws ConfigurationError for an unknown option */

@@ -1,6 +1,6 @@
 /**
- * Writes JSON as a YAML document in block style. Strings are in double quotes, whose escapes are those of JSON, so
- * every YAML parser reads the same value. Keys whose value is undefined are omitted.
+ * Writes JSON as a YAML document in block style. Strings are in double quotes with the escapes of JSON, so that every YAML parser reads the
+ * same value. Keys whose value is undefined are omitted.
  */
 export function toYaml(value: unknown): string {
   return `${block(value, '').trimStart()}\n`;

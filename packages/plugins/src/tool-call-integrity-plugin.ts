@@ -15,13 +15,13 @@ import { ToolCallIntegrityError } from './errors.ts';
 /** Options of `ToolCallIntegrityPlugin`. */
 export interface ToolCallIntegrityPluginOptions {
   /**
-   * The key, as bytes or as text, or a list of keys: the first one stamps, all of them verify. At least 16 bytes. To change the key,
-   * give `[newKey, oldKey]` until the sessions with the old stamps have ended.
+   * The key, as bytes or text of at least 16 bytes, or a list of keys: the first one creates stamps, all of them verify. To change the key,
+   * write `[newKey, oldKey]` until the sessions with the old stamps have ended.
    */
   readonly secretKey: string | Uint8Array | readonly (string | Uint8Array)[];
   /**
-   * True lets calls without a stamp run, such as those of sessions that are older than the plugin. A changed call without its stamp then
-   * runs as well. Default false.
+   * True lets calls without a stamp run, such as those of sessions older than the plugin. A changed call whose stamp was removed then runs
+   * as well. Default false.
    */
   readonly allowUnstampedCalls?: boolean | undefined;
   /** Name of the plugin. Default `tool_call_integrity`. */
@@ -45,8 +45,8 @@ const VERSION = 'v1:';
 
 /**
  * Stamps every function call with a signature (HMAC-SHA-256) when its event is stored, and runs a tool only if the stored call has a valid
- * stamp and the same name and arguments. A person who can write to the session store, but does not have the key, can then not change the
- * calls that run, for example between a person's confirmation and the call.
+ * stamp and the same name and arguments. This prevents a person who can write to the session store, but does not have the key, from
+ * changing calls, for example between a confirmation and the call.
  *
  * At the beginning of a run all stored calls are verified. An invalid call fails the run with ToolCallIntegrityError. Put this plugin first
  * in the list: a later plugin must not change calls or their arguments.
@@ -70,8 +70,8 @@ export class ToolCallIntegrityPlugin extends BasePlugin {
   }
 
   /**
-   * Returns a copy of an event for another session: without stamps, and marked, so that it is not verified there. Its calls are never
-   * run.
+   * Returns a copy of an event for another session, without stamps. The copy is marked, so that it is not verified there, and its calls
+   * never run.
    */
   static prepareRestoredEvent(event: Event): Event {
     const { [STAMPS]: _, ...metadata } = event.customMetadata ?? {};

@@ -1,4 +1,4 @@
-// On Node; elsewhere web/append-file.ts takes its place: see `imports` in the manifest.
+// For Node. Other runtimes load web/append-file.ts instead: see `imports` in package.json.
 import { appendFile } from 'node:fs/promises';
 
 /** Appends text to a file that only its owner may read. Creates the file if it does not exist. */
