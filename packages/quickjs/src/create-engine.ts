@@ -14,8 +14,8 @@ type WasmModule = typeof globalThis extends { WebAssembly: { Module: { prototype
 /** The WebAssembly module of the engine. */
 export interface QuickJsEngine {
   /**
-   * The compiled `@eventloom/quickjs/engine.wasm`, and no other build: only this one counts its operations. Required where code may not be
-   * compiled at run time: on Cloudflare Workers, import it and pass it. Elsewhere it saves reading and compiling.
+   * The compiled `@eventloom/quickjs/engine.wasm`. Other builds are refused, because only this one counts its operations. Required on
+   * Cloudflare Workers, where code cannot be compiled at run time. Default elsewhere: the package reads and compiles the file.
    */
   readonly wasmModule?: WasmModule;
 }
@@ -24,7 +24,7 @@ export interface QuickJsEngine {
 export interface EngineParams extends QuickJsEngine {
   /** Maximum size of the engine's memory with all its contents, in bytes. */
   readonly memoryBytes: number;
-  /** Called after every METER.turns turns of loops. An error that it throws ends the running code, and with it the engine. */
+  /** Called after every METER.turns turns of loops. Throws to end the running code and its engine. */
   readonly onTick: () => void;
 }
 
@@ -91,8 +91,7 @@ function withoutDefault<T extends object>(module: T | { readonly default: T }): 
 }
 
 /**
- * Loads the default build on demand. Its types are those of its CommonJS form, which has one `default` more than the
- * loaded module.
+ * Loads the default build on demand. Its types describe the CommonJS form, which has one more level of `default` than the loaded module.
  */
 async function defaultVariant(): Promise<QuickJSSyncVariant> {
   const { default: loaded } = await import('@jitl/quickjs-wasmfile-release-sync');

@@ -4,7 +4,7 @@
  * import after a fixed number of turns, with an argument that the engine itself never uses.
  */
 export const METER = {
-  /** The import that QuickJS calls to ask whether to continue, by its short names in the build. */
+  /** The import that QuickJS calls to ask whether to continue, under its short names in the build. */
   module: 'a',
   name: 'i',
   /** Replaces the address of a runtime. */

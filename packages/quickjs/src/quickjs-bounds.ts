@@ -12,8 +12,8 @@ export interface QuickJsBounds {
    */
   readonly maxOperations?: number;
   /**
-   * Maximum memory of the engine in bytes: its own stack and data, about 6 MiB, and the values of the code, in whatever
-   * pieces. At least 16 MiB, which an engine takes from the start. Default 32 MiB.
+   * Maximum memory of the engine in bytes: its own stack and data (about 6 MiB), and the values of the code. At least 16 MiB, which an
+   * engine allocates at its start. Default 32 MiB.
    */
   readonly memoryBytes?: number;
   /** Maximum size of the call stack in bytes. Default 256 KiB. */
@@ -30,7 +30,7 @@ const DEFAULTS: Required<QuickJsBounds> = {
   maxOutputChars: 20_000,
 };
 
-/** Maximum values of the limits, given by the engine's address space and its own stack. */
+/** Maximum values of the limits, which the engine's address space and stack determine. */
 const MOST: Partial<QuickJsBounds> = { memoryBytes: 1024 * 1024 * 1024, stackBytes: 1024 * 1024 };
 
 /** Applies defaults to the limits. `owner` starts the message of an error. @throws ConfigurationError for a limit out of range */

@@ -39,20 +39,20 @@ const DELIMITERS: readonly CodeDelimiters[] = [
 ];
 
 const INSTRUCTION = [
-  'To have JavaScript run, write it in one block of this form and end your reply with it; what it prints comes back to you:',
+  'To run JavaScript, write it in one block of this form and end your reply with it. You then get its output:',
   '```javascript\nconsole.log("hello");\n```',
-  'It is a script of its own each time: nothing is kept, there is no network, no file system, no timer and no module to import.',
-  'The texts of files, where there are any, are in the global object `files` by their names.',
+  'Each script runs by itself: nothing is kept, and there are no network, file system, timers or modules.',
+  'The texts of files, if there are any, are in the global object `files` by their names.',
 ].join('\n');
 
 /**
- * Runs a model's JavaScript in QuickJS compiled to WebAssembly, in a new instance of the engine for each execution. The code has the
- * language and a `console`, and the files of the user's message as `files` by name (the text of text files, the base64 of
- * others); it has no network, no file system, no timers, no modules and no way to the host. Top-level `await` works. The
- * printed output is the result; without output it is the value of the last expression. Errors contain line numbers.
+ * Runs a model's JavaScript in QuickJS compiled to WebAssembly, in a new instance of the engine for each execution. The code has a
+ * `console`, and the files of the user's message by name in `files` (text files as text, others as base64). It has no network, file system,
+ * timers or modules, and no access to the host. Top-level `await` works. The printed output is the result; without output it is the value
+ * of the last expression. Errors contain line numbers.
  *
- * The code runs on the calling thread and blocks it until it ends or `timeoutMs` (1 second) or `maxOperations` is used up, even
- * inside one call of a built-in function. An abort of the run is noticed before the code starts, but not while it runs. On node,
+ * The code runs on the calling thread and blocks it until it ends or `timeoutMs` (1 second) or `maxOperations` is used up, even inside one
+ * call of a built-in function. An abort of the run is noticed before the code starts, but not while it runs. On node,
  * QuickJsThreadCodeExecutor of `@eventloom/quickjs/node` runs the code on a thread and does not block.
  */
 export class QuickJsCodeExecutor extends BaseCodeExecutor {

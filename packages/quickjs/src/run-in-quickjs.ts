@@ -13,7 +13,7 @@ export interface RunInQuickJsParams extends QuickJsEngine, QuickJsBounds {
 }
 
 /**
- * Runs JavaScript in a new QuickJS instance and returns its output. See QuickJsCodeExecutor for the abilities of the code. The engine is loaded
+ * Runs JavaScript in a new QuickJS instance and returns its output. See QuickJsCodeExecutor for what the code can do. The engine is loaded
  * asynchronously; the code runs on the calling thread and blocks it.
  * @throws ConfigurationError for a limit out of range, and for a module that is not this package's
  */

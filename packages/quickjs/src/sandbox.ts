@@ -8,11 +8,11 @@ import type { Watch } from './watch.ts';
 const EVAL_ASYNC = 1 << 7;
 /** Number of promise jobs between two checks of the limits. */
 const JOBS_AT_ONCE = 1_000;
-/** The text for null, which the engine throws if it has no memory for an error. */
+/** The error text for null, which the engine throws if it has no memory for an error object. */
 const NULL_ERROR = 'null, as it is thrown when the engine is out of memory';
 /** Stack lines that do not belong to the code. */
 const OWN_FRAMES = /^ *at .*\(console\.js:\d+:\d+\)\n?/gm;
-const WAITS_FOREVER = 'The code waits for something that never comes: there are no timers and there is no network.';
+const WAITS_FOREVER = 'The code awaits a promise that nothing can resolve: there are no timers and no network.';
 
 /** One execution in its own engine. Its values are never disposed of, because the engine is dropped with them. */
 export class Sandbox {

@@ -2,12 +2,12 @@ import { METER } from './meter.ts';
 import type { QuickJsBounds } from './quickjs-bounds.ts';
 
 /**
- * Number of ticks (some milliseconds) that the engine has to stop by itself, with a line number: it checks in loops and
- * calls of the code.
+ * Number of ticks (some milliseconds) in which the engine can stop by itself, with a line number in the error: it checks in loops and calls
+ * of the code.
  */
 const TICKS_TO_STOP = 16;
 
-/** Decides when code must stop. Once it must stop, that does not change. */
+/** Decides when code must stop. The decision to stop is final. */
 export class Watch {
   readonly #bounds: Pick<Required<QuickJsBounds>, 'timeoutMs' | 'maxOperations'>;
   readonly #now: () => number;

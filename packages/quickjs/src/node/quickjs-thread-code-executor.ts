@@ -15,8 +15,8 @@ export interface QuickJsThreadCodeExecutorOptions extends QuickJsCodeExecutorOpt
 const sharedThreads = new QuickJsThreads();
 
 /**
- * Runs code as QuickJsCodeExecutor does, but on a thread of a bounded pool. The calling thread is not blocked, and an abort of the run ends the code
- * immediately. Users take turns, so that many executions of one user do not delay those of others.
+ * Runs code like QuickJsCodeExecutor, but on a thread of a bounded pool. The calling thread is not blocked, and an abort of the run ends
+ * the code immediately. Users take turns, so that many executions of one user do not delay those of others.
  */
 export class QuickJsThreadCodeExecutor extends QuickJsCodeExecutor {
   readonly #threads: QuickJsThreads;

@@ -44,7 +44,7 @@ interface ThreadRun extends Pick<QuickJsThreadRun, 'params' | 'owner'> {
 /** A thread, with its execution or the timer that ends it. */
 interface Thread {
   readonly worker: Worker;
-  /** True from the call that ends the thread: it takes no further execution, although the result of its last one may still arrive. */
+  /** True once the thread is being ended: it gets no further execution, although the result of its last one may still arrive. */
   isEnding: boolean;
   execution: ThreadRun | undefined;
   idleTimer: NodeJS.Timeout | undefined;

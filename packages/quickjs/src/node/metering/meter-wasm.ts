@@ -149,7 +149,7 @@ function readImports(section: Uint8Array | undefined, module: string, name: stri
 function parameterCounts(sections: ReadonlyMap<number, Uint8Array>): number[] {
   const types = new WasmReader(sections.get(SECTION.type) ?? new Uint8Array([0]));
   const ofType = Array.from({ length: types.number() }, () => {
-    if (types.byte() !== 0x60) throw new TypeError('a type is of no function');
+    if (types.byte() !== 0x60) throw new TypeError('a type is not that of a function');
     const parameters = types.take().length;
     types.take();
     return parameters;
