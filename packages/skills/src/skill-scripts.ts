@@ -12,9 +12,9 @@ import type { Skill } from './skill.ts';
 import type { Shelf } from './skill-shelf.ts';
 import { cut, declare, fileOf, mediaType, noFile, read, TEXT, textOf } from './skill-tools.ts';
 
-/** Maximum length of a script that the model writes, in characters: a person has to read it. */
+/** Maximum length of a script that the model writes, in characters, because a person has to read it. */
 const MAX_INLINE = 16_384;
-const ARGS = { type: 'object', description: 'The arguments, which the script has as the object args.' };
+const ARGS = { type: 'object', description: 'The arguments, which the script gets as the object args.' };
 
 /** The tool `run_skill_script`, with which the model runs a script of a loaded skill. */
 export class RunSkillScriptTool extends BaseTool {
@@ -24,7 +24,7 @@ export class RunSkillScriptTool extends BaseTool {
   constructor(shelf: Shelf, executor: BaseCodeExecutor) {
     super({
       name: 'run_skill_script',
-      description: 'Runs a script (JavaScript) of a skill that is loaded, and returns what it printed.',
+      description: 'Runs a script (JavaScript) of a loaded skill, and returns its output.',
     });
     this.#shelf = shelf;
     this.#executor = executor;
@@ -61,7 +61,7 @@ export class RunSkillInlineScriptTool extends BaseTool {
     super({
       name: 'run_skill_inline_script',
       description:
-        'Runs a script (JavaScript) that you write, once a person has confirmed it, and returns what it printed.',
+        'Runs a script (JavaScript) that you write, after a person has confirmed it, and returns its output.',
     });
     this.#executor = executor;
   }
@@ -90,7 +90,7 @@ export class RunSkillInlineScriptTool extends BaseTool {
   }
 }
 
-/** Runs a script, and returns its output or its failure for the model. */
+/** Runs a script, and returns its output or its error for the model. */
 async function runScript(
   executor: BaseCodeExecutor,
   source: string,

@@ -3,11 +3,11 @@ import { describeKind, isRecord } from '@eventloom/core/internal';
 import { SkillError } from './errors.ts';
 import { type Frontmatter, type Skill, toFrontmatter } from './skill.ts';
 
-/** A place with more skills than an agent can list: it is searched, and a skill is fetched when it is loaded. */
+/** A source of more skills than an agent can list. The model searches it, and a skill is fetched when it is loaded. */
 export interface SkillRegistry {
-  /** Returns the skill with this name; undefined if there is none. Each run fetches a skill that it uses once. */
+  /** Returns the skill with this name; undefined if there is none. Called at most once for a skill in each run. */
   getSkill(name: string): Promise<Skill | undefined>;
-  /** Returns the skills that match words or a question, the best first. At most 50 reach the model. */
+  /** Returns the skills that match words or a question, best first. The model gets at most 50. */
   searchSkills(query: string): Promise<readonly Frontmatter[]>;
   /** Returns the description of the tool `search_skills`. Default: that it searches for skills. */
   searchToolDescription?(): string | undefined;
@@ -26,12 +26,12 @@ interface ShelfParams {
 }
 
 /**
- * The skills that the tools of a toolset share: its own, those of the registry, and the names of those that a session
- * has loaded.
+ * The skills that the tools of a toolset share: the toolset's own skills, the registry's, and the names of the skills that a session has
+ * loaded.
  */
 export class Shelf {
   readonly #params: ShelfParams;
-  /** Skills of the registry by run and name, so that a skill does not change during a run. */
+  /** Skills of the registry by run and name. They are kept so that a skill does not change during a run. */
   readonly #fetched = new WeakMap<object, Map<string, Promise<Skill | undefined>>>();
 
   constructor(params: ShelfParams) {
@@ -63,7 +63,7 @@ export class Shelf {
     return released;
   }
 
-  /** Returns a skill of the toolset, or else of the registry; undefined if there is none. @throws SkillError if the registry fails */
+  /** Returns a skill of the toolset, otherwise one of the registry; undefined if there is none. @throws SkillError if the registry fails */
   async skillOf(name: unknown, { invocationContext }: ReadonlyContext): Promise<Skill | undefined> {
     const { skills, registry } = this.#params;
     if (typeof name !== 'string') return undefined;
@@ -76,7 +76,7 @@ export class Shelf {
     if (known) return known;
     const skill = fetchSkill(registry, name);
     fetched.set(name, skill);
-    // A registry that failed gets a new request.
+    // After a failure the registry is asked again.
     skill.catch(() => fetched.delete(name));
     return skill;
   }
@@ -95,7 +95,7 @@ export class Shelf {
     return skill;
   }
 
-  /** Returns the response to a name that no skill has. */
+  /** Returns the response for the name of an unknown skill. */
   unknownSkill(): { readonly error: string } {
     const { skills, registry } = this.#params;
     const others = registry ? '; search_skills finds others' : '';

@@ -106,7 +106,7 @@ export class SearchSkillsTool extends BaseTool {
     const description = shelf.registry?.searchToolDescription?.();
     super({
       name: 'search_skills',
-      description: description ?? 'Searches for skills by words or a question. load_skill loads one that was found.',
+      description: description ?? 'Searches for skills by words or a question. Load a found skill with load_skill.',
       idempotent: true,
     });
     this.#shelf = shelf;
@@ -132,7 +132,7 @@ export class LoadSkillResourceTool extends BaseTool {
   constructor(shelf: Shelf) {
     super({
       name: 'load_skill_resource',
-      description: 'Reads a file of a skill that is loaded.',
+      description: 'Reads a file of a loaded skill.',
       idempotent: true,
     });
     this.#shelf = shelf;

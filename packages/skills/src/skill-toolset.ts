@@ -23,16 +23,19 @@ import { ListSkillsTool, LoadSkillResourceTool, LoadSkillTool, SearchSkillsTool 
 export interface SkillToolsetOptions extends BaseToolsetOptions {
   /** The skills that the agent may load. */
   readonly skills: readonly Skill[];
-  /** More skills than the agent can list. Adds the tool `search_skills`, and `load_skill` loads what it found. Default: none. */
+  /**
+   * A source of further skills, for more than the agent can list. Adds the tool `search_skills`; `load_skill` loads the found skills.
+   * Default: none.
+   */
   readonly registry?: SkillRegistry | undefined;
   /**
-   * Tools and toolsets of which the agent gets those that a loaded skill names in `metadata.adk_additional_tools` of its front matter: a list
-   * of names. Default: none.
+   * Tools and toolsets for loaded skills: the agent gets the tools whose names a loaded skill lists in `metadata.adk_additional_tools` of
+   * its front matter. Default: none.
    */
   readonly additionalTools?: readonly (BaseTool | BaseToolset)[] | undefined;
   /**
-   * Runs the JavaScript of skills, and adds the tool `run_skill_script`: `new QuickJsCodeExecutor()` of `@eventloom/quickjs`. Default: no script
-   * is run.
+   * Runs the JavaScript of skills, such as `new QuickJsCodeExecutor()` of `@eventloom/quickjs`. Adds the tool `run_skill_script`. Default:
+   * scripts are not run.
    */
   readonly codeExecutor?: BaseCodeExecutor | undefined;
   /**
@@ -40,7 +43,10 @@ export interface SkillToolsetOptions extends BaseToolsetOptions {
    * each script. Default false.
    */
   readonly allowInlineScripts?: boolean | undefined;
-  /** Maximum number of skills that are loaded at a time in a session. The one that was loaded first is released for a new one. Default 8. */
+  /**
+   * Maximum number of skills that a session has loaded at the same time. The one that was loaded first is released for a new one. Default
+   * 8.
+   */
   readonly maxActiveSkills?: number | undefined;
 }
 
@@ -63,10 +69,11 @@ const MAX_SKILLS = 200;
 const MAX_NAMED_TOOLS = 100;
 
 /**
- * Offers skills to an agent: the names and descriptions of all are in the instruction, and the model loads one when it needs it. Then it gets the
- * skill's instructions and the tools that the skill names, may read its files, and run its scripts if there is a `codeExecutor`.
+ * Offers skills to an agent. The names and descriptions of all skills are in the instruction, and the model loads a skill when it needs it.
+ * The model then gets the skill's instructions and the tools that the skill names, can read its files, and can run its scripts if there is
+ * a `codeExecutor`.
  *
- * Which skills are loaded is kept in the session's state.
+ * The names of the loaded skills are kept in the session's state.
  *
  * @example
  * const toolset = new SkillToolset({
@@ -81,7 +88,10 @@ export class SkillToolset extends BaseToolset {
   /** The number of skills that were loaded so far. */
   #loads = 0;
 
-  /** @throws ConfigurationError for wrong options and two skills of one name @throws SkillError for a skill with wrong front matter */
+  /**
+   * @throws ConfigurationError for invalid options and two skills with the same name @throws SkillError for a skill with invalid front
+   * matter
+   */
   constructor(options: SkillToolsetOptions) {
     checkOptions('SkillToolset', OPTIONS, options, HINTS, '{ skills: [skill] }');
     const { skills, registry, additionalTools = [], codeExecutor, name = 'skills', onUnavailable } = options;
@@ -124,8 +134,8 @@ export class SkillToolset extends BaseToolset {
   }
 
   /**
-   * Returns the tools over skills, and the additional tools that the loaded skills name; without a context all additional tools.
-   * @throws SkillError if the registry fails, and what an additional toolset throws
+   * Returns the tools over skills, and the additional tools that the loaded skills name; without a context all additional tools. @throws
+   * SkillError if the registry fails, and errors of additional toolsets
    */
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
     const named = context && (await this.#namedTools(context));
@@ -173,9 +183,7 @@ function bySkillName(skills: readonly Skill[]): ReadonlyMap<string, Skill> {
     if (!isSkill(skill)) throw wrongOption('SkillToolset', `skills[${index}]`, 'a skill', skill, SKILLS);
     const { name } = toFrontmatter({ ...skill.frontmatter }, `skills[${index}]`);
     if (byName.has(name))
-      throw new ConfigurationError(
-        `SkillToolset: two skills have the name "${name}"; leave one of them out, or rename it`,
-      );
+      throw new ConfigurationError(`SkillToolset: two skills have the name "${name}"; remove or rename one of them`);
     byName.set(name, skill);
   }
   if (byName.size > MAX_SKILLS)

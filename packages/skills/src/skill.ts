@@ -11,20 +11,20 @@ export const MAX_FILE_BYTES = 5_242_880;
 export const MAX_FILES = 500;
 /** Maximum length of the front matter, in characters. */
 const MAX_FRONT_MATTER = 16_384;
-/** Maximum length of a path, in characters, and number of its folders. */
+/** Maximum length of a path, in characters. */
 const MAX_PATH = 256;
 const MAX_FOLDERS = 8;
 
-/** The front matter of a skill: what an agent knows of it before it is loaded. */
+/** The front matter of a skill: the data that an agent has before the skill is loaded. */
 export interface Frontmatter {
   /** The name of the skill's folder: at most 64 small letters, digits and single hyphens. */
   readonly name: string;
-  /** Says what the skill does and when to use it. At most 1,024 characters. */
+  /** Describes what the skill does and when to use it. At most 1,024 characters. */
   readonly description: string;
   readonly license?: string | undefined;
   /** Requirements of the skill. At most 500 characters. */
   readonly compatibility?: string | undefined;
-  /** Names of tools that the skill expects. For information: no tool is added or allowed because of it. */
+  /** Names of the tools that the skill expects. Information only: it adds and allows no tools. */
   readonly allowedTools?: string | undefined;
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -32,7 +32,7 @@ export interface Frontmatter {
 /** The contents of a file of a skill, or a function that reads them when they are needed. */
 export type SkillFile = string | Uint8Array | (() => MaybePromise<string | Uint8Array>);
 
-/** The files of a skill beside SKILL.md, by their paths in the folder of their kind. */
+/** The files of a skill in addition to SKILL.md, by their paths in the folder of their kind. */
 export interface SkillResources {
   /** Texts for the model: `references/…`. */
   readonly references?: Readonly<Record<string, SkillFile>> | undefined;
@@ -54,9 +54,9 @@ export interface Skill {
 export const KINDS = ['references', 'assets', 'scripts'] as const;
 
 /**
- * Creates a skill from its files by their paths in its folder, such as `SKILL.md` and `references/tables.md`: for files in a bundle. Files in
- * other folders are left out.
- * @throws SkillError for a SKILL.md that is missing or wrong, for a path that leaves the folder, and for files that are too large or too many
+ * Creates a skill from files in a bundle, by their paths in the skill's folder, such as `SKILL.md` and `references/tables.md`. Files in
+ * folders of other kinds are left out. @throws SkillError for a missing or invalid SKILL.md, a path that leaves the folder, a file that is
+ * too large, and too many files
  *
  * @example
  * const skill = loadSkillFromFiles({
@@ -140,7 +140,7 @@ export function parseSkill(text: string, where = 'SKILL.md', folder = ''): Skill
   const frontmatter = toFrontmatter(parseYaml(body.slice(opening.length, closing.start), where), where);
   if (folder !== '' && folder !== frontmatter.name)
     throw new SkillError(
-      `${where}: name: expected that of the folder, ${JSON.stringify(folder)}, got ${JSON.stringify(frontmatter.name)}; rename one of them`,
+      `${where}: name: expected the name of the folder, ${JSON.stringify(folder)}, got ${JSON.stringify(frontmatter.name)}; rename one of them`,
     );
   return { frontmatter, instructions: body.slice(closing.end).trim() };
 }

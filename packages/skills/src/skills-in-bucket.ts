@@ -8,7 +8,7 @@ import {
   type SkillFile,
 } from './skill.ts';
 
-/** The part of an R2 bucket that skills are read with. */
+/** The part of an R2 bucket's interface with which skills are read. */
 export interface SkillBucket {
   list(options: { prefix: string; cursor?: string }): Promise<{
     readonly objects: readonly { readonly key: string; readonly size: number }[];
@@ -22,8 +22,8 @@ export interface SkillBucket {
 const MAX_OBJECTS = 20 * MAX_FILES;
 
 /**
- * Loads the skills in a bucket of Cloudflare R2: each SKILL.md one folder below the prefix. Their other files are read when they are needed.
- * @throws SkillError for a skill that is wrong or too large
+ * Loads the skills in a Cloudflare R2 bucket: the prefix is followed by a folder for each skill, with its SKILL.md. The other files are
+ * read when they are needed. @throws SkillError for a skill that is invalid or too large
  *
  * @example
  * import { loadAllSkillsInBucket, type SkillBucket, SkillToolset } from '@eventloom/skills';
@@ -38,7 +38,9 @@ export async function loadAllSkillsInBucket(bucket: SkillBucket, prefix = ''): P
     const page = await bucket.list(cursor === undefined ? { prefix } : { prefix, cursor });
     for (const { key, size } of page.objects) {
       if (++count > MAX_OBJECTS)
-        throw new SkillError(`bucket, ${prefix}: has more than ${MAX_OBJECTS} objects, which is the maximum`);
+        throw new SkillError(
+          `bucket, ${prefix}: has more than ${MAX_OBJECTS} objects, which is the maximum; write a prefix that has only the skills`,
+        );
       const path = key.slice(prefix.length);
       const isSkill = /^[^/]+\/SKILL\.md$/.test(path);
       const max = isSkill ? MAX_SKILL_BYTES : MAX_FILE_BYTES;

@@ -368,7 +368,7 @@ describe('a skill is refused', () => {
 
   test('whose name is not that of its folder', () => {
     expect(() => loadAllSkillsFromFiles({ 'a/SKILL.md': text('b') })).toThrow(
-      'name: expected that of the folder, "a", got "b"; rename one of them',
+      'name: expected the name of the folder, "a", got "b"; rename one of them',
     );
   });
 

@@ -13,9 +13,8 @@ import {
 } from '../skill.ts';
 
 /**
- * Loads the skill in a folder: its SKILL.md now, and the files in `references`, `assets` and `scripts` when they are needed. Symbolic links are
- * not followed.
- * @throws SkillError for a SKILL.md that is missing or wrong, for a symbolic link, and for files that are too large or too many
+ * Loads the skill in a folder: its SKILL.md now, and the files in `references`, `assets` and `scripts` when they are needed. @throws
+ * SkillError for a missing or invalid SKILL.md, a symbolic link, a file that is too large, and too many files
  *
  * @example
  * import { loadSkillFromDir } from '@eventloom/skills/node';
@@ -30,7 +29,7 @@ export async function loadSkillFromDir(dir: string): Promise<Skill> {
   return loadSkillFromFiles(files, basename(folder));
 }
 
-/** Loads the skill of each folder in a folder that has a SKILL.md, in the order of their names. @throws SkillError for the first that is wrong */
+/** Loads the skills in the subfolders that have a SKILL.md, in the order of their names. @throws SkillError for the first invalid skill */
 export async function loadAllSkillsInDir(dir: string): Promise<Skill[]> {
   const folder = resolve(dir);
   const skills: Skill[] = [];
@@ -68,7 +67,7 @@ async function addFiles(files: Record<string, SkillFile>, folder: string, path: 
     else if (entry.isFile()) files[inner] = () => readRegular(join(folder, inner), MAX_FILE_BYTES);
     else
       throw new SkillError(
-        `${join(folder, inner)}: expected a file, got a link or a device; put a copy of the file there`,
+        `${join(folder, inner)}: expected a file, got a link or a device; replace it by a copy of the file`,
       );
   }
 }
@@ -79,7 +78,7 @@ async function readRegular(path: string, maxBytes: number): Promise<Uint8Array> 
     const stats = await lstat(path);
     if (!stats.isFile())
       throw new SkillError(
-        `${path}: expected a file, got ${stats.isDirectory() ? 'a folder' : 'a link or a device; put a copy of the file there'}`,
+        `${path}: expected a file, got ${stats.isDirectory() ? 'a folder' : 'a link or a device; replace it by a copy of the file'}`,
       );
     size = stats.size;
   } catch (cause) {
