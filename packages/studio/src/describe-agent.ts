@@ -10,7 +10,7 @@ export interface AgentDescription {
   readonly model?: string;
   readonly tools: readonly ToolDescription[];
   readonly subAgents: readonly AgentDescription[];
-  /** Agents that it calls as tools or runs as nodes. */
+  /** Agents that this agent calls as tools or runs as nodes. */
   readonly calledAgents: readonly AgentDescription[];
 }
 
@@ -20,10 +20,10 @@ export interface ToolDescription {
   readonly description: string;
 }
 
-/** Maximum depth of the description, because agents may call themselves through others. */
+/** Maximum depth of the description, because agents may call each other in a circle. */
 const MAX_DEPTH = 12;
 
-/** Describes an agent and all agents and tools that it runs. Toolsets are named, and their tools are not listed. */
+/** Describes an agent and all agents and tools that it runs. Names toolsets without listing their tools. */
 export function describeAgent(agent: BaseAgent, depth = 0): AgentDescription {
   const below = (agents: readonly BaseAgent[]): AgentDescription[] =>
     depth >= MAX_DEPTH ? [] : agents.map((each) => describeAgent(each, depth + 1));
@@ -40,7 +40,7 @@ export function describeAgent(agent: BaseAgent, depth = 0): AgentDescription {
   };
 }
 
-/** True if the agent can run live. A model that is given by its name is not known before a run, and counts as one that can. */
+/** True if the agent can run live. Also true for a model that is given by its name, because it is resolved only in a run. */
 export function canSpeak(agent: BaseAgent): boolean {
   const model = 'model' in agent ? agent.model : undefined;
   return agent.canRunLive && !(model instanceof BaseLlm && model.connect === BaseLlm.prototype.connect);

@@ -1,10 +1,10 @@
 import type { BaseSessionService, Event, Session, SessionKey } from '@eventloom/core';
 
-/** Maximum number of sessions on a page, each of which may be searched. */
+/** Maximum number of sessions on a page. */
 const PAGE = 50;
-/** Maximum number of searched events of a session, the newest first. */
+/** Maximum number of events of a session that are searched, newest first. */
 const MAX_EVENTS = 200;
-/** Number of events among which the first message of a session is looked up, and of the newest among which a rewind is. */
+/** Number of a session's oldest events that are searched for its first message, and of its newest events that are searched for a rewind. */
 const FIRST_EVENTS = 40;
 const NEWEST_EVENTS = 20;
 /** Maximum length of a title and of the text around a match, in characters. */
@@ -34,7 +34,7 @@ export const LISTED_SESSIONS_SCHEMA = {
           id: { type: 'string' },
           lastUpdateTime: { type: 'number', description: 'Seconds since the epoch.' },
           title: { type: 'string', description: 'The first message of the user.' },
-          found: { type: 'string', description: 'Text around the word that was looked for.' },
+          found: { type: 'string', description: 'Text around the searched word.' },
         },
         required: ['id', 'lastUpdateTime'],
       },
@@ -45,9 +45,9 @@ export const LISTED_SESSIONS_SCHEMA = {
 };
 
 /**
- * Lists a page of the sessions of a user, the latest first; with a word only those that have it in their id, their day
- * (`2026-11-23`, in UTC) or their texts: messages, names of tools, arguments and results. A page may be empty although
- * more sessions follow.
+ * Lists a page of the sessions of a user, latest first. With a word, lists only sessions with the word in their id, their day
+ * (`2026-11-23`, in UTC) or their texts: messages, names of tools, arguments and results. A page may be empty although more sessions
+ * follow.
  */
 export async function searchSessions(
   service: BaseSessionService,
@@ -81,7 +81,7 @@ async function describe(
   return undefined;
 }
 
-/** Returns the first message of the user that no rewind undid; an object without `title` if there is none. */
+/** Returns the first message of the user that was not rewound; an object without `title` if there is none. */
 export async function beginningOf(service: BaseSessionService, key: SessionKey): Promise<{ readonly title?: string }> {
   const { events, nextCursor } = await service.listEvents({ ...key, limit: FIRST_EVENTS });
   const isTitle = (event: Event): boolean => event.author === 'user' && spokenText(event) !== '';

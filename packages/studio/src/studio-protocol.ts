@@ -17,7 +17,7 @@ export type StudioFiles = (path: string) => StudioFile | undefined | Promise<Stu
 /** The bytes of a file. */
 type StudioFile = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 
-/** The member used of a binding to static assets of a Worker. */
+/** The method of a Worker's static assets binding that is used. */
 export interface AssetBinding {
   fetch(address: string): Promise<Response>;
 }
@@ -26,9 +26,9 @@ export interface AssetBinding {
 export interface StudioOptions {
   /** Reads the files of the page: `studioFiles()` of `@eventloom/studio/node` on Node, `assetFiles` on Workers. */
   readonly files: StudioFiles;
-  /** Messages that the page offers in an empty session, by app. Default: a question about what the agent can do. */
+  /** Messages that the page offers in an empty session, by app. Default: a question about the agent's abilities. */
   readonly prompts?: Readonly<Record<string, readonly string[]>> | undefined;
-  /** Prices of a million tokens by `modelVersion` of the replies, from which the page computes costs. Default: no costs. */
+  /** Prices of a million tokens by the `modelVersion` of replies, from which the page computes costs. Default: no costs. */
   readonly prices?: Readonly<Record<string, TokenPrice>> | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface StudioOptions {
 export interface TokenPrice {
   readonly input: number;
   readonly output: number;
-  /** Price of input that the service had in its cache. Default: `input`. */
+  /** Price of input tokens that the service read from its cache. Default: `input`. */
   readonly cachedInput?: number | undefined;
 }
 
@@ -60,7 +60,8 @@ const TYPES: Readonly<Record<string, string>> = {
  * `data:` and `blob:` addresses.
  */
 function securityHeaders({ url }: Request): Record<string, string> {
-  // Older browsers do not count WebSockets of the page's origin as 'self'. The host of a URL has no character that ends a directive.
+  // Older browsers do not count WebSockets of the page's origin as 'self'. The host of a URL cannot contain a character that ends a
+  // directive.
   const { host } = new URL(url);
   return {
     'content-security-policy': [
@@ -98,7 +99,7 @@ const RUN_SCHEMA = {
   properties: {
     sessionId: { type: 'string' },
     invocationId: { type: 'string' },
-    isHeld: { type: 'boolean', description: 'True: a process works on it now.' },
+    isHeld: { type: 'boolean', description: 'True if a process works on the run now.' },
     resumable: { type: 'boolean' },
     attempts: { type: 'integer' },
     title: { type: 'string', description: 'The first message of the session.' },
@@ -108,9 +109,8 @@ const RUN_SCHEMA = {
 };
 
 /**
- * Creates the protocol that serves Studio at `/studio/`, for `createServer({ protocols: [studio({ files })] })`. Its page uses the other
- * routes of the server, behind the same login.
- * @throws ConfigurationError without `files`, for an unknown option, and for one of the wrong kind
+ * Creates the protocol that serves Studio at `/studio/`, for `createServer({ protocols: [studio({ files })] })`. The page uses the other
+ * routes of the server, behind the same login. @throws ConfigurationError without `files`, and for an unknown or invalid option
  *
  * @example
  * import { createServer } from '@eventloom/server';
@@ -191,11 +191,11 @@ export function studio(options: StudioOptions): Protocol {
         path: '/studio-api/apps/{appName}/users/{userId}/sessions',
         operationId: 'searchSessions',
         summary:
-          'The sessions of a user with their first messages, the latest first; with `search` those that have a word',
+          'The sessions of a user with their first messages, latest first; with `search` only those that contain a word',
         query: {
           search:
             'A word of the id, of the day in UTC (`2026-11-23`), or of the newest 200 events: messages, calls and results.',
-          cursor: 'The `nextCursor` of the page before. A page may be empty although others follow.',
+          cursor: 'The `nextCursor` of the previous page. A page may be empty although more follow.',
         },
         answer: { schema: LISTED_SESSIONS_SCHEMA },
         handle: async (request: ProtocolRequest) => {
@@ -212,7 +212,7 @@ export function studio(options: StudioOptions): Protocol {
         method: 'get',
         path: '/studio-api/apps/{appName}/users/{userId}/sessions/{sessionId}/initial-state',
         operationId: 'getInitialState',
-        summary: 'The own state with which a session began, before its first event',
+        summary: 'The own state of the session before its first event',
         answer: { schema: { type: 'object' } },
         handle: async (request: ProtocolRequest) => {
           const [appName, userId] = [request.param('appName'), request.param('userId')];
@@ -225,8 +225,7 @@ export function studio(options: StudioOptions): Protocol {
         method: 'get',
         path: '/studio-api/apps/{appName}/users/{userId}/runs',
         operationId: 'listOpenRunsOfUser',
-        summary:
-          'The runs of a user that have not ended, of all sessions: in flight, and left by a process that was lost',
+        summary: 'The runs of a user in all sessions that have not ended: in flight, or left behind by a lost process',
         answer: { schema: { type: 'array', items: RUN_SCHEMA } },
         handle: async (request: ProtocolRequest) => {
           const userId = request.param('userId');
@@ -248,10 +247,10 @@ async function initialStateOf(service: BaseSessionService, key: SessionKey): Pro
 /** Maximum length of a search text, in characters. */
 const MAX_SEARCH = 200;
 
-/** Maximum number of pages of open runs that are searched for those of one user: 10,000 runs. */
+/** Maximum number of pages of open runs that are searched for the runs of one user: 10,000 runs. */
 const MAX_PAGES = 10;
 
-/** Maximum number of open runs that are described with their session's first message, and of events that are read for it. */
+/** Maximum number of open runs that are described with the first message of their session, and of events that are read to find it. */
 const MAX_DESCRIBED = 50;
 
 async function openRunsOf(service: BaseSessionService, appName: string, userId: string): Promise<object[]> {
@@ -277,8 +276,8 @@ async function openRunsOf(service: BaseSessionService, appName: string, userId: 
 }
 
 /**
- * Returns a redirect to a relative address, which is also right behind a path prefix: the paths of the two routes that
- * use it have only their first slash.
+ * Returns a redirect to a relative address, which is also correct behind a path prefix because the paths of the two routes that use it have
+ * only one slash.
  */
 function redirect({ url }: Request, address: string): Response {
   return new Response(null, { status: 302, headers: { location: address + new URL(url).search } });
@@ -300,7 +299,7 @@ async function answerFile(path: string, files: StudioFiles, request: Request): P
 /**
  * Reads the files of the page from a binding of static assets of a Worker. In its configuration `directory` is the folder `dist/page` of
  * this package, and `html_handling` is `none`.
- * @throws ConfigurationError without the binding, as in a Worker that was started with another configuration
+ * @throws ConfigurationError without the binding, for example in a Worker that was started with another configuration
  *
  * @example
  * import { assetFiles, type AssetBinding, studio } from '@eventloom/studio';

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { ConfigurationError, toError } from '@eventloom/core';
 import type { StudioFiles } from '../studio-protocol.ts';
 
-/** The files that the build of this package wrote. */
+/** The folder with the files that the build of this package wrote. */
 const FOLDER = new URL('../../dist/page/', import.meta.url);
 
 /**
@@ -21,7 +21,7 @@ export function studioFiles(): StudioFiles {
   return async (path) => {
     const known = files.get(path);
     if (known) return known;
-    // Only names of built files: no parent folder, no hidden file.
+    // Accepts only names of built files: no parent folders and no hidden files.
     if (!/^(?:assets\/)?[\w-]+(?:\.[\w-]+)+$/.test(path)) return undefined;
     const bytes = await read(path);
     if (bytes) files.set(path, bytes);
