@@ -5,12 +5,12 @@ export class UnconsumedStepsError extends EventloomError {
   static override readonly code = 'UNCONSUMED_STEPS';
 }
 
-/** A scripted model was called more often than its script has steps. */
+/** A scripted model was called after the last step of its script. */
 export class UnexpectedModelCallError extends EventloomError {
   static override readonly code = 'UNEXPECTED_MODEL_CALL';
 }
 
-/** A fake server received a request that its script has no response for. */
+/** A fake server received a request for which its script has no response. */
 export class UnexpectedRequestError extends EventloomError {
   static override readonly code = 'UNEXPECTED_REQUEST';
 }

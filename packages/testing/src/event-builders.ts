@@ -11,7 +11,7 @@ import {
 /** Other fields of an event that a builder creates. */
 export type EventExtras = Omit<EventParams, 'content'>;
 
-/** Creates an event of the user. Id, timestamp and invocation id stay empty unless given, for the runner to fill in. */
+/** Creates an event of the user. Its id, timestamp and invocation id stay empty unless given; the runner fills them in. */
 export function userEvent(content: string | readonly Part[], extras: EventExtras = {}): Event {
   return build({ author: 'user', ...extras, content: contentOf('user', content) });
 }

@@ -2,8 +2,8 @@ import { type Platform } from '@eventloom/core';
 import { type OptionRules, checkOptions } from '@eventloom/core/internal';
 
 /**
- * A platform for tests whose clock moves only in `advance`, which also runs the timers. Ids count up. A timer without a delay runs without
- * `advance`, in the next turn of the event loop.
+ * A platform for tests whose clock moves only in `advance`, which also runs the timers. Ids are numbered in order. A timer without a delay
+ * runs without `advance`, in the next turn of the event loop.
  */
 export interface FixedPlatform extends Platform {
   /** Moves the clock by this number of milliseconds, and runs the timers that become due, in the order of their time. */

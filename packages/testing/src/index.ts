@@ -1,4 +1,4 @@
-// Test doubles for agents, in place of models, clocks and random values. They run wherever agents run.
+// Test doubles for models, clocks and random values. They run on every runtime of agents.
 
 // Scripted models
 export type {

@@ -25,7 +25,7 @@ import { fixedPlatform } from './fixed-platform.ts';
 export interface TestContextOptions {
   /** The agent of the context. Default: an agent named `agent` that yields no events. */
   readonly agent?: BaseAgent;
-  /** The state of the session, whose id is `s`, of the user `u` in the app `app`. Default: empty. */
+  /** The state of the session `s` of the user `u` in the app `app`. Default: empty. */
   readonly state?: Record<string, unknown>;
   /** The events of the session. Default: none. */
   readonly events?: Event[];

@@ -9,19 +9,16 @@ export interface FakeGeminiReply {
   /** HTTP status. Default 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The whole body: a value that is sent as JSON, or a string that is sent unchanged. */
+  /** The whole body: a string, which is sent unchanged, or a value, which is sent as JSON. */
   readonly body?: unknown;
   /**
-   * The body as server-sent events: each item is sent as one event with its JSON, a string unchanged. A gate delays the items after it
-   * until the test opens it. Only for `:streamGenerateContent` and its errors.
+   * The body as server-sent events: a string is sent unchanged, any other item as one event with its JSON. A gate delays the items after it
+   * until the test opens the gate. Only for `:streamGenerateContent` and its errors.
    */
   readonly frames?: readonly unknown[];
   /** Splits the bytes into pieces that are sent one by one. Default: one piece for each frame, or for the whole body. */
   readonly split?: ByteSplit;
-  /**
-   * The end of the body. `finish` (default): a proper end. `cut`: the socket is closed. `hang`: the response never
-   * ends.
-   */
+  /** The end of the body. `finish` (default): the response is completed. `cut`: the socket is closed. `hang`: the response never ends. */
   readonly end?: 'finish' | 'cut' | 'hang';
   /** Delays the whole response, headers included, until the test opens the gate. Default: no delay. */
   readonly gate?: Gate;
@@ -75,7 +72,7 @@ export interface FakeGeminiError {
   readonly retryDelay?: string;
 }
 
-/** Creates an error response, as the service sends it. */
+/** Creates an error response like that of the service. */
 export function errorReply(error: FakeGeminiError, options: FakeGeminiReply = {}): FakeGeminiReply {
   return { ...options, status: error.code, body: errorBody(error) };
 }

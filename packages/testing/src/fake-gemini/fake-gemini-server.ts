@@ -9,11 +9,11 @@ import { parseGeminiPath } from './parse-gemini-path.ts';
 import { writeReply } from './write-reply.ts';
 
 /**
- * An HTTP server on 127.0.0.1 that answers as the Gemini API and Vertex AI do, from a script with one step for each request:
- * `generateContent`, `streamGenerateContent`, and the creation and deletion of cached contents. Live connections have scripts of their
- * own: see `live`. Node only.
+ * An HTTP server on 127.0.0.1 that answers like the Gemini API and Vertex AI, from a script with one step for each request:
+ * `generateContent`, `streamGenerateContent`, and the creation and deletion of cached contents. Live connections have scripts of their own:
+ * see `live`. Node only.
  *
- * A request without a step in the script is answered with 400, so that no client retries it, and `assertConsumed` throws.
+ * A request without a step in the script is answered with 400, which clients do not retry, and `assertConsumed` throws.
  *
  * @example
  * await using server = await FakeGeminiServer.start([jsonReply(wireResponse('Hello'))]);
@@ -26,7 +26,7 @@ export class FakeGeminiServer {
   readonly #steps: FakeGeminiStep[];
   readonly #requests: FakeGeminiRequest[] = [];
   readonly #open = new Set<ServerResponse>();
-  /** Replies that this server interrupted, as opposed to those whose client closed the socket. */
+  /** Replies that this server interrupted. Other interrupted replies were closed by their clients. */
   readonly #cut = new WeakSet<ServerResponse>();
   readonly #connections = new Map<Socket, number>();
   #url = '';
@@ -42,7 +42,7 @@ export class FakeGeminiServer {
     this.#http.on('upgrade', (incoming, socket, head) => this.live.upgrade(incoming, socket, head));
   }
 
-  /** Starts a server on a free port. @throws ConfigurationError for a value that is not a reply, and for a field that this version does not know */
+  /** Starts a server on a free port. @throws ConfigurationError for a value that is not a reply, and for an unknown field */
   static async start(steps: readonly FakeGeminiStep[] = []): Promise<FakeGeminiServer> {
     const server = new FakeGeminiServer(steps);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -62,7 +62,7 @@ export class FakeGeminiServer {
     return this.#requests;
   }
 
-  /** Adds steps to the end of the script. @throws ConfigurationError as `start` */
+  /** Adds steps to the end of the script. @throws ConfigurationError for the same steps as `start` */
   enqueue(...steps: readonly FakeGeminiStep[]): void {
     for (const [index, step] of steps.entries()) checkStep(`FakeGeminiServer.enqueue: steps[${index}]`, step);
     this.#steps.push(...steps);
@@ -78,8 +78,8 @@ export class FakeGeminiServer {
   }
 
   /**
-   * Checks that the script was played to its end, those of live connections too. @throws UnexpectedRequestError for a request without a
-   * step, UnconsumedStepsError if steps are left
+   * Checks that the script and the scripts of live connections were played to their ends. @throws UnexpectedRequestError for a request
+   * without a step, UnconsumedStepsError if steps are left
    */
   assertConsumed(): void {
     if (this.#fault) throw this.#fault;
@@ -92,7 +92,7 @@ export class FakeGeminiServer {
     this.live.assertConsumed();
   }
 
-  /** Stops the server and closes its connections. Checks nothing: see `assertConsumed`. */
+  /** Stops the server and closes its connections. Does not check the script: see `assertConsumed`. */
   async close(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#http.close(() => resolve());

@@ -1,10 +1,10 @@
 /**
- * Sizes of the pieces that bytes are cut into: a list that is used in turn, or a seed for random sizes of 1 to `max`
- * (default 16). Cuts fall anywhere, also inside a character and inside `\r\n`.
+ * Sizes of the pieces into which bytes are split: a list that is used repeatedly, or a seed for random sizes of 1 to `max` (default 16). A
+ * piece may end inside a character or inside `\r\n`.
  */
 export type ByteSplit = readonly number[] | { readonly seed: number; readonly max?: number };
 
-/** Splits bytes into pieces. The same arguments give the same pieces. */
+/** Splits bytes into pieces. Equal arguments give equal pieces. */
 export function splitBytes(bytes: Uint8Array, split: ByteSplit): Uint8Array[] {
   const sizes = isSizes(split) ? cycle(split) : randomSizes(split);
   const pieces: Uint8Array[] = [];
@@ -22,7 +22,7 @@ function* cycle(sizes: readonly number[]): Generator<number, never> {
   for (;;) yield* sizes.length > 0 ? sizes : [Number.POSITIVE_INFINITY];
 }
 
-/** Mulberry32: small, and the same everywhere. */
+/** Yields random sizes (Mulberry32), which are the same on every runtime. */
 function* randomSizes({ seed, max = 16 }: { readonly seed: number; readonly max?: number }): Generator<number, never> {
   let state = seed | 0;
   for (;;) {

@@ -10,7 +10,7 @@ export interface WireResponse {
   }[];
   /** Further parts as JSON on the wire, after the others. Default: none. */
   readonly parts?: readonly object[];
-  /** Null for a chunk that is not the last. Default `STOP`. */
+  /** The finish reason; null for a chunk that is not the last. Default `STOP`. */
   readonly finishReason?: string | null;
   readonly usage?: Readonly<Record<string, unknown>>;
   readonly responseId?: string;

@@ -5,7 +5,7 @@ import type { FakeGeminiReply } from './fake-gemini-reply.ts';
 import { splitBytes } from './split-bytes.ts';
 
 /**
- * Writes a reply piece by piece, so that the client reads each piece separately, and stops when the client closes. True
+ * Writes a reply piece by piece, so that the client reads each piece separately. Stops when the client closes the connection. Returns true
  * if the socket must be destroyed now.
  */
 export async function writeReply(
@@ -36,7 +36,7 @@ export async function writeReply(
   return end === 'cut';
 }
 
-/** Waits for a gate. A closed connection passes every gate. */
+/** Waits until the gate opens or the connection is closed. */
 function passOrClose(gate: Gate, closed: AbortSignal): Promise<void> {
   return gate.pass(closed).catch(() => undefined);
 }

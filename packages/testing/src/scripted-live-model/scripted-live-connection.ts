@@ -21,7 +21,7 @@ import {
 export interface ScriptedLiveConnectionParams {
   readonly request: LlmRequest;
   readonly steps: readonly ScriptedLiveStep[];
-  /** True to record messages in `sent`. */
+  /** True records messages in `sent`. */
   readonly recordSent: boolean;
   readonly abortSignal: AbortSignal | undefined;
   readonly takesInterimResponses: boolean | undefined;
@@ -29,7 +29,7 @@ export interface ScriptedLiveConnectionParams {
   readonly needsCallIds: boolean | undefined;
 }
 
-/** A live connection that plays its script while it is read, and records the messages that it is sent. */
+/** A live connection that plays its script while it is read, and records the messages that it receives. */
 export class ScriptedLiveConnection implements BaseLlmConnection {
   /** A deep copy of the request that opened the connection. */
   readonly request: LlmRequest;

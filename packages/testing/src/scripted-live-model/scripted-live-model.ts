@@ -18,7 +18,7 @@ import type { ScriptedLiveConnectionScript, ScriptedLiveFactory, ScriptedLiveScr
 export interface ScriptedLiveModelOptions {
   /** Name of the model. Default `scripted-live`. */
   readonly model?: string;
-  /** False to leave `sent` of the connections empty, for tests that send hours of audio. Default true. */
+  /** False leaves `sent` of the connections empty, for tests that send hours of audio. Default true. */
   readonly recordSent?: boolean;
 }
 
@@ -44,7 +44,7 @@ export class ScriptedLiveModel extends BaseLlm {
 
   /**
    * @param scripts the script of each connection, or a function that creates the script of every connection
-   * @throws ConfigurationError for a value that is not a script or a step, and for a name that this version does not know
+   * @throws ConfigurationError for a value that is not a script or a step, and for an unknown option or field
    */
   constructor(scripts: readonly ScriptedLiveScript[] | ScriptedLiveFactory, options: ScriptedLiveModelOptions = {}) {
     if (typeof scripts !== 'function') {
@@ -79,7 +79,7 @@ export class ScriptedLiveModel extends BaseLlm {
   }
 
   /** @throws ConfigurationError always, because the model supports only live connections */
-  // oxlint-disable-next-line require-yield -- it never has anything to say
+  // oxlint-disable-next-line require-yield -- the model has no unary replies
   override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
     await Promise.reject(
       new ConfigurationError(`model "${this.model}": supports only live connections; run the agent with runLive`),

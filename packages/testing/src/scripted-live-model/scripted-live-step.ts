@@ -13,7 +13,7 @@ export type ScriptedLiveFunction = (
   sent: readonly LiveSent[],
 ) => readonly (string | LiveLlmResponse)[] | Promise<readonly (string | LiveLlmResponse)[]>;
 
-/** Waits until the client has sent a matching request, after the requests that earlier cues matched. */
+/** Waits until the client has sent a matching request after the requests that earlier cues matched. */
 export interface LiveCue {
   readonly heard: LiveSentMatcher;
 }

@@ -2,9 +2,9 @@ import { contentText, type LlmRequest } from '@eventloom/core';
 
 /** Expectations about a request. Only the given fields are checked. */
 export interface RequestExpectation {
-  /** The text of the last content with the role `user`: equal to the string, or matching the pattern. */
+  /** The text of the last content with the role `user`: a string that it equals, or a pattern that it matches. */
   readonly lastUserText?: string | RegExp;
-  /** A part of the system instruction: a substring, or a pattern. */
+  /** A substring of the system instruction, or a pattern that it matches. */
   readonly systemInstruction?: string | RegExp;
   /** The names of all tools of the request, in any order. */
   readonly tools?: readonly string[];

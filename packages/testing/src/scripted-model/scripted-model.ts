@@ -25,9 +25,9 @@ import type { ScriptedAnswer, ScriptedReply, ScriptedStep } from './scripted-ste
 export interface ScriptedModelOptions {
   /** Name of the model. Default `scripted`. */
   readonly model?: string;
-  /** Features that differ from those of every model, e.g. `{ outputSchemaWithTools: true }`. Default: none. */
+  /** Capabilities that differ from the defaults of `BaseLlm`, e.g. `{ outputSchemaWithTools: true }`. Default: none. */
   readonly capabilities?: Partial<ModelCapabilities>;
-  /** False to leave `requests` empty, so that copying requests does not distort measurements. Default true. */
+  /** False leaves `requests` empty, so that copying requests does not distort measurements. Default true. */
   readonly recordRequests?: boolean;
 }
 
@@ -44,11 +44,11 @@ export interface RecordedModelCall {
 }
 
 /**
- * A model for tests that replies from a script: each call takes the next step. If it streams, chunks come first and then the merged response, as
- * with every model.
+ * A model for tests that replies from a script: each call takes the next step. A streamed reply consists of chunks followed by the merged
+ * response, like that of every model.
  *
- * A call past the end of the script, or with an unexpected request, throws. Because an agent may turn that error into an event, `assertConsumed`
- * throws it again; it also throws if steps are left over. Call it at the end of a test.
+ * A call past the end of the script, or with an unexpected request, throws. Because an agent may turn that error into an event,
+ * `assertConsumed` throws it again; it also throws if steps are left over. Call it at the end of a test.
  *
  * @example
  * const model = new ScriptedModel(['Hello!', { calls: [{ name: 'get_weather', args: { city: 'Rome' } }] }]);
@@ -61,7 +61,7 @@ export class ScriptedModel extends BaseLlm {
   #calls = 0;
   #fault: EventloomError | undefined;
 
-  /** @throws ConfigurationError for a value that is not a step, and for a name of an option or of a reply's field that this version does not know */
+  /** @throws ConfigurationError for a value that is not a step, and for an unknown option or an unknown field of a reply */
   constructor(steps: readonly ScriptedStep[], options: ScriptedModelOptions = {}) {
     checkScript('ScriptedModel', steps, 'steps', "new ScriptedModel(['Hello!'])");
     for (const [index, step] of steps.entries())

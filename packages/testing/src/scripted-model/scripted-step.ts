@@ -11,7 +11,7 @@ export type ScriptedFunction = (request: LlmRequest, call: ScriptedCall) => Scri
 /** The result of a scripted function. */
 export type ScriptedAnswer = string | Error | ScriptedReply;
 
-/** Details of the call of a model, for a scripted function. */
+/** Details of a model call, for a scripted function. */
 export interface ScriptedCall {
   readonly stream: boolean;
   readonly abortSignal: AbortSignal | undefined;

@@ -18,7 +18,7 @@ export class FakeGeminiLive {
   #arrival = Promise.withResolvers<void>();
   #fault: UnexpectedRequestError | undefined;
 
-  /** Adds scripts for the next connections. @throws ConfigurationError for a value that is not a script, and for a field that this version does not know */
+  /** Adds scripts for the next connections. @throws ConfigurationError for a value that is not a script, and for an unknown field */
   enqueue(...scripts: readonly FakeLiveScript[]): void {
     for (const [index, script] of scripts.entries())
       checkLiveScript(`FakeGeminiLive.enqueue: scripts[${index}]`, script);

@@ -20,7 +20,7 @@ interface Printable {
   toString(): string;
 }
 
-/** The part of a `ws` WebSocket that is used; its types are not installed with this package. */
+/** The part of a `ws` WebSocket that is used. The types of `ws` are not installed with this package. */
 interface ServerSocket {
   readonly readyState: number;
   readonly OPEN: number;
@@ -110,7 +110,7 @@ export class FakeLiveConnection {
     }
   }
 
-  /** Plays a step. False if the connection ended before the step. */
+  /** Plays a step. Returns false if the connection ended before the step. */
   async #step(step: FakeLiveStep): Promise<boolean> {
     if (this.#socket.readyState !== this.#socket.OPEN) return false;
     if (typeof step === 'function') for (const message of await step(this.received)) this.send(message);

@@ -24,7 +24,7 @@ export type FakeLiveStep =
   | FakeLiveCut
   | ((received: readonly LiveWireMessage[]) => readonly LiveWireMessage[] | Promise<readonly LiveWireMessage[]>);
 
-/** Waits until the client has sent a matching message, after those that earlier cues matched. */
+/** Waits until the client has sent a matching message after the messages that earlier cues matched. */
 export interface FakeLiveCue {
   readonly heard: LiveWireMatcher;
 }
@@ -35,7 +35,7 @@ export interface FakeLiveClose {
   readonly reason?: string;
 }
 
-/** Ends the socket without a close frame, as a failed network does. The client sees the code 1006. */
+/** Ends the socket without a close frame, like a failed network. The client sees the code 1006. */
 export interface FakeLiveCut {
   readonly cut: true;
 }
