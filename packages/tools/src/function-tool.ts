@@ -20,15 +20,15 @@ export type ToolExecuteArgument<P extends ToolInputParameters> = P extends Schem
   : Record<string, unknown>;
 
 /**
- * The function of a tool, sync or async. CPU-bound work in it blocks the whole process. A generator function, sync or async,
- * makes a streaming tool: see `ToolOptions.execute`.
+ * The function of a tool, sync or async. CPU-bound work in it blocks the whole process. A generator function makes a streaming tool: see
+ * `ToolOptions.execute`.
  */
 export type ToolExecuteFunction<P extends ToolInputParameters> = (
   args: ToolExecuteArgument<P>,
   toolContext: ToolContext,
 ) => unknown;
 
-/** Returns true if a person has to confirm a call. Called with checked arguments before each run of the tool. */
+/** Returns true if a person has to confirm the call. Called with checked arguments before each run of the tool. */
 export type ConfirmationPredicate<P extends ToolInputParameters> = (
   args: ToolExecuteArgument<P>,
   toolContext: ToolContext,
@@ -41,7 +41,7 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
    * or `_`. Default: the name of the function given as `execute`.
    */
   readonly name?: string;
-  /** Tells the model what the tool does and when to use it. */
+  /** Describes to the model what the tool does and when to use it. */
   readonly description: string;
   /**
    * Schema of the arguments, which must describe an object: `z.object({ city: z.string() })` of zod 3 or 4, a schema of another library
@@ -50,13 +50,13 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
    */
   readonly parameters?: P;
   /**
-   * The function itself, sync or async. It gets the checked arguments and a `ToolContext`, and returns the result for the model: any
-   * JSON value. An object is sent as it is, another value as `{ result: value }`. If it throws, the run continues, and the model gets
+   * The function itself, sync or async. It gets the checked arguments and a `ToolContext`, and returns the result for the model: any JSON
+   * value. An object is sent unchanged, another value as `{ result: value }`. If the function throws, the run continues, and the model gets
    * `{ error: message }`.
    *
-   * A generator function shows progress: each JSON value that it yields is streamed at once, in a partial event of the kind
-   * `tool.response`. The result for the model is the value that it returns; else a `FinalToolResult` that it yields last; else
-   * the yielded texts joined, or the list of yielded values.
+   * A generator function shows progress: each JSON value that it yields is streamed immediately, in a partial event of the kind
+   * `tool.response`. The result for the model is the value that it returns, otherwise a `FinalToolResult` that it yields last, otherwise
+   * the joined texts or the list of the yielded values.
    */
   readonly execute: ToolExecuteFunction<P>;
   /**
@@ -65,24 +65,24 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
    */
   readonly isLongRunning?: boolean;
   /**
-   * True says that running a call twice does no more than running it once, as for a search. It matters when the process ends during a
-   * call and the run is resumed: an idempotent tool is run again; for another tool the model gets `{ error: 'interrupted' }`, because
-   * the call may have taken effect or not. Default false.
+   * True if running a call twice has the same effect as running it once, as for a search. If the process ends during a call and the run is
+   * resumed, an idempotent tool runs again. For another tool the model gets `{ error: 'interrupted' }`, because the call may or may not
+   * have had its effect. Default false.
    */
   readonly idempotent?: boolean;
   /**
-   * For live runs (voice, video): true gives the tool a copy of what the client sends during the call, as `toolContext.inputStream`, for
-   * example to watch the camera. The model does not wait for such a call: it gets each chunk that `execute` yields, and finally the
-   * result, until the run ends or the model calls `stop_streaming`. Default false. Other runs ignore it.
+   * For live runs (voice, video): true gives the tool a copy of the client's input during the call, as `toolContext.inputStream`, for
+   * example to watch the camera. The model does not wait for such a call: it gets each chunk that `execute` yields, and finally the result,
+   * until the run ends or the model calls `stop_streaming`. Default false. Other runs ignore it.
    */
   readonly inputStream?: boolean;
   /**
-   * For live runs (voice): true lets the model speak on while the tool runs, if the model can do that (`NON_BLOCKING` in the Gemini
-   * API). Default false, or true with `responseScheduling`. Other runs ignore it.
+   * For live runs (voice): true lets the model continue to speak while the tool runs, if the model supports it (`NON_BLOCKING` in the
+   * Gemini API). Default false, or true with `responseScheduling`. Other runs ignore it.
    */
   readonly nonBlocking?: boolean;
   /**
-   * For live runs: says when the model speaks about a response of the tool. A single call can override it with
+   * For live runs: determines when the model speaks about a response of the tool. A call can override it with
    * `toolContext.responseScheduling`. Default: the model decides.
    */
   readonly responseScheduling?: ResponseScheduling;
@@ -125,9 +125,9 @@ const HINTS = {
 };
 
 /**
- * A tool made of a function: the model decides when to call it, and gets its result. The arguments are checked against `parameters` before
- * the function runs. If they do not match, the function does not run, and the model gets the problems as `{ error }` and can call
- * again.
+ * A tool made from a function. The model decides when to call it, and gets the function's result. The arguments are checked against
+ * `parameters` before the function runs. If they do not match, the function does not run, and the model gets the problems as `{ error }`
+ * and can call again.
  *
  * @example
  * const getWeather = new FunctionTool({
@@ -236,8 +236,9 @@ export function isFunctionTool(value: unknown): value is FunctionTool<ToolInputP
 export type ConfirmationRule<A> = boolean | ((args: A, toolContext: ToolContext) => boolean | Promise<boolean>);
 
 /**
- * Resolves to undefined if a call may run: it needs no confirmation, or is confirmed. Otherwise resolves to the response that the tool returns
- * without running: it has asked for a confirmation now, or the person rejected the call. After a request the model is not called.
+ * Resolves to undefined if a call may run, because it needs no confirmation or is confirmed. Otherwise resolves to the response that the
+ * tool returns without running, because a confirmation was requested now or the person rejected the call. After a request the model is not
+ * called.
  */
 export async function refuseUnlessConfirmed<A>(
   rule: ConfirmationRule<A>,
@@ -261,12 +262,12 @@ export async function refuseUnlessConfirmed<A>(
 const REJECTED = { error: 'This tool call is rejected.' };
 
 const NOTE =
-  'The result comes later. After one call, also when its answer is a pending status, do not call this tool again for the same thing.';
+  'The result comes later. After one call, even if it returns a pending status, do not call this tool again for the same request.';
 
 /**
- * A tool whose result comes later than the run: a person decides, or another system works for hours. The function starts the work and
- * may return a first status, which the model gets. The event of the call lists its id in `longRunningToolIds`. When the result is
- * there, the client sends it in a message, as a `functionResponse` with that id and name, and the agent continues.
+ * A tool whose result comes after the run, for example when a person decides or another system works for hours. The function starts the
+ * work and may return a first status for the model. The event of the call lists its id in `longRunningToolIds`. The client later sends the
+ * result in a message, as a `functionResponse` with that id and name, and the agent continues.
  *
  * @example
  * const requestRefund = new LongRunningFunctionTool({

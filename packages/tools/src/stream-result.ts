@@ -5,15 +5,13 @@ import { copyJson } from '@eventloom/core/internal';
 export type Chunks = AsyncGenerator<unknown, unknown, void> | Generator<unknown, unknown, void>;
 
 /**
- * Emits each chunk of a streaming tool and returns the tool's result: the value that the generator returns; else a
- * final result that it yielded last; else the joined text of the chunks, the list of chunks if not all are strings, or
- * undefined if there were none.
+ * Emits each chunk of a streaming tool and returns the tool's result: the value that the generator returns, otherwise a final result that
+ * it yielded last, otherwise the joined text of the chunks, the list of chunks if not all are strings, or undefined if there were none.
  *
- * The generator continues once the reader has taken its chunk. If the run has lost its reader, the generator is closed,
- * so that its finally blocks run. An error of the generator is rethrown, with the earlier chunks in the context's
- * `partialOutput`.
+ * The generator continues after the reader has read its chunk. If the run has lost its reader, the generator is closed, so that its finally
+ * blocks run. An error of the generator is rethrown, with the earlier chunks in the context's `partialOutput`.
  *
- * @throws RunAbortedError if the run has no reader any more
+ * @throws RunAbortedError if the run has no reader
  */
 export async function streamResult(generator: Chunks, toolContext: ToolContext): Promise<unknown> {
   const chunks: unknown[] = [];
@@ -51,7 +49,7 @@ function joined(chunks: readonly unknown[]): unknown {
 }
 
 /**
- * The result of a streaming tool, yielded last, in place of its joined chunks. It is not streamed as a chunk.
+ * The result of a streaming tool, which the tool yields last in place of its joined chunks. It is not streamed as a chunk.
  *
  * @example
  * async function* countTo3() {

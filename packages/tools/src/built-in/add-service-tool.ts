@@ -3,9 +3,9 @@ import { ConfigurationError, type LlmRequest } from '@eventloom/core';
 /**
  * Adds a tool that the model's service runs to a request.
  *
- * @param owner the tool, for error messages
- * @param minimum oldest major version of Gemini with the tool. Default 1; Gemini 1 accepts such a tool only alone.
- * @throws ConfigurationError for a model that is not Gemini or is too old, and beside other tools with Gemini 1
+ * @param owner the tool, for error messages @param minimum oldest major version of Gemini with the tool; default 1. Gemini 1 accepts such a
+ * tool only without other tools @throws ConfigurationError for a model that is not Gemini or is too old, and for other tools beside it with
+ * Gemini 1
  */
 export function addServiceTool(request: LlmRequest, owner: string, tool: object, minimum = 1): void {
   const { model = '' } = request;
@@ -28,8 +28,8 @@ export function addServiceTool(request: LlmRequest, owner: string, tool: object,
 }
 
 /**
- * Returns the major version of a Gemini model by its name; undefined for another model. The newest is assumed for a name without a
- * version (`gemini-flash-latest`) and for a tuned model at an endpoint (`projects/…/endpoints/1`).
+ * Returns the major version of a Gemini model by its name; undefined for another model. For a name without a version
+ * (`gemini-flash-latest`) and a tuned model at an endpoint (`projects/…/endpoints/1`), the newest version is assumed.
  */
 export function geminiVersion(model: string): number | undefined {
   if (/(^|\/)endpoints\/[^/]+$/.test(model)) return Infinity;

@@ -1,7 +1,7 @@
 /** Elements whose content is not text. */
 const HIDDEN: ReadonlySet<string> = new Set(['script', 'style', 'noscript', 'template', 'svg', 'iframe']);
 
-/** Elements within a line of text. Every other element begins a new line. */
+/** Elements within a line of text. All other elements begin a new line. */
 const INLINE: ReadonlySet<string> = new Set(
   'a abbr b bdi bdo cite code data del dfn em font i ins kbd label mark q s samp small span strong sub sup time tt u var wbr'.split(
     ' ',
@@ -13,7 +13,7 @@ const INLINE: ReadonlySet<string> = new Set(
  * tags are not closed.
  */
 export function htmlToText(html: string): string {
-  // Names are compared in lower case. Only ASCII letters change, so positions stay valid.
+  // Names are compared in lower case. Only ASCII letters are converted, so that positions stay valid.
   const lower = html.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
   let text = '';
   let position = 0;
@@ -43,7 +43,7 @@ function after(text: string, part: string, from: number): number {
   return found < 0 ? text.length : found + part.length;
 }
 
-/** Returns the name of an element, or an empty text where none begins. */
+/** Returns the name of the element that begins here; empty if none does. */
 function nameAt(lower: string, from: number): string {
   let end = from;
   while (/[a-z\d-]/.test(lower[end] ?? '') && end - from < 64) end++;
@@ -80,7 +80,7 @@ function decodeEntities(text: string): string {
   });
 }
 
-/** Joins white space within lines, and removes empty lines. */
+/** Collapses white space within lines, and removes empty lines. */
 function tidy(text: string): string {
   const lines = text.split('\n').map((line) => line.trim().split(/\s+/).join(' '));
   return lines.filter((line) => line !== '').join('\n');

@@ -1,4 +1,4 @@
-// Tools under the names of the ADK: those that Google's service runs, and those that run here.
+// Tools with the names of the ADK: those that Google's service runs, and those that this process runs.
 
 // Tools of Google's service
 export {
@@ -19,7 +19,7 @@ export type {
 } from './vertex-tools.ts';
 export { VertexAiSearchTool, VertexRagRetrievalTool } from './vertex-tools.ts';
 
-// Tools that run here
+// Tools that this process runs
 export { AddressRefusedError } from '../errors.ts';
 export type { Example } from './example-tool.ts';
 export { BaseExampleProvider, ExampleTool, isBaseExampleProvider } from './example-tool.ts';

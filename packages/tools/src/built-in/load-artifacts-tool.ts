@@ -31,9 +31,9 @@ const STATUS =
 const MAX_ARTIFACTS = 20;
 
 /**
- * The tool `load_artifacts`. It tells the model the names of the session's artifacts in a user content at the beginning of the
- * conversation: users choose the names, so no instruction contains them. After a call, the next request ends with the contents of the
- * artifacts, and later ones do not have them. Media that Gemini reads are sent as they are, text as text; other files are described.
+ * The tool `load_artifacts`. It lists the names of the session's artifacts for the model in a user content at the beginning of the
+ * conversation, not in an instruction, because users choose the names. After a call, only the next request has the contents of the
+ * artifacts, at its end. Media that Gemini reads are sent unchanged, text as text; other files are described.
  *
  * Without an artifact service the model gets no list of artifacts.
  */
@@ -92,13 +92,13 @@ async function artifactParts(toolContext: ToolContext, name: string): Promise<Pa
   return [{ text: `Artifact ${name} is:` }, readablePart(artifact, name)];
 }
 
-/** Loads an artifact of the session, or else the user's artifact of that name. */
+/** Loads an artifact of the session, otherwise the user's artifact with that name. */
 async function findArtifact(toolContext: ToolContext, name: string): Promise<Part | undefined> {
   try {
     const own = await toolContext.loadArtifact(name);
     return own ?? (name.startsWith('user:') ? undefined : await toolContext.loadArtifact(`user:${name}`));
   } catch (error) {
-    // The model chose the name, which may be invalid.
+    // The name may be invalid, because the model chose it.
     if (InvalidArtifactNameError.isInstance(error)) return undefined;
     throw error;
   }

@@ -7,15 +7,15 @@ import { htmlToText } from './html-to-text.ts';
 
 /** Options of `loadWebPage`. */
 export interface LoadWebPageOptions {
-  /** Time for the page and all redirects, in milliseconds. Default 30,000. */
+  /** Time limit for the page and all redirects, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number;
   /** Maximum length of the text, in characters; longer text is truncated. Default 100,000. */
   readonly maxCharacters?: number;
-  /** Ends the request. Default: none. */
+  /** Aborts the request. Default: none. */
   readonly signal?: AbortSignal;
   /**
-   * Makes one request without following redirects, and refuses addresses that are not public. Default: on Node a request whose name
-   * is resolved and checked first; elsewhere `fetch`, with a check of the URL alone.
+   * Sends one request without following redirects, and refuses addresses that are not public. Default: on Node a request whose host name is
+   * resolved and checked first; elsewhere `fetch`, with a check of the URL only.
    */
   readonly open?: (url: string, signal: AbortSignal) => MaybePromise<Response>;
 }
@@ -31,12 +31,12 @@ const MAX_REDIRECTS = 5;
 const MAX_BYTES = 5 * 1024 * 1024;
 
 /**
- * Returns the text of a web page, without markup. Never throws for a page that cannot be read: the text is then `Failed to fetch url:
- * <url>` and the reason.
+ * Returns the text of a web page, without markup. Does not throw for a page that cannot be read: returns `Failed to fetch url: <url>` with
+ * the reason.
  *
- * Only pages of the public internet are read: `http:` and `https:` to hosts that are neither of this machine nor of an internal
- * network, also behind a redirect. On Node every address that a name resolves to is checked, and the connection is made to that
- * address. On Workers and in browsers names are not resolved here.
+ * Reads only pages of the public internet: `http:` and `https:` URLs, also after redirects, whose hosts are not this machine or in an
+ * internal network. On Node every address that a name resolves to is checked, and the connection is made to that address. On Workers and in
+ * browsers names are not resolved here.
  *
  * @throws ConfigurationError for an unknown option and a number that is not positive
  */

@@ -1,6 +1,6 @@
 import { AddressRefusedError } from '../errors.ts';
 
-/** A request to a host of the public internet. */
+/** Options of a request to a host of the public internet. */
 export interface PublicRequest {
   /** The HTTP method. Default: `GET`. */
   readonly method?: string | undefined;
@@ -10,9 +10,9 @@ export interface PublicRequest {
 }
 
 /**
- * Parses a URL and checks that it may be public: `http:` or `https:`, without a user or a password, and not the name or the address
- * of a host of this machine or of an internal network. A name may still resolve to an internal address: see `guardedFetch`.
- * @throws AddressRefusedError
+ * Parses a URL and checks that it can be public: the scheme is `http:` or `https:`, there is no user or password, and the host is not the
+ * name or an address of this machine or an internal network. A name may still resolve to an internal address: see `guardedFetch`. @throws
+ * AddressRefusedError
  */
 export function checkPublicUrl(url: string): URL {
   if (!URL.canParse(url))
@@ -29,7 +29,10 @@ export function checkPublicUrl(url: string): URL {
 /** Domains that are not on the internet: RFC 6761, 6762, 8375 and the names of cloud metadata services. */
 const INTERNAL_DOMAINS = ['localhost', 'local', 'internal', 'intranet', 'lan', 'home.arpa', 'test', 'invalid', 'onion'];
 
-/** @param hostname host of a parsed URL: in lower case, IPv4 with dots, IPv6 in brackets */
+/**
+ * True for a host that may be public. Names are not resolved.
+ * @param hostname host of a parsed URL: in lower case, IPv4 with dots, IPv6 in brackets
+ */
 function isPublicHost(hostname: string): boolean {
   if (hostname.startsWith('[')) return isPublicAddress(hostname.slice(1, -1));
   if (ipv4(hostname)) return isPublicAddress(hostname);
@@ -69,11 +72,14 @@ function isPublicIpv4(value: number): boolean {
   return !INTERNAL_IPV4.some(([first, length]) => value >>> (32 - length) === first >>> (32 - length));
 }
 
-/** @param groups the eight numbers of 16 bits */
+/**
+ * True for an IPv6 address of the public internet.
+ * @param groups the eight 16-bit numbers of the address
+ */
 function isPublicIpv6(groups: readonly number[]): boolean {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groups;
   const last = (g * 0x10000 + h) >>> 0;
-  // Addresses that contain an IPv4 address: mapped, NAT64 and 6to4.
+  // Addresses that contain an IPv4 address (mapped, NAT64 and 6to4) are checked by that.
   if (a === 0 && b === 0 && c === 0 && d === 0 && e === 0 && f === 0xffff) return isPublicIpv4(last);
   if (a === 0x64 && b === 0xff9b && c === 0 && d === 0 && e === 0 && f === 0) return isPublicIpv4(last);
   if (a === 0x2002) return isPublicIpv4((b * 0x10000 + c) >>> 0);
@@ -83,14 +89,14 @@ function isPublicIpv6(groups: readonly number[]): boolean {
   return !(a === 0x3fff && b < 0x1000);
 }
 
-/** Parses `a.b.c.d` to a number of 32 bits. */
+/** Parses `a.b.c.d` to a 32-bit number; undefined for other text. */
 function ipv4(text: string): number | undefined {
   const parts = text.split('.');
   if (parts.length !== 4 || !parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) < 256)) return undefined;
   return parts.reduce((sum, part) => sum * 256 + Number(part), 0);
 }
 
-/** Parses an IPv6 address, possibly with an IPv4 address at its end, to eight numbers of 16 bits. */
+/** Parses an IPv6 address, possibly with an IPv4 address at its end, to eight 16-bit numbers; undefined for other text. */
 function ipv6(text: string): number[] | undefined {
   const halves = text.split('::');
   if (halves.length > 2) return undefined;

@@ -1,10 +1,7 @@
 import { BaseTool, type ToolProcessLlmRequest } from '@eventloom/core';
 import { addServiceTool, geminiVersion } from './add-service-tool.ts';
 
-/**
- * A tool that Google's service runs while it answers: it adds its entry to the request's tools, and no function of this process is
- * called.
- */
+/** A tool that Google's service runs while it answers. It adds an entry to the request's tools; no function of this process is called. */
 export abstract class ServiceTool extends BaseTool {
   /** Resolves to undefined: the service runs the tool. */
   override runAsync(): Promise<unknown> {
@@ -15,9 +12,10 @@ export abstract class ServiceTool extends BaseTool {
 }
 
 /**
- * A tool that searches the web with Google. Google's service runs it while the model answers. The answer's sources are in the event's `groundingMetadata`.
+ * A tool that searches the web with Google. Google's service runs it while the model answers. The answer's sources are in the event's
+ * `groundingMetadata`.
  *
- * Models before Gemini 3 refuse it beside function tools and beside transfer to other agents: use `GoogleSearchAgentTool` there.
+ * Models before Gemini 3 refuse it beside function tools and transfers to other agents: use `GoogleSearchAgentTool` with them.
  *
  * @throws ConfigurationError in the run for a model that is not Gemini, and beside other tools with Gemini 1
  */

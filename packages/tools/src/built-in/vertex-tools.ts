@@ -5,13 +5,13 @@ import { ServiceTool } from './search-tools.ts';
 
 /** A data store of a search engine. */
 export interface VertexAISearchDataStoreSpec {
-  /** `projects/P/locations/L/collections/C/dataStores/D` */
+  /** Resource name of the data store: `projects/P/locations/L/collections/C/dataStores/D`. */
   readonly dataStore?: string;
   /** Filter expression for this store. Default: none. */
   readonly filter?: string;
 }
 
-/** The parameters of a search of Vertex AI Search, as the service takes them. */
+/** The parameters of a search, in the form of Vertex AI Search. */
 export interface VertexAISearchConfig {
   readonly datastore?: string | undefined;
   readonly dataStoreSpecs?: readonly VertexAISearchDataStoreSpec[] | undefined;
@@ -22,9 +22,9 @@ export interface VertexAISearchConfig {
 
 /** Options of `VertexAiSearchTool`: either `dataStoreId` or `searchEngineId`. */
 export interface VertexAiSearchToolParams {
-  /** `projects/P/locations/L/collections/C/dataStores/D` */
+  /** Resource name of the data store: `projects/P/locations/L/collections/C/dataStores/D`. */
   readonly dataStoreId?: string | undefined;
-  /** `projects/P/locations/L/collections/C/engines/E` */
+  /** Resource name of the search engine: `projects/P/locations/L/collections/C/engines/E`. */
   readonly searchEngineId?: string | undefined;
   /** Data stores of the engine to search. Default: all. Only with `searchEngineId`. */
   readonly dataStoreSpecs?: readonly VertexAISearchDataStoreSpec[] | undefined;
@@ -32,7 +32,7 @@ export interface VertexAiSearchToolParams {
   readonly filter?: string | undefined;
   /** Maximum number of results, 1 to 10. Default: that of the service. */
   readonly maxResults?: number | undefined;
-  /** True offers the tool beside others also to Gemini 1, which may refuse them. Default false. */
+  /** True offers the tool together with other tools also to Gemini 1, which may refuse them. Default false. */
   readonly bypassMultiToolsLimit?: boolean | undefined;
 }
 
@@ -60,7 +60,10 @@ export class VertexAiSearchTool extends ServiceTool {
   readonly maxResults: number | undefined;
   readonly bypassMultiToolsLimit: boolean;
 
-  /** @throws ConfigurationError for both or neither of a data store and an engine, specs without an engine, and an unknown option */
+  /**
+   * @throws ConfigurationError unless exactly one of `dataStoreId` and `searchEngineId` is given, for `dataStoreSpecs` without
+   * `searchEngineId`, and for an unknown option
+   */
   constructor(params: VertexAiSearchToolParams) {
     checkOptions('VertexAiSearchTool', OPTIONS, params, { dataStore: 'did you mean "dataStoreId"?' });
     const { dataStoreId, searchEngineId, dataStoreSpecs, filter, maxResults, bypassMultiToolsLimit = false } = params;
@@ -105,7 +108,7 @@ export class VertexAiSearchTool extends ServiceTool {
 
 /** The structure of a `VertexRagStore` of `@google/genai`. */
 export interface VertexRagStore {
-  /** Corpora: `projects/P/locations/L/ragCorpora/C`. The service takes one. */
+  /** Corpora: `projects/P/locations/L/ragCorpora/C`. The service accepts one. */
   readonly ragResources?: readonly { readonly ragCorpus?: string; readonly ragFileIds?: readonly string[] }[];
   readonly ragCorpora?: readonly string[];
   readonly ragRetrievalConfig?: object;

@@ -18,8 +18,8 @@ export interface ScreenPoint {
 }
 
 /**
- * A computer that a model uses: a browser, or a device. Each action returns the screen after it. A subclass drives one machine, so an
- * object is for one session at a time; see `prepare`.
+ * A computer that a model uses: a browser or a device. Each action returns the screen after it. An object controls one machine, so it
+ * serves one session at a time; see `prepare`.
  */
 export abstract class BaseComputer {
   /** Returns the size of the screen in pixels: width and height. */
@@ -27,7 +27,7 @@ export abstract class BaseComputer {
   /** Returns the kind of machine. */
   abstract environment(): MaybePromise<'ENVIRONMENT_BROWSER'>;
 
-  /** Opens what the actions need. Called once, before the first action. */
+  /** Opens the machine. Called once, before the first action. */
   initialize(): MaybePromise<void> {}
 
   /** Called before each action, for example to choose the window of the session. */

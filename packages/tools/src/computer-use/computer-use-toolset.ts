@@ -32,7 +32,7 @@ const OPTIONS: OptionRules<ComputerUseToolsetOptions> = {
   allowPrivateNetworkAccess: 'flag',
 };
 
-/** Checked arguments of all actions, with coordinates in pixels. An action reads those that its schema requires. */
+/** The checked arguments of all actions, with coordinates in pixels. An action reads only those that its schema requires. */
 interface ActionArguments {
   readonly x: number;
   readonly y: number;
@@ -60,7 +60,7 @@ const NUMBER = { type: 'number' };
 const POINT = { x: NUMBER, y: NUMBER };
 const DIRECTION: { type: string; enum: ScrollDirection[] } = { type: 'string', enum: ['up', 'down', 'left', 'right'] };
 
-/** The actions by the names that Gemini declares by itself. */
+/** The actions by the names with which Gemini itself declares them. */
 const ACTIONS: Readonly<Record<string, Action>> = {
   open_web_browser: { description: 'Opens the web browser.', run: (computer) => computer.openWebBrowser() },
   click_at: {
@@ -102,7 +102,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     run: (computer, { seconds }) => computer.wait({ seconds }),
   },
   wait_5_seconds: { description: 'Waits five seconds.', run: (computer) => computer.wait({ seconds: 5 }) },
-  go_back: { description: 'Goes back to the page before.', run: (computer) => computer.goBack() },
+  go_back: { description: 'Goes back to the previous page.', run: (computer) => computer.goBack() },
   go_forward: { description: 'Goes forward to the next page.', run: (computer) => computer.goForward() },
   search: { description: 'Opens a search engine.', run: (computer) => computer.search() },
   navigate: {
@@ -137,12 +137,12 @@ const HEIGHTS: ReadonlySet<string> = new Set(['y', 'destination_y']);
 const SCROLL = 800;
 
 /**
- * Lets a model use a computer: it sees the screen after each action. For models with computer use, such as
+ * Lets a model use a computer and see the screen after each action. For models with computer use, such as
  * `gemini-2.5-computer-use-preview-10-2025`.
  *
- * The model's service declares the actions itself. Places are converted to pixels. If the model asks for a person's confirmation of an
- * action (`safety_decision`), the call waits for it. `navigate` opens public addresses only, unless `allowPrivateNetworkAccess` is true. A
- * page can lead the browser elsewhere: see the options of the computer.
+ * The model's service declares the actions itself. Places are converted to pixels. If the model requests a person's confirmation of an
+ * action (`safety_decision`), the call waits for the answer. `navigate` opens public addresses only, unless `allowPrivateNetworkAccess` is
+ * true. A page can lead the browser elsewhere: see the options of the computer.
  *
  * @example
  * declare const chromium: { launch(): Promise<PlaywrightBrowser> }; // of playwright-core
@@ -170,7 +170,7 @@ export class ComputerUseToolset extends BaseToolset {
     const unknown = excludedPredefinedFunctions.find((name) => !Object.hasOwn(ACTIONS, name));
     if (unknown !== undefined)
       throw new ConfigurationError(
-        `ComputerUseToolset: excludedPredefinedFunctions: there is no action ${JSON.stringify(unknown)}; there are ${Object.keys(ACTIONS).join(', ')}`,
+        `ComputerUseToolset: excludedPredefinedFunctions: there is no action ${JSON.stringify(unknown)}; the actions are ${Object.keys(ACTIONS).join(', ')}`,
       );
     this.#options = options;
   }

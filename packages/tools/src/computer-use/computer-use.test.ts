@@ -257,7 +257,7 @@ test.each<[object, string]>([
   ],
   [
     { computer: setUp().computer, excludedPredefinedFunctions: ['click'] },
-    'ComputerUseToolset: excludedPredefinedFunctions: there is no action "click"; there are open_web_browser, click_at',
+    'ComputerUseToolset: excludedPredefinedFunctions: there is no action "click"; the actions are open_web_browser, click_at',
   ],
 ])('a toolset of %j is refused', (options, message) => {
   const make = () => new ComputerUseToolset(options as ComputerUseToolsetOptions);

@@ -47,8 +47,8 @@ export interface PlaywrightComputerOptions {
   /** The page that `search` opens. Default: `https://www.google.com`. */
   readonly searchEngineUrl?: string | undefined;
   /**
-   * True lets pages load from this machine and from internal networks. Default false: each request of a page is checked, on Node with
-   * the addresses that its name resolves to. The browser resolves the name again, so put a browser for strangers behind a firewall.
+   * True lets pages load from this machine and from internal networks. Default false: each request of a page is checked, on Node with the
+   * addresses to which its name resolves. The browser resolves the name again, so run a browser that strangers can use behind a firewall.
    */
   readonly allowPrivateNetworkAccess?: boolean | undefined;
 }
@@ -62,7 +62,7 @@ const OPTIONS: OptionRules<PlaywrightComputerOptions> = {
 };
 
 /**
- * A browser that is driven with Playwright. It has one page, so use one object for each session.
+ * A browser that Playwright controls. It has one page, so use one object for each session.
  *
  * @example
  * declare const chromium: { launch(): Promise<PlaywrightBrowser> }; // of playwright-core
@@ -216,7 +216,7 @@ export class PlaywrightComputer extends BaseComputer {
 
 async function filterRequest(route: PlaywrightRoute): Promise<void> {
   const url = route.request().url();
-  // URLs of content that the page made itself are not fetched.
+  // URLs of content that the page created itself are not fetched.
   const isLocal = /^(data|blob|about):/.test(url);
   const isAllowed = isLocal || (await checkPublicHost(url).then(yes, no));
   return isAllowed ? route.fallback() : route.abort('accessdenied');

@@ -16,7 +16,7 @@ import { checkOptions, integer, type OptionRules, reportTo } from '@eventloom/co
 export interface MemoryToolOptions {
   /** Maximum number of memories. Default 10. */
   readonly limit?: number;
-  /** Maximum size of all memories together, in characters; the rest is truncated. Default 20,000. */
+  /** Maximum length of all memories together, in characters; the rest is truncated. Default 20,000. */
   readonly maxCharacters?: number;
 }
 
@@ -32,18 +32,17 @@ function memoryToolOptions(owner: string, options: MemoryToolOptions): Required<
 const DECLARATION: FunctionDeclaration = {
   name: 'load_memory',
   description:
-    'Searches what was said in conversations with this user, earlier ones too. Use it when they refer to something you cannot see here. Finds what has words of the query.',
+    'Searches this and earlier conversations with the user. Use it when the user refers to something that you cannot see here. Finds messages that contain words of the query.',
   parametersJsonSchema: {
     type: 'object',
-    properties: { query: { type: 'string', description: 'Words that were probably said.' } },
+    properties: { query: { type: 'string', description: 'Words that the messages probably contain.' } },
     required: ['query'],
   },
 };
 
 /**
- * The tool `load_memory`, with which a model searches the memories of the user. Its result is `{ memories: [{ content, author,
- * timestamp }] }`: the best match first, `content` as text, `timestamp` as RFC 3339. If the search fails, the model gets
- * `{error}`.
+ * The tool `load_memory`, with which a model searches the memories of the user. Its result is `{ memories: [{ content, author, timestamp }]
+ * }`: the best match first, `content` as text, `timestamp` as RFC 3339. If the search fails, the model gets `{ error }`.
  *
  * @example
  * const agent = new LlmAgent({ name: 'helper', model: 'gemini-2.5-flash', tools: [new LoadMemoryTool({ limit: 5 })] });
@@ -72,8 +71,8 @@ export class LoadMemoryTool extends BaseTool {
 }
 
 /**
- * A tool for an agent's `tools` with which the model searches what was said in earlier conversations of the user. The runner needs a
- * `memoryService`. For other limits create a `LoadMemoryTool` of `@eventloom/tools`.
+ * A tool for an agent's `tools` with which the model searches earlier conversations of the user. The runner needs a `memoryService`. For
+ * other limits create a `LoadMemoryTool` of `@eventloom/tools`.
  *
  * @example
  * const agent = new LlmAgent({ name: 'helper', model: 'gemini-flash-latest', tools: [LOAD_MEMORY] });
@@ -89,11 +88,11 @@ interface Preload {
 
 /**
  * Searches memory with the words of the user's message before the model is called, and adds the result to the instruction as
- * `<PAST_CONVERSATIONS>`. The model cannot call it. It searches once an invocation, so that all requests begin with the same
+ * `<PAST_CONVERSATIONS>`. The model cannot call the tool. It searches once in each invocation, so that all requests begin with the same
  * text. Memories of the current session are left out, because the model has its events.
  *
- * A failed search leaves the request unchanged and is reported through `platform.background`. Without a memory service the run
- * fails with a ConfigurationError.
+ * A failed search leaves the request unchanged and is reported through `platform.background`. Without a memory service the run fails with a
+ * ConfigurationError.
  */
 export class PreloadMemoryTool extends BaseTool {
   readonly #options: Required<MemoryToolOptions>;
@@ -101,7 +100,7 @@ export class PreloadMemoryTool extends BaseTool {
 
   /** @throws ConfigurationError for a number that is not a positive integer */
   constructor(options: MemoryToolOptions = {}) {
-    super({ name: 'preload_memory', description: 'Adds what is remembered of the user to the instruction.' });
+    super({ name: 'preload_memory', description: 'Adds memories of the user to the instruction.' });
     this.#options = memoryToolOptions('PreloadMemoryTool', options);
   }
 

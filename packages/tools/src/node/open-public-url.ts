@@ -1,4 +1,4 @@
-// On Node; elsewhere built-in/web/open-public-url.ts takes its place: see `imports` in the manifest.
+// For Node. Other runtimes load built-in/web/open-public-url.ts instead: see `imports` in package.json.
 import { type LookupAddress, type LookupOptions, promises as dns } from 'node:dns';
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
@@ -14,13 +14,13 @@ export type Resolve = (hostname: string, options: LookupOptions) => Promise<Look
 const resolveName: Resolve = (hostname, options) => dns.lookup(hostname, { ...options, all: true });
 
 /**
- * Sends requests to hosts of the public internet. A connection is made to a checked address, so a name that resolves to
- * another address a moment later is not a risk.
+ * Sends requests to hosts of the public internet. It connects to the checked address, so a name that later resolves to another address is
+ * no risk.
  */
 export class PublicClient {
   readonly #resolve: Resolve;
   readonly #isPublic: (address: string) => boolean;
-  /** Separate agents: the global ones may be configured with a proxy, which would resolve names without the check. */
+  /** Agents of this client only, because the global ones may use a proxy, which would resolve names without the check. */
   readonly #agents: { readonly http: HttpAgent; readonly https: HttpsAgent };
 
   /** @param resolve resolver of names @param isPublic check of each address */

@@ -28,7 +28,7 @@ const SCHEMAS = new Set([
   'else',
   'propertyNames',
 ]);
-/** Counts that the `@google/genai` dialect has as text. */
+/** Counts that are strings in the `@google/genai` dialect. */
 const COUNTS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties']);
 /** Keywords whose values are data and may be objects. */
 const DATA = new Set(['const', 'enum', 'default', 'type', 'required', 'dependentRequired']);
@@ -42,9 +42,9 @@ export function toJsonSchema(schema: JsonSchema): Record<string, unknown> {
 }
 
 /**
- * Returns a copy of a schema for the validator. It leaves out annotations that the validator would misread: objects (`example`,
- * `x-…`), in which it would look for schemas, and `id`, which named a schema in draft 4. It also leaves out the format `url`,
- * which is not part of JSON Schema and whose pattern in the validator takes exponential time.
+ * Returns a copy of a schema for the validator. Leaves out annotations that the validator would misread: objects (`example`, `x-…`), in
+ * which it would look for schemas, and `id`, which names a schema in draft 4. Also leaves out the format `url`, which is not part of JSON
+ * Schema and takes the validator exponential time.
  */
 export function toValidatingSchema(schema: JsonSchema): Record<string, unknown> {
   return convert(schema, (keyword, value) => {

@@ -7,7 +7,7 @@ export interface StandardSchemaWithJson<Input = unknown, Output = Input> {
     readonly version: 1;
     readonly vendor: string;
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
-    /** Absent: values are checked against the JSON Schema. */
+    /** The library's check. If absent, values are checked against the JSON Schema. */
     readonly validate?: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
     readonly jsonSchema: {
       readonly input: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>;
@@ -20,7 +20,7 @@ export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
 
-/** A problem that a schema library reports, and its path. */
+/** A problem that a schema library reports, and the path of the value. */
 export interface StandardIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
@@ -61,7 +61,7 @@ export interface GenaiSchema {
   readonly maxLength?: string | undefined;
   readonly minProperties?: string | undefined;
   readonly maxProperties?: string | undefined;
-  /** Absent: a library's schema needs a JSON Schema of its own. */
+  /** Always absent: a schema of a library with `~standard` needs its own JSON Schema. */
   readonly '~standard'?: never;
 }
 

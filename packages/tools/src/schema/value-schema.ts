@@ -55,8 +55,8 @@ export class ValueSchema {
   }
 
   /**
-   * Refuses a schema of values that are not objects, as far as its kind can be read without converting the schema: the `type` of a JSON
-   * Schema, the kind of a zod schema.
+   * Refuses a schema of values that are not objects. Reads only the `type` of a JSON Schema or the kind of a zod schema, without converting
+   * the schema.
    * @throws ConfigurationError
    */
   requireObject(): void {
@@ -106,13 +106,13 @@ function validatorOf(schema: object): Validate | undefined {
   };
 }
 
-/** Keywords of which a JSON Schema has at least one, unless it is empty. */
+/** Keywords of JSON Schema. A schema that is not empty has at least one of them. */
 const KEYWORDS =
   'type properties $ref $schema $defs definitions anyOf oneOf allOf not enum const items required additionalProperties patternProperties if format description title default'.split(
     ' ',
   );
 
-/** Refuses a record of properties given in place of a schema. @throws ConfigurationError */
+/** Refuses a record of properties that is given instead of a schema. @throws ConfigurationError */
 function checkKeywords(schema: object, owner: string): void {
   const [property] = Object.keys(schema);
   const holdsSchemas = Object.values(schema).some(
@@ -128,7 +128,7 @@ function checkKeywords(schema: object, owner: string): void {
   );
 }
 
-/** The types of values in JSON Schema and zod that are never objects. */
+/** The types in JSON Schema and zod whose values are never objects. */
 const NO_OBJECTS: ReadonlySet<unknown> = new Set(
   'string number integer boolean null array bigint date enum literal tuple set'.split(' '),
 );

@@ -1,9 +1,8 @@
 import { checkPublicUrl, type PublicRequest } from '../public-address.ts';
 
 /**
- * Sends a request to a host of the public internet, without following redirects. Runtimes with this version (Workers,
- * browsers) cannot resolve names themselves. Workers reach no internal network by a name; browsers do so only by their
- * own rules.
+ * Sends a request to a host of the public internet, without following redirects. Does not resolve names, because Workers and browsers
+ * cannot. Workers cannot reach an internal network by a name; browsers can only as their own rules allow.
  */
 export async function openPublicUrl(
   url: string,
