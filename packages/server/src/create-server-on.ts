@@ -21,15 +21,16 @@ import { VERSION } from './version.ts';
 /** An Eventloom server. Its `fetch` answers requests on every runtime; `serve` of `@eventloom/server/node` listens on a port with it. */
 export interface EventloomServer {
   /**
-   * Adds routes. The server checks the host and the origin of their requests and nothing else: they are not authenticated, have no
-   * quotas and can reach no run. A route that needs these belongs in a protocol: see the option `protocols` of `createServer`.
+   * The router for the application's own routes. The server checks only the host and the origin of their requests: these routes have no
+   * authentication and no quotas, and cannot reach runs. A route that needs these belongs in a protocol: see the option `protocols` of
+   * `createServer`.
    */
   readonly app: ServerApp;
   /** Answers a request. A request for a WebSocket at `live.path` belongs to `live.admit` instead. */
   readonly fetch: (request: Request) => Response | Promise<Response>;
   /** Admits WebSockets to live runs; `serve` and Workers call it. Undefined without the option `live`. */
   readonly live: LiveGate | undefined;
-  /** True with `authenticate` or `allowUnauthenticated`: requests may come from other machines. */
+  /** True with `authenticate` or `allowUnauthenticated`, so that requests may come from other machines. */
   readonly isGuarded: boolean;
   /** Number of active runs, live runs included. */
   readonly runsInFlight: number;
@@ -37,10 +38,9 @@ export interface EventloomServer {
   /** Resolves when no run is active, live runs not counted; undefined if none is active now. Never rejects. */
   whenIdle(): Promise<void> | undefined;
   /**
-   * Looks once for unfinished runs whose process was lost, and resumes or closes them as `onUnfinishedRuns` says. When the promise
+   * Searches once for unfinished runs whose process was lost, and resumes or closes them according to `onUnfinishedRuns`. When the promise
    * settles, resumed runs are active and can be followed. The server calls it at intervals, unless `limits.unfinishedRunsEveryMs` is 0.
-   * Never rejects.
-   * @returns the milliseconds until the next locked session may be free, whose run can be taken over then; undefined if none is locked
+   * Never rejects. @returns the milliseconds until the run of the next locked session may be taken over; undefined if no session is locked
    */
   takeUpUnfinishedRuns(): Promise<number | undefined>;
   /**
@@ -51,9 +51,10 @@ export interface EventloomServer {
   /** Time of the next webhook message that this process knows of, in milliseconds since the epoch; `Infinity` if there is none. */
   readonly webhooksDueMs: number;
   /**
-   * Refuses new runs and ends the active ones: a run may finish for half of `timeoutMs`, is stopped at its next commit in the other half,
-   * and is aborted at the end. A live run ends when the model has finished its sentence. Requests that start no run are still answered.
-   * Settles at the latest a second after `timeoutMs`, or two seconds if webhook messages are waiting; the next process sends the others.
+   * Refuses new runs and ends the active ones. For half of `timeoutMs` runs may finish; in the other half each is stopped at its next
+   * commit; then the remaining ones are aborted. A live run ends when the model has finished its sentence. Requests that start no run are
+   * still answered. Resolves at the latest one second after `timeoutMs`, or two seconds if webhook messages are waiting; the next process
+   * sends the remaining messages.
    */
   drain(timeoutMs: number): Promise<void>;
 }
@@ -69,7 +70,7 @@ export interface LiveGate {
 }
 
 /**
- * Does what `createServer` does, with an empty router of the caller.
+ * Creates a server like `createServer`, on an empty router of the caller.
  *
  * @throws ConfigurationError for an invalid or unknown option, and for two runners with the same `appName`
  */

@@ -9,22 +9,22 @@ export class RouteNotFoundError extends EventloomError {
   static override readonly code = 'ROUTE_NOT_FOUND';
 }
 
-/** The path exists, but does not take this method. */
+/** The path exists, but does not accept this method. */
 export class MethodNotAllowedError extends EventloomError {
   static override readonly code = 'METHOD_NOT_ALLOWED';
 }
 
-/** The path takes WebSockets only, and the request does not ask for an upgrade. */
+/** The path accepts only WebSockets, and the request does not ask for an upgrade. */
 export class UpgradeRequiredError extends EventloomError {
   static override readonly code = 'UPGRADE_REQUIRED';
 }
 
-/** The body of a request has more bytes than the server accepts; nothing was changed. */
+/** The body of a request has more bytes or entries than the server accepts. Nothing was changed. */
 export class BodyTooLargeError extends EventloomError {
   static override readonly code = 'BODY_TOO_LARGE';
 }
 
-/** The request carries no credentials, or credentials that are not valid. */
+/** The request has no credentials, or invalid ones. */
 export class UnauthenticatedError extends EventloomError {
   static override readonly code = 'UNAUTHENTICATED';
 }
@@ -40,39 +40,39 @@ export class RateLimitedError extends EventloomError {
   static override readonly retryable = true;
 }
 
-/** No attempt to send the webhook of a run succeeded. Reported to `onError`; no request is answered with it. */
+/** All attempts to send the webhook of a run failed. Reported to `onError`, never sent as a response. */
 export class WebhookError extends EventloomError {
   static override readonly code = 'WEBHOOK';
 }
 
 /**
- * The user has reached a limit of concurrent work: active runs, requests that wait for a session, bytes of bodies, or live runs. Nothing
- * was changed. Retryable.
+ * The user has reached a limit of concurrent work: active runs, requests that wait for a session, bytes of bodies, connections that read
+ * runs, or live runs. Nothing was changed. Retryable.
  */
 export class UserLimitError extends EventloomError {
   static override readonly code = 'USER_LIMIT';
   static override readonly retryable = true;
 }
 
-/** The server has no app of this name. */
+/** The server has no app with this name. */
 export class AppNotFoundError extends EventloomError {
   static override readonly code = 'APP_NOT_FOUND';
 }
 
-/** The session has no artifact of this name, or none of this version. */
+/** The session has no artifact with this name, or not this version of it. */
 export class ArtifactNotFoundError extends EventloomError {
   static override readonly code = 'ARTIFACT_NOT_FOUND';
 }
 
 // Runs
 
-/** The server already has as many runs, waiting requests or bytes of bodies as it accepts; nothing was changed. Retryable. */
+/** The server has reached its maximum of runs, waiting requests or bytes of bodies. Nothing was changed. Retryable. */
 export class ServerBusyError extends EventloomError {
   static override readonly code = 'SERVER_BUSY';
   static override readonly retryable = true;
 }
 
-/** The run never had an event of the requested number: it is higher than that of the run's newest event. */
+/** The run has no event with the requested number, which is higher than that of its newest event. */
 export class RunEventNotFoundError extends EventloomError {
   static override readonly code = 'RUN_EVENT_NOT_FOUND';
 }
@@ -83,20 +83,23 @@ export class RunEventsGoneError extends EventloomError {
 }
 
 /**
- * The stream ended, but the run continues in another process, or in the next one that finds it, as its `onUnfinishedRuns` says. Not
+ * The stream ended, but the run continues in another process, or in the next one that finds it, according to its `onUnfinishedRuns`. Not
  * retryable, because the user's message is stored: follow the run at its address.
  */
 export class RunGoesOnError extends EventloomError {
   static override readonly code = 'RUN_GOES_ON';
 }
 
-/** A run of another process cannot be found or followed from here at the moment; the run itself is not affected. Retryable. */
+/** A run of another process cannot be found or followed through this process at the moment. The run itself is not affected. Retryable. */
 export class RunRelayError extends EventloomError {
   static override readonly code = 'RUN_RELAY';
   static override readonly retryable = true;
 }
 
-/** A reader of a run fell behind the events that are kept, and was disconnected. The run continues; the reader can reconnect. Retryable. */
+/**
+ * A reader of a run was too slow for the events that are kept, and was disconnected. The run continues; the reader can reconnect.
+ * Retryable.
+ */
 export class SlowReaderError extends EventloomError {
   static override readonly code = 'SLOW_READER';
   static override readonly retryable = true;

@@ -1,4 +1,4 @@
-// The HTTP server for runners. Web standards only; `./node` listens on a port.
+// The HTTP server for runners. Needs only web standards; `./node` listens on a port.
 
 // Servers
 export type { EventloomServer, LiveGate } from './create-server.ts';

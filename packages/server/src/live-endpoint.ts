@@ -6,7 +6,7 @@ import type { FrontContext } from './server-context.ts';
 import type { ServerLimits } from './server-limits.ts';
 import type { AuthenticatedUser } from './server-options.ts';
 
-/** Live runs over WebSockets, as an option of a server. Made by `liveEndpoint()` of `@eventloom/live/server`. */
+/** Live runs over WebSockets, as an option of a server. `liveEndpoint()` of `@eventloom/live/server` creates it. */
 export interface LiveEndpoint {
   /** The path of the WebSockets: `/run_live`. */
   readonly path: string;
@@ -57,8 +57,8 @@ export interface LiveHost {
   forgetSession(key: SessionKey): Promise<void>;
 
   /**
-   * Refuses new runs and ends the active ones: for half of `timeoutMs` the model may finish its sentence, then the speech so far is
-   * stored, and after `timeoutMs` the run is aborted. Resolves at the latest one second later.
+   * Refuses new runs and ends the active ones. For half of `timeoutMs` the model may finish its sentence; then the speech so far is stored;
+   * after `timeoutMs` the run is aborted. Resolves at the latest one second later.
    */
   drain(timeoutMs: number): Promise<void>;
 }
@@ -67,11 +67,11 @@ export interface LiveHost {
 export interface LiveSocket {
   /** Sends a frame: text or binary. Does nothing after a close. */
   send(frame: string | Uint8Array<ArrayBuffer>): void;
-  /** Closes the socket with a code and a reason, after the frames that were sent before. A second call is a no-op. */
+  /** Closes the socket with a code and a reason, after the frames that were sent before. A second call does nothing. */
   close(code: number, reason: string): void;
   /** Sends a ping, which the client's runtime answers. Absent if this runtime cannot send pings. */
   ping?(): void;
-  /** Stops reading, so that frames wait at their sender until `resume`. Absent if the runtime cannot do that. */
+  /** Stops reading, so that frames wait at their sender until `resume`. Absent if the runtime cannot stop. */
   pause?(): void;
   resume?(): void;
   /** True if `LiveSocketEvents.taken` is called for all sent frames. */

@@ -9,15 +9,17 @@ import type { AuthenticatedUser } from './server-options.ts';
 
 /**
  * A further API of a server: routes over its hosted runs. A protocol translates requests and events, and never runs an agent itself. Its
- * routes have the same authentication, checks of hosts and origins, quotas and drain as the ADK's routes, which are the first protocol of
- * every server. `/openapi.json` describes them.
+ * routes have the same authentication, checks of hosts and origins, quotas and drain as the ADK's routes, which every server has.
+ * `/openapi.json` describes them.
  */
 export interface Protocol {
   /** Name of the protocol in error messages, e.g. `ag-ui`. Unique in a server. */
   readonly name: string;
-  /** Routes that act for one user. On Workers the object of that user answers them. */
+  /** Routes that act for one user. On Workers the Durable Object of that user answers them. */
   readonly routes: readonly ProtocolRoute[];
-  /** Routes that act for no user, such as an agent card or a page. On Workers the Worker answers them. They can start and read no run. */
+  /**
+   * Routes that do not act for a user, such as an agent card or a page. On Workers the Worker answers them. They cannot start or read runs.
+   */
   readonly commonRoutes?: readonly CommonRoute[] | undefined;
 }
 
@@ -25,8 +27,8 @@ export interface Protocol {
 export interface ProtocolRouteSpec {
   readonly method: 'get' | 'post' | 'patch' | 'delete';
   /**
-   * Path with parameters in braces, `/chats/{userId}`; a last one may take several segments: `/files/{path+}`. Of several matching paths the
-   * most specific one answers, whatever their order: a word comes before a parameter, and one segment before several.
+   * Path with parameters in braces, such as `/chats/{userId}`. The last parameter may take several segments: `/files/{path+}`. If several
+   * paths match, the most specific one answers, whatever their order: words come before parameters, and one segment before several.
    */
   readonly path: string;
   /** Id of the operation in `/openapi.json`. Unique in a server. */
@@ -34,15 +36,15 @@ export interface ProtocolRouteSpec {
   readonly summary: string;
   readonly query?: Readonly<Record<string, QuerySpec>> | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** The JSON Schema of the body. The route itself checks the body. Absent: the route takes none. */
+  /** The JSON Schema of the body, which the route itself checks. Absent if the route has no body. */
   readonly bodySchema?: object | undefined;
   /** The JSON Schema of the answer, or the content type of an answer that is not JSON. */
   readonly answer: { readonly schema: object } | { readonly contentType: string };
-  /** The meaning of an answer without content, status 204, such as that of `HostedRun.sse` when there is nothing more to read. */
+  /** The meaning of an answer without content (status 204), such as that of `HostedRun.sse` if there is nothing more to read. */
   readonly noContent?: string | undefined;
   /**
-   * Statuses of errors that only this route has. The others are described for every route: 400, 401, 403, 405 and 500; 404 if the path
-   * has parameters; 413, 429 and 503 if there is a body. Default: none.
+   * Error statuses of this route in addition to those of all routes: 400, 401, 403, 405 and 500; 404 if the path has parameters; 413, 429
+   * and 503 if there is a body. Default: none.
    */
   readonly errors?: readonly number[] | undefined;
 }
@@ -51,7 +53,7 @@ export interface ProtocolRouteSpec {
 export interface ProtocolRoute extends ProtocolRouteSpec {
   /**
    * Returns the user and app that a request is for. Required if the path has no `{appName}` and `{userId}`. Called before `handle`, which
-   * is called only if the request comes from this user. On Workers it is called in the Worker as well, to find the object that answers
+   * is called only if the request comes from this user. On Workers it is also called in the Worker, to find the Durable Object that answers
    * the request.
    * @throws InvalidRequestError if the request names no user and app
    */
@@ -59,9 +61,9 @@ export interface ProtocolRoute extends ProtocolRouteSpec {
   handle(request: ProtocolRequest): Response | Promise<Response>;
 }
 
-/** A route that acts for no user. */
+/** A route that does not act for a user. */
 export interface CommonRoute extends ProtocolRouteSpec {
-  /** True for a route that is answered to everybody, without authentication. Default false. */
+  /** True for a route without authentication. Default false. */
   readonly isPublic?: boolean | undefined;
   handle(request: CommonRequest): Response | Promise<Response>;
 }
@@ -84,7 +86,10 @@ export interface CommonRequest {
   query(name: string): string | undefined;
   /** Returns the body. A second call returns the same bytes. @throws BodyTooLargeError @throws UserLimitError @throws ServerBusyError */
   bytes(): Promise<Uint8Array<ArrayBuffer>>;
-  /** Returns the body as JSON, not yet checked; undefined when there is none. @throws InvalidRequestError and what `bytes` throws */
+  /**
+   * Returns the parsed JSON of the body, which is not validated; undefined if there is no body. @throws InvalidRequestError, and the errors
+   * of `bytes`
+   */
   json(): Promise<unknown>;
 }
 
@@ -92,8 +97,8 @@ export interface CommonRequest {
 export interface ProtocolRequest extends CommonRequest {
   readonly limits: ServerLimits;
   /**
-   * Starts a run, or continues one with answers to its calls, exactly as `POST /run` does: the request is checked, must name the user of
-   * the HTTP request, and counts towards that user's limits; the hook `runConfig` is called. The run continues after the HTTP request.
+   * Starts a run, or continues one with answers to its calls, like `POST /run`: the request is checked, must name the user of the HTTP
+   * request, and counts towards that user's limits; the hook `runConfig` is called. The run continues after the HTTP request.
    * @throws InvalidRequestError @throws ForbiddenError @throws AppNotFoundError @throws UserLimitError @throws ServerBusyError
    */
   startRun(request: RunBody): Promise<HostedRun>;
@@ -103,26 +108,26 @@ export interface ProtocolRequest extends CommonRequest {
    */
   followRun(request: FollowRunRequest): HostedRun;
   /**
-   * Ends a run of the user. A no-op for a run that has ended.
-   * @returns true once the run has ended; false if it was asked to end and has not ended within `limits.answerAfterMs`
-   * @throws RunNotFoundError @throws RunRelayError and StorageError if the run could not be ended, and what `followRun` throws
+   * Ends a run of the user. Does nothing for a run that has ended. @returns true if the run has ended; false if it was asked to end and has
+   * not ended within `limits.answerAfterMs` @throws RunNotFoundError @throws RunRelayError and StorageError if the run could not be ended,
+   * and the errors of `followRun`
    */
   cancelRun(request: FollowRunRequest): Promise<boolean>;
   /**
-   * Returns what became of a run of the user, in progress or ended, in any process and after any restart.
-   * @throws RunNotFoundError @throws RunRelayError, and what `followRun` throws
+   * Returns the state of a run of the user, in progress or ended, in any process and after any restart. @throws RunNotFoundError @throws
+   * RunRelayError, and the errors of `followRun`
    */
   runState(request: FollowRunRequest): Promise<RunState>;
   /**
-   * Throws unless the request may act for this user. The owner of the route was checked before `handle`; call this for other users that a
+   * Throws unless the request may act for this user. The owner of the route is checked before `handle`; call this for further users that a
    * request names. @throws ForbiddenError
    */
   requireSameUser(userId: string): void;
-  /** Returns the root agent of an app, to describe it. A protocol runs it with `startRun`. @throws AppNotFoundError */
+  /** Returns the root agent of an app, to describe it. To run it, call `startRun`. @throws AppNotFoundError */
   agent(appName: string): BaseAgent;
   /** Returns the sessions of an app, of all users. @throws AppNotFoundError */
   sessions(appName: string): BaseSessionService;
-  /** Returns the artifacts of an app, of all users; undefined where the runner has no artifact service. @throws AppNotFoundError */
+  /** Returns the artifacts of an app, of all users; undefined if the runner has no artifact service. @throws AppNotFoundError */
   artifacts(appName: string): BaseArtifactService | undefined;
 }
 
@@ -236,7 +241,7 @@ function addressOf({ method, path }: Pick<RouteSpec, 'method' | 'path'>): string
   return `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, '{}')}`;
 }
 
-/** Converts a route to the form in which the server describes it. */
+/** Converts a route to the form from which the server builds `/openapi.json`. */
 export function specOf({ bodySchema, answer, ...route }: ProtocolRoute | CommonRoute): RouteSpec {
   const described: AnswerSpec = answer;
   const { method, path, operationId, summary, query = {}, headers = {}, noContent, errors = [] } = route;

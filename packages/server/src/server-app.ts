@@ -1,6 +1,6 @@
 /**
- * Adds routes to a server. At run time it is an app of hono: these are the members that the declarations of Eventloom name, so that they
- * compile with every TypeScript from 5.6, which those of hono do not.
+ * Adds routes to a server. At run time it is an app of hono. This interface declares a part of it, because the declarations of hono do not
+ * compile with every TypeScript version from 5.6.
  */
 export interface ServerApp {
   /** Answers GET requests to `path`, in which `:name` is a parameter. The routes of the server come first. */
@@ -13,11 +13,11 @@ export interface ServerApp {
   patch(path: string, handler: AppHandler): unknown;
   /** Answers DELETE requests. */
   delete(path: string, handler: AppHandler): unknown;
-  /** Answers requests with every method. */
+  /** Answers requests with any method. */
   all(path: string, handler: AppHandler): unknown;
   /**
-   * Passes every request below `path` to another app, for example to one of hono with middleware: `server.app.mount('/admin', admin.fetch)`.
-   * The app gets the path without `path`.
+   * Passes every request below `path` to another app, for example to one of hono with middleware: `server.app.mount('/admin',
+   * admin.fetch)`. The app gets the rest of the path.
    */
   mount(path: string, fetch: (request: Request) => Response | Promise<Response>): unknown;
 }

@@ -23,7 +23,7 @@ export interface FrontContext {
   /** Counts the active work of each user's requests. */
   readonly quotas: UserQuotas;
   readonly platform: Platform;
-  /** Reports a failure that cannot be in the response any more, because the response has begun. */
+  /** Reports a failure that can no longer be in the response, because the response has begun. */
   readonly report: (error: unknown) => void;
   /** The response of `/version`. */
   readonly version: Readonly<Record<string, string>>;

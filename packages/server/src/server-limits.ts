@@ -6,13 +6,13 @@ export interface ServerLimits {
   /** Maximum number of bytes of a request's body. Default 20 MiB. */
   readonly maxBodyBytes: number;
   /**
-   * Maximum number of bytes of all request bodies in flight together: bodies that are being read, those of requests without an answer,
-   * and messages of active runs. A further body is refused with `SERVER_BUSY`. Default 256 MiB.
+   * Maximum number of bytes of all request bodies in flight: bodies that are being read, bodies of unanswered requests, and messages of
+   * active runs. A further body is refused with `SERVER_BUSY`. Default 256 MiB.
    */
   readonly maxBodyBytesInFlight: number;
   /**
-   * The same limit for the bodies of one user, and for the events of sessions that are copied; a further one is refused with `USER_LIMIT`. Default
-   * 64 MiB.
+   * The same limit for the bodies of one user, and for the events of a session that is copied. A further body is refused with `USER_LIMIT`.
+   * Default 64 MiB.
    */
   readonly maxBodyBytesInFlightPerUser: number;
   /** Maximum number of parts in a message, an imported event or a live frame. Default 1,000. */
@@ -26,8 +26,8 @@ export interface ServerLimits {
    */
   readonly maxBodyTotalKeys: number;
   /**
-   * Maximum number of characters of the `customMetadata` of a request for a run, as JSON: every event of the run stores it. Default 16
-   * Ki.
+   * Maximum length of the `customMetadata` of a request for a run as JSON, in characters, because every event of the run stores it. Default
+   * 16 Ki.
    */
   readonly maxBodyMetadataChars: number;
   /** Maximum number of active runs; a further one is refused with `SERVER_BUSY`. Default 2,000. */
@@ -41,27 +41,22 @@ export interface ServerLimits {
   readonly maxQueuedRequests: number;
   /** Maximum number of requests of one user that wait for a session; a further one is refused with `USER_LIMIT`. Default 32. */
   readonly maxQueuedRequestsPerUser: number;
-  /**
-   * Maximum of `maxLlmCalls` of a run: an integer of at least 1, or Infinity, with which the run's own config decides. Default Infinity.
-   */
+  /** Maximum of `maxLlmCalls` of a run: an integer of at least 1, or Infinity for no maximum. Default Infinity. */
   readonly maxLlmCalls: number;
-  /**
-   * Maximum of `maxParallelToolCalls` of a run: an integer of at least 1, or Infinity, with which the run's own config decides. Default
-   * Infinity.
-   */
+  /** Maximum of `maxParallelToolCalls` of a run: an integer of at least 1, or Infinity for no maximum. Default Infinity. */
   readonly maxParallelToolCalls: number;
   /**
-   * Maximum number of characters of one run's events that are kept in memory, without its largest event. The oldest are dropped first.
-   * Default 16 Mi.
+   * Maximum number of characters of one run's events that are kept in memory, not counting its largest event. The oldest events are dropped
+   * first. Default 16 Mi.
    */
   readonly maxRunChars: number;
   /**
-   * Maximum number of characters of events that are kept in memory, of all runs together. Ended runs get a quarter of it; the oldest is
-   * dropped first. At the limit, events of the user whose runs keep most are dropped. Default 64 Mi.
+   * Maximum number of characters of events that are kept in memory, of all runs together. Ended runs may use a quarter of it; the oldest
+   * run is dropped first. At the limit, events of the user whose runs use most are dropped. Default 64 Mi.
    */
   readonly maxKeptChars: number;
   /**
-   * Time for which the chunks of an ended run can be read, in milliseconds. Its stored events can always be read. Default 300,000: 5
+   * Time for which the chunks of an ended run can be read, in milliseconds. The run's stored events can always be read. Default 300,000: 5
    * minutes.
    */
   readonly keepRunsMs: number;
@@ -70,28 +65,28 @@ export interface ServerLimits {
   /** Maximum number of concurrent readers of one run; a further one is refused with `TOO_MANY_READERS`. Default 64. */
   readonly maxReadersPerRun: number;
   /**
-   * Maximum number of concurrent connections that read runs of one user. A further one, which follows a run or starts one with a streamed
-   * answer, is refused with `USER_LIMIT`. Default 200.
+   * Maximum number of concurrent connections that read runs of one user. A further request that follows a run, or starts one with a
+   * streamed answer, is refused with `USER_LIMIT`. Default 200.
    */
   readonly maxReadersPerUser: number;
   /**
-   * Time without an event after which a stream gets a comment, so that proxies keep it open, and interval of pings to clients of live
-   * runs, in milliseconds. Default 15,000.
+   * Time without an event after which a stream gets a comment, so that proxies keep it open, in milliseconds. It is also the interval of
+   * pings to clients of live runs. Default 15,000.
    */
   readonly heartbeatMs: number;
   /**
-   * Time in milliseconds that `/run_sse` waits for the first event before it begins its response. A run that fails sooner is answered
-   * with the status of its error; one that fails later, with 200 and the error as the last line of the stream. The response of a
-   * protocol waits as long for its first bytes. Default 1,000.
+   * Time in milliseconds that `/run_sse` waits for the first event before it begins its response. A run that fails within this time is
+   * answered with the status of its error; a run that fails later is answered with 200 and the error as the last line of the stream. The
+   * response of a protocol waits the same time for its first bytes. Default 1,000.
    */
   readonly answerAfterMs: number;
-  /** Maximum number of attempts at a run, the first one included. If the process of the last one ends, the run is closed. Default 3. */
+  /** Maximum number of attempts at a run, including the first. If the process of the last attempt ends, the run is closed. Default 3. */
   readonly maxRunAttempts: number;
   /** Maximum number of active runs that the server resumed by itself; further ones wait. Default 32. */
   readonly maxResumedRuns: number;
   /**
-   * Interval in milliseconds at which the server looks for unfinished runs and unsent webhook messages of lost processes; earlier if a
-   * session is about to be free. 0: only when `EventloomServer.takeUpUnfinishedRuns` and `deliverWebhooks` are called. Default 15,000.
+   * Maximum interval in milliseconds at which the server searches for unfinished runs and unsent webhook messages of lost processes. 0:
+   * only when `EventloomServer.takeUpUnfinishedRuns` and `deliverWebhooks` are called. Default 15,000.
    */
   readonly unfinishedRunsEveryMs: number;
   /** Maximum number of concurrent live runs; a further one is refused with `SERVER_BUSY`. Default 1,000. */
@@ -101,14 +96,14 @@ export interface ServerLimits {
   /** Maximum size of a frame from the client of a live run: bytes of a binary frame, characters of a text frame. Default 2 MiB. */
   readonly maxLiveFrameBytes: number;
   /**
-   * Maximum number of bytes on their way to the client of a live run. The run waits while there are more, and the client
-   * is disconnected if it takes nothing for two heartbeats. Default 1 MiB: 20 seconds of speech.
+   * Maximum number of bytes in transit to the client of a live run. The run waits while there are more, and the client is disconnected if
+   * it receives nothing for two heartbeats. Default 1 MiB: 20 seconds of speech.
    */
   readonly maxLiveWaitingBytes: number;
   /**
-   * Maximum number of bytes that are sent to the client of a live run in total, where the server cannot know how much the client has
-   * received: on Workers, to clients without `ping=text`. All of it may wait in memory. A run that reaches the limit ends with
-   * `SLOW_READER` after the model's sentence. Default 48 MiB: eleven minutes of speech.
+   * Maximum total number of bytes that are sent to the client of a live run if the server cannot know how much the client has received: on
+   * Workers, for clients without `ping=text`. All of them may wait in memory. A run that reaches the limit ends with `SLOW_READER` after
+   * the model's sentence. Default 48 MiB: eleven minutes of speech.
    */
   readonly maxLiveUnconfirmedBytes: number;
 }
@@ -147,7 +142,7 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxLiveUnconfirmedBytes: 48 * 1024 * 1024,
 };
 
-/** Returns limits with given ones over them. A given limit that is undefined changes nothing. */
+/** Returns the limits, replaced by the given ones. A given limit that is undefined is ignored. */
 export function mergeLimits<T extends Partial<ServerLimits>>(limits: T, given: Partial<ServerLimits> = {}): T {
   const isGiven = ([, value]: readonly [string, unknown]): boolean => value !== undefined;
   return { ...limits, ...Object.fromEntries(Object.entries(given).filter(isGiven)) };

@@ -15,14 +15,14 @@ export interface AuthenticatedUser {
   readonly userId: string;
   /**
    * True lets the request write state under `app:`, which all users of the app share. Default false: such a request is refused with 403.
-   * Agents may write it in runs in any case.
+   * Agents can always write it in runs.
    */
   readonly mayWriteAppState?: boolean | undefined;
 }
 
 /** Options of `createServer`. */
 export interface ServerOptions {
-  /** The runners of the apps, each with another `appName`. The server does not close their services. */
+  /** The runners of the apps, each with a different `appName`. The server does not close their services. */
   readonly runners: readonly Runner[];
   /**
    * Returns the user that a request comes from; undefined or null refuses the request. Called for every request except the probes
@@ -32,24 +32,24 @@ export interface ServerOptions {
     | ((request: Request) => AuthenticatedUser | null | undefined | Promise<AuthenticatedUser | null | undefined>)
     | undefined;
   /**
-   * False (default) answers only requests to a loopback host if there is no `authenticate` (`localhost`, `127.0.0.1`, `[::1]`), so that
-   * no web page can reach the server under a name of its own. True answers requests to every host: any client that reaches the server can
-   * do everything.
+   * Access to a server without `authenticate`. False (default) answers only requests to a loopback host (`localhost`, `127.0.0.1`,
+   * `[::1]`), so that no web page can reach the server under its own host name. True answers requests to every host: any client that can
+   * reach the server can do everything.
    */
   readonly allowUnauthenticated?: boolean | undefined;
   /**
-   * True trusts the `events` that a session is created with: runs resume the calls and questions in them, so a client that may create a
-   * session can make tools run with arguments that it chose. Default: events that a run could resume are refused with 403, and no run
-   * resumes the others, even after a rewind; models read them as history.
+   * True trusts the `events` with which a client creates a session: runs resume the calls and questions in them, so a client that can
+   * create sessions can make tools run with arguments of its choice. Default false: events that a run could resume are refused with 403.
+   * Models read the other events as history, and no run resumes them, even after a rewind.
    */
   readonly trustImportedEvents?: boolean | undefined;
-  /** Web origins that may call the server, e.g. `https://app.example`; `*` for all. Default: only the server's own. */
+  /** Web origins that may call the server, e.g. `https://app.example`; `*` for all. Default: only the server's own origin. */
   readonly origins?: readonly string[] | undefined;
   /**
-   * Returns options of each run that a request starts or resumes, live runs included, such as `maxLlmCalls` or the voice. They win over
-   * the fields of the request, and those over the `runConfig` of the runner; `customMetadata` is merged by key. `limits.maxLlmCalls` and
-   * `limits.maxParallelToolCalls` bound them. An invalid option is reported, and the request is answered with 500. An error that the hook
-   * throws refuses the run (ForbiddenError: 403). Default: the request and the runner decide.
+   * Returns options of each run that a request starts or resumes, live runs included, such as `maxLlmCalls` or the voice. They take
+   * precedence over the fields of the request, which take precedence over the `runConfig` of the runner; `customMetadata` is merged by key.
+   * `limits.maxLlmCalls` and `limits.maxParallelToolCalls` limit them. An invalid option is reported, and the request is answered with 500.
+   * A thrown error refuses the run (ForbiddenError: 403). Default: the request and the runner decide.
    */
   readonly runConfig?: RunConfigHook | undefined;
   /**
@@ -58,22 +58,22 @@ export interface ServerOptions {
    * this process is lost: at least once, always with the same `webhook-id`. Default: such a request is refused.
    */
   readonly webhooks?: WebhookOptions | undefined;
-  /** Further APIs, beside the ADK's routes: see `Protocol`. Default: none. */
+  /** Further APIs in addition to the ADK's routes: see `Protocol`. Default: none. */
   readonly protocols?: readonly Protocol[] | undefined;
   /** Serves live runs at `/run_live`: `liveEndpoint()` of `@eventloom/live/server`. Default: none; requests to that path get 404. */
   readonly live?: LiveEndpoint | undefined;
   readonly limits?: Partial<ServerLimits> | undefined;
   /**
-   * Connects processes with the same apps and sessions, so that a run of one process can be followed and cancelled through every other.
-   * The caller owns it, and closes it after `drain`. Default: none; chunks of a run can be read only from its own process.
+   * Connects processes with the same apps and sessions, so that a run of one process can be followed and cancelled through every other one.
+   * The caller owns the relay, and closes it after `drain`. Default: none; the chunks of a run can be read only from its own process.
    */
   readonly relay?: RunRelay | undefined;
   /**
    * The treatment of resumable runs whose process was lost: an earlier process of this server, or another one with the same sessions.
-   * `resume` (default) continues them as runs of this server, which can be followed and cancelled; a run whose process ends at each
-   * attempt is closed after `limits.maxRunAttempts`. `close` closes them: their sessions get an event with the code `RUN_ABANDONED`.
-   * `leave` does nothing. The server looks for such runs at its start and every `limits.unfinishedRunsEveryMs`, and waits until the lease
-   * of a session has expired.
+   * `resume` (default) continues them as runs of this server, which can be followed and cancelled; a run whose process ends at each attempt
+   * is closed after `limits.maxRunAttempts`. `close` closes them: their sessions get an event with the code `RUN_ABANDONED`. `leave` does
+   * nothing. The server searches for such runs when it starts and every `limits.unfinishedRunsEveryMs`, and waits until the lease of a
+   * session has expired.
    */
   readonly onUnfinishedRuns?: OnUnfinishedRuns | undefined;
   /** Further fields of the response of `/version`. Default: only the server's own version. */
@@ -81,8 +81,8 @@ export interface ServerOptions {
   /** Clock and timers, to be replaced in tests. Default: those of the system. */
   readonly platform?: Platform | undefined;
   /**
-   * Called with every failure of the server itself (status 500 and above), and at most once a minute while the server is full. An error
-   * that it throws, or a promise that it returns and that rejects, is reported through `platform.background`. Default: `console.error`.
+   * Called with every failure of the server itself (status 500 and above), but at most once a minute while the server is full. If it throws
+   * or returns a promise that rejects, that error is reported through `platform.background`. Default: `console.error`.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -140,7 +140,7 @@ export function checkServerOptions(options: ServerOptions): void {
       throw wrongOption('createServer', `runners[${index}]`, 'a runner', runner, RUNNERS);
     if (names.has(runner.appName))
       throw new ConfigurationError(
-        `createServer: two runners have the appName "${runner.appName}"; give one of them another, because it is part of the addresses`,
+        `createServer: two runners have the appName "${runner.appName}"; give one of them another name, because it is part of the addresses`,
       );
     names.add(runner.appName);
   }

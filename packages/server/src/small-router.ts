@@ -6,7 +6,7 @@ import type { FrontContext } from './server-context.ts';
 import type { ServerOptions } from './server-options.ts';
 
 /**
- * Does what `createServer` does, with a smaller router, for Workers, which load their code often.
+ * Creates a server like `createServer` with a smaller router, for Workers, which load their code often.
  * @throws ConfigurationError for an invalid or unknown option, and for two runners with the same `appName`
  */
 export function createSmallServer(options: ServerOptions): EventloomServer {

@@ -28,7 +28,7 @@ export class RunNetwork {
   readonly runs: Map<string, PublishedRun> = new Map();
 }
 
-/** A relay between servers of one process, for tests, and as an example for a relay of your own. */
+/** A relay between servers of one process, for tests and as an example for your own relay. */
 export class InMemoryRunRelay implements RunRelay {
   readonly #runs: Map<string, PublishedRun>;
   #host: RelayHost | undefined;

@@ -14,8 +14,8 @@ export { ConformanceError } from '@eventloom/core/conformance';
 export { InMemoryRunRelay, RunNetwork } from './in-memory-run-relay.ts';
 
 /**
- * Returns the contract of `RunRelay` as cases for any test runner: run each, and a broken rule rejects with a ConformanceError that names it.
- * Every case makes relays of its own: `another` gives the relay of a second process. Neither is attached to a server.
+ * Returns the contract of `RunRelay` as cases for any test runner: run each; a broken rule rejects with a ConformanceError that names it.
+ * Every case creates its own relays: `another` returns the relay of a second process. Neither is attached to a server.
  *
  * ```ts
  * for (const { id, title, run } of runRelayConformance(makeService)) test(`${id}: ${title}`, run);

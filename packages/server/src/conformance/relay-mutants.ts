@@ -2,11 +2,11 @@ import type { MakeService } from '@eventloom/core/conformance';
 import type { LogMirror, RelayedLog, RelayHost, RunFrame, RunRelay } from '../runs/run-relay.ts';
 import { InMemoryRunRelay, RunNetwork } from './in-memory-run-relay.ts';
 
-/** A relay with a deliberate mistake, which the named case must notice. */
+/** A relay with a deliberate fault, which the named case must find. */
 export interface RelayMutant {
   /** Id of the case. */
   readonly breaks: string;
-  /** The mistake of the mutant; the text follows "a relay that". */
+  /** The fault of the mutant: completes the sentence "a relay that …". */
   readonly how: string;
   readonly make: MakeService<RunRelay>;
 }
@@ -87,7 +87,7 @@ export const relayMutants: readonly RelayMutant[] = [
         end: undefined,
       },
   })),
-  broken('find.request', 'knows nothing of requests', (relay) => ({
+  broken('find.request', 'does not find runs by their requests', (relay) => ({
     publish: (log) => relay.publish(disguised(log, { requestId: undefined })),
   })),
   broken('find.session', 'finds runs under other keys', (relay) => {
@@ -143,7 +143,7 @@ export const relayMutants: readonly RelayMutant[] = [
   broken('publish.earlier', 'accepts frames of an earlier attempt', (relay) => ({
     publish: (log) => relay.publish(disguised(log, { attempt: 5 })),
   })),
-  broken('publish.same-id', 'knows runs by their invocation id only', (relay) => {
+  broken('publish.same-id', 'finds runs by their invocation id only', (relay) => {
     const key = { appName: 'app', userId: 'user', sessionId: 'any' };
     return {
       publish: (log) => relay.publish(disguised(log, { key })),

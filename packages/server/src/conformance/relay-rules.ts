@@ -25,7 +25,7 @@ const OTHER_KEYS: readonly SessionKey[] = [
 let runs = 0;
 const newId = (): string => `e-${++runs}-${systemPlatform.newUuid()}`;
 
-/** A log whose contents the case sets. */
+/** A log whose contents the test case sets. */
 class SaidLog implements RelayedLog {
   readonly key: SessionKey;
   readonly invocationId: string;
@@ -94,8 +94,7 @@ function frame(position: number, text: string): RunFrame {
 }
 
 /**
- * A mirror that records its calls as lines: texts with their positions, the position up to which frames were dropped,
- * and the end.
+ * A mirror that records its calls as lines: texts with their positions, the position up to which frames are no longer kept, and the end.
  */
 class NotingMirror implements LogMirror {
   readonly received: string[] = [];
@@ -142,7 +141,7 @@ class Server implements RelayHost {
 
   report(): void {}
 
-  /** Ends the run at once when the relay asks for it. */
+  /** Ends the run immediately when the relay asks for it. */
   stop(key: SessionKey, invocationId: string, stop: RunStop): void {
     const log = this.logs.get(runName(key, invocationId));
     if (!log) return;
@@ -243,7 +242,7 @@ export const relayRules: readonly RelayRule[] = [
   },
   {
     id: 'publish.same-id',
-    title: 'Runs of two sessions that have the same invocation id are two runs, followed and ended apart.',
+    title: 'Runs of two sessions with the same invocation id are separate: each is followed and ended by itself.',
     async check(subject) {
       const [here, there] = await twoServers(subject);
       const invocationId = newId();

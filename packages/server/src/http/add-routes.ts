@@ -36,7 +36,7 @@ export function addRoutes<Server extends FrontContext>(
   const byPath = Map.groupBy(routes, ({ path }) =>
     path.replaceAll(/\{(\w+)\}/g, ':$1').replace(/\{(\w+)\+\}$/, ':$1{.+}'),
   );
-  // The router takes the first path that matches: a parameter replaces no route with a word in its place.
+  // The router takes the first path that matches, so paths with words are added before paths with parameters.
   const paths = [...byPath].sort(([one], [other]) => specificityOf(one).localeCompare(specificityOf(other)));
   for (const [path, group] of paths) addPath(app, path, group, options);
   app.notFound(({ req: { method, path } }) =>

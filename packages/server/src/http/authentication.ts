@@ -17,11 +17,11 @@ export async function identify(
   }
   if (isUser(user)) return user;
   throw new ConfigurationError(
-    "authenticate: expected { userId } with a non-empty string, or undefined, as the result; write return { userId: 'ada' }",
+    "authenticate: expected the result { userId } with a non-empty string, or undefined; write return { userId: 'ada' }",
   );
 }
 
-/** True for a user. A hook written in JavaScript may return anything; any other value refuses the request. */
+/** True for a user. A hook in JavaScript may return anything; values other than a user refuse the request. */
 export function isUser(value: unknown): value is AuthenticatedUser {
   if (typeof value !== 'object' || value === null || !('userId' in value)) return false;
   return typeof value.userId === 'string' && value.userId !== '';

@@ -6,7 +6,7 @@ import { visibleText } from './request-body.ts';
 
 /** `Retry-After` of a retryable error, in seconds. */
 const RETRY_AFTER_S = 1;
-/** Longest period of a rate limit on Cloudflare, in seconds. The limit does not report its period. */
+/** Maximum period of a rate limit on Cloudflare, in seconds. The limit does not report its own period. */
 const RATE_LIMITED_RETRY_AFTER_S = 60;
 
 /** Returns the response to a failed request: `{error, code}` with the status of the code. @param more further fields of the body */
@@ -25,7 +25,7 @@ export function errorResponse(
   return new Response(JSON.stringify(body), { status, headers });
 }
 
-/** The HTTP status of every error code; 500 for a code that is not listed. */
+/** The HTTP status of each error code. Codes that are not listed have 500. */
 const STATUS: Readonly<Record<string, number>> = {
   INVALID_REQUEST: 400,
   INVALID_MESSAGE: 400,
@@ -82,7 +82,7 @@ const STATUS: Readonly<Record<string, number>> = {
   USER_OBJECT: 503,
 };
 
-/** The HTTP status of a response to an error with this code. */
+/** Returns the HTTP status of a response to an error with this code. */
 export function errorStatus(code: string): number {
   return Object.hasOwn(STATUS, code) ? (STATUS[code] ?? 500) : 500;
 }
@@ -91,9 +91,9 @@ export function errorStatus(code: string): number {
 const BUSY_REPORT_EVERY_MS = 60_000;
 
 /**
- * Creates a function that reports each unexpected failure of the server once: a run's failure is also its request's. Refusals of a full
- * server (SERVER_BUSY) are reported once a minute. The function never throws: an error of `onError` goes to the platform, together with the
- * error that `onError` was called with.
+ * Creates a function that reports each unexpected failure of the server once, although a run's failure is also that of its request.
+ * Refusals of a full server (SERVER_BUSY) are reported once a minute. The function never throws: an error of `onError` goes to the
+ * platform, together with the error that `onError` was called with.
  */
 export function createReporter(
   platform: Platform,
@@ -130,7 +130,7 @@ const MAX_MESSAGE_CHARS = 64 * 1024;
 const MAX_REFUSAL_CHARS = 1000;
 
 /**
- * Returns the error for the client. For an unexpected error the message says only that it happened, and in which agent or node. A very
+ * Returns the error for the client. The message of an unexpected error says only that an error happened, and in which agent or node. A very
  * long message is truncated; that of a refused request has no invisible characters.
  */
 export function errorBody(error: unknown): ErrorBody {

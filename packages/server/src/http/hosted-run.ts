@@ -10,7 +10,7 @@ import { invocationHeader } from './responses.ts';
 export interface FollowRunRequest extends SessionKey {
   /** The run's invocation id. */
   readonly invocationId: string;
-  /** Id of the last item that the reader has; only later items are read. Default: the run is read from its beginning. */
+  /** Id of the last item that the reader has; only later items are returned. Default: all items. */
   readonly lastEventId?: string | undefined;
 }
 
@@ -52,8 +52,8 @@ export class HostedRun {
   }
 
   /**
-   * Returns the response that streams the run as server-sent events, with heartbeats, to a reader at its own pace. 204 when the run has ended
-   * and nothing is behind the last id.
+   * Returns the response that streams the run as server-sent events, with heartbeats, at the reader's own pace. Its status is 204 if the
+   * run has ended and has no items after the last id.
    * @throws RunNotFoundError @throws RunEventsGoneError @throws TooManyReadersError @throws RunRelayError
    * @throws RunEventNotFoundError for a last id that the run does not have
    */
@@ -68,16 +68,15 @@ export class HostedRun {
   }
 
   /**
-   * Yields the items of the run as they come, until it has ended. Throws as `sse` does.
-   * @param options.heartbeats true yields an empty item when nothing has come for `limits.heartbeatMs`, for a route that keeps its own
-   *   connection open. Default false
-   * @param options.signal ends the reading, as when a client has disconnected while the run is silent; the run continues. Default: none
+   * Yields the items of the run as they come, until it has ended. Throws the errors of `sse`. @param options.heartbeats true yields an
+   * empty item after each `limits.heartbeatMs` without an item, for a route that keeps its own connection open. Default false @param
+   * options.signal ends the reading, for example when a client disconnects while the run is silent; the run continues. Default: none
    */
   async *items(
     options: { readonly heartbeats?: boolean | undefined; readonly signal?: AbortSignal | undefined } = {},
   ): AsyncGenerator<RunItem, void, undefined> {
     const { heartbeats = false, signal } = options;
-    // One line for each item. Heartbeats and other comments begin with a colon or a field name, which no JSON does.
+    // One line for each item. Heartbeats and other comments begin with a colon or a field name, which cannot begin JSON.
     const line = (json: string, position?: number): string =>
       `${position === undefined ? '' : formatPosition(position)}\t${json}\n`;
     const { body = '' } = await this.#open({ encode: line });
@@ -101,7 +100,7 @@ async function* readTexts(
 ): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder();
   const reader = stream.getReader();
-  // A stream that failed throws its error from the read.
+  // The read of a failed stream throws the error of the stream.
   const leave = (): void => void reader.cancel().catch(() => undefined);
   signal?.addEventListener('abort', leave);
   try {
@@ -124,7 +123,7 @@ function asRunStream(response: Response): Response {
   return response;
 }
 
-/** True for a response of `HostedRun.sse`: its connection reports its own failures. */
+/** True for a response of `HostedRun.sse`, whose connection reports its own failures. */
 export function isRunStream(response: Response): boolean {
   return runStreams.has(response);
 }

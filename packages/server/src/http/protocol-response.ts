@@ -8,13 +8,13 @@ import { isRunStream } from './hosted-run.ts';
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * Checks the answer of a protocol's route. A route in JavaScript may return any value; the router and the HTTP server would convert another
- * value than a response to text. The class of a response is not compared: that server replaces the global one.
- * @returns the response, whose body reports its failure and then ends with a neutral error: the HTTP server of Node prints the error of a
- *   stream with its stack, and writes its message to the client
- * @throws ConfigurationError for another value, for `Response.error()`, for a body that was read, and for one of another length than the
- *   response announces: a client waits for missing bytes, and reads further ones as the next response
- * @throws Error the error of a body that fails before its first bytes, within `limits.answerAfterMs`
+ * Checks the answer of a protocol's route. A route in JavaScript may return any value, and the router and the HTTP server would convert a
+ * value that is not a response to text. The class of a response is not compared, because that server replaces the global class.
+ * @returns the response. If its body fails, it reports the failure and ends with a neutral error, because the HTTP server of Node prints a
+ * stream's error with its stack and writes the message to the client
+ * @throws ConfigurationError for another value, for `Response.error()`, for a body that was read, and for a body of another length than the
+ * response announces, because a client waits for missing bytes and reads excess bytes as the next response @throws Error the error of a
+ * body that fails within `limits.answerAfterMs`, before its first bytes
  */
 export async function checkProtocolResponse(
   path: string,
@@ -60,7 +60,7 @@ export async function checkProtocolResponse(
   const readAhead = async (): Promise<void> => {
     const first = await read();
     ahead.push(first);
-    // A short text and its end are two reads.
+    // The text of a short body and its end are two reads.
     if (announced !== null && !first.done) ahead.push(await read());
   };
   const begun = readAhead();

@@ -7,8 +7,8 @@ import { atOnce, type Steps } from './in-turns.ts';
 import type { RequestQuota } from './user-quotas.ts';
 
 /**
- * Maximum announced length, in bytes, that is counted before the body has arrived. Of longer bodies only received bytes
- * are counted, because an announcement costs a client nothing.
+ * Maximum announced length, in bytes, that is counted before the body has arrived. For longer bodies only received bytes are counted,
+ * because a client can announce any length.
  */
 const COUNTED_AHEAD = 64 * 1024;
 
@@ -205,8 +205,8 @@ function tooManyFields(at: string): BodyTooLargeError {
 
 /**
  * Checks the id of a user or a session that a request names.
- * @throws InvalidRequestError if it is blank, has a control character, is longer than 256 bytes, or has a segment `.` or `..`, which code
- * that builds a path or an address from it would resolve
+ * @throws InvalidRequestError if it is blank, has a control character, is longer than 256 bytes, or has a segment `.` or `..`, which would
+ * be resolved in a path or an address that is built from it
  */
 export function checkId(field: string, id: string): void {
   if (id.trim() === '') throw new InvalidRequestError(`${field}: is blank; write a value`);
@@ -221,7 +221,7 @@ export const CONTROL_CHARACTER: RegExp = /\p{Cc}/u;
 const DOT_SEGMENT = /(^|[/\\])\.\.?([/\\]|$)/;
 
 const MAX_CHARS = 100;
-/** Characters that a terminal or a page would interpret, and that JSON does not escape. */
+/** Characters that JSON does not escape and a terminal or a page would interpret. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Quotes a text of a request for an error message: truncated to 100 characters, without invisible characters. */

@@ -10,7 +10,7 @@ export interface RequestGuardOptions {
   readonly origins: readonly string[];
 }
 
-/** Returns the guard for the options of a server. One that authenticates, or need not, answers under every host name. */
+/** Returns the guard for the options of a server. A server with `authenticate` or `allowUnauthenticated` answers under every host name. */
 export function guardOf({
   authenticate,
   allowUnauthenticated = false,
@@ -23,9 +23,9 @@ const LOOPBACK = /^(localhost|[^.]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
  * Refuses requests that a web page of another site could send: requests from a foreign origin, requests that a browser sends from another
- * site without naming the origin (images, frames, links), and requests with a host name that an attacker made resolve to this server
- * (DNS rebinding). Also refuses a path that cannot be decoded, and one with `.` or `..` segments. A `Request` has mostly resolved those, so
- * servers that forward requests check the target themselves if they can (see `./node`).
+ * site without naming the origin (images, frames, links), and requests with a host name that an attacker made resolve to this server (DNS
+ * rebinding). Also refuses a path that cannot be decoded, or has `.` or `..` segments. A `Request` has usually resolved such segments
+ * already, so servers that see the unparsed target check it themselves (see `./node`).
  *
  * @throws ForbiddenError @throws InvalidRequestError
  */
@@ -34,7 +34,7 @@ export function guardRequest(request: Request, { isLoopbackOnly, origins }: Requ
   if (isLoopbackOnly && !LOOPBACK.test(url.hostname)) {
     throw new ForbiddenError(
       `this server answers requests to localhost only, not to ${shownAddress(url.hostname)}; ` +
-        'to be reached under another name it needs an authenticate hook, or allowUnauthenticated ' +
+        'to allow other names, give it an authenticate hook, or allowUnauthenticated ' +
         '(start: --allow-unauthenticated and another --host)',
     );
   }
@@ -51,14 +51,14 @@ export function guardRequest(request: Request, { isLoopbackOnly, origins }: Requ
   }
   checkRequestTarget(request.url);
   try {
-    // The result is used, because bundlers remove a call without a used result, and with it its exception.
+    // Bundlers remove a call whose result is not used, and its exception with it.
     if (decodeURIComponent(url.pathname) !== '') return;
   } catch (cause) {
     throw new InvalidRequestError('path: contains a percent sign that does not encode text', { cause });
   }
 }
 
-/** True for the server's own origin, with the scheme of any proxy in front of it, and for the listed origins. */
+/** True for the listed origins and the server's own origin; its scheme may be that of a proxy in front of the server. */
 export function isAllowedOrigin(origin: string, host: string, origins: readonly string[]): boolean {
   if (origins.includes('*') || origins.includes(origin)) return true;
   return URL.canParse(origin) && new URL(origin).host === host;
@@ -70,8 +70,8 @@ const DROPPED = /[\t\n\r]/g;
 const DOT_SEGMENT = /(^|[/\\])(\.|%2e){1,2}([/\\]|$)/i;
 
 /**
- * Refuses a request target with a `.` or `..` segment, encoded or not. A parser would resolve it, and the request would
- * reach another address than the one that a proxy or a log saw.
+ * Refuses a request target with a `.` or `..` segment, encoded or not. A parser would resolve the segment, and the request would reach
+ * another address than a proxy or a log has seen.
  *
  * @param target the unparsed target: a path or a whole address
  * @throws InvalidRequestError

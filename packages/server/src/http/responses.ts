@@ -53,8 +53,7 @@ export function streamedResponse(
         if (next.done === true) controller.close();
         else controller.enqueue(encoder.encode(next.value));
       },
-      // If a generator fails to close, the cancellation rejects, and the runtime awaits it. Otherwise the rejection
-      // would be unhandled.
+      // If a generator fails to close, the cancellation rejects. The runtime awaits it, so the rejection is handled.
       cancel: async () => void (await parts.return()),
     },
     { highWaterMark: 0 },
@@ -73,7 +72,7 @@ export const INVOCATION_ID_HEADER = 'Eventloom-Invocation-Id';
 /** Characters that every HTTP server and client accepts in a header. */
 export const IN_HEADER: RegExp = /^[\x21-\x7e]{1,256}$/;
 
-/** Returns the header with the id of a run. Empty for an id that cannot be a header value, which imported sessions may have. */
+/** Returns the header with the id of a run. Empty for an id that is not a valid header value, which runs of imported sessions may have. */
 export function invocationHeader(invocationId: string): Record<string, string> {
   return IN_HEADER.test(invocationId) ? { [INVOCATION_ID_HEADER]: invocationId } : {};
 }
@@ -84,7 +83,7 @@ export const EVENT_IDS_HEADER = 'Eventloom-Event-Ids';
 /** The response header with the cursor of the next page of a list. */
 export const NEXT_CURSOR = 'Eventloom-Next-Cursor';
 
-/** Keeps a silent connection open. It is a block of its own, so that the next frame still begins with `data: `. */
+/** A comment that keeps a silent connection open. It is a separate block, so that the next frame still begins with `data: `. */
 export const SSE_HEARTBEAT = ': heartbeat\n\n';
 /** Line of a stream that asks the client to reconnect after two seconds. */
 export const SSE_RETRY = 'retry: 2000\n\n';
@@ -111,7 +110,10 @@ export const SSE_FRAMES: FrameEncoder = {
   encode: (json) => `data: ${json.includes(END_OF_ERROR_KEY) ? withoutErrorDetails(json) : json}\n\n`,
 };
 
-/** The key `error` of an object, without its beginning: a search for a quotation mark, of which JSON is full, takes three times as long. */
+/**
+ * The key `error` of an object, without its beginning: searching for a quotation mark, which is frequent in JSON, would take three times as
+ * long.
+ */
 const END_OF_ERROR_KEY = 'rror":{';
 
 /** Removes the error details of an event. The text of a message may look like an error, so the JSON is parsed. */

@@ -36,7 +36,7 @@ export interface RouteSpec {
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
-  /** Query parameters and headers that the route reads, by name, with their descriptions. */
+  /** The query parameters and headers that the route reads, by name, with their descriptions. */
   readonly query?: Readonly<Record<string, QuerySpec>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: BodySpec;
@@ -51,9 +51,9 @@ export interface RouteSpec {
   readonly noContent?: string;
   /** Headers of the response, by name, with their descriptions. */
   readonly answerHeaders?: Readonly<Record<string, string>>;
-  /** Statuses of errors that only this route has. */
+  /** Error statuses of this route in addition to those of all routes. */
   readonly errors?: readonly number[];
-  /** Codes of errors that only this route has, for the OpenAPI document. Their statuses need not be in `errors`. */
+  /** Error codes of this route in addition to those of all routes, for the OpenAPI document. Their statuses need not be in `errors`. */
   readonly codes?: readonly string[];
   /** Statuses of responses that have the schema of the answer too, with their descriptions. */
   readonly alsoAnswers?: Readonly<Record<number, string>>;
@@ -64,7 +64,7 @@ export interface RouteSpec {
 /** A route: its path, its description and the function that answers it. */
 export interface HttpRoute<Server extends FrontContext = ServerContext> extends RouteSpec {
   /**
-   * Returns the user and app that a request is for, if the path does not name them. On Workers the object of that user answers the
+   * Returns the user and app that a request is for, if the path does not name them. On Workers the Durable Object of that user answers the
    * request.
    */
   owner?(request: ServerRequest<FrontContext>): RunOwner | Promise<RunOwner>;

@@ -2,11 +2,11 @@ import { ConfigurationError, type RunConfig, type RunConfigDefaults, toError } f
 import { checkRunConfigDefaults } from '@eventloom/core/internal';
 import type { AuthenticatedUser } from '../server-options.ts';
 
-/** The options of a run that a server decides: all but the streaming mode and the request id, which the client sets. */
+/** The options of a run that a server decides: all except the streaming mode and the request id, which the client sets. */
 export type RunPolicy = Omit<RunConfigDefaults, 'streamingMode'>;
 
 /**
- * Returns options for one run before it starts; undefined for none. An error that it throws refuses the run.
+ * Returns options for one run before it starts; undefined for none. A thrown error refuses the run.
  * @param request the request for the run; its body has been read
  * @param user the user of the request; undefined without `authenticate`
  * @param appName the app that is run
@@ -20,9 +20,8 @@ export type RunConfigHook = (
 const NOTHING_DECIDED: RunPolicy = {};
 
 /**
- * Calls the server's hook for one run.
- * @throws ConfigurationError if it returns no run config
- * @throws the error of the hook: a ForbiddenError refuses the run
+ * Calls the server's hook for one run. @throws ConfigurationError if the hook returns a value that is not a run config @throws the error of
+ * the hook
  */
 export async function callRunConfigHook(
   hook: RunConfigHook,

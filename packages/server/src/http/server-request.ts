@@ -200,7 +200,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     requireSameUser(this.user, userId);
   }
 
-  /** @throws ForbiddenError if a key is shared by all users of the app and the request's user may not write those */
+  /** @throws ForbiddenError for a key that all users of the app share if the request's user may not write such keys */
   checkStateAccess(field: string, keys: Iterable<string>): void {
     if (!this.user || this.user.mayWriteAppState === true) return;
     for (const key of keys) {

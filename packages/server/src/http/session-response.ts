@@ -19,16 +19,16 @@ const PAGE_CHARS = 1024 * 1024;
 export interface SessionSource {
   /** @throws SessionNotFoundError */
   read(config: GetSessionConfig): Promise<Session>;
-  /** Reads as `read` does, but may leave out the state. */
+  /** Reads the session like `read`, but may leave out the state. */
   readEvents(config: GetSessionConfig): Promise<Session>;
   /** See `BaseSessionService.countWithin`. */
   countWithin?(config: GetSessionConfig, maxBytes: number): Promise<number> | undefined;
 }
 
 /**
- * Returns a response with a session as of one moment. A large one is streamed value by value of its state and page by
- * page of its events, so that its text is never in memory as a whole; its state is read once. The stream ends with an
- * error if the session is deleted in the meantime.
+ * Returns a response with a session as of one moment. A large session is streamed, one value of its state and one page of its events at a
+ * time, so that its text is never in memory as a whole; its state is read once. The stream ends with an error if the session is deleted in
+ * the meantime.
  *
  * @throws SessionNotFoundError
  */
@@ -56,7 +56,7 @@ async function* pagedParts(
   let skipped = 0;
   let firstSeq = Math.max(0, begun.lastSeq - numRecentEvents);
   if (numRecentEvents < Infinity && afterTimestamp !== undefined) {
-    // The newest events after a time are found only by reading all events after it.
+    // To find the newest events after a time, all events after that time are read.
     firstSeq = 0;
     for await (const page of pagesOf(source, begun, firstSeq, afterTimestamp)) skipped += page.length;
     skipped = Math.max(0, skipped - numRecentEvents);

@@ -52,7 +52,7 @@ export function parseRunBody<Server extends FrontContext>(
   const { maxBodyMetadataChars } = request.server.limits;
   if (metadata && JSON.stringify(metadata.value).length > maxBodyMetadataChars)
     throw new BodyTooLargeError(
-      `customMetadata: has more than ${maxBodyMetadataChars} characters as JSON, which is limits.maxBodyMetadataChars of this server; ` +
+      `customMetadata: has more than ${maxBodyMetadataChars} characters as JSON, which is limits.maxBodyMetadataChars of this server;  ` +
         'every event of the run stores it',
     );
   if (body.ifKnown !== undefined && body.requestId === undefined)
@@ -72,20 +72,19 @@ export function parseRunBody<Server extends FrontContext>(
 export interface RequestedRun {
   readonly log: RunLog;
   /**
-   * The error for a repeated request, with the run that it began; undefined for a new request. That run answers the
-   * request, from the request's message on.
+   * The error for a repeated request, with the run that it began; undefined for a new request. The request is answered with the events of
+   * that run after its message.
    */
   readonly known: RequestKnownError | undefined;
 }
 
 /**
- * Starts a run, or resumes one. Answers to calls continue the run that requested them if it can be resumed, even if the
- * client does not name it; the runner decides once it has the session. Resolves when the run that answers the request
- * is known: for a request with an id, and for answers, once the message is stored or refused.
+ * Starts a run, or resumes one. Answers to calls continue the run that requested them if it can be resumed, even if the client does not
+ * name it; the runner decides once it has the session. Resolves when the run that answers the request is known: for a request with an id
+ * and for answers, after the message is stored or refused.
  *
- * @param waitMs resolves for any request once its message is stored; a run that does not get its session in this time
- * is aborted
- * @param webhook stored with the run as it begins
+ * @param waitMs resolves only after the message is stored; a run that does not get its session in this time is aborted @param webhook
+ * stored with the run when it begins
  * @throws AppNotFoundError
  * @throws UserLimitError
  * @throws ServerBusyError, and the errors of the server's hook `runConfig`
@@ -119,7 +118,7 @@ export async function startRun(
   const beganMs = server.platform.now();
   const isQueued = (runConfig.onBusy ?? runner.runConfig.onBusy ?? 'queue') === 'queue';
   if (isQueued && requestId !== undefined) {
-    // A repeated request does not wait for the session again: the session knows the request once its message is stored.
+    // A repeated request does not wait for the session again, because the session has the request's id once its message is stored.
     const stored = server.runs.inFlightRequest({ appName, userId, sessionId }, requestId)?.whenStored();
     if (stored) await (waitMs === undefined ? stored : within(server.platform, stored, waitMs));
   }
@@ -135,7 +134,7 @@ export async function startRun(
 }
 
 /**
- * Opens a connection that reads the run which answers a request.
+ * Opens a connection that reads the run that answers a request.
  *
  * @throws the errors of `RunFollower.follow` for a known request
  */
@@ -157,7 +156,7 @@ export function readRequestedRun(
 }
 
 /**
- * Waits until the message of a run is stored. A run that does not get its session in time is aborted: nothing of it is stored.
+ * Waits until the message of a run is stored. A run that does not get its session in time is aborted, and nothing of it is stored.
  * @param waitedMs part of the time that has passed already
  */
 async function storedWithin(

@@ -37,8 +37,8 @@ const BOUNDS = {
 } as const satisfies Record<keyof Usage, unknown>;
 
 /**
- * Counts the active work of a server's requests, by user and in total, and enforces the limits, so that one user cannot use up what
- * others need.
+ * Counts the active work of a server's requests, by user and in total, and enforces the limits, so that one user cannot take the capacity
+ * of the others.
  */
 export class UserQuotas {
   readonly limits: QuotaLimits;
@@ -56,8 +56,8 @@ export class UserQuotas {
 const KINDS = ['runs', 'queued', 'bodyBytes'] as const;
 
 /**
- * Counts one request for its user: its body, its wait for a session, and its run. All of it is released when the
- * request is answered and its run, if it started one, has ended: the run keeps the message in memory.
+ * Counts the body, the wait for a session and the run of one request for its user. All counts are released when the request is answered and
+ * its run, if any, has ended, because the run keeps the message in memory.
  */
 export class RequestQuota {
   readonly #quotas: UserQuotas;
@@ -66,7 +66,7 @@ export class RequestQuota {
   /** The end of the run that the request started. Never rejects. */
   runEnded: Promise<void> | undefined;
 
-  /** @param userId undefined where requests are anonymous, until `chargeTo` */
+  /** @param userId undefined for an anonymous request, until `chargeTo` */
   constructor(quotas: UserQuotas, userId: string | undefined) {
     this.#quotas = quotas;
     this.#userId = userId;

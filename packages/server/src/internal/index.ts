@@ -1,4 +1,4 @@
-// Parts of the server that other Eventloom packages build on. Not for users: names here change without notice.
+// Parts of the server for other Eventloom packages. Not for applications: names here change without notice.
 
 export type { FrontContext, ServerContext } from '../server-context.ts';
 export { createSmallRouter, createSmallServer } from '../small-router.ts';

@@ -9,11 +9,11 @@ export interface JwtAuthenticateOptions {
   /** The secret with which the issuer signs tokens (HS256): at least 32 bytes. */
   readonly secret?: string | undefined;
   /**
-   * The address of the public keys, as a JSON Web Key Set: RS256, PS256, ES256 or EdDSA. They are loaded when first needed and kept. A
-   * token that names none of them is tried with each. `https`; `http` for this machine only.
+   * The address of the public keys, as a JSON Web Key Set: RS256, PS256, ES256 or EdDSA. The keys are loaded at the first request and kept.
+   * A token that names no key is verified with each. `https`, or `http` for this machine only.
    */
   readonly jwksUrl?: string | undefined;
-  /** The required issuer of the token, its `iss`. */
+  /** Required issuer of the token: its `iss`. */
   readonly issuer: string;
   /** Required audience of the token: its `aud`. */
   readonly audience: string;
@@ -32,16 +32,16 @@ const OPTIONS: OptionRules<JwtAuthenticateOptions> = {
   mayWriteAppState: 'function',
 };
 const EXAMPLE = "jwtAuthenticate({ secret, issuer: 'my-login', audience: 'my-agents' })";
-const HINTS = { key: 'write secret, of the issuer that signs with HS256, or jwksUrl, the address of its public keys' };
+const HINTS = { key: 'write secret, for an issuer that signs with HS256, or jwksUrl, the address of its public keys' };
 const MIN_SECRET_BYTES = 32;
 /** Tolerated difference between the clocks of the token's issuer and of this machine. */
 const CLOCK_TOLERANCE = '10s';
 
 /**
- * Creates a hook for `authenticate` that accepts the token in `Authorization: Bearer` if its signature is valid, it has an expiry that
- * has not passed, and it names a user. A web page cannot set that header for a WebSocket, so there the token may also be one of the
- * requested subprotocols: `new WebSocket(url, ['eventloom', 'bearer.' + token])`. Rejects when the keys cannot be loaded; the request is
- * then answered with status 500.
+ * Creates a hook for `authenticate` that accepts the token in `Authorization: Bearer` if it has a valid signature, an expiry that has not
+ * passed, and a user. A web page cannot set that header for a WebSocket, so the token of a WebSocket may also be one of the requested
+ * subprotocols: `new WebSocket(url, ['eventloom', 'bearer.' + token])`. Rejects when the keys cannot be loaded; the request is then
+ * answered with status 500.
  * @throws ConfigurationError unless exactly one of `secret` and `jwksUrl` is given, for a secret that is too short, and for an address
  * without `https:`
  */
@@ -95,7 +95,7 @@ function createVerifier(options: JwtAuthenticateOptions): (token: string) => Pro
   return createKeySetVerifier(jwksUrl, checks);
 }
 
-/** True for an error of the token. Other errors mean that the keys could not be loaded. */
+/** True for an error of the token. For other errors the keys could not be loaded. */
 function isAboutToken(error: unknown): boolean {
   return (
     error instanceof errors.JOSEError &&

@@ -10,15 +10,15 @@ import {
 
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 /**
- * Addresses that keys may be fetched from: `https`, and `http` on this machine only, because a key replaced on the way
- * would be trusted.
+ * Addresses from which keys may be fetched: `https`, and `http` on this machine only, because a key that was replaced in transit would be
+ * trusted.
  */
 const SAFE_ADDRESS = /^(https:|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])/;
 
 /**
  * Creates a function that checks tokens with the public keys published at an address.
  *
- * @throws ConfigurationError for an invalid address, and for one from which keys cannot be loaded safely
+ * @throws ConfigurationError for an address that is invalid, or from which keys cannot be loaded safely
  */
 export function createKeySetVerifier(
   jwksUrl: string,
@@ -41,7 +41,7 @@ export function createKeySetVerifier(
   };
 }
 
-/** Returns a function that finds the key named in the token, or else a key for the token's algorithm. */
+/** Returns a function that finds the key named in the token, otherwise a key for the token's algorithm. */
 function named(keys: ReturnType<typeof createRemoteJWKSet>): JWTVerifyGetKey {
   return (header, token) =>
     keys(header, token).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-// Listens on a port with node's own HTTP server. Node only.
+// Listens on a port with Node's HTTP server. Node only.
 
 export type { NodeServer, ServeOptions } from './serve.ts';
 export { isLoopbackHost, serve } from './serve.ts';

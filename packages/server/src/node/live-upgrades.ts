@@ -31,7 +31,7 @@ export class LiveUpgrades {
       noServer: true,
       WebSocket: ExplainedWebSocket,
       clientTracking: false,
-      // Compression does not reduce the size of speech, and needs memory for each connection.
+      // Compression does not make speech smaller, and needs memory for each connection.
       perMessageDeflate: false,
       maxPayload,
       autoPong: false,

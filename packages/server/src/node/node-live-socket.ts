@@ -4,10 +4,10 @@ import { BodyTooLargeError } from '../errors.ts';
 import { errorBody, socketCloseOf } from '../http/error-response.ts';
 import type { LiveAdmission, LiveSocket } from '../live-endpoint.ts';
 
-/** Number of unsent bytes from which on pings of the client are not answered. */
+/** Pings of the client are answered only while fewer than this number of bytes are unsent. */
 const MAX_PONG_BACKLOG = 64 * 1024;
 
-/** Errors for the protocol errors at which the library closes a connection: the library reports only their code. */
+/** Errors for the protocol errors at which the library closes a connection, because the library reports only their codes. */
 const FAULTS: Readonly<Record<number, EventloomError>> = {
   1002: new InvalidRequestError('frame: violates the WebSocket protocol'),
   1007: new InvalidRequestError('frame: is not UTF-8'),
@@ -24,7 +24,7 @@ export class ExplainedWebSocket extends WebSocket {
   }
 }
 
-/** Connects a WebSocket of Node with the live call that it was admitted for. */
+/** Connects a WebSocket of Node to the live run for which it was admitted. */
 export function openNodeSocket(webSocket: WebSocket, admission: LiveAdmission): void {
   const call = admission.open(toLiveSocket(webSocket, (size) => call?.taken(size)));
   webSocket.on('message', (data: Buffer, isBinary) => call.message(isBinary ? data : data.toString()));

@@ -1,4 +1,4 @@
-// Requests of Node's HTTP server that are not, or not yet, a `Request`.
+// Requests of Node's HTTP server for which there is no `Request`, or not yet.
 import type { IncomingMessage } from 'node:http';
 import type { LiveGate } from '../create-server.ts';
 import { errorBody } from '../http/error-response.ts';

@@ -14,16 +14,16 @@ export interface ServeOptions {
   /** Port to listen on; 0 selects a free one. Default 8000. */
   readonly port?: number | undefined;
   /**
-   * Address to listen on. One that other machines reach, such as `0.0.0.0`, requires `authenticate` or `allowUnauthenticated` of the
-   * server. Default `127.0.0.1`.
+   * Address to listen on. An address that other machines can reach, such as `0.0.0.0`, requires `authenticate` or `allowUnauthenticated` of
+   * the server. Default `127.0.0.1`.
    */
   readonly host?: string | undefined;
   /** Time in milliseconds that `shutDown` gives active runs to end. Default 10,000. */
   readonly drainMs?: number | undefined;
   /**
-   * Time in milliseconds for which `shutDown` still accepts connections. Meanwhile `/readyz` answers 503, so that a load balancer sends
-   * no more requests, and a request for a run gets 503 with `SHUTTING_DOWN`. Choose a time in which the load balancer notices that.
-   * Default 0, for a server without a load balancer.
+   * Time in milliseconds for which `shutDown` still accepts connections. Meanwhile `/readyz` answers 503, so that a load balancer sends no
+   * more requests, and a request for a run gets 503 with `SHUTTING_DOWN`. Choose a time in which the load balancer notices the 503. Default
+   * 0, for a server without a load balancer.
    */
   readonly unreadyMs?: number | undefined;
 }
@@ -41,9 +41,9 @@ export interface NodeServer {
   readonly url: string;
   readonly port: number;
   /**
-   * Shuts the server down: refuses new runs, and new connections after `unreadyMs`; lets active runs finish or reach a commit, and ends
-   * live runs after the model's sentence (see `EventloomServer.drain`); asks their readers to reconnect; then closes. Settles at the
-   * latest two seconds after the longer of `drainMs` and `unreadyMs`. A second call returns the same promise.
+   * Shuts the server down. Refuses new runs, and new connections after `unreadyMs`. Lets active runs finish or reach a commit, and ends
+   * live runs after the model's sentence (see `EventloomServer.drain`). Asks readers to reconnect, and then closes. Resolves at the latest
+   * two seconds after the longer of `drainMs` and `unreadyMs`. A second call returns the same promise.
    */
   shutDown(): Promise<void>;
 }
@@ -52,15 +52,15 @@ export interface NodeServer {
 const FLUSH_MS = 1000;
 const DEFAULT_DRAIN_MS = 10_000;
 /**
- * Time for which an idle connection is kept. Load balancers keep theirs for a minute. A server that closes first, as
+ * Time for which an idle connection is kept, longer than the minute for which load balancers keep theirs. A server that closes first, as
  * Node does after five seconds, resets requests in transit, and load balancers do not repeat a request for a run.
  */
 const KEEP_ALIVE_MS = 65_000;
 
 /**
  * Starts an HTTP server for the result of `createServer`. Resolves when it listens.
- * @throws ConfigurationError for a host that other machines reach if the server has no `authenticate`, for a port in use, for an unknown
- *   option, and for a `server` that `createServer` did not return
+ * @throws ConfigurationError for a host that other machines can reach if the server has neither `authenticate` nor `allowUnauthenticated`,
+ * a port in use, an unknown option, and a `server` that `createServer` did not return
  *
  * @example
  * const listening = await serve(createServer({ runners: [runner] }), { port: 8000 });
@@ -90,7 +90,7 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
   const shouldUpgradeCallback = (request: IncomingMessage): boolean => isLiveUpgrade(request, live);
   let shuttingDown: Promise<void> | undefined;
   const http = createHttpServer({ shouldUpgradeCallback, ServerResponse: JoiningResponse }, (request, response) => {
-    // The next request of this client should reach another process.
+    // The client's next request should reach another process.
     if (shuttingDown) response.shouldKeepAlive = false;
     try {
       checkRaw(request);
@@ -116,7 +116,7 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
   };
 }
 
-/** Adds the method `bytes`: the adapter replaces `Request` and `Response` of the process with faster classes, which lack it. */
+/** Adds the method `bytes`, which the faster classes of the adapter lack: it replaces `Request` and `Response` of the process. */
 function addBytes(prototype: Request | Response): void {
   if (Object.hasOwn(prototype, 'bytes')) return;
   Object.defineProperty(prototype, 'bytes', {
@@ -129,8 +129,8 @@ function addBytes(prototype: Request | Response): void {
 }
 
 /**
- * Loads the WebSocket library on demand, because most servers have no live runs. The library also requires modules of
- * Node as CommonJS does, which would fail at the start of a bundle that esbuild writes as ESM.
+ * Loads the WebSocket library on demand, because most servers have no live runs. The library also calls `require` for modules of Node,
+ * which would fail at the start of an ESM bundle of esbuild.
  */
 async function createUpgrades(gate: LiveGate, maxFrameBytes: number): Promise<LiveUpgrades> {
   const { LiveUpgrades } = await import('./live-upgrades.ts').catch((cause: unknown) => {
@@ -142,7 +142,7 @@ async function createUpgrades(gate: LiveGate, maxFrameBytes: number): Promise<Li
   return new LiveUpgrades(gate, maxFrameBytes, checkRaw);
 }
 
-/** A response that writes its headers together with the frames that its stream has in the same tick. */
+/** A response that writes its headers together with the frames that its stream produces in the same tick. */
 class JoiningResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
   override flushHeaders(): void {
     const { socket } = this;
@@ -198,7 +198,9 @@ function checkRaw(request: IncomingMessage): void {
   checkRequestTarget(request.url ?? '');
 }
 
-/** True for a request with several Host headers: a proxy may have checked a different one than this server. (RFC 9112, 3.2.) */
+/**
+ * True for a request with several Host headers, because a proxy may have checked a different one than this server (RFC 9112, section 3.2).
+ */
 function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -208,7 +210,7 @@ function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   return hosts > 1;
 }
 
-/** Answers bytes that are not an HTTP request with a body in the format of every other error. */
+/** Answers bytes that are not an HTTP request with a body in the format of all other errors. */
 function answerMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -220,7 +222,7 @@ function answerMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i;
 
-/** True for a host that only this machine reaches, on which `serve` listens without authentication. */
+/** True for a host that only this machine can reach, on which `serve` listens without authentication. */
 export function isLoopbackHost(host: string): boolean {
   return LOOPBACK.test(host);
 }

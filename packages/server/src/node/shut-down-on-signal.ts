@@ -5,8 +5,8 @@ import type { NodeServer } from './serve.ts';
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /**
- * Shuts the server down at the first SIGTERM or SIGINT, then calls `onDone`. A second signal ends the process at once, also if it is the
- * first process of a container.
+ * Shuts the server down at the first SIGTERM or SIGINT, then calls `onDone`. A second signal ends the process immediately, even if it is
+ * the first process of a container.
  * @param onStart called at the first signal, before the server begins to shut down
  */
 export function shutDownOnSignal(

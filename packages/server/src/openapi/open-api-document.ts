@@ -5,7 +5,7 @@ import { jsonTextResponse } from '../http/responses.ts';
 import type { AnswerSpec, BodySpec, ComponentName, QuerySpec, RouteSpec, HttpRoute } from '../http/route.ts';
 import type { FrontContext } from '../server-context.ts';
 
-/** Error statuses of every route. A route that is not public has 401 too. */
+/** Error statuses of every route. Routes that are not public also have 401. */
 const COMMON_ERRORS = [400, 403, 405, 500];
 
 /** Codes of errors of every route. */
@@ -23,20 +23,20 @@ const RETRY_AFTER = {
 };
 
 const STATUS_TEXTS: Readonly<Record<number, string>> = {
-  400: 'The request is malformed; the message names what and where',
-  401: 'The request does not say who it comes from',
+  400: 'The request is malformed; the message says what is wrong and where',
+  401: 'The request has no valid credentials',
   403: 'The request names another user, writes state that its user may not write, or comes from an origin that is not allowed',
-  404: 'There is no such app, session, run, artifact or address',
-  405: 'The address does not take this method; the header Allow names those it takes',
-  409: 'The session exists already, or is busy, or the run was aborted or continues, or the request is known',
+  404: 'The app, session, run, artifact or address does not exist',
+  405: 'The address does not accept this method; the header Allow lists the accepted methods',
+  409: 'The session already exists or is busy, the run was aborted or continues, or the request was already sent',
   410: 'The requested events are no longer kept, or the process that ran the run has ended',
-  413: 'The body is too large, or has too many entries somewhere; the message names where',
-  422: 'The agent needs state that the session does not have, or the requestId is that of another message',
-  426: 'The address is for WebSockets, and the request asks for none',
-  429: 'The user has as much under way as one may have, or the run as many readers as are served; try again',
+  413: 'The body is too large, or has too many entries; the message says where',
+  422: 'The agent needs state that the session does not have, or the requestId belongs to another message',
+  426: 'The address is for WebSockets, and the request does not ask for one',
+  429: 'The user has reached a limit of concurrent work, or the run its maximum of readers; try again',
   500: 'The server or an agent failed',
   502: 'The model failed',
-  503: 'The server is full or ends, or cannot ask the process that has the run; try again',
+  503: 'The server is full or shutting down, or cannot ask the process that has the run; try again',
 };
 
 /** Returns the OpenAPI 3.1 document of a server: its routes, and the schemas of their requests and responses. */
@@ -167,7 +167,7 @@ function componentSchemas({ maxBodyParts, maxBodyEvents, maxBodyKeys }: CountLim
   return {
     ...schemas,
     ContentInput: withProperties(Content, { parts: { ...Content.properties?.['parts'], maxItems: maxBodyParts } }),
-    EventActionsInput: withProperties(inputOf(EventActions, [], 'Left-out deltas are empty.'), {
+    EventActionsInput: withProperties(inputOf(EventActions, [], 'Omitted deltas are empty.'), {
       ...keysOf(EventActions, 'stateDelta'),
       removedState: { ...EventActions.properties?.['removedState'], maxItems: maxBodyKeys },
     }),
@@ -177,7 +177,7 @@ function componentSchemas({ maxBodyParts, maxBodyEvents, maxBodyKeys }: CountLim
       author: { type: 'string', minLength: 1, description: "`user`, or the agent's name." },
       timestamp: {
         anyOf: [{ type: 'number' }, { type: 'string', format: 'date-time' }],
-        description: 'Seconds since the epoch, or RFC 3339; now when it is left out.',
+        description: 'Seconds since the epoch, or RFC 3339. Default: the current time.',
       },
       actions: { $ref: '#/components/schemas/EventActionsInput' },
       content: contentInput,
@@ -197,8 +197,7 @@ function componentSchemas({ maxBodyParts, maxBodyEvents, maxBodyKeys }: CountLim
   };
 }
 
-const INPUT =
-  'An event as a request gives it. Keys may be in snake case too, and null is the same as leaving one out. Author is required.';
+const INPUT = 'An event in a request. Keys may also be in snake case, and null counts as absent. Author is required.';
 
 function inputOf(schema: object, required: readonly string[], description: string): Schema {
   return { ...schema, required, description };

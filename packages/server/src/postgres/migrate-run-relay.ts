@@ -3,7 +3,7 @@ import { listenToClient, type PostgresClient, type PostgresPool, type PostgresQu
 import { migrations } from './relay-schema.ts';
 import type { RelayTables } from './relay-tables.ts';
 
-/** Advisory lock that is held while tables of Eventloom are migrated, those of sessions included. */
+/** Advisory lock that is held while tables of Eventloom, including those of sessions, are migrated. */
 const LOCK = 6_270_919_034_117;
 const VERSION = 'relay.schema';
 

@@ -22,19 +22,19 @@ import { RelayTable } from './run-table.ts';
 export interface PostgresRunRelayOptions {
   /**
    * A pool of the package `pg`, or an object with the same methods. The relay listens to its `connect` and `error` events, so that a lost
-   * connection does not end the process. It keeps one connection to listen for notifications, so the pool must lead to the database
-   * itself and not to a pooler that assigns connections by transaction. The caller owns the pool, and ends it after the relay was closed.
+   * connection does not end the process. It keeps one connection to listen for notifications, so the pool must connect to the database
+   * itself, not to a pooler that assigns connections by transaction. The caller owns the pool, and ends it after closing the relay.
    */
   readonly pool: PostgresPool;
   /** Schema of the tables, created if it does not exist. Default: the first schema in the `search_path` of the connection. */
   readonly schema?: string | undefined;
   /**
-   * Time in milliseconds without a heartbeat after which a process counts as lost, and followers of its runs get an error. A process
-   * sends three heartbeats in this time. It is also the time for which the relay waits for a failing database. Default 15,000.
+   * Time in milliseconds without a heartbeat after which a process counts as lost, and followers of its runs get an error. A process sends
+   * three heartbeats in this time. The relay waits for a failing database for the same time. Default 15,000.
    */
   readonly leaseMs?: number | undefined;
   /**
-   * Maximum number of characters of ended runs that are kept, of all processes together. The oldest run is removed first. Default 256 Mi.
+   * Maximum number of characters of ended runs that are kept, for all processes together. The oldest run is removed first. Default 256 Mi.
    */
   readonly maxKeptChars?: number | undefined;
   /**
@@ -63,9 +63,9 @@ const DEFAULT_MAX_KEPT_CHARS = 256 * 1024 * 1024;
 const DEFAULT_MAX_BACKLOG_CHARS = 16 * 1024 * 1024;
 
 /**
- * A relay over tables and notifications of a PostgreSQL database that all processes of a server share: each run can be followed and
- * cancelled through any process. It creates missing tables. Events are written after a fifth of a second; those of a run that another
- * process follows, after a few milliseconds. Events that a killed process had not written cannot be followed.
+ * A relay over tables and notifications of a PostgreSQL database that all processes of a server share, so that each run can be followed and
+ * cancelled through any process. It creates missing tables. Events are written after a fifth of a second, or after a few milliseconds if
+ * another process follows the run. Events that a killed process had not written cannot be followed.
  */
 export class PostgresRunRelay implements RunRelay {
   readonly #pool: PostgresPool;

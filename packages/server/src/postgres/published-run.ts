@@ -1,7 +1,7 @@
 import type { SessionKey } from '@eventloom/core';
 import type { RelayedLog, RunPublication } from '../runs/run-relay.ts';
 
-/** Returns the key of a run in the tables. It includes the session, because imported sessions may have runs with the ids of others. */
+/** Returns the key of a run in the tables. The key includes the session, because imported sessions may have runs with the same ids. */
 export function runKeyOf({ appName, userId, sessionId }: SessionKey, invocationId: string): string {
   return `${appName.length}.${userId.length}.${sessionId.length} ${appName}${userId}${sessionId}${invocationId}`;
 }
@@ -24,10 +24,7 @@ export interface RunWrite {
   readonly isForgotten: boolean;
 }
 
-/**
- * A run of this process, and the position up to which it is in the tables. The object has no frames: they are in the
- * run's log.
- */
+/** A run of this process, and the position up to which it is in the tables. The frames are in the run's log, not in this object. */
 export class PublishedRun implements RunPublication {
   readonly log: RelayedLog;
   readonly runKey: string;
@@ -80,7 +77,7 @@ export class PublishedRun implements RunPublication {
     this.#onNews(this);
   }
 
-  /** Notes that the run has a row with all frames up to this position. */
+  /** Records that the run has a row with all frames up to this position. */
   announceFrom(writtenPosition: number): void {
     this.isAnnounced = true;
     this.writtenPosition = writtenPosition;
@@ -108,7 +105,7 @@ export class PublishedRun implements RunPublication {
     };
   }
 
-  /** Notes that the batch is in the tables. */
+  /** Records that the batch is in the tables. */
   settleWrite({ lastPosition, isFull, isForgotten }: RunWrite, isFollowed: boolean): void {
     this.writtenPosition = lastPosition;
     this.isBehind = isFull;

@@ -22,7 +22,7 @@ export class RelayDatabase {
 
   /**
    * Returns the rows of a statement. `T` is their type according to its text.
-   * @throws RunRelayError, ConfigurationError if a newer program made the tables
+   * @throws RunRelayError, and ConfigurationError if a newer program created the tables
    */
   async query<T>(text: string, values: unknown[]): Promise<readonly T[]> {
     const late = Promise.withResolvers<never>();

@@ -41,7 +41,7 @@ export class RelayNotifications {
     void this.#connect();
   }
 
-  /** Replaces the connection if it has not answered the ping of the previous call. */
+  /** Pings the connection, or replaces it if it has not answered the ping of the previous call. */
   check(): void {
     const client = this.#client;
     if (!client) return;

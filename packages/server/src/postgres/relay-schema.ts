@@ -1,14 +1,13 @@
 import type { RelayTables } from './relay-tables.ts';
 
 /**
- * Tables of a relay. They are unlogged: they have no history, and are empty after a crash of the database. All times
- * are the database's, so the clocks of the hosts may differ.
+ * Tables of a relay. They are unlogged: they have no history, and are empty after a crash of the database. All times are the database's, so
+ * the clocks of the hosts may differ.
  *
- * `run_key` has the session and the id of the run, because runs of imported sessions may have the same ids. `state` is
- * `running`, `ended`, or `dropped` if the host no longer publishes the run. `stop` is the request to the host: `cancel`
- * or `forget`, or `hidden` if the host itself made the run unfindable. `expires_at` is set when a run ends or its host
- * is found dead. A row of chunks has the frames of one write after `after_position`, one line each with its position.
- * Frames are not compressed, because they are read a moment later and then deleted.
+ * `run_key` has the session and the id of the run, because runs of imported sessions may have the same ids. `state` is `running`, `ended`,
+ * or `dropped` if the host no longer publishes the run. `stop` is the request to the host: `cancel` or `forget`, or `hidden` if the host
+ * itself made the run unfindable. `expires_at` is set when a run ends or its host is found dead. A row of chunks has the frames of one
+ * write after `after_position`, one line each with its position. Frames are not compressed, because they are soon read and deleted.
  */
 const first = ({ hosts, runs, chunks }: RelayTables): string[] => [
   `CREATE UNLOGGED TABLE ${hosts} (
@@ -46,5 +45,5 @@ const first = ({ hosts, runs, chunks }: RelayTables): string[] => [
   `ALTER TABLE ${chunks} ALTER COLUMN frames SET STORAGE EXTERNAL`,
 ];
 
-/** Each step brings a database from version `index` to `index + 1`, statement by statement. A step that was released is never edited. */
+/** Each step migrates a database from version `index` to `index + 1`, statement by statement. A released step is never edited. */
 export const migrations: readonly ((tables: RelayTables) => readonly string[])[] = [first];

@@ -139,14 +139,12 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
 const WRITE_TYPES = ['text', 'bigint', 'bigint', 'bigint', 'bigint', 'text', 'boolean', 'bigint', 'text'];
 
 /**
- * Writes the new frames of some runs in one transaction and notifies their followers; no notification is sent for a run
- * without followers in other processes. The row of a run is locked by its write and by a new follower, so one of the
- * two sees the other. Returns a row for each run that has one. A late, earlier write changes nothing, and only
- * `announce` can continue an ended run.
+ * Writes the new frames of some runs in one transaction and notifies their followers; no notification is sent for a run without followers
+ * in other processes. The row of a run is locked by its write and by a new follower, so one of the two sees the other. Returns a row for
+ * each run that has one. An earlier write that arrives late changes nothing, and only `announce` can continue an ended run.
  *
- * Parameters: host, then for each run: key, attempt, position of the removed frames, newest written position,
- * characters kept, state, true to forget the run, position after which the frames follow, and the frames, one line
- * each, or null. Removed chunks are deleted.
+ * Parameters: host, then for each run: key, attempt, position of the removed frames, newest written position, characters kept, state, true
+ * to forget the run, position after which the frames follow, and the frames, one line each, or null. Removed chunks are deleted.
  */
 function writeStatement({ runs, chunks }: Pick<RelayTables, 'runs' | 'chunks'>, count: number): string {
   const rows = Array.from({ length: count }, (_, row) => {

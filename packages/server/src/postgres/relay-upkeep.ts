@@ -6,7 +6,7 @@ import type { RunFeeds } from './run-feeds.ts';
 import type { RunPublisher } from './run-publisher.ts';
 import type { RelayTable } from './run-table.ts';
 
-/** Heartbeats between two sweeps of expired rows. Each process sweeps the rows of all processes. */
+/** Number of heartbeats between two sweeps of expired rows. Each process sweeps the rows of all processes. */
 const BEATS_PER_SWEEP = 6;
 
 /** The parts of a relay that `RelayUpkeep` uses. */
@@ -22,7 +22,7 @@ export interface RelayParts {
 
 /**
  * Writes heartbeats of this process, reads changes whose notifications were lost, and removes expired rows, at regular intervals. Its
- * timers keep no process alive.
+ * timers do not keep the process alive.
  */
 export class RelayUpkeep {
   readonly #parts: RelayParts;

@@ -8,7 +8,7 @@ import type { RelayStatements } from './relay-statements.ts';
 /** Number of rows of chunks that one statement reads. */
 const PAGE = 16;
 
-/** The end of a run in its row. */
+/** The fields of a run's row that determine its end. */
 export interface RelayState {
   readonly state: unknown;
   readonly is_alive: boolean;
@@ -31,8 +31,8 @@ export interface FeedSource {
 }
 
 /**
- * Copies one run from the tables into a mirror each time it is woken. It reads everything that is new since the last
- * read, so lost notifications delay frames but lose none.
+ * Copies one run from the tables into a mirror each time `wake` is called. It reads everything that is new since the last read, so lost
+ * notifications delay frames but do not lose them.
  */
 export class RunFeed {
   readonly #source: FeedSource;
@@ -133,7 +133,8 @@ export class RunFeed {
       platform.schedule(backoffMs(this.#failures), () => this.wake());
       return;
     }
-    const message = 'the run continues, but cannot be followed from this process, whose database fails; connect again';
+    const message =
+      'the run continues, but cannot be followed through this process, because its database fails; connect again';
     this.#end({ kind: 'lost', error: new RunRelayError(message, { cause: error }) });
   }
 }

@@ -11,7 +11,7 @@ const UNFOLLOWED_MS = 200;
 const FOLLOWED_MS = 10;
 /** Maximum number of runs in one statement. */
 const MAX_RUNS_PER_WRITE = 50;
-/** Characters that a run adds to the backlog beside its events. */
+/** Number of characters that a run adds to the backlog in addition to its events. */
 const CHARS_OF_A_RUN = 1000;
 
 /**
@@ -24,7 +24,7 @@ export class RunPublisher {
   readonly #host: Pick<RelayHost, 'platform' | 'report'>;
   readonly #maxBacklogChars: number;
   readonly #onStopped: () => void;
-  /** The runs, by their keys, that the tables record as running or soon will. */
+  /** The runs, by their keys, that the tables record as running or are about to. */
   readonly #runs = new Map<string, PublishedRun>();
   /** Runs with frames that are not written yet. */
   readonly #waiting = new Set<PublishedRun>();
@@ -68,7 +68,7 @@ export class RunPublisher {
     return published;
   }
 
-  /** Writes a run of this process more often from now on, because another process follows it. */
+  /** Writes a run of this process more often from now on, because another process follows the run. */
   follow(runKey: string): void {
     const published = this.#runs.get(runKey);
     if (!published) return;
@@ -105,7 +105,7 @@ export class RunPublisher {
     this.#backlogChars += chars;
     for (const [oldest] of this.#backlog) {
       if (this.#backlogChars <= this.#maxBacklogChars) break;
-      this.#drop(oldest, 'the database does not take it in time');
+      this.#drop(oldest, 'the database does not accept them in time');
     }
   }
 
@@ -117,7 +117,7 @@ export class RunPublisher {
     const { invocationId } = published.log;
     this.#host.report(
       new RunRelayError(
-        `the rest of run ${invocationId} is not sent to other processes, because ${reason}; its events are in the session`,
+        `the remaining events of run ${invocationId} are not sent to other processes, because ${reason}; read them from the session`,
       ),
     );
   }
@@ -189,7 +189,7 @@ export class RunPublisher {
     const written = await this.#table.announce(fresh);
     for (const published of fresh) {
       const lastPosition = written.get(published.runKey);
-      if (lastPosition === undefined) this.#drop(published, 'another process has a later attempt at it');
+      if (lastPosition === undefined) this.#drop(published, 'another process has a later attempt at the run');
       else published.announceFrom(lastPosition);
       published.settleAnnouncement();
       if (!published.hasNews) this.#waiting.delete(published);
@@ -204,7 +204,7 @@ export class RunPublisher {
     for (const write of writes) {
       const { published } = write;
       const row = written.get(published.runKey);
-      // A run without a row is announced again: the database crashed, or another process considered this one dead.
+      // A run without a row is announced again, because the database crashed or another process considered this one dead.
       published.isAnnounced = row !== undefined;
       if (!row) continue;
       isStopped ||= row.isStopped;
@@ -221,7 +221,7 @@ export class RunPublisher {
     published.hasGap = true;
     const { invocationId } = published.log;
     const gap = `${formatPosition(published.writtenPosition)} and up to ${formatPosition(afterPosition)}`;
-    const message = `the database did not take the events of run ${invocationId} in time: other processes miss the events after ${gap}, which are in the session`;
+    const message = `the database did not accept the events of run ${invocationId} in time: other processes lack the events after ${gap}, which are in the session`;
     this.#host.report(new RunRelayError(message));
   }
 }

@@ -37,7 +37,7 @@ export class RelayTable {
     this.#keepMs = Math.min(keepMs, MAX_KEEP_MS);
   }
 
-  /** Writes the rows of runs. Returns the position of the last written frame for each run that has a row now. */
+  /** Writes the rows of runs. Returns the position of the last written frame of each run that now has a row. */
   async announce(published: readonly PublishedRun[]): Promise<ReadonlyMap<string, number>> {
     interface Row {
       readonly run_key: string;

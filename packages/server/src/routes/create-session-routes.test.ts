@@ -87,7 +87,7 @@ describe('creating a session', () => {
         { id: 'x', author: 'a' },
         { id: 'x', author: 'a' },
       ],
-      'events[1].id: is the id of an earlier event; give each event an id of its own, or none',
+      'events[1].id: is the id of an earlier event; give each event its own id, or no id',
     ],
     [
       'a control character in an author',
@@ -132,7 +132,7 @@ describe('creating a session', () => {
     await send('POST', SESSIONS, { sessionId: 's', state: { kept: true } });
     const { status, json } = await send('POST', path, { sessionId: 's' });
     expect([status, json['code']]).toEqual([409, 'SESSION_ALREADY_EXISTS']);
-    expect(json['error']).toContain(`the session "s" exists already; read it with GET ${SESSIONS}/s, or send another`);
+    expect(json['error']).toContain(`the session "s" already exists; read it with GET ${SESSIONS}/s, send another`);
     expect((await send('GET', `${SESSIONS}/s`)).json['state']).toEqual({ kept: true });
   });
 

@@ -27,7 +27,7 @@ const DESCRIPTION = {
     runs: {
       type: 'array',
       description:
-        'Its runs in this run, in the order in which they began: status, open questions, the state at first and now, and the steps. Each step has the channels that it `changed`, with their new values, and what it `added` to lists.',
+        'The runs of the graph during this run, in the order in which they began: status, open questions, the initial and the current state, and the steps. Each step has the channels that it `changed`, with their new values, and the items that it `added` to lists.',
       items: { type: 'object' },
     },
     mermaid: { type: 'string', description: 'A flow chart with the path of the latest run highlighted.' },
@@ -46,7 +46,7 @@ async function describeGraphs(request: ServerRequest): Promise<Response> {
   return jsonResponse(described.filter(({ runs }) => runs.length > 0));
 }
 
-/** Returns the graphs of an app, without a run. The path has a user, because on Workers only the object of a user has agents. */
+/** Returns the graphs of an app, without a run. The path has a user, because on Workers only a user's Durable Object has agents. */
 function listGraphs(request: ServerRequest): Response {
   request.userId();
   const { agent } = request.runner();

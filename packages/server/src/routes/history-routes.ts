@@ -45,7 +45,7 @@ async function fork(request: ServerRequest): Promise<Response> {
     afterEventId,
     newSessionId: sessionId,
     maxChars: request.server.limits.maxBodyBytesInFlightPerUser,
-    // The events are in memory until the copy is stored, as those of an import are.
+    // The events are in memory until the copy is stored, like those of an import.
     onRead: (chars) => request.quota.count('bodyBytes', chars),
   });
   return partsResponse(sessionParts(session));
@@ -57,11 +57,11 @@ export const historyRoutes: readonly HttpRoute[] = [
     method: 'get',
     path: `${SESSION}/events`,
     operationId: 'listEvents',
-    summary: `A page of the session's events; the header ${NEXT_CURSOR} is there when there are more`,
+    summary: `A page of the session's events; the header ${NEXT_CURSOR} is present if there are more`,
     query: {
       order: 'asc (default) begins with the oldest event, desc with the newest.',
-      limit: { type: 'integer', description: 'At most so many; default 100, maximum 1000.' },
-      cursor: `The ${NEXT_CURSOR} of the page before, of the same order.`,
+      limit: { type: 'integer', description: 'Maximum number of events, at most 1000. Default 100.' },
+      cursor: `The ${NEXT_CURSOR} of the previous page, which has the same order.`,
     },
     answer: { component: 'Event', isList: true },
     handle: listEvents,
@@ -71,7 +71,7 @@ export const historyRoutes: readonly HttpRoute[] = [
     path: `${SESSION}/rewind`,
     operationId: 'rewindSession',
     summary:
-      'Rewinds the session to before an invocation: its own state and artifacts, not the shared ones. Answers the rewind event',
+      'Rewinds the session to before an invocation: its own state and artifacts, not the shared ones. Returns the rewind event',
     body: REWIND,
     answer: { component: 'Event' },
     errors: [409],
@@ -82,7 +82,7 @@ export const historyRoutes: readonly HttpRoute[] = [
     path: `${SESSION}/fork`,
     operationId: 'forkSession',
     summary:
-      'Copies the session as it was after an event: events, its own state and artifacts. Answers the new session. State of the user and the app does not change',
+      'Copies the session as it was after an event: its events, own state and artifacts. Returns the new session. State of the user and the app does not change',
     body: FORK,
     answer: { component: 'Session' },
     errors: [409],

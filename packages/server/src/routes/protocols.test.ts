@@ -193,7 +193,7 @@ describe('a custom protocol', () => {
       status: 500,
       text: expect.stringContaining('"code":"CONFIGURATION"'),
     });
-    expect(String(errors)).toContain('/q: owner: expected { appName, userId } with two texts, got nothing');
+    expect(String(errors)).toContain('/q: owner: expected { appName, userId } with two strings, got nothing');
   });
 
   test('whose writer returns no text is reported by name, and the run is stored', async () => {

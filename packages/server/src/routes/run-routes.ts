@@ -43,18 +43,21 @@ const START_BODY = {
   description: 'A RunBody without appName, userId and sessionId, which are in the address.',
   properties: {
     newMessage: { $ref: '#/components/schemas/ContentInput' },
-    streaming: { type: 'boolean', description: 'True: readers of the run get chunks, too.' },
+    streaming: { type: 'boolean', description: 'True if readers of the run also get chunks.' },
     stateDelta: { type: 'object', additionalProperties: true },
     invocationId: {
       type: 'string',
       description: 'Id of the run to resume, which was interrupted or waits for an answer.',
     },
     requestId: { type: 'string', description: "The caller's own id for the request." },
-    ifKnown: { enum: ['follow', 'resume', 'reject'], description: 'What to do when the requestId is known.' },
+    ifKnown: {
+      enum: ['follow', 'resume', 'reject'],
+      description: 'The reaction to a requestId that was already sent.',
+    },
     customMetadata: {
       type: 'object',
       additionalProperties: true,
-      description: 'Added to customMetadata of every event of the run.',
+      description: 'Added to the customMetadata of every event of the run.',
     },
     completionEvent: { type: 'boolean', description: 'True ends the stream with a runner.completion event.' },
     onBusy: { enum: ['queue', 'reject', 'interrupt'] },
@@ -62,7 +65,7 @@ const START_BODY = {
       type: 'object',
       properties: { url: { type: 'string', format: 'uri', maxLength: 2048 } },
       required: ['url'],
-      description: 'Where a signed message is sent when the run has ended, if the server allows the origin.',
+      description: 'The URL that gets a signed message when the run has ended, if the server allows the origin.',
     },
   },
   additionalProperties: false,
@@ -82,7 +85,10 @@ async function run(request: ServerRequest): Promise<Response> {
   return jsonTextResponse(`[${events.join(',')}]`, invocationHeader(log.invocationId));
 }
 
-/** Returns a response with the events of a run after its message, once the run has ended: of a known request, or one that ended elsewhere. */
+/**
+ * Returns a response with the events of a run after its message, once the run has ended. For a known request, or a run that ended in
+ * another process.
+ */
 async function runEvents(request: ServerRequest, requested: RequestedRun, invocationId: string): Promise<Response> {
   const headers = invocationHeader(invocationId);
   const run = new HostedRun(invocationId, (frames) => readRequestedRun(request, requested, frames));
@@ -91,7 +97,7 @@ async function runEvents(request: ServerRequest, requested: RequestedRun, invoca
   let last: Event | undefined;
   for await (const { id, event, error } of run.items()) {
     // The error event before the failure of the run has the code of the error's class, which determines the status. An error without an id
-    // is one of reading.
+    // comes from reading.
     if (error) {
       const { code } = (id === undefined ? undefined : last?.error) ?? error;
       return jsonTextResponse(JSON.stringify(error), headers, errorStatus(code ?? error.code));
@@ -126,9 +132,8 @@ async function runSse(request: ServerRequest): Promise<Response> {
 const IN_ADDRESS = ['appName', 'app_name', 'userId', 'user_id', 'sessionId', 'session_id'];
 
 /**
- * Starts a run and answers as soon as its message is stored; the run then continues without readers. A known request id
- * is answered with its run. A run that does not get its session within the client's waiting time is not begun: nothing
- * is stored.
+ * Starts a run and answers as soon as its message is stored; the run then continues without readers. A known request id is answered with
+ * its run. A run that does not get its session within the client's waiting time does not begin, and nothing is stored.
  */
 async function begin(request: ServerRequest): Promise<Response> {
   const { limits, platform, runs, webhooks } = request.server;
@@ -211,8 +216,8 @@ async function readWebhook(
 }
 
 /**
- * Answers the failure of a run, which the hub has reported, with the name of the run whose events can be read. The body
- * has the address of the run that a client should follow instead of sending its message again, or cancel first.
+ * Returns the response to a failed run, whose failure the hub has reported. The header names the run whose events can be read, and the body
+ * has the address of the run that the client should follow instead of sending its message again, or cancel first.
  */
 function failedResponse({ server: { runs } }: ServerRequest, log: RunLog, failure: Error): Response {
   const { invocationId, key } = log;
@@ -284,7 +289,7 @@ export const runRoutes: readonly HttpRoute[] = [
     method: 'post',
     path: '/run',
     operationId: 'run',
-    summary: 'Runs the agent on a message, or resumes a run, and answers with all events when it has ended',
+    summary: 'Runs the agent on a message, or resumes a run, and returns all events when the run has ended',
     body: RUN,
     answer: { component: 'Event', isList: true },
     errors: [409, 410, 422, 502],
@@ -295,11 +300,11 @@ export const runRoutes: readonly HttpRoute[] = [
     method: 'post',
     path: '/run_sse',
     operationId: 'runSse',
-    summary: `Runs the agent on a message, or resumes a run, and streams its events; the header ${INVOCATION_ID_HEADER} names the run, which continues when the client leaves`,
+    summary: `Runs the agent on a message, or resumes a run, and streams its events; the header ${INVOCATION_ID_HEADER} names the run, which continues after the client disconnects`,
     headers: {
       [EVENT_IDS_HEADER]:
-        '1: each frame begins with a line id: <number of the event in the run>. Without it a frame is its data line.',
-      'Last-Event-ID': 'Asks for numbers too; the run is streamed from its start.',
+        '1: each frame begins with a line id: <number of the event in the run>. Without it a frame is only its data line.',
+      'Last-Event-ID': 'Also requests the numbers; the run is streamed from its start.',
     },
     body: RUN,
     answer: { stream: 'Event' },
@@ -315,12 +320,12 @@ export const runRoutes: readonly HttpRoute[] = [
       'Runs the agent on a message, or resumes a run, and answers as soon as the message is stored; the header Location has the address at which the run can be followed, inspected and cancelled',
     headers: {
       Prefer:
-        'wait=<seconds>: how long the client waits for a session that another run has. Default 30, at most 60. After that the run is not begun: SESSION_BUSY.',
+        'wait=<seconds>: the time that the client waits for a session that another run holds. Default 30, at most 60. After that the run does not begin: SESSION_BUSY.',
     },
     bodySchema: START_BODY,
     answer: { schema: RUN_STATE_SCHEMA },
     answerHeaders: {
-      Location: 'The address where the run is followed, asked for its state, and cancelled.',
+      Location: 'The address at which the run is followed, inspected and cancelled.',
       [INVOCATION_ID_HEADER]: 'The invocation id of the run.',
     },
     status: 202,

@@ -49,15 +49,14 @@ async function answerReadiness({ server }: ServerRequest<FrontContext>): Promise
   return new Response(JSON.stringify({ status }), { status: 503, headers: { 'content-type': 'application/json' } });
 }
 
-/** Time that the storage has to answer, in milliseconds, because probes time out after a few seconds. */
+/** Time limit for an answer of the storage, in milliseconds: probes time out after a few seconds. */
 const STORAGE_ANSWER_MS = 2000;
 /** Time for which a successful check is reused, in milliseconds, so that requests without authentication cause few writes. */
 const GOOD_FOR_MS = 1000;
 
 /**
- * Creates the function that makes each session service of the runners write and remove a row: with a full disk or a
- * read-only server, reads still succeed. It resolves to false if one of them fails or does not answer in time.
- * Concurrent calls share one check.
+ * Creates the function that lets each session service of the runners write and remove a row, because reads still succeed with a full disk
+ * or a read-only database. It resolves to false if a service fails or does not answer in time. Concurrent calls share one check.
  */
 export function createStorageProbe(runners: Iterable<Runner>, platform: Platform): () => Promise<boolean> {
   const services = new Set(Array.from(runners, ({ sessionService }) => sessionService));
@@ -92,7 +91,7 @@ export const serverRoutes: readonly HttpRoute<FrontContext>[] = [
     method: 'get',
     path: '/health',
     operationId: 'health',
-    summary: 'Says that the server answers',
+    summary: 'Succeeds if the server answers',
     answer: { schema: OK },
     isPublic: true,
     handle: answerOk,
@@ -101,7 +100,7 @@ export const serverRoutes: readonly HttpRoute<FrontContext>[] = [
     method: 'get',
     path: '/livez',
     operationId: 'livez',
-    summary: 'Says that the process lives',
+    summary: 'Succeeds if the process is alive',
     answer: { schema: OK },
     isPublic: true,
     handle: answerOk,
@@ -110,10 +109,10 @@ export const serverRoutes: readonly HttpRoute<FrontContext>[] = [
     method: 'get',
     path: '/readyz',
     operationId: 'readyz',
-    summary: 'Says whether the server takes runs; 503 when it is shutting down, or its storage cannot be written',
+    summary: 'Succeeds if the server accepts runs; 503 if it is shutting down, or its storage cannot be written',
     answer: { schema: OK },
     alsoAnswers: {
-      503: 'The server is shutting down, or the storage of its sessions does not answer or takes no writes',
+      503: 'The server is shutting down, or the storage of its sessions does not answer or does not accept writes',
     },
     isPublic: true,
     handle: answerReadiness,
@@ -132,7 +131,7 @@ export const serverRoutes: readonly HttpRoute<FrontContext>[] = [
     operationId: 'listApps',
     summary: 'The names of the apps',
     query: {
-      detailed: '`true` answers `{ apps }` with the root agent and the description of each app, as the ADK does.',
+      detailed: '`true` returns `{ apps }` with the root agent and the description of each app, like the ADK.',
     },
     answer: { schema: APPS },
     handle: listApps,

@@ -71,7 +71,7 @@ async function createWithId(request: ServerRequest): Promise<Response> {
   const body = await readCreation(request, toCreateBody(await request.json(true)));
   if (body.sessionId !== undefined && body.sessionId !== sessionId) {
     throw new InvalidRequestError(
-      `sessionId: is ${JSON.stringify(body.sessionId)} in the body and another one in the path; remove it from the body`,
+      `sessionId: is ${JSON.stringify(body.sessionId)} in the body, and different in the path; remove it from the body`,
     );
   }
   const { state, events } = body;
@@ -131,8 +131,8 @@ async function remove(request: ServerRequest): Promise<Response> {
 }
 
 /**
- * Deletes the artifacts before the session, so that a new session with its id has none of them. The user's artifacts
- * are kept.
+ * Deletes the artifacts of a session before the session itself, so that a new session with the same id does not have them. The user's
+ * artifacts are kept.
  */
 async function deleteArtifacts(artifactService: BaseArtifactService, key: SessionKey): Promise<void> {
   for (const filename of await artifactService.listArtifactKeys(key)) {
@@ -162,7 +162,7 @@ export const sessionRoutes: readonly HttpRoute[] = [
     method: 'post',
     path: SESSIONS,
     operationId: 'createSession',
-    summary: 'Creates a session, with an id made up when the body names none',
+    summary: 'Creates a session, with a generated id if the body has none',
     body: CREATE,
     answer: { component: 'Session' },
     errors: [409],
@@ -172,10 +172,10 @@ export const sessionRoutes: readonly HttpRoute[] = [
     method: 'get',
     path: SESSIONS,
     operationId: 'listSessions',
-    summary: `The user's sessions, newest first, without their events; the header ${NEXT_CURSOR} is there when there are more`,
+    summary: `The user's sessions, newest first, without their events; the header ${NEXT_CURSOR} is present if there are more`,
     query: {
-      limit: { type: 'integer', description: 'At most so many; default and maximum 1000.' },
-      cursor: `The ${NEXT_CURSOR} of the page before.`,
+      limit: { type: 'integer', description: 'Maximum number of sessions, at most 1000. Default 1000.' },
+      cursor: `The ${NEXT_CURSOR} of the previous page.`,
     },
     answer: { component: 'Session', isList: true },
     handle: list,
@@ -184,7 +184,7 @@ export const sessionRoutes: readonly HttpRoute[] = [
     method: 'post',
     path: SESSION,
     operationId: 'createSessionWithId',
-    summary: 'Creates a session with this id. A body with other keys than the schema is the state itself',
+    summary: 'Creates a session with this id. A body with keys that the schema lacks is the state itself',
     body: CREATE,
     answer: { component: 'Session' },
     errors: [409],
@@ -196,7 +196,7 @@ export const sessionRoutes: readonly HttpRoute[] = [
     operationId: 'getSession',
     summary: 'A session with its events',
     query: {
-      numRecentEvents: { type: 'integer', description: 'Only the newest so many.' },
+      numRecentEvents: { type: 'integer', description: 'Only this number of newest events.' },
       afterTimestamp: { type: 'number', description: 'Only events at or after this time, in seconds.' },
     },
     answer: { component: 'Session' },
@@ -206,7 +206,7 @@ export const sessionRoutes: readonly HttpRoute[] = [
     method: 'patch',
     path: SESSION,
     operationId: 'patchSession',
-    summary: 'Changes the state of a session by an event, when no run holds it',
+    summary: 'Changes the state of a session with an event, once no run holds the session',
     body: PATCH,
     answer: { component: 'Session' },
     errors: [409],
@@ -217,7 +217,7 @@ export const sessionRoutes: readonly HttpRoute[] = [
     path: SESSION,
     operationId: 'deleteSession',
     summary:
-      'Ends the runs of a session and deletes it with its artifacts, those named user: excepted; a session that is not there is no error',
+      'Ends the runs of a session and deletes it with its artifacts, but keeps those of the user. Succeeds if there is no such session',
     answer: { schema: { type: 'null' } },
     errors: [503],
     handle: remove,

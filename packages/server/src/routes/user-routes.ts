@@ -31,7 +31,7 @@ const OTHER_ROUTES = [
 ] as const;
 
 /**
- * Returns the routes that act for a user, in the order in which they are described. On Workers that user's object answers them.
+ * Returns the routes that act for a user, in the order in which they are described. On Workers the user's Durable Object answers them.
  * @throws ConfigurationError for a protocol that cannot be served
  */
 export function userRoutes(protocols: readonly Protocol[] = []): HttpRoute[] {
@@ -39,7 +39,7 @@ export function userRoutes(protocols: readonly Protocol[] = []): HttpRoute[] {
   return [...adkRoutes, ...protocols.flatMap(({ routes }) => routes.map(toRoute))];
 }
 
-/** Returns the routes of the protocols that act for no user. On Workers the Worker answers them. */
+/** Returns the routes of the protocols that do not act for a user. On Workers the Worker answers them. */
 export function commonRoutes(protocols: readonly Protocol[] = []): HttpRoute<FrontContext>[] {
   return protocols.flatMap(({ commonRoutes: routes = [] }) =>
     routes.map((route) => ({
@@ -61,8 +61,8 @@ function toRoute(route: ProtocolRoute): HttpRoute {
 }
 
 /**
- * Returns the user and app that a request is for, and requires that the user is the request's own.
- * @throws InvalidRequestError @throws ForbiddenError @throws AppNotFoundError, and what the route's `owner` throws
+ * Returns the user and app that a request is for. The request must come from this user. @throws InvalidRequestError @throws ForbiddenError
+ * @throws AppNotFoundError, and the errors of the route's `owner`
  */
 export async function requireOwner<Server extends FrontContext>(
   { path, owner }: Pick<HttpRoute, 'path' | 'owner'>,
@@ -85,6 +85,6 @@ function checkOwner(path: string, owner: unknown): RunOwner {
   if (isRecord(owner) && typeof owner['appName'] === 'string' && typeof owner['userId'] === 'string')
     return { appName: owner['appName'], userId: owner['userId'] };
   throw new ConfigurationError(
-    `${path}: owner: expected { appName, userId } with two texts, got ${describeKind(owner)}; throw an InvalidRequestError for a request that names no user`,
+    `${path}: owner: expected { appName, userId } with two strings, got ${describeKind(owner)}; throw an InvalidRequestError for a request that names no user`,
   );
 }

@@ -24,8 +24,8 @@ export interface FollowedRun {
 }
 
 /**
- * Answers requests about a run in any process: its events, its state, and its cancellation. The run is looked up among
- * the logs of this process, in a copy of its log in another process, and in its session.
+ * Answers requests for the events, the state and the cancellation of a run in any process. Looks the run up among the logs of this process,
+ * then in a copy of another process's log, and then in its session.
  */
 export class RunFollower {
   readonly #hub: RunHub;
@@ -47,9 +47,8 @@ export class RunFollower {
   /**
    * Opens a connection that reads a run of this session after a position, whatever process it runs in.
    *
-   * @param id the run's invocation id, or the id of a request that began or continued it, which may still wait for its
-   * session
-   * @returns no body when the run has ended and there is nothing behind the position
+   * @param id the run's invocation id, or the id of a request that began or continued it, which may still wait for its session
+   * @returns no body if the run has ended and has nothing after the position
    * @throws RunNotFoundError
    * @throws RunEventsGoneError
    * @throws TooManyReadersError
@@ -72,8 +71,8 @@ export class RunFollower {
   }
 
   /**
-   * True if the session has events of the run up to a position. A process that resumed a run may be killed before it
-   * published its stored events; its log of the run then ends before that position.
+   * True if the session has events of the run up to a position. A process that resumed a run may be killed before it published the stored
+   * events; the published log then ends before that position.
    */
   async #isStored({ sessionService }: HostedRunner, { key, invocationId }: RunLog, position: number): Promise<boolean> {
     const stored = await sessionService.findRun({ ...key, id: invocationId });
@@ -82,9 +81,9 @@ export class RunFollower {
   }
 
   /**
-   * Finds a run of this process. Waits for an open run that is being resumed: the log knows which of its frames are in
-   * the session only once the run has the session. Does not wait for a run that is not open: the answer that continues
-   * it may wait long for the session.
+   * Finds a run of this process. Waits for an open run that is being resumed, because its log begins after the frames in the session, which
+   * are known only once the run has the session. Does not wait for a run that is not open, because the answer that continues it may wait
+   * long for the session.
    *
    * @throws RunNotFoundError for a run that has ended, and whose session was deleted
    */
@@ -142,7 +141,7 @@ export class RunFollower {
     const { sessionService } = runner;
     const request = this.#hub.inFlightRequest(key, id);
     let stored = await sessionService.findRun({ ...key, id });
-    // The session knows a request when its run begins, a moment before its message is stored.
+    // The session records a request when its run begins, shortly before its message is stored.
     if (request && (!stored || request.isResuming)) return this.#followRequest(runner, request, position, frames);
     if (stored && stored.invocationId !== id) return this.follow(runner, key, stored.invocationId, position, frames);
     if (stored?.open) {
@@ -174,7 +173,7 @@ export class RunFollower {
     log.end(
       open &&
         new RunGoesOnError(
-          'the run is not over: another process has it, or the next one to find it resumes or closes it; follow it again',
+          'the run has not ended: another process has it, or the next process to find it resumes or closes it; follow it again',
         ),
     );
     const pages = storedFrames(sessionService, key, stored, position, lastPosition, end?.frame);
@@ -184,7 +183,7 @@ export class RunFollower {
     return { invocationId, body: this.#readers.join(log, position, frames, earlier) };
   }
 
-  /** Reads the run of a request that was not stored a moment ago. */
+  /** Reads the run of a request that was not stored when it was looked up. */
   async #followRequest(
     runner: HostedRunner,
     request: RunLog,
@@ -233,7 +232,7 @@ export class RunFollower {
     if (open && !open.isEnded) return isLater(open) ? open : undefined;
     // The relay found the run by a request with this id. The session is asked first whether it has a run with that id.
     if (remote && remote.invocationId !== invocationId) return undefined;
-    // Events of a lost process are in the session, unless they were never stored.
+    // The events of a lost process are in the session if they were stored.
     if (!remote || remote.end?.kind === 'lost' || !isLater(remote)) return undefined;
     const log = new RunLog(this.#memory, { key, invocationId });
     log.isMirror = true;
@@ -278,10 +277,10 @@ export class RunFollower {
   }
 
   /**
-   * Ends a run of this session in any process. The process of the run has a short time to end it; after that its end is stored in
-   * its session, which takes the session from that process. An ended run is not changed.
+   * Ends a run of this session in any process. The process of the run has a short time to end it. After that, the end is stored in the
+   * run's session, which takes the session from that process. Does not change an ended run.
    *
-   * @returns true when the run has its end; false when it was asked to end, and waits for its session or cannot store its end yet
+   * @returns true if the run has ended; false if it was asked to end, but waits for its session or cannot store its end yet
    * @throws RunNotFoundError
    * @throws RunRelayError for a run that cannot be asked to end, which continues
    * @throws StorageError if the end cannot be stored
@@ -308,8 +307,8 @@ export class RunFollower {
   }
 
   /**
-   * Cancels a run that is not active in this process: stores its end in its session. A process that still holds the session
-   * finds that it lost the session, so no process can continue the run.
+   * Cancels a run that is not active in this process: stores its end in its session. A process that still holds the session loses it, so
+   * that no process can continue the run.
    *
    * @param remote the run of another process with this id or request id
    */
@@ -355,8 +354,8 @@ export class RunFollower {
     await within(this.#options.platform, over.promise, this.#options.limits.answerAfterMs);
     leave();
     if (end?.kind === 'ended') return true;
-    // The process may have died, or does not answer: the session decides. It does not have a run that waits there, nor one
-    // whose process died before it stored anything.
+    // The process may have died, or does not answer: the session decides. A run that waits there, or whose process died before it stored
+    // anything, is not in the session.
     const stored = await runner.sessionService.findRun({ ...key, id: invocationId });
     return stored ? this.#cancelStored(runner, key, invocationId, undefined) : end !== undefined;
   }
@@ -376,7 +375,7 @@ function stateOf({ isStored, stream, invocationId }: RunLog): RunState {
     : { invocationId: stream?.invocationId ?? invocationId, state: 'queued' };
 }
 
-/** True for the position of an event after the end of a log. */
+/** True for the position of a stored event after the end of a log. */
 function isBehindEnd({ isEnded, lastPosition }: RunLog, position: number): boolean {
   return isEnded && offsetOf(position) > offsetOf(lastPosition);
 }

@@ -122,7 +122,7 @@ describe('a run', () => {
       retryable: true,
       cause: { message: 'connect ECONNREFUSED db.example' },
       publicMessage:
-        'the database is not available; try again; the message may be stored all the same: read the session before you send it again',
+        'the database is not available; try again; the message may have been stored nevertheless: read the session before you send it again',
     });
     const denied = play([StorageError.of('the database', new Error('permission denied'), false)], { taken });
     await denied.ended;

@@ -36,7 +36,7 @@ export interface HostedRunner extends Pick<Runner, 'appName' | 'sessionService'>
 export interface StartOptions {
   /** True if the run may continue a run of the session, which is then resumed. Default: true if the parameters name a run. */
   readonly mayResume?: boolean | undefined;
-  /** True fails the run if its session has another unfinished run. By default, that run is finished first. */
+  /** True fails the run if its session has another unfinished run. Default false: that run is finished first. */
   readonly finishesNoOther?: boolean | undefined;
   /** Counts the run for its user. */
   readonly quota?: Pick<RequestQuota, 'count' | 'runEnded'> | undefined;
@@ -50,25 +50,28 @@ export interface RunHubOptions {
   readonly report: (error: unknown) => void;
   /** Connects the processes of the server, if there are several. */
   readonly relay?: RunRelay | undefined;
-  /** The runners whose unfinished runs are resumed or closed. */
+  /** The runners whose unfinished runs are resumed or closed. Default: none. */
   readonly runners?: readonly Runner[] | undefined;
   readonly onUnfinishedRuns?: OnUnfinishedRuns | undefined;
 }
 
-/** Maximum number of unfinished runs that one run finishes before it fails: another unfinished run may appear each time. */
+/** Maximum number of unfinished runs that one run finishes before it fails, because a new unfinished run may appear each time. */
 const MAX_FINISHED = 5;
 /**
  * Failures after which another process may have the session, or the session may no longer exist. The end of an aborted run is not stored if the
  * session is lost.
  */
 const MAY_BE_LOST = [StaleWriterError, SessionNotFoundError, RunAbortedError];
-/** The first and the last time to wait for the end of a run that another process took, in milliseconds; each is twice the one before. */
+/**
+ * The first and the last wait for the end of a run that another process took, in milliseconds. Each wait is twice as long as the previous
+ * one.
+ */
 const FIRST_LOOK_MS = 25;
 const LAST_LOOK_MS = 400;
-/** Milliseconds that an aborted run has to clean up. */
+/** Time that an aborted run has to clean up, in milliseconds. */
 export const GRACE_MS = 1000;
 
-/** Hosts the runs of a process: starts, finds and drains them. A run continues after its client has left. */
+/** Hosts the runs of a process: starts, finds and drains them. A run continues after its client disconnects. */
 export class RunHub {
   readonly platform: Platform;
   readonly limits: ServerLimits;
@@ -78,7 +81,7 @@ export class RunHub {
   readonly readers: RunReaders;
   /** Answers requests about runs in any process. */
   readonly follower: RunFollower;
-  /** The bounds of every run's config. */
+  /** The bounds of the configs of all runs; undefined if there are none. */
   readonly #bounds: RunBounds | undefined;
   readonly #report: (error: unknown) => void;
   readonly #relay: RunRelay | undefined;
@@ -121,9 +124,9 @@ export class RunHub {
   }
 
   /**
-   * Starts a run and records it to its end, with or without readers. The first step of the run is taken in this call. A run that
-   * is resumed replaces its kept log once it has its session. If the session has an unfinished run, that run is
-   * finished first, and can be followed and cancelled here; `runConfig.onOpenRun` can change this.
+   * Starts a run and records it to its end, with or without readers. Takes the first step of the run before it returns. A resumed run
+   * replaces its kept log once it has its session. If the session has an unfinished run, that run is finished first, and can be followed
+   * and cancelled in this process; `runConfig.onOpenRun` can change this.
    * @throws ServerBusyError @throws ShuttingDownError @throws SessionBusyError if the run to resume is in flight here, and the parameters
    * have no answers that could wait for its end
    */
@@ -162,7 +165,7 @@ export class RunHub {
     return log;
   }
 
-  /** Lists a run under its id once it has its session: a resumed run may differ from the expected one. */
+  /** Lists a run under its id once it has its session, because a resumed run may be another one than expected. */
   async #whenStarted(log: RunLog, stream: RecordedRun, quota: StartOptions['quota']): Promise<void> {
     if (!(await stream.whenStarted())) return;
     quota?.count('queued', -1);
@@ -199,7 +202,7 @@ export class RunHub {
         }
       }
     } catch (thrown) {
-      // If an event cannot be recorded, the run is closed so that it unlocks its session.
+      // If an event cannot be recorded, the run is closed, so that its session is unlocked.
       await stream.return().catch(() => undefined);
       await this.#fail(log, stream, thrown, runner);
     }
@@ -217,9 +220,9 @@ export class RunHub {
   }
 
   /**
-   * Writes the outcome of a run whose stream threw into its log. Readers get a failure only if it is final: the session
-   * has the failure, or nothing of the run. A run that is still open gets RUN_GOES_ON, one that another process has ended gets its end,
-   * and a refused run whose message is stored gets RUN_GOES_ON.
+   * Writes the outcome of a run whose stream threw into its log. Readers get a failure only if it is final: the session has the failure, or
+   * has nothing of the run. An open run, and a refused run whose message is stored, get RUN_GOES_ON. A run that another process has ended
+   * gets its end.
    */
   async #fail(log: RunLog, stream: RecordedRun, thrown: unknown, { sessionService }: HostedRunner): Promise<void> {
     const failure = RunAbortedError.isInstance(thrown) && log.stopReason ? log.stopReason : toError(thrown);
@@ -256,7 +259,7 @@ export class RunHub {
     log.leaveOpen(leftOpenError(failure));
   }
 
-  /** Adds the end of a run that the session has to its log. False while the run is open. */
+  /** Adds the end of a run from its session to its log. Returns false while the run is open. */
   async #endFromSession(log: RunLog, service: BaseSessionService): Promise<boolean> {
     const request = { ...log.key, id: log.invocationId };
     let stored = await service.findRun(request);
@@ -289,7 +292,7 @@ export class RunHub {
     log.abortSignal?.addEventListener('abort', () => left.resolve(), { once: true });
     const ended = this.inFlightRun(run, run.invocationId)?.ended ?? this.unfinished.finish(run);
     await Promise.race([ended, left.promise]);
-    // A server that shuts down does not finish other runs: the message is not stored, and can be sent again.
+    // A server that shuts down does not finish other runs. The message is not stored, and can be sent again.
     if (this.#isDraining) throw shuttingDown();
     const again = refused.retry();
     void this.#whenStarted(log, again, quota);
@@ -301,7 +304,7 @@ export class RunHub {
     return this.#active.get(runName(key, invocationId));
   }
 
-  /** Returns the run of this process that a request began or continues; one that has its session comes before those that wait. */
+  /** Returns the run of this process that a request began or continues. A run that has its session comes before runs that wait. */
   inFlightRequest(key: SessionKey, requestId: string): RunLog | undefined {
     const logs = this.#inSession(key).filter((log) => log.requestId === requestId);
     return logs.find(({ isStored }) => isStored) ?? logs[0];
@@ -351,7 +354,9 @@ export class RunHub {
     }
   }
 
-  /** Ends the runs of a session and forgets them, its finished ones too, in all processes. Settles when they have ended. @throws RunRelayError */
+  /**
+   * Ends and forgets the runs of a session in all processes, including finished ones. Settles when they have ended. @throws RunRelayError
+   */
   async forgetSession(key: SessionKey): Promise<void> {
     const own = [...this.#active.values(), ...this.#memory.finished].filter((log) => isOfSession(log, key));
     await Promise.all([...own.map((log) => this.#endAndForget(log)), this.#relay?.forgetSession(key)]);
@@ -404,27 +409,27 @@ function shuttingDown(): EventloomError {
 }
 
 /**
- * Creates the error for a run that was stopped after its message was stored. The reason itself would suggest that the
- * message can be sent again.
+ * Creates the error for a run that was stopped after its message was stored. The reason by itself would suggest that the message can be
+ * sent again.
  */
 function stoppedError(cause: Error): RunAbortedError {
   const why = ShuttingDownError.isInstance(cause) ? 'the server was shut down' : 'the client stopped waiting';
   return new RunAbortedError(`${why} before the run ended; its committed events are in the session`, { cause });
 }
 
-/** Returns the error of a run whose start the storage did not answer: a frozen database can still store it later. */
+/** Returns the error of a run whose start the storage did not answer, because a frozen database may still store the message later. */
 function unansweredStart({ message, publicMessage, cause }: StorageError, requestId: string | undefined): StorageError {
   const how =
     requestId === undefined ? 'read the session before you send it again' : 'send it again with this requestId';
-  const advice = `; the message may be stored all the same: ${how}`;
+  const advice = `; the message may have been stored nevertheless: ${how}`;
   return new StorageError(message + advice, { cause, publicMessage: publicMessage + advice });
 }
 
-/** Converts the reason to an error. The run continues, so no follower may get a failure. */
+/** Converts the reason to a RunGoesOnError: the run continues, so no follower may get a failure. */
 function leftOpenError(reason: Error): RunGoesOnError {
   const why = ShuttingDownError.isInstance(reason)
     ? 'the server is shutting down, and the run continues at the next start'
-    : 'the run is not over: another process has it, or the next one to find it resumes or closes it';
+    : 'the run has not ended: another process has it, or the next process to find it resumes or closes it';
   return new RunGoesOnError(`${why}; do not send the message again, but follow the run at its address`, {
     cause: reason,
   });

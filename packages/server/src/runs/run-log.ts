@@ -26,7 +26,7 @@ export interface RecordedRun extends Omit<
 export interface RunLogParams {
   readonly key: SessionKey;
   readonly invocationId: string;
-  /** The stream of a run of this process. Default: none, the log is filled from elsewhere. */
+  /** The stream of a run of this process. Default: none, because the log is filled from another source. */
   readonly stream?: Pick<RecordedRun, 'invocationId'> | undefined;
   /** Aborts the stream. Default: nothing to abort. */
   readonly controller?: AbortController | undefined;
@@ -39,28 +39,24 @@ export interface RunLogParams {
 }
 
 /**
- * Number of characters that a run appends before other work gets its turn: a few events at first, so that its beginning is sent at once, then
+ * Number of characters that a run appends before other work runs: a few events at first, so that its beginning is sent immediately, then
  * twice as many each time, up to the maximum.
  */
 const CHARS_OF_FIRST_TURN = 2 * 1024;
 const MAX_CHARS_PER_TURN = 128 * 1024;
-/** Number of characters that an event counts which no reader gets. */
+/** Number of characters that an event counts that readers do not get. */
 const CHARS_OF_BOOKKEEPING = 256;
 /** Number of dropped frames after which the list is shortened. */
 const COMPACT_AT = 1024;
 
 /**
- * The frames of one run in the order of their positions: one writer, any number of readers, each at its own pace. A
- * reader is only a position, so a slow reader costs no memory and never delays the run. The oldest frames can be
- * dropped. An event is serialised once. The writer is `record` for a run of this process, and a `RunMirror` for one of
- * another process.
+ * The frames of one run in the order of their positions: one writer, any number of readers, each at its own pace. A reader only has a
+ * position, so a slow reader uses no memory and never delays the run. The oldest frames can be dropped. An event is serialised once. The
+ * writer is `record` for a run of this process, and a `RunMirror` for one of another process.
  */
 export class RunLog implements RelayedLog {
   readonly key: SessionKey;
-  /**
-   * The name under which the process lists the run. It changes if the run turns out to be another one when it gets its
-   * session.
-   */
+  /** The name under which the process lists the run. It changes if the run that gets the session is another one than expected. */
   name: string;
   readonly readers: Set<RunReader> = new Set();
   /** The run that is recorded; undefined in a mirror. */
@@ -73,7 +69,7 @@ export class RunLog implements RelayedLog {
   isEnded = false;
   /** The reason why the log ended before the run; undefined for a run that ended. */
   leftOpen: EventloomError | undefined;
-  /** The failure of the run as its caller gets it. */
+  /** The failure of the run, in the form in which its caller gets it. */
   failure: Error | undefined;
   /** Publishes the log to other processes. */
   publication: RunPublication | undefined;
@@ -111,7 +107,7 @@ export class RunLog implements RelayedLog {
   readonly #firstFrame: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #ended: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #controller: AbortController | undefined;
-  /** Fires when the recorded run is aborted; undefined for a log without an own stream. */
+  /** Fires when the recorded run is aborted; undefined for a log without a stream of its own. */
   readonly abortSignal: AbortSignal | undefined;
   /** Settles at the first frame, or at the end if there is none. Never rejects. */
   readonly firstFrame: Promise<void> = this.#firstFrame.promise;
@@ -150,7 +146,7 @@ export class RunLog implements RelayedLog {
     return this.#frames.length - this.#dropped;
   }
 
-  /** Notes that the run has its session and its message is stored. Sets its id and the position at which this log begins. */
+  /** Records that the run has its session and its message is stored. Sets its id and the position at which this log begins. */
   begin(run: RecordedRun): void {
     const { invocationId, attempt, firstSeq, beginOffset } = run;
     this.invocationId = invocationId;
@@ -162,14 +158,14 @@ export class RunLog implements RelayedLog {
     this.#stored?.resolve(true);
   }
 
-  /** Resolves to true when the run is stored, to false if it ended before that. Never rejects. */
+  /** Resolves to true when the run's message is stored, to false if the run ended before that. Never rejects. */
   whenStored(): Promise<boolean> {
     this.#stored ??= Promise.withResolvers();
     if (this.isStored || this.isEnded) this.#stored.resolve(this.isStored);
     return this.#stored.promise;
   }
 
-  /** Starts an empty log after a position; earlier frames are in the session. */
+  /** Starts an empty log after a position. Earlier frames are in the session. */
   beginAt(position: number): void {
     this.beginPosition = position;
     this.gonePosition = position;
@@ -194,7 +190,7 @@ export class RunLog implements RelayedLog {
       }
       if (this.#stopReason && event.partial !== true) this.abort(this.#stopReason);
       if (this.#charsLeft > 0) continue;
-      // An agent that never waits would block all readers and all other runs.
+      // An agent that never waits would otherwise block all readers and all other runs.
       this.#charsOfTurn = Math.min(2 * this.#charsOfTurn, MAX_CHARS_PER_TURN);
       this.#charsLeft = this.#charsOfTurn;
       await new Promise<void>((resolve) => void timers.schedule(0, resolve));
@@ -207,7 +203,7 @@ export class RunLog implements RelayedLog {
     this.#append(this.#nextChunk(), JSON.stringify(errorBody(failure)));
   }
 
-  /** Notes why the log ends before the run. The reason is not a frame, because the run has further events. */
+  /** Records why the log ends before the run. The reason is not a frame, because the run has further events. */
   leaveOpen(reason: EventloomError): void {
     this.failure = reason;
     this.leftOpen = reason;
@@ -229,7 +225,7 @@ export class RunLog implements RelayedLog {
     return this.#stopReason;
   }
 
-  /** Cancels the run. A run that has ended is not changed. */
+  /** Cancels the run. Does nothing for a run that has ended. */
   cancel(): void {
     if (this.isEnded) return;
     this.isCancelled = true;
@@ -253,7 +249,7 @@ export class RunLog implements RelayedLog {
     this.leaveUnread();
   }
 
-  /** Stops mirroring a run of another process, and drops a released log, unless the log has readers. */
+  /** Stops mirroring a run of another process, or drops a released log, unless the log has readers. */
   leaveUnread(): void {
     if (this.pending + this.readers.size > 0) return;
     const { leave } = this;
@@ -338,8 +334,8 @@ const PER_ATTEMPT = 1_000_000;
 const MAX_ATTEMPTS = 998;
 
 /**
- * Returns the position of the frame of a stored event, from its offset in the run. Positions are integers, so that they
- * are exact; in the number of a frame they are written with up to nine decimals.
+ * Returns the position of the frame of a stored event, from its offset in the run. Positions are integers, so that they are exact. The
+ * number of a frame shows its position with up to nine decimals.
  *
  * @param offset see `RunStream.offset`
  */
@@ -348,11 +344,11 @@ export function eventPosition(offset: number): number {
 }
 
 /**
- * Returns the position of a frame that is only streamed: after a stored event, after all chunks of earlier attempts,
- * and before the next stored event, which replaces the chunks.
+ * Returns the position of a frame that is only streamed: after a stored event, after all chunks of earlier attempts, and before the next
+ * stored event, which replaces the chunks.
  *
- * @param attempt from 1; grows with each attempt at the run; 0 for a run that has not begun counts as 1
- * @param chunk counts from 1 behind each stored event
+ * @param attempt number of the attempt at the run, from 1; 0, for a run that has not begun, counts as 1 @param chunk number of the chunk
+ * after the stored event, from 1
  */
 export function chunkPosition(offset: number, attempt: number, chunk: number): number {
   const behind = ((Math.max(attempt - 1, 0) % MAX_ATTEMPTS) + 1) * PER_ATTEMPT + chunk;

@@ -9,9 +9,9 @@ interface UserLogs {
 }
 
 /**
- * The memory for the logs of a process, including finished runs that are kept for a while. The total of all logs is
- * limited, including those that only their last readers use. At the limit, memory of the user whose logs keep most is
- * freed: first that user's finished runs, oldest first, and then the oldest frames of the largest log.
+ * The memory for the logs of a process, including those of finished runs that are kept for a while. The total of all logs, including logs
+ * that only their last readers use, is limited. At the limit, memory of the user with the most kept characters is freed: first the user's
+ * finished runs, oldest first, and then the oldest frames of the largest log.
  */
 export class RunMemory {
   readonly #platform: Platform;
@@ -19,7 +19,7 @@ export class RunMemory {
   /** Finished runs in the order in which they ended, with the time of their end. */
   readonly #finished = new Map<string, { readonly log: RunLog; readonly endedMs: number }>();
   readonly #users = new Map<string, UserLogs>();
-  /** Characters of all logs, and of the finished ones. */
+  /** Number of characters of all logs. */
   #chars = 0;
   #finishedChars = 0;
   #isSweepSet = false;
@@ -44,7 +44,7 @@ export class RunMemory {
     const { userId } = log.key;
     const own = this.#users.get(userId);
     if (own) {
-      // Its first frame: later ones are counted for each chunk of each run.
+      // Counts from the first frame of the log; the counting of later frames runs for each chunk of each run.
       if (log.chars === chars) own.logs.add(log);
       own.chars += chars;
     } else {
@@ -71,7 +71,7 @@ export class RunMemory {
    */
   #makeRoom(grown: RunLog): void {
     const { maxRunChars, maxKeptChars } = this.#limits;
-    // One frame may exceed the limit: a reader that waits for it, or for an earlier one, is not slow.
+    // One frame may exceed the limit, because a reader that waits for it or an earlier one is not slow.
     while (grown.count > 1 && grown.chars > maxRunChars + grown.largestChars) grown.dropOldest();
     while (this.#chars > maxKeptChars) {
       const [userId, { logs }] = largest(this.#users, ([, { chars }]) => chars);
@@ -98,7 +98,7 @@ export class RunMemory {
     if (!this.#isSweepSet && this.#finished.size > 0) this.#sweepIn(keepRunsMs);
   }
 
-  /** Drops a finished run. False if it is not kept. */
+  /** Drops a finished run. Returns false if it is not kept. */
   drop(name: string): boolean {
     const log = this.find(name);
     if (!log) return false;
@@ -108,7 +108,7 @@ export class RunMemory {
     return true;
   }
 
-  /** Drops the finished run that ended first, of all users or of one. False if there is none. */
+  /** Drops the finished run that ended first, of all users or of one. Returns false if there is none. */
   #dropOldest(userId?: string): boolean {
     for (const [name, { log }] of this.#finished)
       if (userId === undefined || log.key.userId === userId) return this.drop(name);

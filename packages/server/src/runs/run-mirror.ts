@@ -25,7 +25,7 @@ export class RunMirror implements LogMirror {
   readonly #params: RunMirrorParams;
   /** Settles when the session was read and all frames so far are in the log. Undefined while there is nothing to wait for. */
   #reading: Promise<void> | undefined;
-  /** The log has all frames up to this position that are stored. */
+  /** The log has all stored frames up to this position. */
   #filledPosition = 0;
 
   constructor(params: RunMirrorParams) {
@@ -72,7 +72,7 @@ export class RunMirror implements LogMirror {
     if (this.#isBehind(gonePosition)) {
       const { key, invocationId, lastPosition } = log;
       const stored = await service.findRun({ ...key, id: invocationId });
-      // Missing chunks are superseded by the event behind them, which is not stored yet.
+      // Missing chunks are superseded by the event after them, which is not stored yet.
       if (!stored || gonePosition > eventPosition(offsetOf(gonePosition)))
         return this.#endFromSession(missingFrames(log));
       for await (const page of storedFrames(service, key, stored, lastPosition, gonePosition)) log.copy(page);

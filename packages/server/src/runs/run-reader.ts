@@ -7,7 +7,7 @@ import type { ServerLimits } from '../server-limits.ts';
 import { formatPosition, type RunLog, runPath } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
 
-/** Maximum number of characters of one write: this much stays in memory for a reader that stops reading. */
+/** Maximum number of characters of one write, which stay in memory for a reader that stops reading. */
 const MAX_WRITE_CHARS = 64 * 1024;
 /** Number of heartbeats that a reader may leave unread before it is disconnected. */
 const MAX_MISSED_BEATS = 2;
@@ -47,7 +47,7 @@ export class RunReader {
   #first: readonly RunFrame[] | undefined;
   /** The controller of the stream. Undefined once the stream is closed, failed or cancelled: nothing can be written any more. */
   #controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined;
-  /** Set while the connection waits for further frames. */
+  /** Continues the connection that waits for further frames; undefined if none waits. */
   #onMore: (() => void) | undefined;
   /** True from a write to the end of its tick: frames that arrive in between are joined into the next write. */
   isGathering = false;
@@ -79,7 +79,7 @@ export class RunReader {
     this.#frames = frames;
     this.#earlier = earlier;
     this.#first = earlier?.first ?? undefined;
-    // Nothing is read before the connection asks for it: the log is the only buffer.
+    // Nothing is read before the connection asks for it, so the log is the only buffer.
     this.stream = new ReadableStream<Uint8Array<ArrayBuffer>>(this, { highWaterMark: 0 });
     log.readers.add(this);
   }
@@ -101,7 +101,7 @@ export class RunReader {
     if (this.#onMore && this.#log && (!this.isGathering || this.#log.isEnded)) this.#write(this.#log);
   }
 
-  /** Sends a heartbeat to a silent connection, and closes one that has not read for `MAX_MISSED_BEATS` beats. */
+  /** Sends a heartbeat to a silent connection, and closes a connection that has not read for `MAX_MISSED_BEATS` heartbeats. */
   beat(): void {
     if (this.#hasWritten) {
       this.#hasWritten = false;
@@ -157,7 +157,7 @@ export class RunReader {
     try {
       frames ??= (await pages.next()).value || undefined;
     } catch (error) {
-      // Only this reader ends: the run does not depend on it.
+      // Only this reader ends, because the run does not depend on it.
       this.#sayLast(error);
       this.#close(error)?.close();
       return;
@@ -173,7 +173,7 @@ export class RunReader {
     await this.pull();
   }
 
-  /** Writes the available frames, and closes the stream at the end of the log. False if there are none. */
+  /** Writes the available frames, and closes the stream at the end of the log. Returns false if there are none. */
   #write(log: RunLog): boolean {
     const position = this.#position ?? log.beginPosition;
     if (position < log.gonePosition) {
@@ -210,7 +210,7 @@ export class RunReader {
     this.#close(error)?.error(cutError(errorBody(error).error));
   }
 
-  /** Writes the text that the encoder returns. False if it is empty. */
+  /** Writes the text that the encoder returns. Returns false if it is empty. */
   #encodeAndSay(encode: () => string): boolean {
     let text: string;
     try {
@@ -279,8 +279,8 @@ function addressOf({ leftOpen, key, invocationId }: RunLog): Pick<ErrorBody, 'ru
 }
 
 /**
- * Creates the error that ends a stream early. It has no stack, because the HTTP server of Node prints the stack, and
- * the cause was reported already.
+ * Creates the error that ends a stream early. It has no stack, because the HTTP server of Node would print it, and the cause was already
+ * reported.
  */
 export function cutError(why: string): Error {
   const error = new Error(why);
@@ -337,7 +337,7 @@ export class RunReaders {
   ): ReadableStream<Uint8Array<ArrayBuffer>> | string {
     const { limits, platform } = this.#options;
     if (log.readers.size >= limits.maxReadersPerRun) {
-      // A client that left a silent run is counted until something is sent to it.
+      // A client that disconnected from a silent run is counted until something is sent to it.
       for (const reader of log.readers) reader.probe();
       throw new TooManyReadersError(
         `the run ${log.invocationId} has ${log.readers.size} readers, which is the maximum`,
@@ -366,7 +366,7 @@ export class RunReaders {
     if (this.#byUser.size > 0) this.#callOffBeat = platform.schedule(limits.heartbeatMs, this.#beat);
   };
 
-  /** Joins everything that a reader gets until the end of the tick into one write, because it has written in this tick. */
+  /** Joins everything that a reader gets until the end of the tick into one write, because the reader has already written in this tick. */
   gather(reader: RunReader): void {
     reader.isGathering = true;
     if (this.#gathering.size === 0) this.#options.platform.schedule(0, this.#flush);
@@ -409,7 +409,7 @@ export class RunReaders {
     return this.#options.limits.heartbeatMs;
   }
 
-  /** Checks that a user may open one more connection. If not, connections that read nothing are disconnected soon. @throws UserLimitError */
+  /** Checks that a user may open one more connection. If not, disconnects connections that read nothing soon. @throws UserLimitError */
   checkUser(userId: string): void {
     const { maxReadersPerUser } = this.#options.limits;
     const readers = this.#byUser.get(userId);

@@ -3,8 +3,8 @@ import type { EventloomError, Platform, SessionKey } from '@eventloom/core';
 /** One frame of a run: an event, or the error that ended the run, as JSON text without line breaks. */
 export interface RunFrame {
   /**
-   * Position of the frame in the run: higher than that of all earlier frames, and the same in every process, also if the frame is read
-   * from the session.
+   * Position of the frame in the run: higher than the positions of all earlier frames, and the same in every process and for a frame that
+   * is read from the session.
    */
   readonly position: number;
   readonly json: string;
@@ -16,19 +16,19 @@ export interface RelayedLog {
   readonly invocationId: string;
   /** Id of the request that began the run, by which it can be found as well; undefined if the caller gave none. */
   readonly requestId: string | undefined;
-  /** Epoch of the run's lease. If two processes publish one run, the one with the higher epoch is right. 0 until it is known. */
+  /** Epoch of the run's lease; 0 until it is known. If two processes publish the same run, the one with the higher epoch counts. */
   readonly attempt: number;
   /** All frames after this position are kept. */
   readonly gonePosition: number;
-  /** Position of the newest frame; that of the beginning if there is none. */
+  /** Position of the newest frame; the position at which the log begins if there is none. */
   readonly lastPosition: number;
   /** Number of characters of the kept frames. */
   readonly chars: number;
-  /** True if the log has ended: no further frame follows. */
+  /** True if the log has ended, so that no further frame follows. */
   readonly isEnded: boolean;
   /** Reason why the log ended although the run continues elsewhere or later; undefined for a run that has ended. */
   readonly leftOpen: EventloomError | undefined;
-  /** Returns the kept frames after a position, in order, up to `maxChars` characters; at least one if there is one. */
+  /** Returns the kept frames after a position, in order, up to `maxChars` characters, but at least one frame if there is one. */
   framesAfter(position: number, maxChars: number): readonly RunFrame[];
 }
 
@@ -36,13 +36,13 @@ export interface RelayedLog {
 export interface RunPublication {
   /** Resolves once every process can find the run, or once publishing it has failed. Never rejects. */
   readonly announced: Promise<void>;
-  /** Reports that there are new frames, or that the log has ended. The relay reads them when it chooses. */
+  /** Reports that there are new frames, or that the log has ended. The relay decides when to read them. */
   notify(): void;
   /** Removes the run, so that it can no longer be found. Its current followers still get its end. */
   forget(): void;
 }
 
-/** Reason for which a process is asked to end a run: `cancel` by a user, `forget` because its session is deleted. */
+/** Reason why a process is asked to end a run: `cancel` if a user asks for it, `forget` if its session is deleted. */
 export type RunStop = 'cancel' | 'forget';
 
 /** The server of a relay: it hosts runs, and follows runs of other processes. */
@@ -52,7 +52,7 @@ export interface RelayHost {
   readonly keepRunsMs: number;
   /** Reports a failure of the relay. */
   report(error: unknown): void;
-  /** Ends a run of this process. With `forget` it also forgets the run, even if it has ended. A no-op for an unknown run. */
+  /** Ends a run of this process. With `forget` also forgets the run, even if it has ended. Does nothing for an unknown run. */
   stop(key: SessionKey, invocationId: string, stop: RunStop): void;
 }
 
@@ -85,9 +85,9 @@ export interface LogMirror {
 }
 
 /**
- * Shares the logs of runs between the processes of one server: their frames, for some time after the end of the run, and requests to end
- * a run. A relay may lose frames; they are in the session, with the same positions. A relay belongs to one server. Its owner closes it
- * after the server was drained. `runRelayConformance` of `@eventloom/server/conformance` tests this contract.
+ * Shares the logs of runs between the processes of one server: their frames, for some time after the end of the run, and requests to end a
+ * run. A relay may lose frames, which are in the session with the same positions. A relay belongs to one server. Its owner closes it after
+ * draining the server. `runRelayConformance` of `@eventloom/server/conformance` tests this contract.
  *
  * A run can be found only with the key of its session.
  */
@@ -109,15 +109,18 @@ export interface RunRelay {
    * @throws RunRelayError
    */
   find(key: SessionKey, id: string): Promise<RemoteRun | undefined>;
-  /** Copies the frames of a run after a position into a mirror. The returned function ends that: afterwards the mirror is not called. */
+  /**
+   * Copies the frames of a run after a position into a mirror, until the returned function is called. The mirror is not called after that.
+   */
   follow(key: SessionKey, invocationId: string, afterPosition: number, mirror: LogMirror): () => void;
   /**
-   * Asks the process of a run to end it. Settles once it is asked. A no-op for a run that has ended or is unknown. @throws RunRelayError
+   * Asks the process of a run to end it. Resolves once the process is asked. Does nothing for a run that has ended or is unknown. @throws
+   * RunRelayError
    */
   cancel(key: SessionKey, invocationId: string): Promise<void>;
   /**
-   * Ends and forgets all runs of a session in all processes, ended ones too. Settles once those of other processes have ended, or can no
-   * longer be followed. @throws RunRelayError
+   * Ends and forgets all runs of a session in all processes, including ended ones. Resolves once the runs of other processes have ended or
+   * can no longer be followed. @throws RunRelayError
    */
   forgetSession(key: SessionKey): Promise<void>;
 }

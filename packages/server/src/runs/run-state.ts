@@ -26,7 +26,7 @@ export const RUN_STATE_SCHEMA = {
   properties: {
     invocationId: { type: 'string' },
     state: { enum: ['queued', 'running', 'waiting', 'completed', 'failed', 'interrupted'] },
-    error: { type: 'string', description: 'Why the run failed or was interrupted.' },
+    error: { type: 'string', description: 'The reason why the run failed or was interrupted.' },
     code: { type: 'string', description: 'The code of the error.' },
     waitingFor: {
       type: 'array',

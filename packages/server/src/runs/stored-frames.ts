@@ -26,7 +26,7 @@ const PAGE_CHARS = 1024 * 1024;
 
 /** Consecutive events of a session. */
 interface FramePage {
-  /** The sequence number of the first. */
+  /** The sequence number of the first event. */
   readonly seq: number;
   readonly events: readonly Event[];
   /** Number of characters of the frames made of the events, which determines the size of the next page. */
@@ -66,7 +66,7 @@ export async function* eventPages(
 /**
  * Finds the message of a request in its session.
  * @param id the request id; for a request without one, the invocation id of the run that it began
- * @returns the id of the run that has the message; undefined if it is not stored
+ * @returns the id of the run that has the message; undefined if the message is not stored
  */
 export async function findMessage(
   service: BaseSessionService,
@@ -121,7 +121,7 @@ export async function readEnd(
 function endAt(last: Event | undefined, offset: number, end: RunOutcome | undefined): EndOfFrames {
   const outcome = end ?? outcomeOfEvent(last);
   if (outcome.state === 'completed') return { outcome, eventPosition: eventPosition(offset) };
-  const { errorMessage = 'the run ended before it was done' } = last ?? {};
+  const { errorMessage = 'the run ended before it was complete' } = last ?? {};
   // The whole message is in the event before it.
   const error = errorMessage.length > MAX_ERROR_CHARS ? `${errorMessage.slice(0, MAX_ERROR_CHARS)}…` : errorMessage;
   const json = JSON.stringify({ error, code: outcome.code ?? 'INTERNAL' });
@@ -129,8 +129,8 @@ function endAt(last: Event | undefined, offset: number, end: RunOutcome | undefi
 }
 
 /**
- * Yields the stored events of a run after a position as frames, with the positions that they had originally. Pages are
- * read on demand; a page without a frame is omitted.
+ * Yields the stored events of a run after a position as frames with their original positions. Pages are read on demand; a page without
+ * frames is omitted.
  *
  * @param untilPosition position of the last event; default: the end of the session
  * @param end the last frame of a run that ended there
@@ -193,8 +193,8 @@ function goneError({ sessionId }: SessionKey): SessionNotFoundError {
 }
 
 /**
- * True for a stored event that readers of the run get: not the user's own events, and not those of sub-invocations. The
- * latter are yielded at the run's record of them.
+ * True for a stored event that readers of the run get. Readers do not get the user's own events. They get events of sub-invocations at the
+ * run's record of them.
  */
 function isReadEvent(event: Event, invocationId: string): boolean {
   if (event.invocationId !== invocationId) return false;

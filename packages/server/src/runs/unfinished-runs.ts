@@ -36,7 +36,7 @@ export interface UnfinishedRunsParams {
   readonly report: (error: unknown) => void;
 }
 
-/** Maximum number of runs in a page: few, so that the page is still current when its last run is checked. */
+/** Maximum number of runs in a page: small, so that the page is still current when its last run is checked. */
 const PAGE = 50;
 /** The reason with which a cancelled run is closed. */
 const CANCELLED = 'the run was cancelled';
@@ -45,8 +45,8 @@ const CANCELLED_EVERY_MS = 1000;
 /** The minimum time between two searches. */
 const MIN_DELAY_MS = 100;
 /**
- * Errors after which a run is skipped: another process took its session, the session was deleted, this server shuts
- * down, or the session has another open run, which means that this one has ended.
+ * Errors after which a run is skipped: another process took its session, the session was deleted, this server shuts down, or the session
+ * has another open run, so this one has ended.
  */
 const ELSEWHERE = [SessionBusyError, SessionNotFoundError, StaleWriterError, ShuttingDownError, UnfinishedRunError];
 
@@ -65,7 +65,7 @@ export class UnfinishedRuns {
   readonly #params: UnfinishedRunsParams;
   /** Number of active runs that were resumed here. */
   #resumed = 0;
-  /** Resolve when the runs that this search resumed have locked their session, or failed to. */
+  /** Promises that resolve when a run that this search resumed has locked its session, or failed to. */
   readonly #begins: Promise<unknown>[] = [];
   /** True if more unfinished runs exist than `maxResumedRuns` allows at a time. */
   #hasMore = false;
@@ -86,7 +86,7 @@ export class UnfinishedRuns {
     this.#params = params;
   }
 
-  /** Searches now, and then at intervals. No caller waits for the searches, so they do not keep the process alive. */
+  /** Searches now, and then at intervals. The searches do not keep the process alive. */
   start(): void {
     if (this.#params.limits.unfinishedRunsEveryMs === 0 || this.#params.action === 'leave') return;
     void this.#lookThenSchedule();
@@ -103,8 +103,8 @@ export class UnfinishedRuns {
   }
 
   /**
-   * Resumes an unfinished run because a client asks for it, even if the server's policy is to close or leave unfinished
-   * runs. Resolves when the run has its session. A run that cannot be resumed is not changed.
+   * Resumes an unfinished run because a client asks for it, even if the server's policy is to close or leave unfinished runs. Resolves when
+   * the run has its session. Does not change a run that cannot be resumed.
    *
    * @param id the run's invocation id, or a request id that it was begun with
    */
@@ -231,7 +231,7 @@ export class UnfinishedRuns {
     const onBusy = isWanted ? 'queue' : 'reject';
     const fault =
       action === 'close'
-        ? 'the run lost its process or its storage before it ended, and this server does not resume such runs'
+        ? 'the process or the storage of the run was lost before the run ended, and this server does not resume such runs'
         : faultOfLeftRun(run, limits.maxRunAttempts);
     if (fault !== undefined) {
       await this.#close(runner, run, fault, onBusy);
@@ -300,7 +300,7 @@ export class UnfinishedRuns {
     return ending && this.#track(ending);
   }
 
-  /** Resumes a run that queued messages kept from its session: the run joins the queue. */
+  /** Resumes a run by adding it to the queue of messages for its session. */
   async #resumeInLine(runner: Runner, run: OpenRun): Promise<void> {
     const isInLine = await this.#isInLine(runner, run);
     if (isInLine && !this.#isStopped) void this.#resume(runner, run, 'queue');
@@ -325,8 +325,8 @@ export class UnfinishedRuns {
   }
 
   /**
-   * True if no process holds the session of a run, so that only queued messages kept the run from it. None of them
-   * begins before the run has ended: each is refused at once, so the queue moves on until it reaches the run.
+   * True if no process holds the session of a run, so that only queued messages are before it. None of them begins before the run has
+   * ended: each is refused immediately, until the queue reaches the run.
    */
   async #isInLine({ sessionService }: Runner, { invocationId, ...key }: OpenRun): Promise<boolean> {
     const found = await sessionService.findRun({ ...key, id: invocationId });

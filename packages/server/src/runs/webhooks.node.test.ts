@@ -285,7 +285,7 @@ test('a webhook to an origin that is no longer listed is not sent', async () => 
   await endOf(first);
   const second = await setUp([], ['https://hooks.example'], first.sessionService, first.platform);
   await expect.poll(() => second.platform.advance(5_000) === undefined && second.errors.length > 0).toBe(true);
-  expect(String(second.errors[0])).toContain('not in webhooks.origins any more');
+  expect(String(second.errors[0])).toContain('no longer in webhooks.origins');
   expect(receiver.messages).toHaveLength(1);
 });
 

@@ -24,8 +24,8 @@ export interface WebhookOptions {
   /** The secret that signs messages, in the format of Standard Webhooks: `whsec_` and the base64 of 24 to 64 random bytes. */
   readonly secret: string;
   /**
-   * The origins that messages may be sent to, e.g. `https://hooks.example`. A request cannot name another one, so that no client can make
-   * the server call addresses of its own network. An origin with `http:` is allowed for development.
+   * The origins that messages may be sent to, e.g. `https://hooks.example`. A request with another origin is refused, so that clients
+   * cannot make the server call addresses of its own network. An origin with `http:` is allowed for development.
    */
   readonly origins: readonly string[];
 }
@@ -43,8 +43,8 @@ export interface WebhooksParams {
 }
 
 /**
- * Delay before each attempt after the first, in milliseconds. Each is randomly lengthened by up to half, so that
- * receivers do not get all messages at once.
+ * Delays before the attempts after the first, in milliseconds. Each is lengthened at random by up to half, so that receivers do not get all
+ * messages at the same time.
  */
 const RETRY_AFTER_MS = [5_000, 10_000, 20_000, 40_000, 80_000];
 const ATTEMPT_MS = 10_000;
@@ -55,18 +55,19 @@ const DRAIN_MS = 1_000;
 const MAX_URL_CHARS = 2048;
 /** Maximum number of undelivered messages of one user, including those of active runs. */
 const MAX_PENDING_OF_USER = 50;
-/** Maximum numbers of active attempts in this process: of all users, and of one user, whose receiver may be slow. */
+/** Maximum number of active attempts in this process, for all users. */
 const MAX_ATTEMPTS = 64;
+/** Maximum number of active attempts for one user, whose receiver may be slow. */
 const MAX_ATTEMPTS_OF_USER = 8;
-/** Maximum number of listed webhooks: more than one user may have, so that those of other users are found after them. */
+/** Maximum number of listed webhooks: more than one user can have, so that those of other users are found as well. */
 const MAX_LISTED = 500;
 
 /**
- * Reports the ends of runs by signed messages, in the format of Standard Webhooks 1.0. A message is sent again until the receiver answers with
- * a status from 200 to 299 or with 410, at most six times in three to four minutes.
+ * Reports the ends of runs by signed messages, in the format of Standard Webhooks 1.0. A message is sent again until the receiver answers
+ * with a status from 200 to 299 or with 410, at most six times in three to four minutes.
  *
  * A webhook is stored with its run, and each attempt is stored before it is made. A message that one process did not deliver is therefore
- * delivered by the next one, or by another one with the same sessions: at least once, under the same `webhook-id`.
+ * delivered by the next process, or another one with the same sessions: at least once, with the same `webhook-id`.
  */
 export class Webhooks {
   readonly #secret: Uint8Array<ArrayBuffer>;
@@ -143,7 +144,7 @@ export class Webhooks {
     return { id: `msg_${this.#params.platform.newUuid()}`, url };
   }
 
-  /** Notes that a webhook was stored with a run. This process or another one sends it at the run's end. */
+  /** Records that a webhook was stored with a run. This process or another one sends the message when the run has ended. */
   noteStored(ended: Promise<void> = Promise.resolve()): void {
     const { platform } = this.#params;
     this.#dueMs = Math.min(this.#dueMs, platform.now());
@@ -274,7 +275,7 @@ export class Webhooks {
   /** @returns the reason why the message was not accepted; undefined if it was */
   async #send(url: string, id: string, body: string): Promise<string | undefined> {
     // The option may have changed since the request was checked.
-    if (!this.#origins.has(new URL(url).origin)) return 'its origin is not in webhooks.origins any more';
+    if (!this.#origins.has(new URL(url).origin)) return 'its origin is no longer in webhooks.origins';
     const { platform } = this.#params;
     const timeout = new AbortController();
     const callOff = platform.schedule(ATTEMPT_MS, () => timeout.abort(), { idle: true });

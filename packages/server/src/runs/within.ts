@@ -1,6 +1,6 @@
 import type { Platform } from '@eventloom/core';
 
-/** Settles with the work, or after the time-out. Rejects if the work does. */
+/** Resolves when the work or the time-out ends, whichever comes first. Rejects if the work rejects before that. */
 export async function within(
   timers: Pick<Platform, 'schedule'>,
   work: Promise<unknown>,

@@ -39,7 +39,7 @@ interface SessionToCreate {
   readonly userId: string;
   readonly sessionId: string | undefined;
   readonly state: Readonly<Record<string, unknown>> | undefined;
-  /** The events that the session starts with, in order. They change its own state; what they wrote for the user or the app is history. */
+  /** The events with which the session starts, in order. They change only its own state, not that of the user or the app. */
   readonly events: readonly Event[] | undefined;
 }
 
@@ -76,14 +76,14 @@ export function existsError(
 ): SessionAlreadyExistsError {
   const path = ['apps', appName, 'users', userId, 'sessions', sessionId].map((part) => encodeURIComponent(part));
   return new SessionAlreadyExistsError(
-    `the session ${quotedName(sessionId)} exists already; read it with GET /${path.join('/')}, or send another sessionId, or no id to create a session with a new one`,
+    `the session ${quotedName(sessionId)} already exists; read it with GET /${path.join('/')}, send another sessionId, or leave the id out to create a session with a new one`,
     { cause },
   );
 }
 
 /**
- * Appends events, and records their runs, so that these can be found, and continued if events are trusted. State of the user and the app is
- * not written: other sessions share it, and may have changed it since.
+ * Appends events and records their runs, so that the runs can be found, and continued if the events are trusted. Does not write state of
+ * the user and the app, because other sessions share it and may have changed it since.
  */
 async function writeEvents(
   service: BaseSessionService,
@@ -139,7 +139,7 @@ function* checkEvents(events: readonly Event[], platform: Platform): Steps<Event
     checkArtifactDelta(`events[${index}].actions.artifactDelta`, event.actions.artifactDelta);
     if (event.id !== '' && ids.has(event.id))
       throw new InvalidRequestError(
-        `events[${index}].id: is the id of an earlier event; give each event an id of its own, or none`,
+        `events[${index}].id: is the id of an earlier event; give each event its own id, or no id`,
       );
     ids.add(event.id);
     completed.push(complete(event, platform));
@@ -176,8 +176,8 @@ function complete(event: Event, platform: Platform): Event {
 }
 
 /**
- * Prepares events from an untrusted client: models read them, but no run continues with them. Events that a run could
- * continue with are tagged as imported, because a rewind can reopen a closed call or run.
+ * Prepares events from an untrusted client: models read them, but no run continues from them. Events from which a run could continue are
+ * tagged as imported, because a rewind can reopen a closed call or run.
  *
  * @throws ForbiddenError for a call without a response, and for a resumable run without an end
  */

@@ -30,7 +30,7 @@ import { otherWork } from '../http/in-turns.ts';
 import { quotedName } from '../http/request-body.ts';
 import { existsError } from './create-session.ts';
 
-/** The session to copy, and the copy. */
+/** The session to copy, and the id of the copy. */
 interface SessionToFork extends SessionKey {
   /** Id of the last event of the copy. */
   readonly afterEventId: string;
@@ -38,13 +38,13 @@ interface SessionToFork extends SessionKey {
   readonly newSessionId: string | undefined;
   /** Maximum number of characters of the copied events as JSON. */
   readonly maxChars: number;
-  /** Called with the number of characters of each event that is kept in memory. Throws if there is no room. */
+  /** Called with the number of characters of each event that is kept in memory. Throws if the limit is exceeded. */
   readonly onRead: (chars: number) => void;
 }
 
 /**
- * Copies a session as it was after one of its events: the events, its own state, its artifacts and its tool calls of that time. The
- * session itself does not change, and neither does state of the user and the app: the copy sees their present values.
+ * Copies a session as it was after one of its events: the events, its own state, its artifacts and its tool calls of that time. The session
+ * itself and the state of the user and the app do not change; the copy sees the current values of that state.
  *
  * The events are the server's own, so requests to people and long-running calls that waited can be answered in the copy. Calls that were in
  * progress are answered with `{ error: 'interrupted' }`, and a resumable run that was in progress is ended.
@@ -79,7 +79,7 @@ export async function forkSession(runner: Runner, fork: SessionToFork): Promise<
   return session;
 }
 
-/** A session up to an event, and what is known of the time after it. */
+/** A session up to an event, with the data of the time after it that a copy needs. */
 interface Past {
   readonly header: SessionHeaderRecord;
   readonly events: Event[];
@@ -91,7 +91,7 @@ interface Past {
   readonly laterArtifacts: ReadonlyMap<string, number>;
 }
 
-/** Number of records after which other requests get their turn: a store in the same process answers without one. */
+/** Number of records after which other requests are served, because a store in the same process answers without a pause. */
 const RECORDS_PER_TURN = 100;
 
 async function readPast(
@@ -167,8 +167,9 @@ function ownState(
 }
 
 /**
- * Returns a filter for the tool calls of a copy. A run without later events has all of its own. Of a run that continued, the ledger does not
- * say when each entry was made: calls with a response among the copied events are kept, and those that wait for one.
+ * Returns a filter for the tool calls of a copy. A run without later events keeps all of its calls. For a run with later events, the ledger
+ * does not record when each entry was made, so the copy keeps calls that have a response among the copied events, and calls that wait for
+ * one.
  */
 function createToolCallFilter({ events, laterRuns }: Past, calls: Calls): (entry: ToolLedgerEntry) => boolean {
   const runs = new Set(events.map(({ invocationId }) => invocationId));
@@ -183,7 +184,10 @@ function createToolCallFilter({ events, laterRuns }: Past, calls: Calls): (entry
   return ({ invocationId, callId }) => runs.has(invocationId) && (!laterRuns.has(invocationId) || kept.has(callId));
 }
 
-/** Returns the events that end what was in progress: responses to calls without one, and the ends of resumable runs that wait for nothing. */
+/**
+ * Returns the events that end calls and runs in progress: responses to calls without one, and the ends of resumable runs that do not wait
+ * for an answer.
+ */
 function closingEvents({ events, laterRuns }: Past, calls: Calls, { appName, platform }: Runner): Event[] {
   const last = events.at(-1)?.invocationId;
   const cut = new Set(
@@ -247,7 +251,7 @@ const NO_IDS: ReadonlySet<string> = new Set();
 const INTERRUPTED = {
   error: 'interrupted',
   message:
-    'The session was copied while the call was in progress. In the copy the call has no result; it may have had its effect.',
+    'The session was copied while the call was in progress. The copy has no result of the call, which may or may not have had its effect.',
 };
 
 /** Returns the ids of the calls whose agents made these calls: an agent that runs as a tool has the id of its call in its branch. */
