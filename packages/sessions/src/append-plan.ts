@@ -25,10 +25,10 @@ export interface AppendPlan {
 export const NO_WRITES: readonly StateWrite[] = [];
 
 /**
- * Checks an event's id, state and artifact names, and returns what is to be stored. A missing id or timestamp is added.
- * The event is frozen: the stored event is valid by its type and as JSON, and does not change any more.
+ * Checks an event's id, state and artifact names, and returns the event and the state to store. Adds a missing id or timestamp. Freezes the
+ * event, so that the stored event stays valid by its type and as JSON.
  *
- * @param coveredUntil end of the range that compactions cover, in seconds; the event's timestamp is later
+ * @param coveredUntil end of the range that compactions cover, in seconds; the event gets a later timestamp
  * @param repeated see `AppendEventRequest.repeatedState`
  * @throws InvalidRequestError, StateKeyError, StateValueError and InvalidArtifactNameError
  * @throws InvalidEventError for a value that is not an event, or not JSON
@@ -42,7 +42,7 @@ export function planAppend(
 ): AppendPlan {
   const id = event.id === '' ? platform.newEventId() : event.id;
   let timestamp = event.timestamp === 0 ? nowMs / 1000 : event.timestamp;
-  // NaN is kept here: the seal refuses it.
+  // NaN is kept here, because `sealEvent` refuses it.
   if (timestamp <= coveredUntil) timestamp = afterCovered(timestamp, coveredUntil);
   let stored = id === event.id && timestamp === event.timestamp ? event : { ...event, id, timestamp };
   // Values of a wrong type are refused when the event is sealed.
@@ -71,7 +71,7 @@ function hasKeys(record: object | undefined): record is object {
   return false;
 }
 
-/** Returns the removed keys; undefined for an empty list, and for a list with other values, which the seal refuses. */
+/** Returns the removed keys; undefined for an empty list, and for a list with other values, which are refused when the event is sealed. */
 function removedKeys(keys: readonly unknown[]): readonly string[] | undefined {
   const isRemoving = keys.length > 0 && keys.every((key): key is string => typeof key === 'string');
   if (!isRemoving) return undefined;

@@ -3,7 +3,7 @@ const AFTER_SURROGATES = 0xe000;
 
 /**
  * Compares two texts by their code points, which is the order of their bytes in UTF-8. Returns a number below, equal to or above 0.
- * Operators compare UTF-16 units, and put a character above U+FFFF before those from U+E000 on.
+ * Operators would compare UTF-16 units, which put characters above U+FFFF before those from U+E000 on.
  */
 export function compareText(one: string, other: string): number {
   const length = Math.min(one.length, other.length);

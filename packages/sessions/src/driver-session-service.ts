@@ -80,18 +80,18 @@ export interface DriverSessionServiceOptions {
 const OPTIONS: OptionRules<DriverSessionServiceOptions> = { platform: 'object' };
 
 /**
- * A session service over a `SessionDriver`. It implements everything in the contract that is not storage. A driver that answers
- * synchronously costs no extra turn of the event loop.
+ * A session service over a `SessionDriver`. It implements everything in the contract that is not storage. With a driver that answers
+ * synchronously, calls need no further turn of the event loop.
  *
- * An event with an empty id or a timestamp of 0 gets them when it is appended. A session object that lacks stored events gets all of
- * them. At most 1,000 callers of a service wait for one session; a further one gets SessionBusyError at once. Names are at most 256
- * bytes, the call ids of the ledger at most 2,304.
+ * An event with an empty id or a timestamp of 0 gets one when it is appended. A session object that lacks stored events gets all of them.
+ * At most 1,000 callers of a service wait for one session; further callers get SessionBusyError immediately. Names are at most 256 bytes,
+ * the call ids of the ledger at most 2,304.
  */
 export class DriverSessionService extends BaseSessionService {
   readonly #driver: SessionDriver;
   readonly #platform: Platform;
   readonly #leases: SessionLeases;
-  /** The last session whose names were valid: a turn uses the same session in each of its calls. */
+  /** The last session whose names were valid, because a turn uses the same session in each of its calls. */
   #checked: SessionKey | undefined;
 
   /** @throws ConfigurationError for a value that is not a driver, and for an unknown option */
@@ -238,7 +238,7 @@ export class DriverSessionService extends BaseSessionService {
       return { lease, session, message: duplicate ?? plan?.event ?? message, firstSeq, wasOpen };
     };
     if (requestId !== undefined && this.#leases.isAwaited(request))
-      // A caller that would wait gets RequestKnownError at once.
+      // A caller that would wait gets RequestKnownError immediately.
       return whenReady(this.#driver.findRun(request, requestId), (known) => {
         if (known && known.invocationId !== invocationId) throw knownError(request, requestId, known.invocationId);
         return whenReady(this.#leases.take(request, ask), begun);
@@ -274,7 +274,7 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   /**
-   * Checks that a run under this lease has ended with this outcome, because an end may be repeated.
+   * Checks that the run of this lease has ended with this outcome, because an end may be repeated.
    *
    * @throws StaleWriterError
    */
@@ -378,7 +378,7 @@ export class DriverSessionService extends BaseSessionService {
     return { appName, userId, sessionId, incarnation, event: stored, writes, nowMs, lease, stateDelta, removedState };
   }
 
-  /** Appends to a session that is held or queued for: waits for a lease, and appends under it. */
+  /** Appends to a session that is held or has a queue: waits for a lease, and appends under it. */
   async #appendInTurn(session: Session, append: PlannedAppend): Promise<Event> {
     const lease = await this.#leases.acquire(sessionKeyOf(session));
     try {

@@ -26,14 +26,14 @@ export function deletedError(key: SessionKey): SessionNotFoundError {
 /** Returns the error for a session that already exists. */
 export function existsError(key: SessionKey): SessionAlreadyExistsError {
   return new SessionAlreadyExistsError(
-    `${describe(key)} exists already; choose another sessionId, or read it with getSession`,
+    `${describe(key)} already exists; choose another sessionId, or read it with getSession`,
   );
 }
 
 /** Returns the error for a lease that is no longer valid. */
 export function staleError(lease: SessionLease): StaleWriterError {
   return new StaleWriterError(
-    `${describe(lease)}: the lease (epoch ${lease.epoch}) ended: it was released, another writer took it over, or it is not a lease of this session`,
+    `${describe(lease)}: the lease (epoch ${lease.epoch}) has ended, because it was released or another writer took the session over, or is not a lease of this session`,
   );
 }
 
@@ -55,7 +55,7 @@ export function busyError(key: SessionKey, waitedMs?: number): SessionBusyError 
 /** Returns the error for a session whose queue is full. */
 export function fullLineError(key: SessionKey, waiting: number): SessionBusyError {
   return new SessionBusyError(
-    `${describe(key)} is busy: another run has locked it, and ${waiting} callers already wait for it; try again when they are done`,
+    `${describe(key)} is busy: another run has locked it, and ${waiting} callers already wait for it; try again later`,
   );
 }
 

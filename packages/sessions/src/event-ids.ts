@@ -1,7 +1,7 @@
-/** Number of events from which on a table finds an id faster than a search in the list of hashes. */
+/** Number of events from which a table finds an id faster than a search in the list of hashes. */
 const TABLE_FROM = 128;
 const FIRST_SLOTS = 4 * TABLE_FROM;
-/** A random seed, so that nobody can choose ids that collide. */
+/** A random seed, so that clients cannot choose ids that collide. */
 const SEED = Math.floor(Math.random() * 2 ** 30);
 const NO_SLOTS = new Int32Array(0);
 
@@ -12,9 +12,9 @@ export interface IdentifiedEvents {
 }
 
 /**
- * The indexes of events by id. A few ids are a list of hashes in the order of the events, which an engine searches
- * faster than it builds a table. From 128 ids on, they are a hash table of numbers that is at most half full. A Map
- * would keep texts all over the heap, and each look-up in a large one would wait for several of them.
+ * The indexes of events by id. A few ids are kept as a list of hashes in the order of the events, which an engine searches faster than it
+ * builds a table. From 128 ids they are kept as a hash table of numbers that is at most half full. A Map would spread texts over the heap,
+ * and each look-up in a large Map would wait for several of them.
  */
 export class EventIds {
   readonly #events: IdentifiedEvents;
@@ -83,7 +83,10 @@ export class EventIds {
   }
 }
 
-/** FNV-1a over UTF-16 units, with its upper bits mixed into the lower ones, in 30 bits: a small integer in every engine. */
+/**
+ * Returns the FNV-1a hash of UTF-16 units, with its upper bits mixed into the lower ones, in 30 bits, which are a small integer in every
+ * engine.
+ */
 function hashOf(text: string): number {
   let hash = SEED;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

@@ -32,7 +32,7 @@ export async function* exportSession(
     const beforeSeq = Math.min(lastSeq, seq + size.events) + 1;
     const page = await driver.readEvents(key, { ...ALL_EVENTS, beforeSeq, afterSeq: seq });
     if (page?.incarnation !== incarnation) throw notFoundError(key);
-    // A page has at least one event: an empty page would be followed by the same one.
+    // Without an event in a page, the next page would be the same one.
     if (page.events.length === 0) throw new ConfigurationError(`the driver returned no event after number ${seq}`);
     size.adapt(page.events);
     for (const event of page.events) {
@@ -44,7 +44,7 @@ export async function* exportSession(
   yield { type: 'end', events: lastSeq, toolCalls: toolCalls.length };
 }
 
-/** Maximum number of events of a page: they may turn out to be large after small ones. */
+/** Maximum number of events of a page, because large events may follow small ones. */
 const MAX_EVENTS = 64;
 const FIRST_EVENTS = 8;
 /** Maximum size of a page in characters. */

@@ -22,7 +22,7 @@ import {
 } from '@eventloom/core/internal';
 import type { SessionImport, StoredRun } from './session-driver.ts';
 
-/** The fields of each type of record. An unknown field is refused, because it would be lost. */
+/** The fields of each type of record. Unknown fields are refused, because they would be lost. */
 const FIELDS: Readonly<Record<SessionRecord['type'], readonly string[]>> = {
   session: ['type', 'version', 'appName', 'userId', 'id', 'lastUpdateTime', 'initialState', 'state'],
   event: ['type', 'event'],
@@ -34,7 +34,7 @@ const FIELDS: Readonly<Record<SessionRecord['type'], readonly string[]>> = {
 const MAX_SECONDS = 253_402_300_799.999;
 
 /**
- * Reads the records of an export to the end, and checks all of them.
+ * Reads all records of an export and checks each of them.
  *
  * @throws InvalidRequestError that names the invalid record, by its number from 1, and the field
  */
@@ -93,7 +93,7 @@ class ImportReader {
     };
     return {
       ...key,
-      // A fast clock set the timestamp; leases and listings need times in the past.
+      // A clock that is ahead set the timestamp; leases and listings need times in the past.
       updatedAtMs: Math.min(toMilliseconds(header.lastUpdateTime), nowMs),
       initialState: this.#initialState,
       state: this.#state.filter(({ scope }) => scope === 'session'),

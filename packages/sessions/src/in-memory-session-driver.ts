@@ -72,7 +72,7 @@ interface MemorySession extends SessionKey, SessionHold, WebhookHold {
   readonly user: UserRecord;
   readonly incarnation: string;
   readonly state: StateTable;
-  /** State that the session was created with; undefined if there was none. */
+  /** The state with which the session was created; undefined if there was none. */
   initialState: StateTable | undefined;
   readonly events: StoredEvents;
   /** The runs and requests of the session, by their ids. */
@@ -89,7 +89,7 @@ interface MemorySession extends SessionKey, SessionHold, WebhookHold {
 export class InMemorySessionDriver implements SessionDriver {
   readonly shared = false;
   readonly #apps = new Map<string, AppRecord>();
-  /** The session that was found last: a turn calls the store many times with the same one. */
+  /** The session that was found last, because a turn calls the store many times with the same session. */
   #last: MemorySession | undefined;
   #incarnations = 0;
   #epochs = 0;
@@ -280,7 +280,7 @@ export class InMemorySessionDriver implements SessionDriver {
     return (this.#last = this.#apps.get(appName)?.users.get(userId)?.sessions.get(sessionId));
   }
 
-  /** Adds an empty, free session; undefined if its key is taken. */
+  /** Adds an empty, free session; returns undefined if its key is taken. */
   #add({ appName, userId, sessionId }: SessionKey, updatedAtMs: number): MemorySession | undefined {
     let app = this.#apps.get(appName);
     if (!app)
@@ -362,7 +362,7 @@ function toStored(record: MemorySession, events: Event[]): StoredSession {
 
 /** The state of one scope in memory. Values are copied in and out. */
 class StateTable {
-  /** Absent until the first write: most sessions have no state in most scopes. */
+  /** Absent until the first write, because most sessions have no state in most scopes. */
   #values: Map<string, unknown> | undefined;
 
   get isEmpty(): boolean {

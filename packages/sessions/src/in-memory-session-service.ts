@@ -5,10 +5,11 @@ import { InMemorySessionDriver } from './in-memory-session-driver.ts';
 export type InMemorySessionServiceOptions = DriverSessionServiceOptions;
 
 /**
- * Keeps sessions in the memory of this process, for tests, scripts and first steps. All of them are lost when the process ends, and other
- * processes do not see them. Otherwise it behaves as the services that store sessions do.
+ * Keeps sessions in the memory of this process, for tests, scripts and first steps. All sessions are lost when the process ends, and other
+ * processes do not see them. Otherwise it behaves like the services that store sessions.
  *
- * It never removes a session by itself: a process that runs for long has to call `deleteSession`. It has no size limits but the memory.
+ * It never removes a session by itself: a process that runs for a long time has to call `deleteSession`. Sizes are limited only by the
+ * memory.
  *
  * @example
  * const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });

@@ -8,8 +8,9 @@ export interface LeaseClaim extends SessionKey {
   readonly takeOver: boolean;
   /**
    * Position among the callers that wait in several processes; undefined in a first attempt, and always if the driver is not `shared`. A
-   * claim is refused as busy while an earlier ticket has not expired; for a claim without a ticket every ticket is earlier. A refused
-   * claim stores its ticket for `ttlMs` from now, unless it is stored for at least half of that; a granted or withdrawn claim removes it.
+   * claim is refused as busy while an earlier ticket has not expired; for a claim without a ticket every ticket is earlier. A refused claim
+   * stores its ticket for `ttlMs` from now, unless the ticket is already stored for at least half of that time. A granted or withdrawn
+   * claim removes its ticket.
    */
   readonly ticket: LeaseTicket | undefined;
 }
@@ -23,10 +24,7 @@ export interface LeaseTicket {
   readonly ttlMs: number;
 }
 
-/**
- * The reason for which a lease is refused: the session does not exist, or it is held until this time unless its holder
- * renews.
- */
+/** The reason why a lease is refused: the session does not exist, or it is held until this time unless its holder renews the lease. */
 export type ClaimRefusal = { readonly status: 'missing' } | { readonly status: 'busy'; readonly freeAtMs: number };
 
 /** A granted lease. It is a plain object, compared by value. */

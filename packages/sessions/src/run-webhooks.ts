@@ -32,7 +32,7 @@ export function addWebhook(hold: WebhookHold, webhook: PutRunWebhookRequest): vo
   hold.webhooks = [...others, { appName, userId, sessionId, id, invocationId, url, attempts: 0, dueMs: 0 }];
 }
 
-/** Removes the webhooks of these ids, and those of these runs. */
+/** Removes the webhooks with these ids, and those of the runs with these ids. */
 export function forgetWebhooks(hold: WebhookHold, forget: readonly string[]): void {
   const others = hold.webhooks?.filter(
     ({ id, invocationId }) => !forget.includes(id) && !forget.includes(invocationId),

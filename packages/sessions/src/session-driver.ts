@@ -25,7 +25,7 @@ export interface StateEntry {
 
 /** A session that a driver has read. */
 export interface StoredSession extends SessionKey {
-  /** Distinguishes this session from an earlier one of the same key. Never empty. */
+  /** Distinguishes this session from an earlier one with the same key. Never empty. */
   readonly incarnation: string;
   /** Number of events that were ever appended. */
   readonly lastSeq: number;
@@ -125,7 +125,7 @@ export interface SessionPage {
 
 /** A session in a page of a listing, without events. */
 export interface ListedSession extends StoredSession {
-  /** True for the last session of a page that was shortened because of much state: more sessions may follow. */
+  /** True for the last session of a page that was shortened because its state is large, so that more sessions may follow. */
   readonly isCut?: boolean;
 }
 
@@ -154,11 +154,11 @@ export interface EventAppend extends SessionKey {
 export type AppendOutcome =
   /** The result if no session has this key and incarnation. */
   | { readonly status: 'missing' }
-  /** The lease is not, or no longer, the session's. */
+  /** The result if the lease is not, or no longer, the session's. */
   | { readonly status: 'stale' }
   /** The result for a caller without a lease while another holds the session: time at which that lease ends, unless it is renewed. */
   | { readonly status: 'busy'; readonly freeAtMs: number }
-  /** The session has an event of this id: it is given, and nothing was changed. */
+  /** The result if the session already has an event with this id, which is returned. Nothing was changed. */
   | { readonly status: 'duplicate'; readonly event: Event; readonly lastSeq: number }
   | { readonly status: 'stored'; readonly seq: number };
 
@@ -174,7 +174,7 @@ export interface RunClaim extends LeaseClaim {
   readonly lastEpoch?: number | undefined;
   /** True to create the session, without state, if it does not exist. */
   readonly create: boolean;
-  /** The webhook to store with the run, as `putRunWebhook` does, but beside the earlier ones of the run. */
+  /** The webhook to store with the run, as in `putRunWebhook`, but in addition to the earlier ones of the run. */
   readonly webhook?: PutRunWebhookRequest | undefined;
   /** Selects the events before the message that are read. */
   readonly window: EventWindow;
@@ -199,13 +199,11 @@ export interface TakenRun extends TakenLease {
   readonly wasOpen: boolean;
 }
 
-/**
- * The reason for which a run is refused, in the order in which a driver checks, before and after it checks the lease.
- */
+/** The reasons why a run is refused, in the order in which a driver checks them, before and after it checks the lease. */
 export type RunRefusal =
-  /** The request id is that of another run. Looked at first, busy or not. */
+  /** The request id belongs to another run. Checked first, also if the session is busy. */
   | { readonly status: 'known'; readonly invocationId: string }
-  /** The session does not have the run that continues. Looked at before the lease as well. */
+  /** The session does not have the run that continues. Checked before the lease as well. */
   | { readonly status: 'unknown' }
   /** The session's latest lease has another epoch than `lastEpoch`. Looked at before the lease as well. */
   | { readonly status: 'stale' }
@@ -231,21 +229,19 @@ export interface RecordChanges {
 }
 
 /**
- * Storage for sessions: everything that a back end has to implement. `DriverSessionService` in front of it does the
- * rest once for all of them: it checks arguments, state keys and values, splits and merges scopes, drops `temp:` keys,
- * keeps the caller's session object up to date, converts outcomes to errors and queues for leases. A driver gets
- * well-formed values only.
+ * Storage for sessions: everything that a back end has to implement. `DriverSessionService` does the rest for all back ends: it checks
+ * arguments, state keys and values, splits and merges scopes, drops `temp:` keys, keeps the caller's session object up to date, converts
+ * outcomes to errors and queues for leases. A driver gets only well-formed values.
  *
- * A value that is larger than the back end stores in one piece (an event, a state value or a tool's response, as JSON)
- * is refused with a SizeLimitError that names it, and nothing is changed.
+ * A value that is larger than the back end stores in one piece (an event, a state value or a tool's response, as JSON) is refused with a
+ * SizeLimitError that names it, and nothing is changed.
  *
- * Methods throw a StorageError if the storage fails. The work may have been done nevertheless.
+ * Methods throw a StorageError if the storage fails. Their changes may have been stored nevertheless.
  *
- * Every method is one transaction. A lease of a session is live from `claimLease` until it is released, until a later
- * lease is granted, or, once it expired (`nowMs` reached the last claim, renewal or append plus `ttlMs`), until another
- * claims the session or appends to it without a lease. A write under a lease is accepted exactly while it is live,
- * expired or not. A session that is created again gets higher epochs than any earlier session of the same key, so that
- * old leases stay dead.
+ * Every method is one transaction. A lease of a session is live from `claimLease` until it is released, until a later lease is granted, or,
+ * once it expired (`nowMs` reached the last claim, renewal or append plus `ttlMs`), until another claims the session or appends to it
+ * without a lease. A write under a lease is accepted exactly while the lease is live, expired or not. A session that is created again gets
+ * higher epochs than any earlier session with the same key, so that old leases stay invalid.
  */
 export interface SessionDriver {
   /** True if other processes may write to the same storage. A caller that waits for a lease then asks again at intervals. */
@@ -261,8 +257,8 @@ export interface SessionDriver {
   listSessions(page: SessionPage): MaybePromise<ListedSession[]>;
 
   /**
-   * Returns the selected events without the state; undefined if the session does not exist. To save memory it may return fewer, at least
-   * one: the newest with a limit, otherwise the oldest.
+   * Returns the selected events without the state; undefined if the session does not exist. To save memory it may return fewer events, but
+   * at least one: the newest with a limit, otherwise the oldest.
    */
   readEvents(key: SessionKey, window: EventWindow): MaybePromise<StoredEventWindow | undefined>;
 
@@ -274,7 +270,7 @@ export interface SessionDriver {
    */
   importSession(session: SessionImport): MaybePromise<CreatedSession | undefined>;
 
-  /** Removes the session with its events, state, lease, runs, webhooks, tickets and tool calls. A no-op if it does not exist. */
+  /** Removes the session with its events, state, lease, runs, webhooks, tickets and tool calls. Does nothing if it does not exist. */
   deleteSession(key: SessionKey): MaybePromise<void>;
 
   /** Appends an event and writes its state. Appending under a lease renews it; appending without one ends an expired lease. */
@@ -282,28 +278,28 @@ export interface SessionDriver {
 
   /**
    * Appends events of one session under one lease, in order, and returns the outcome of each. If one is refused, its refusal is the only
-   * outcome. Nothing is changed then, or if one cannot be stored.
+   * outcome. Nothing is changed if one is refused or cannot be stored.
    */
   appendEvents(appends: readonly EventAppend[]): MaybePromise<readonly AppendOutcome[]>;
 
   /**
-   * Creates the session if it is missing and `create` says so, claims the lease as `claimLease` does, records the run with its webhook, reads the
-   * session as `readSession` does, and appends the message with its state. When any of this fails or is refused, nothing is changed, except that a
-   * claim that is refused as busy leaves its ticket.
+   * Creates the session if it is missing and `create` is true, claims the lease like `claimLease`, records the run with its webhook, reads
+   * the session like `readSession`, and appends the message with its state. If a step fails or is refused, nothing is changed, except that
+   * a claim that is refused as busy stores its ticket.
    *
-   * The run becomes the session's open run: with one attempt more, and as resumable as it was, when it is that already and `continues`,
-   * and with one attempt otherwise. A run that is not recorded yet, and its request id, are recorded with the number of the run's first
-   * event, which is the session's next one. The record of a request whose run was forgotten counts as none.
+   * The run becomes the session's open run. If it already is the open run and `continues` is true, it keeps `resumable` and gets one more
+   * attempt; otherwise it has one attempt. A run that is not recorded yet, and its request id, are recorded with the number of the run's
+   * first event, which is the session's next one. The record of a request whose run was forgotten is ignored.
    */
   beginRun(claim: RunClaim): MaybePromise<BeginOutcome>;
 
   /**
-   * Appends as `appendEvent` does. If the event is stored, now or by an earlier call, releases the lease as `releaseLease` does, with the
-   * `outcome`. An event that is stored already is a `duplicate` even if the lease is not live.
+   * Appends like `appendEvent`. If the event is stored, now or by an earlier call, releases the lease like `releaseLease`, with the
+   * `outcome`. An event that is already stored is a `duplicate` even if the lease is not live.
    */
   endRun(end: RunEnd): MaybePromise<AppendOutcome>;
 
-  /** Grants a lease with a higher epoch than all before, if the session is not locked or `takeOver` is true. */
+  /** Grants a lease with a higher epoch than all earlier ones, if the session is not locked or `takeOver` is true. */
   claimLease(claim: LeaseClaim): MaybePromise<ClaimOutcome>;
 
   /** Extends a live lease by another `ttlMs`. Returns false if it is not live. */
@@ -315,7 +311,7 @@ export interface SessionDriver {
    */
   releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): MaybePromise<boolean>;
 
-  /** Removes the ticket of a claim. A no-op if there is none. Called only if the driver is `shared`. */
+  /** Removes the ticket of a claim. Does nothing if there is none. Called only if the driver is `shared`. */
   withdrawTicket(key: SessionKey, ticketId: string): MaybePromise<void>;
 
   /** Returns the record of a run, by its invocation id or a request id; undefined if there is none. An open run has no end. */
@@ -331,7 +327,7 @@ export interface SessionDriver {
   listRunWebhooks(page: RunWebhookPage): MaybePromise<RunWebhook[]>;
 
   /**
-   * Changes the webhook, or removes it if `change` is undefined. Returns false, and changes nothing, if the stored one is absent or has
+   * Changes the webhook, or removes it if `change` is undefined. Returns false, and changes nothing, if the stored webhook is absent or has
    * other attempts or another due time.
    */
   changeRunWebhook(webhook: RunWebhook, change: RunWebhookChange | undefined): MaybePromise<boolean>;

@@ -52,7 +52,7 @@ export function isLeaseLive<T extends SessionHold>(hold: T | undefined, { epoch 
 
 /**
  * Implements `SessionDriver.claimLease`.
- * @param epoch of the lease, if it is granted: higher than any before, also than those of earlier sessions of the key
+ * @param epoch epoch of the lease if it is granted: higher than all earlier ones, including those of earlier sessions with the key
  */
 export function takeLease(hold: SessionHold | undefined, claim: LeaseClaim, epoch: number): ClaimOutcome {
   if (!hold) return { status: 'missing' };
@@ -175,9 +175,7 @@ export function withdrawTicket(hold: SessionHold | undefined, ticketId: string):
   hold.tickets = others.length > 0 ? others : undefined;
 }
 
-/**
- * Returns the reason for which an append to the session is refused, with or without a lease; undefined if it is not.
- */
+/** Returns the reason why an append to the session, with or without a lease, is refused; undefined if it is accepted. */
 export function refusedAppend(
   hold: SessionHold,
   { lease, nowMs }: EventAppend,

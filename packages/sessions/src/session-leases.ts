@@ -21,8 +21,8 @@ const FIRST_POLL_MS = 5;
 /** Maximum time for which a session is free before the first waiter of another process takes it. */
 const MAX_POLL_MS = 25;
 /**
- * Time after which a ticket expires, in milliseconds. It is longer than a late poll; after it, claims behind a crashed
- * waiter proceed.
+ * Time after which a ticket expires, in milliseconds, so that claims behind a crashed waiter proceed. It is longer than the time between
+ * late polls.
  */
 const TICKET_TTL_MS = 2000;
 
@@ -42,10 +42,10 @@ interface LeaseWait<T extends LeaseAnswer> extends SessionKey {
 }
 
 /**
- * The leases of a driver's sessions, with a queue of waiters for each session, in order of arrival. Only the first
- * waiter of a queue asks the storage. It is woken by a release or a deletion in this process, and by the expiry of the
- * lease it waits for. If other processes share the storage, it also polls, and stores a ticket with the time since when
- * it waits: among the first waiters of all processes, the earliest gets the session.
+ * The leases of a driver's sessions, with a queue of waiters for each session, in order of arrival. Only the first waiter of a queue asks
+ * the storage. It is woken by a release or a deletion in this process, and by the expiry of the lease. If other processes share the
+ * storage, it also polls, and stores a ticket with the time at which its wait began: among the first waiters of all processes, the earliest
+ * gets the session.
  */
 export class SessionLeases {
   readonly #driver: SessionDriver;
@@ -115,10 +115,10 @@ export class SessionLeases {
   }
 
   /**
-   * Joins the queue and returns the storage's answer once it is this waiter's turn: the lease, or that the session is
-   * missing. `pending` is a first claim without a ticket that was already sent.
+   * Joins the queue and returns the storage's answer once it is this waiter's turn: the lease, or that the session is missing. `pending` is
+   * a first claim without a ticket that was already sent.
    *
-   * @throws SessionBusyError after `waitMs`, and immediately if 1,000 callers wait already
+   * @throws SessionBusyError after `waitMs`, and immediately if 1,000 callers already wait
    * @throws RunAbortedError when the signal fires
    */
   async #wait<T extends LeaseAnswer>(
@@ -187,7 +187,7 @@ export class SessionLeases {
     }
   }
 
-  /** Withdraws a ticket. The result is not awaited: a ticket that is not withdrawn expires. */
+  /** Withdraws a ticket. The result is not awaited, because a ticket that is not withdrawn expires. */
   async #withdraw({ appName, userId, sessionId }: SessionKey, { id }: LeaseTicket): Promise<void> {
     await this.#driver.withdrawTicket({ appName, userId, sessionId }, id);
   }
@@ -209,12 +209,12 @@ function nameOf({ appName, userId, sessionId }: SessionKey): string {
   return JSON.stringify([appName, userId, sessionId]);
 }
 
-/** A waiter in a queue, which sleeps until it is woken or a time has come. */
+/** A waiter in a queue, which sleeps until it is woken or a time is reached. */
 class LeaseWaiter {
   readonly #platform: Platform;
-  /** Wakes the waiter; set while it sleeps. */
+  /** Wakes the waiter; undefined while it is awake. */
   #wake: (() => void) | undefined;
-  /** True if the waiter was woken while awake: its next sleep ends at once. */
+  /** True if the waiter was woken while awake, so that its next sleep ends immediately. */
   #isWoken = false;
 
   constructor(platform: Platform) {

@@ -16,8 +16,8 @@ export async function* toSessionLines(
 }
 
 /**
- * Parses the text that `toSessionLines` made back into the records of a session, for `importSession`, which checks them. Takes the chunks of a
- * file or a request body, as text or UTF-8 bytes; a chunk may end in the middle of a line. Blank lines are skipped.
+ * Parses text of `toSessionLines` into the records of a session, for `importSession`, which checks them. Takes the chunks of a file or a
+ * request body, as text or UTF-8 bytes; a chunk may end in the middle of a line. Blank lines are skipped.
  *
  * @throws InvalidRequestError, while iterating, for a line that is not JSON (with its number) and for bytes that are not UTF-8
  *

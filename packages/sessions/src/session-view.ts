@@ -45,7 +45,7 @@ export function mergedView(entries: readonly StateEntry[]): Record<string, unkno
   return view;
 }
 
-/** A dictionary without a prototype. Its construction costs a quarter of `Object.create(null)`, and a read half. */
+/** A dictionary without a prototype. Creating it takes a quarter of the time of `Object.create(null)`, and reading it half. */
 class StateView {
   [key: string]: unknown;
 
@@ -69,7 +69,7 @@ export function toSession(stored: StoredSession): Session {
   };
 }
 
-/** Applies an append to the session object that it was made with. */
+/** Applies an append to the session object with which it was made. */
 export function showAppend(session: Session, plan: AppendPlan, seq: number, nowMs: number): void {
   session.events.push(plan.event);
   session.lastSeq = seq;
@@ -97,7 +97,7 @@ export function showTemp(session: Session, { stateDelta, removedState }: AppendP
   for (const key of removedState ?? []) if (stateScopeOf(key) === 'temp') delete state[key];
 }
 
-/** Returns a session's state for writing: its type is read-only for everybody but the service that updates it. */
+/** Returns a session's state for writing. Its type is read-only for all code except the service that updates it. */
 function writableState({ state }: Session): Record<string, unknown> {
   return state;
 }

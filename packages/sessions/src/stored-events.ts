@@ -6,7 +6,7 @@ import type { EventWindow } from './session-driver.ts';
 const BLOCK_BITS = 9;
 const BLOCK = 1 << BLOCK_BITS;
 
-/** Consecutive events, with summaries that avoid a look at each event. */
+/** Consecutive events, with summaries so that a read need not examine each event. */
 interface EventBlock {
   readonly events: Event[];
   /** The earliest timestamp of the events in the block. */
@@ -30,7 +30,7 @@ export class StoredEvents {
   #blocks: readonly EventBlock[] = [];
   readonly #ids: EventIds = new EventIds(this);
 
-  /** Stores the event. If an event with its id is stored already, returns that one and stores nothing. */
+  /** Stores the event. If an event with its id is already stored, returns that event and stores nothing. */
   add(event: Event): Event | undefined {
     const found = this.#ids.claim(event.id, this.length);
     if (found < this.length) return this.#at(found);

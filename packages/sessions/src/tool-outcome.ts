@@ -1,8 +1,8 @@
 import type { ToolLedgerEntry } from '@eventloom/core';
 
 /**
- * Returns the value that a back end stores as JSON for the response of a tool call: the response, which is an object,
- * or a list of the response and its parts. Undefined for a call without a response.
+ * Returns the value that a back end stores as JSON for the response of a tool call: the response object, or a list of the response and its
+ * parts; undefined for a call without a response.
  */
 export function storedOutcome({ response, parts }: ToolLedgerEntry): object | undefined {
   return response && parts ? [response, parts] : response;

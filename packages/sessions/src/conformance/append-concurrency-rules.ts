@@ -44,7 +44,7 @@ export const appendConcurrencyRules: readonly SessionRule[] = [
   },
   {
     id: 'append.windowed-session',
-    title: 'An append to a session object that was read with a window adds its event behind the window.',
+    title: 'An append to a session object that was read with a window adds its event after the window.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);

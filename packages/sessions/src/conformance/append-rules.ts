@@ -143,7 +143,7 @@ export const appendRules: readonly SessionRule[] = [
   },
   {
     id: 'append.duplicate-id',
-    title: 'Appending an event whose id the session has returns the stored event and changes nothing.',
+    title: 'Appending an event with an id that the session already has returns the stored event and changes nothing.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);

@@ -84,7 +84,7 @@ export const appendValueRules: readonly SessionRule[] = [
   },
   {
     id: 'append.ids-of-one-session',
-    title: 'Event ids are unique within a session only: other sessions may have an event of the same id.',
+    title: 'Event ids are unique only within a session: other sessions may have an event with the same id.',
     async check(subject) {
       const { service, expect } = subject;
       const keys = [KEY, OTHER_KEY, { ...KEY, userId: 'somebody' }, { ...KEY, appName: 'another app' }];

@@ -100,7 +100,7 @@ export const appendsRules: readonly SessionRule[] = [
   },
   {
     id: 'appends.repeated',
-    title: 'Several events that are appended again are no-ops that return the stored ones.',
+    title: 'Appending several stored events again returns the stored events and changes nothing.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);

@@ -44,7 +44,7 @@ export const compactionWindowRules: readonly SessionRule[] = [
   },
   {
     id: 'window.compaction-unordered-times',
-    title: 'sinceCompaction compares the times of events and not their positions, also when times are out of order.',
+    title: 'sinceCompaction compares the times of events, not their positions, also if the times are out of order.',
     async check(subject) {
       const session = await withTimes(subject, [9, 1, 8, [3, 5], 2, 6, 4, [0, 1], 5]);
       await gives(subject, { sinceCompaction: true }, [1, 3, 4, 6, 8]);

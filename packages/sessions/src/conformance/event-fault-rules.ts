@@ -4,9 +4,7 @@ import { recordsOf } from './records.ts';
 import { KEY, OTHER_KEY, readSession, sampleEvent } from './samples.ts';
 import type { SessionRule } from './session-rule.ts';
 
-/**
- * Rules about invalid events: no call stores one, because every reader of the session relies on the shape of events.
- */
+/** Rules about invalid events. No call stores one, because every reader of the session relies on the types of fields. */
 export const eventFaultRules: readonly SessionRule[] = [
   {
     id: 'append.faulty-refused',
@@ -56,7 +54,7 @@ export const eventFaultRules: readonly SessionRule[] = [
   {
     id: 'import.as-appended',
     title:
-      'An import stores the fields of an event that an append stores: all, including unknown ones, except known ones that are null.',
+      'An import stores the same fields of an event as an append: all, including unknown ones, except known fields that are null.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);

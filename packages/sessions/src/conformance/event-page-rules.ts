@@ -55,7 +55,7 @@ export const eventPageRules: readonly SessionRule[] = [
   },
   {
     id: 'events.limit',
-    title: 'A page has 100 events by default, and at most 1,000 whatever the limit.',
+    title: 'A page has 100 events by default, and at most 1,000 with a higher limit.',
     async check(subject) {
       await importEvents(subject, KEY, 1001);
       const sizes = async (request: Partial<ListEventsRequest>) =>

@@ -4,7 +4,7 @@ import { stateEvent } from './samples.ts';
 
 let staleCalls = 0;
 
-/** Expects that every write of a lease's holder fails and changes nothing. */
+/** Expects that every write under a lease fails and changes nothing. */
 export async function expectStale({ service, expect }: Subject, lease: SessionLease, who: string): Promise<void> {
   const session = await service.getSession(lease);
   const entry = { invocationId: 'e-stale', callId: `call ${staleCalls++}`, name: 'tool', status: 'started' } as const;

@@ -51,7 +51,7 @@ export const exportRules: readonly SessionRule[] = [
   {
     id: 'export.initial-state',
     title:
-      'The exported initial state is the state that the session was created with, without that of the user and the app.',
+      'The exported initial state is the state with which the session was created, without that of the user and the app.',
     async check(subject) {
       const { service, expect } = subject;
       const state = { kept: 1, changed: { a: [1] }, removed: null, 'user:name': 'Ada', 'app:motto': 'go', 'temp:x': 1 };
@@ -72,7 +72,7 @@ export const exportRules: readonly SessionRule[] = [
   },
   {
     id: 'export.one-moment',
-    title: 'An export is a snapshot of the time of its first record: later writes are not in it.',
+    title: 'An export is a snapshot taken at its first record, without later writes.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession({ ...KEY, state: { count: 0 } });
@@ -94,7 +94,7 @@ export const exportRules: readonly SessionRule[] = [
   },
   {
     id: 'export.beside-a-writer',
-    title: 'The state, events and tool calls of an export are of one time, also while another caller writes.',
+    title: 'The state, events and tool calls of an export are from one moment, also while another caller writes.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession({ ...KEY, state: { count: 0 } });

@@ -1,7 +1,7 @@
 import type { Event } from '@eventloom/core';
 import { sampleEvent } from './samples.ts';
 
-/** Values of every kind but the one in the name. */
+/** Values of every kind except the one in the name. */
 const NOT_TEXT = [5, true, [], {}];
 const NOT_FLAG = ['true', 1, [], {}];
 const NOT_NUMBER = ['1', true, Number.NaN, Infinity, [], {}];
@@ -9,7 +9,7 @@ const NOT_INTEGER = [...NOT_NUMBER, 1.5, 1e300];
 const NOT_TIME = [...NOT_NUMBER, '2026-01-02T03:04:05Z', 1e300, -1e300, 1_767_323_045_250];
 const NOT_OBJECT = ['text', 5, true, []];
 const NOT_LIST = ['text', 5, true, {}];
-/** Null counts as absent: an optional field may be null, but not a member of a list or a map. */
+/** Values for members of lists and maps, which cannot be null. In an optional field null counts as absent. */
 const NOT_EVEN_NULL = [null];
 const MISSING = [undefined, null];
 
@@ -106,7 +106,7 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   'actions.rewindBeforeInvocationId': NOT_TEXT,
 };
 
-/** An event that has every field. */
+/** Returns an event that has every field. */
 export function wholeEvent(id: string): Event {
   return sampleEvent(id, {
     branch: 'parent.child',

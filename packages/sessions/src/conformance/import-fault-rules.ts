@@ -34,12 +34,12 @@ export const importFaultRules: readonly SessionRule[] = [
     async check(subject) {
       const faults: Readonly<Record<string, readonly SessionRecord[]>> = {
         'no header': [FIRST, SECOND, LEDGER, END],
-        'a header behind an event': [FIRST, HEADER, SECOND, LEDGER, END],
+        'a header after an event': [FIRST, HEADER, SECOND, LEDGER, END],
         'a second header': [HEADER, FIRST, HEADER, SECOND, LEDGER, END],
-        'an event behind a tool call': [HEADER, FIRST, LEDGER, SECOND, END],
-        'an event behind the end': [HEADER, FIRST, LEDGER, { type: 'end', events: 1, toolCalls: 1 }, SECOND],
+        'an event after a tool call': [HEADER, FIRST, LEDGER, SECOND, END],
+        'an event after the end': [HEADER, FIRST, LEDGER, { type: 'end', events: 1, toolCalls: 1 }, SECOND],
         'a second end': [...GOOD, END],
-        'another session behind the end': [...GOOD, ...GOOD],
+        'another session after the end': [...GOOD, ...GOOD],
         'an event with a repeated id': recordsOf({ state: STATE }, [ONE, TWO, { ...ONE, author: 'other' }]),
         'a repeated tool call': recordsOf({ state: STATE }, [], [CALL, { ...CALL, status: 'finished' }]),
       };

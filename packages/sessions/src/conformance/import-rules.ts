@@ -169,7 +169,7 @@ export const importRules: readonly SessionRule[] = [
   {
     id: 'import.time-ahead',
     title:
-      'A last update time in the future is imported as the current time, and leases of that session expire as usual.',
+      'A last update time in the future is imported as the current time, so that leases of the session expire as usual.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const lastUpdateTime = platform.now() / 1000 + 86_400;

@@ -11,7 +11,7 @@ export const leaseLineRules: readonly SessionRule[] = [
   {
     id: 'queue.bounded',
     title:
-      'At most 1,000 callers wait for a session; the next one gets SessionBusyError at once, until one of them has left.',
+      'At most 1,000 callers wait for a session; further ones get SessionBusyError at once until one of the callers leaves the queue.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);

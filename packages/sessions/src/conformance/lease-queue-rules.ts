@@ -46,7 +46,7 @@ export const leaseQueueRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.not-overtaken',
-    title: 'A caller that asks right after a release does not get the session before those that wait.',
+    title: 'A caller that asks right after a release does not get the session before the callers that wait.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -100,7 +100,7 @@ export const leaseQueueRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.gets-expired',
-    title: 'A caller that waits gets the session when the previous lease expires, and not while that is renewed.',
+    title: 'A caller that waits gets the session when the previous lease expires, but not while that lease is renewed.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
@@ -139,7 +139,7 @@ export const leaseQueueRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.timeout-leaves-line',
-    title: 'A caller whose waitMs are over does not get the session later; the next one does.',
+    title: 'A caller whose waitMs has passed does not get the session later; the next caller does.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);

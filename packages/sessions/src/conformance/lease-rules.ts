@@ -57,7 +57,7 @@ export const leaseRules: readonly SessionRule[] = [
   {
     id: 'lease.fencing',
     title:
-      'Writes under a lease are StaleWriterError once another lease was granted, and change nothing; writes under the new lease succeed.',
+      'Writes under a lease are StaleWriterError after another lease was granted, and change nothing; writes under the new lease succeed.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -122,7 +122,7 @@ export const leaseRules: readonly SessionRule[] = [
   },
   {
     id: 'lease.dies-with-session',
-    title: 'A lease of a deleted session is stale, also for a new session of the same key.',
+    title: 'A lease of a deleted session is stale, also for a new session with the same key.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -146,7 +146,7 @@ export const leaseRules: readonly SessionRule[] = [
   },
   {
     id: 'lease.one-session-only',
-    title: 'A lease holds one session and no other.',
+    title: 'A lease holds only its own session.',
     async check({ service, expect }) {
       const keys = [OTHER_KEY, { ...KEY, userId: 'stranger' }, { ...KEY, appName: 'other app' }];
       for (const key of [KEY, ...keys]) await service.createSession(key);

@@ -125,7 +125,7 @@ export const ledgerRules: readonly SessionRule[] = [
   },
   {
     id: 'ledger.invocations-apart',
-    title: 'Call ids are unique within an invocation of a session only.',
+    title: 'Call ids are unique only within an invocation of a session.',
     async check({ service, expect }) {
       for (const key of [KEY, OTHER_KEY]) {
         await service.createSession(key);

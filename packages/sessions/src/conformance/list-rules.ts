@@ -45,7 +45,7 @@ export const listRules: readonly SessionRule[] = [
   },
   {
     id: 'list.tie-by-id',
-    title: 'Sessions of the same update time are ordered by session id and then by user id, by code points.',
+    title: 'Sessions with the same update time are ordered by session id and then by user id, by code points.',
     async check(subject) {
       const { service, expect } = subject;
       const expected = ['10', '9', 'B', 'a', 'ab', 'b', 'é', '\ufb01', '🧵', '🧵 2'];
@@ -89,7 +89,7 @@ export const listRules: readonly SessionRule[] = [
   },
   {
     id: 'list.limit',
-    title: 'A page has at most limit sessions, and at most 1,000 whatever the limit.',
+    title: 'A page has at most limit sessions, and at most 1,000 with a higher limit.',
     async check({ service, expect }) {
       for (const sessionId of ['a', 'b', 'c']) await service.createSession({ ...KEY, sessionId });
       for (const [limit, count] of [

@@ -7,7 +7,7 @@ import type { SessionRule } from './session-rule.ts';
 export const openRunClaimRules: readonly SessionRule[] = [
   {
     id: 'open.attempts',
-    title: 'Every start of a run counts as one attempt, and no other call does.',
+    title: 'Every start of a run counts as one attempt; other calls do not count.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
@@ -29,7 +29,7 @@ export const openRunClaimRules: readonly SessionRule[] = [
   },
   {
     id: 'open.uncounted',
-    title: 'Releasing a lease with leaveOpen uncounted leaves its run open and takes back one attempt, each time.',
+    title: 'Releasing a lease with leaveOpen uncounted leaves its run open and subtracts one attempt each time.',
     async check(subject) {
       const { service, platform, expect } = subject;
       await service.createSession(KEY);

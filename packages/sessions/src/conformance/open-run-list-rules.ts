@@ -10,7 +10,7 @@ export const openRunListRules: readonly SessionRule[] = [
   {
     id: 'open.held-until',
     title:
-      'heldUntilMs of a listed run is the time at which the lease of its session expires, and is not in the future if there is none.',
+      'heldUntilMs of a listed run is the time at which the lease of its session expires, and is not in the future if there is no lease.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
@@ -34,7 +34,7 @@ export const openRunListRules: readonly SessionRule[] = [
   },
   {
     id: 'open.of-app',
-    title: 'A listing has the open runs of all users of the app, and of no other app.',
+    title: 'A listing has the open runs of all users of the app, but not of other apps.',
     async check(subject) {
       const { service, expect } = subject;
       await leaveRun(subject, KEY, 'e-1');
@@ -87,7 +87,7 @@ export const openRunListRules: readonly SessionRule[] = [
   },
   {
     id: 'open.default-limit',
-    title: 'A page has up to 1,000 open runs by default, and at most that many whatever the limit.',
+    title: 'A page has up to 1,000 open runs by default, and at most 1,000 with a higher limit.',
     async check(subject) {
       const { expect } = subject;
       for (const index of Array.from({ length: 1001 }).keys()) {

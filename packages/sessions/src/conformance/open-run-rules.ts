@@ -4,7 +4,7 @@ import type { SessionRule } from './session-rule.ts';
 
 const HOUR = 3_600_000;
 
-/** Rules about which run of a session is open, and until when. */
+/** Rules about the open run of a session. */
 export const openRunRules: readonly SessionRule[] = [
   {
     id: 'open.begins-with-run',
@@ -82,7 +82,8 @@ export const openRunRules: readonly SessionRule[] = [
   },
   {
     id: 'open.append-without-lease',
-    title: 'An append without a lease does not change the open run, after its lease was released or has expired.',
+    title:
+      'An append without a lease after the lease of the open run was released or has expired does not change the open run.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
@@ -97,7 +98,7 @@ export const openRunRules: readonly SessionRule[] = [
   },
   {
     id: 'open.stale-release',
-    title: 'Releasing a stale lease does not end the open run and takes back no attempt.',
+    title: 'Releasing a stale lease does not end the open run and subtracts no attempt.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
@@ -131,7 +132,7 @@ export const openRunRules: readonly SessionRule[] = [
   },
   {
     id: 'open.not-exported',
-    title: 'An export has no open run, and neither has an imported session.',
+    title: 'Neither an export nor an imported session has an open run.',
     async check(subject) {
       const { service, expect } = subject;
       await appendAll(service, await service.createSession(KEY), ['one']);

@@ -8,7 +8,7 @@ export const queuedWriterRules: readonly SessionRule[] = [
   {
     id: 'queue.append-waits',
     title:
-      'An append without a lease waits in line like a run, and its session object gets the events stored before it.',
+      'An append without a lease waits in the queue like a run, and its session object gets the events stored before it.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -27,7 +27,7 @@ export const queuedWriterRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.append-gives-up',
-    title: 'An append without a lease is SessionBusyError after 60 seconds if the session stays held.',
+    title: 'An append without a lease is SessionBusyError if the session is held for 60 seconds.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);

@@ -53,8 +53,8 @@ export async function importEvents({ service }: Subject, key: SessionKey, count:
 }
 
 /**
- * Returns records in a form that can be compared: tool calls are sorted by invocation id, because the order of
- * invocations is up to the back end.
+ * Returns records in a form that can be compared: tool calls are sorted by invocation id, because the back end decides on the order of
+ * invocations.
  */
 export function comparable(records: readonly SessionRecord[]): SessionRecord[] {
   const invocationOf = (record: SessionRecord): string =>

@@ -3,7 +3,7 @@ import type { Subject } from './session-rule.ts';
 import { sampleEvent, stateEvent } from './samples.ts';
 import { timedEvent } from './window-samples.ts';
 
-/** Returns values that storage easily loses. Each call returns new objects, so that tests share none. */
+/** Returns values that storage easily loses. Each call returns new objects, so that tests do not share them. */
 export function oddValues(): Record<string, unknown> {
   return {
     text: 'line\n"quoted" \\ \0 \u2028 \ud83d\ude00 名前',
@@ -25,7 +25,7 @@ function oddState(): Record<string, unknown> {
 /** The invocations with tool calls in the session. */
 export const RICH_INVOCATIONS: readonly string[] = ['e-2', 'e-1', 'e-✅'];
 
-/** Creates a session with data of every kind, and returns it as its writer has it. */
+/** Creates a session with data of every kind, and returns the session object of its writer. */
 export async function writeRichSession(
   { service, platform }: Pick<Subject, 'service' | 'platform'>,
   key: SessionKey,

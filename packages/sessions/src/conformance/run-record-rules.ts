@@ -76,7 +76,7 @@ export const runRecordRules: readonly SessionRule[] = [
   {
     id: 'run.unfinished-waits',
     title:
-      'A run that waits for a session begins when the other run has ended, and throws UnfinishedRunError if that run was left open.',
+      'A run that waits for a session begins when the other run has ended, and throws UnfinishedRunError if the other run was left open.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -141,7 +141,7 @@ export const runRecordRules: readonly SessionRule[] = [
   },
   {
     id: 'run.request-of-session',
-    title: 'A request id is known in its session only, and an invalid one is InvalidRequestError.',
+    title: 'A request id is known only in its session, and an invalid one is InvalidRequestError.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -359,7 +359,7 @@ export const runRecordRules: readonly SessionRule[] = [
   {
     id: 'run.end-kept',
     title:
-      'A continued run has no end while it is open, and its previous end again when it is released without an outcome.',
+      'A continued run has no end while it is open, and has its previous end again when it is released without an outcome.',
     async check(subject) {
       const { service, expect } = subject;
       const endOf = async () => (await service.findRun({ ...KEY, id: 'e-1' }))?.end;
@@ -382,7 +382,7 @@ export const runRecordRules: readonly SessionRule[] = [
   },
   {
     id: 'run.gone-with-session',
-    title: 'Deleting a session removes its runs, also for a new session of the same key.',
+    title: 'Deleting a session removes its runs, also for a new session with the same key.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);

@@ -38,7 +38,7 @@ async function createWith(service: PromisedService, ...ids: readonly string[]) {
   return session;
 }
 
-/** Rules about what the first and the last call of a run store, return and refuse. */
+/** Rules about the first and the last call of a run. */
 export const runRules: readonly SessionRule[] = [
   {
     id: 'run.begins',
@@ -95,7 +95,7 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.missing-session',
-    title: 'beginRun is SessionNotFoundError for a session that does not exist, and creates none.',
+    title: 'beginRun is SessionNotFoundError for a session that does not exist, and does not create it.',
     async check({ service, expect }) {
       for (const message of [undefined, sampleEvent('one')]) {
         await expect.rejects('a run', service.beginRun({ ...RUN, message, resumable: true }), SessionNotFoundError);
@@ -171,7 +171,7 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.bad-message-new-session',
-    title: 'beginRun with create creates no session and no open run if its message cannot be stored.',
+    title: 'beginRun with create does not create a session or an open run if its message cannot be stored.',
     async check({ service, expect, maxBytes }) {
       const large = maxBytes === undefined ? [] : [stateEvent('large', { key: 'x'.repeat(maxBytes) })];
       const messages = [...BAD_MESSAGES, ...large.map((event) => [event, SizeLimitError] as const)];
@@ -291,7 +291,7 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.ends-open',
-    title: 'endRun with leaveOpen leaves the run open, and with uncounted takes back its attempt.',
+    title: 'endRun with leaveOpen leaves the run open, and with uncounted subtracts its attempt.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       for (const [leaveOpen, attempts] of [

@@ -92,8 +92,7 @@ export const runWebhookRules: readonly SessionRule[] = [
   },
   {
     id: 'webhook.begun',
-    title:
-      'A run begins with its webhook: a beginRun that is refused stores none, and one that continues keeps the earlier ones.',
+    title: 'beginRun stores its webhook only if the run begins, and a run that continues keeps its earlier webhooks.',
     async check(subject) {
       const { service, expect } = subject;
       const listed = () => idsOf(subject, { includeOpen: true });
@@ -168,7 +167,7 @@ export const runWebhookRules: readonly SessionRule[] = [
   {
     id: 'webhook.changed-once',
     title:
-      'Of concurrent changes of a webhook one succeeds: a change is refused if the webhook was changed since it was listed.',
+      'Of concurrent changes of a webhook only one succeeds: a change is refused if the webhook was changed after it was listed.',
     async check(subject) {
       const { service, expect } = subject;
       await endedRun(subject, 'e-1', 'msg');
@@ -188,7 +187,7 @@ export const runWebhookRules: readonly SessionRule[] = [
   },
   {
     id: 'webhook.deleted',
-    title: 'Deleting a session removes its webhooks and no others.',
+    title: 'Deleting a session removes only its own webhooks.',
     async check(subject) {
       const { service, expect } = subject;
       await endedRun(subject, 'e-1', 'msg 1');

@@ -31,11 +31,11 @@ const ODD_NAMES: readonly string[] = [
   'name',
 ];
 
-/** Rules about the names of sessions: which of them are allowed, and that different ones are distinguished. */
+/** Rules about the names of sessions: the allowed names, and the distinction of different names. */
 export const sessionNameRules: readonly SessionRule[] = [
   {
     id: 'session.users-and-apps-apart',
-    title: 'Sessions of the same id under another user or app are different sessions.',
+    title: 'Sessions with the same id of another user or app are different sessions.',
     async check({ service, expect }) {
       const keys = [
         { appName: 'a', userId: 'b/c', sessionId: 'd' },

@@ -124,7 +124,8 @@ export const sessionRules: readonly SessionRule[] = [
   },
   {
     id: 'session.delete-removes-all',
-    title: 'Deleting a session removes its events, state, lease and ledger: a new session of the same key is empty.',
+    title:
+      'Deleting a session removes its events, state, lease and ledger, so that a new session with the same key is empty.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession({ ...KEY, state: { own: 1 } });
@@ -175,7 +176,7 @@ export const sessionRules: readonly SessionRule[] = [
   },
   {
     id: 'session.delete-missing-is-no-op',
-    title: 'Deleting a session that does not exist is a no-op.',
+    title: 'Deleting a session that does not exist changes nothing.',
     async check({ service, expect }) {
       await expect.fulfils('deleting a missing session', service.deleteSession(KEY));
       await service.createSession(KEY);
@@ -185,7 +186,7 @@ export const sessionRules: readonly SessionRule[] = [
   },
   {
     id: 'session.check-writable',
-    title: 'A check whether the storage can be written succeeds each time, and changes no session and no listing.',
+    title: 'checkWritable succeeds each time, and changes no session and no listing.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession({ ...KEY, state: { kept: 1, 'app:kept': 1, 'user:kept': 1 } });
@@ -208,7 +209,7 @@ export const sessionRules: readonly SessionRule[] = [
   {
     id: 'session.incarnation',
     title:
-      'Appending through a session object of a deleted session is SessionNotFoundError, also after a session of the same key was created.',
+      'Appending through a session object of a deleted session is SessionNotFoundError, also after a session with the same key was created.',
     async check(subject) {
       const { service, expect } = subject;
       const old = await service.createSession(KEY);
@@ -222,7 +223,7 @@ export const sessionRules: readonly SessionRule[] = [
   },
 ];
 
-/** Takes the lease of the session over from its holder. */
+/** Takes over the lease of the session from its holder. */
 function interrupt({ service }: Parameters<SessionRule['check']>[0]) {
   return service.acquireLease({ ...KEY, onBusy: 'interrupt' });
 }

@@ -37,8 +37,8 @@ import { stateRules } from './state-rules.ts';
 import { windowRules } from './window-rules.ts';
 
 /**
- * Returns the contract of `BaseSessionService` as cases for any test runner: run each, and a broken rule rejects with a ConformanceError
- * that names it. Every case makes a service of its own.
+ * Returns the contract of `BaseSessionService` as cases for any test runner: run each; a broken rule rejects with a ConformanceError that
+ * names it. Every case creates its own service.
  *
  * ```ts
  * for (const { id, title, run } of sessionServiceConformance(makeService)) test(`${id}: ${title}`, run);

@@ -9,8 +9,8 @@ import { toPromised } from './session-rule.ts';
 import { type SessionTransfer, transferRules } from './transfer-rules.ts';
 
 /**
- * Returns cases for any test runner that check that sessions move from one back end to another, and back, without loss. Each exports from
- * one service and imports into the other, and creates both.
+ * Returns cases for any test runner that check that sessions move from one back end to another, and back, without loss. Each case creates
+ * two services, exports from one and imports into the other.
  *
  * ```ts
  * for (const { id, title, run } of sessionTransferConformance(makeService, makeService)) test(`${id}: ${title}`, run);

@@ -54,7 +54,7 @@ const BAD_VALUES: Readonly<Record<string, unknown>> = {
   'a cycle': cycle,
 };
 
-/** Rules about keys and values of state: which are allowed, and that they are returned unchanged. */
+/** Rules about keys and values of state: the allowed ones are returned unchanged, and others are refused. */
 export const stateKeyRules: readonly SessionRule[] = [
   {
     id: 'state.odd-keys',
@@ -86,7 +86,7 @@ export const stateKeyRules: readonly SessionRule[] = [
   },
   {
     id: 'state.inherits-nothing',
-    title: 'A key that was never set is undefined, including constructor and __proto__.',
+    title: 'A key that was never set, such as constructor or __proto__, is undefined.',
     async check(subject) {
       const { service, expect } = subject;
       const created = await service.createSession(KEY);
@@ -164,7 +164,7 @@ export const stateKeyRules: readonly SessionRule[] = [
   },
 ];
 
-/** Compares entry by entry, because an object literal with the key __proto__ is error-prone. */
+/** Compares entry by entry, because an object literal cannot simply have the key __proto__. */
 function sameEntries(
   { expect }: Subject,
   what: string,

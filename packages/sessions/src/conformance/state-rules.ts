@@ -5,7 +5,7 @@ import { idsOf, KEY, OTHER_KEY, readSession, stateEvent } from './samples.ts';
 const STRANGER_KEY = { ...KEY, userId: 'stranger' };
 const OTHER_APP_KEY = { ...KEY, appName: 'other app' };
 
-/** Rules about scopes, the merged view, and the effect of a delta on the stored state. */
+/** Rules about scopes, the merged state, and the effect of a delta on the stored state. */
 export const stateRules: readonly SessionRule[] = [
   {
     id: 'state.create-splits-scopes',
@@ -76,7 +76,7 @@ export const stateRules: readonly SessionRule[] = [
   },
   {
     id: 'state.temp-not-stored',
-    title: 'A temp: key of stateDelta is stored neither in the state nor in the event.',
+    title: 'A temp: key of stateDelta is not stored in the state or in the event.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -130,7 +130,7 @@ export const stateRules: readonly SessionRule[] = [
   },
   {
     id: 'state.remove',
-    title: 'removedState removes each key in its scope and in no other.',
+    title: 'removedState removes each key only in its own scope.',
     async check(subject) {
       const { service, expect } = subject;
       const state = { key: 1, 'user:key': 1, 'app:key': 1, other: 1, 'user:other': 1, 'app:other': 1 };
@@ -193,7 +193,7 @@ export const stateRules: readonly SessionRule[] = [
   {
     id: 'state.shared-by-sessions',
     title:
-      'Writes of two sessions to different keys of one user are both kept, and of two writes to one key the later one is kept.',
+      'Writes of two sessions to different keys of one user are both kept, and the later of two writes to one key is kept.',
     async check(subject) {
       const { service, expect } = subject;
       const one = await service.createSession(KEY);

@@ -3,7 +3,7 @@ import type { SessionRule } from './session-rule.ts';
 import { KEY, readSession, stateEvent } from './samples.ts';
 import { gives, withTimes } from './window-samples.ts';
 
-/** Rules about the events that a read returns. */
+/** Rules about the events that a read with a window returns. */
 export const windowRules: readonly SessionRule[] = [
   {
     id: 'window.num-recent',

@@ -40,7 +40,7 @@ export async function gives(subject: Subject, config: GetSessionConfig, expected
   subject.expect.same(`the events with ${JSON.stringify(config)}`, idsOf(session).map(Number), expected);
 }
 
-/** Returns the ids of the events in a window, by the definition. */
+/** Returns the ids of the events that a window selects by its definition. */
 export function namesIn(times: readonly TimedEvent[], config: GetSessionConfig): number[] {
   const { numRecentEvents = Infinity, afterTimestamp = -Infinity, afterSeq = 0, beforeSeq = Infinity } = config;
   const ends = times.flatMap((timed) => (typeof timed === 'number' ? [] : [timed[1]]));

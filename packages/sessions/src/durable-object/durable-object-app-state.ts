@@ -1,13 +1,13 @@
 import { ConfigurationError } from '@eventloom/core';
 import type { DurableObjectSqlStorage } from './durable-object-connection.ts';
 
-/** A change of an app's state as objects exchange it: a key with its value as JSON, null if the key was removed. */
+/** A change of an app's state in the form in which objects exchange it: a key with its value as JSON, null if the key was removed. */
 export interface AppStateChange {
   readonly key: string;
   readonly value: string | null;
 }
 
-/** A change that was made in this object and is not delivered yet. Its `seq` increases, with gaps. */
+/** A change that was made in this object and is not delivered yet. Later changes have a higher `seq`; numbers may be missing. */
 export interface PendingAppState extends AppStateChange {
   readonly seq: number;
   /** Time of the change in milliseconds since the epoch. */
@@ -57,14 +57,14 @@ const TABLES = `
 `;
 
 /**
- * The replica that one object has of the app state that all objects share. A change that is written here is added to an outbox in the
- * transaction of its event; changes of other objects are applied with `apply`. Create it after the `DurableObjectSessionService` of the
- * same storage, whose tables it watches. It sends nothing itself.
+ * One object's replica of the app state that all objects share. A change that is written in this object is added to an outbox in the
+ * transaction of its event; changes of other objects are applied with `apply`. Create the replica after the `DurableObjectSessionService`
+ * of the same storage, because its triggers are on the tables of that service. It does not send changes itself.
  */
 export class DurableObjectAppState {
   readonly #storage: DurableObjectSqlStorage;
 
-  /** @throws ConfigurationError if a newer version made the tables */
+  /** @throws ConfigurationError if a newer version created the tables */
   constructor(storage: DurableObjectSqlStorage) {
     this.#storage = storage;
     const [row] = this.#all("SELECT value FROM eventloom_meta WHERE key = 'app-replica.schema'");
@@ -83,14 +83,11 @@ export class DurableObjectAppState {
     return rows.map((row) => ({ appName: String(row['app_name']), sinceMs: Number(row['since']) }));
   }
 
-  /**
-   * Lists the oldest pending changes in the order they were made: at most 500, and none after the one that reaches `maxChars`
-   * characters.
-   */
+  /** Lists the oldest pending changes in their order: at most 500, up to the change that reaches `maxChars` characters. */
   pending(appName: string, maxChars: number): PendingAppState[] {
     const changes: PendingAppState[] = [];
     for (let chars = 0; chars < maxChars && changes.length < MAX_CHANGES;) {
-      // One row at a time: a value has up to 2 MB, and an object has 128 MB of memory.
+      // Reads one row at a time, because a value has up to 2 MB, and an object has 128 MB of memory.
       const [row] = this.#all(
         `SELECT seq, key, value, written_ms FROM eventloom_app_outbox
          WHERE app_name = ?1 AND seq > CAST(?2 AS INTEGER) ORDER BY seq LIMIT 1`,

@@ -2,9 +2,9 @@ import type { DurableObjectStorage } from '@eventloom/core';
 import type { LargeTexts } from './large-texts.ts';
 import type { SqlConnection, SqlRow, SqlStatement } from '../sql/sql-connection.ts';
 
-/** The members used of the storage of a Durable Object with SQLite, `ctx.storage`. */
+/** The members of a Durable Object's SQLite storage, `ctx.storage`, that are used. */
 export interface DurableObjectSqlStorage extends DurableObjectStorage {
-  /** Settles when all writes are durable. Without it, an attempt at a run is not counted if the run ends the object at once. */
+  /** Settles when all writes are durable. Without this method an attempt at a run is not counted if the run ends the object immediately. */
   sync?(): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export class DurableObjectConnection implements SqlConnection {
     this.texts = texts;
   }
 
-  /** The storage caches prepared statements by their text. */
+  /** Returns a statement. The storage caches prepared statements by their text. */
   prepare(query: string): SqlStatement {
     const { sql } = this.#storage;
     return {

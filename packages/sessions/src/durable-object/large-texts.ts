@@ -4,9 +4,9 @@ import { fitsInBytes, withinLimit } from '../sql/size-limit.ts';
 import type { RowTexts } from '../sql/sql-connection.ts';
 import type { LargeValues } from './large-values.ts';
 
-/** Maximum size of a text in a row. A row takes 2 MB, and has keys and names of a few thousand bytes beside the text. */
+/** Maximum size of a text in a row, in bytes. A row takes 2 MB, including keys and names of a few thousand bytes. */
 export const MAX_ROW_BYTES = 1_950_000;
-/** Maximum size of a value. Reading one takes several times as much of the 128 MB of memory that an object has. */
+/** Maximum size of a value, in bytes. Reading a value takes several times as much of the 128 MB of memory that an object has. */
 const MAX_VALUE_BYTES = 16_777_216;
 
 /**
@@ -29,7 +29,7 @@ interface PlacedValue {
   readonly text: string;
 }
 
-/** Loaded values, by the text in the row; undefined if the value did not exist. */
+/** Loaded values by the text in the row; undefined for a value that did not exist. */
 type LoadedValues = Map<string, (() => unknown) | undefined>;
 
 /**
@@ -46,7 +46,7 @@ export class LargeTexts implements RowTexts {
   /** Values that were written for the current work. */
   #placed: PlacedValue[] = [];
   #loaded: LoadedValues = new Map();
-  /** Values that the current work needs and that are not written or loaded. */
+  /** Values that the current work needs, but that are not written or loaded. */
   #unplaced: string[] = [];
   #unloaded = new Set<string>();
 
@@ -151,7 +151,7 @@ export class LargeTexts implements RowTexts {
       } else if (loaded.has(text)) {
         throw this.#values.missingError(text);
       } else {
-        // The value was replaced or deleted after the row was read, so the row is read again.
+        // The value was replaced or deleted after its row was read, so the row is read again.
         loaded.set(text, undefined);
       }
     }

@@ -29,7 +29,7 @@ const onUpdate = (table: string, column: string): string => `
     DELETE FROM eventloom_loose_values WHERE text = NEW.${column};
   END;`;
 
-/** Replacing a row does not run its delete trigger. */
+/** A trigger for replaced rows, because replacing a row does not run its delete trigger. */
 const onReplace = (table: string, key: string, condition = 'TRUE'): string => `
   CREATE TRIGGER IF NOT EXISTS eventloom_large_${table}_replaced BEFORE INSERT ON eventloom_${table} BEGIN
     INSERT OR REPLACE INTO eventloom_loose_values
@@ -37,8 +37,8 @@ const onReplace = (table: string, key: string, condition = 'TRUE'): string => `
   END;`;
 
 /**
- * Triggers that maintain the list of loose values, which no row refers to, in the transaction that changes the rows. No
- * code path of the driver can therefore forget it. Rows without a large value cause no further writes.
+ * Triggers that maintain the list of loose values, to which no row refers, in the transaction that changes the rows, so that no code of the
+ * driver can forget it. Rows without a large value cause no further writes.
  */
 export const largeValueTriggers = [
   onInsert('events', 'event'),

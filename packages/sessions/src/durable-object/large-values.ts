@@ -2,7 +2,7 @@ import { ConfigurationError, type Platform } from '@eventloom/core';
 import type { DurableObjectSqlStorage } from './durable-object-connection.ts';
 import { largeValueTriggers } from './large-value-triggers.ts';
 
-/** Number of characters of a piece. A row has up to 2 MB, and a character at most three bytes. */
+/** Number of characters of a piece, because a row has up to 2 MB and a character up to three bytes. */
 const PIECE_CHARS = 512 * 1024;
 /** Maximum number of objects that R2 deletes in one call. */
 const MAX_DELETED = 1000;
@@ -18,13 +18,11 @@ const TABLES = `
 `;
 
 /**
- * The JSON of values that are too large for a row: in a bucket, or in pieces in the object's storage. A row refers to a
- * value by an address that begins with `@` and the length of the JSON. Values are not shared between rows, except
- * between the state and the initial state.
+ * The JSON of values that are too large for a row: in a bucket, or in pieces in the object's storage. A row refers to a value by an address
+ * that begins with `@` and the length of the JSON. Values are not shared between rows, except between the state and the initial state.
  *
- * A value is written before the row that refers to it. A value without a reference is loose: the transaction that makes
- * it loose records that, and `sweep` deletes loose values. Therefore no value is lost or left over, whenever the object
- * stops.
+ * A value is written before the row that refers to it. A value without a reference is loose: the transaction that makes it loose records
+ * that, and `sweep` deletes loose values. Therefore no value is lost or left behind, whenever the object stops.
  */
 export class LargeValues {
   readonly #storage: DurableObjectSqlStorage;
@@ -32,7 +30,7 @@ export class LargeValues {
   readonly #prefix: string;
   readonly #platform: Platform;
   readonly #onLoose: () => void;
-  /** Loose values that a row will soon refer to: they are not swept. */
+  /** Loose values to which a row will soon refer. They are not swept. */
   readonly #held = new Set<string>();
 
   constructor(
@@ -63,7 +61,7 @@ export class LargeValues {
       if (!this.#bucket) this.#putPieces(text, json);
       this.#onLoose();
       if (this.#bucket) {
-        // Recorded as loose first: otherwise the value would stay in the bucket for ever if the object stopped now.
+        // Recorded as loose first. Otherwise the value would stay in the bucket forever if the object stopped now.
         await this.#storage.sync?.();
         await this.#bucket.put(this.#keyOf(text), json);
       }
@@ -81,7 +79,7 @@ export class LargeValues {
     return (await this.#bucket?.get(this.#keyOf(text)))?.text();
   }
 
-  /** Creates the error for a value that a row refers to and that does not exist. */
+  /** Creates the error for a missing value to which a row refers. */
   missingError(text: string): ConfigurationError {
     return new ConfigurationError(
       `the sessions of this object refer to ${this.#keyOf(text)}, which the bucket does not have; check that the bucket is the right one and does not expire objects`,
@@ -92,7 +90,7 @@ export class LargeValues {
     for (const text of texts) this.#held.delete(text);
   }
 
-  /** True if there are loose values, including those that a row will soon refer to. */
+  /** True if there are loose values, including those to which a row will soon refer. */
   get hasLoose(): boolean {
     return this.#all(`SELECT 1 ${this.#fromLoose} LIMIT 1`).length > 0;
   }
@@ -152,7 +150,7 @@ function pieceEnd(text: string, end: number): number {
   return last >= 0xd800 && last < 0xdc00 ? end - 1 : end;
 }
 
-/** The members used of a Worker's R2 bucket binding. */
+/** The members of a Worker's R2 bucket binding that are used. */
 export interface LargeValueBucket {
   put(key: string, value: string): Promise<unknown>;
   get(key: string): Promise<{ text(): Promise<string> } | null>;

@@ -4,24 +4,21 @@ import { writeEntries } from './state-sql.ts';
 import { type Statement, toStatement } from './statement.ts';
 import type { Tables } from './tables.ts';
 
-/** Kind of state change that an append writes. Each kind has its own statement, so that common appends do no needless work. */
+/** The kind of state change that an append writes. Each kind has its own statement, so that common appends do not do needless work. */
 export type StateChange = 'none' | 'sets' | 'removes';
 
 /**
- * Appends one event: checks the writer, numbers the event after the last one, and stores it with its state. Returns the
- * number, or no row, with nothing changed, if the session does not exist or belongs to another writer, if it has the
- * event, or if the tables have another version.
+ * Appends one event: checks the writer, numbers the event after the last one, and stores it with its state. Returns the number. Returns no
+ * row and changes nothing if the session does not exist, belongs to another writer or has the event, or if the tables have another version.
  *
- * The session's row is locked but not written: versions of the row would accumulate while an old transaction is open. A
- * writer that waited for the lock sees the current row, but all other rows as of the start of the statement: if another
- * event was appended in between, the number is taken, and no row is returned. Every append has therefore seen all
- * earlier ones.
+ * The session's row is locked but not written: versions of the row would accumulate while an old transaction is open. A writer that waited
+ * for the lock sees the current row, but all other rows as of the start of the statement: if another event was appended in between, the
+ * number is taken, and no row is returned. Every append therefore sees all earlier ones.
  *
- * $1 app, $2 user, $3 session, $4 incarnation, $5 event id, $6 timestamp, $7 end of a compaction, $8 event, $9 now, $10
- * epoch or null, $11 without an epoch: true if a lease is known to have expired, $12 the last event's number, $13 its
- * high timestamp and $14 the end of its compaction, or null if unknown; $15 scopes, $16 keys, $17 values. If it also
- * releases the lease, the run of the lease comes first as $15, then $16 true if it stays open, $17 true if that costs
- * no attempt, and how the run ended: $18 outcome or null, $19 code.
+ * $1 app, $2 user, $3 session, $4 incarnation, $5 event id, $6 timestamp, $7 end of a compaction, $8 event, $9 now, $10 epoch or null, $11
+ * without an epoch: true if a lease is known to have expired, $12 the last event's number, $13 its high timestamp and $14 the end of its
+ * compaction, or null if unknown; $15 scopes, $16 keys, $17 values. If it also releases the lease, the run of the lease comes first as $15,
+ * then $16 true if it stays open, $17 true if that costs no attempt, and how the run ended: $18 outcome or null, $19 code.
  */
 export function appendStatement(tables: Tables, change: StateChange, releases = false): Statement {
   const { sessions, events, runs } = tables;
@@ -55,7 +52,7 @@ export function appendStatement(tables: Tables, change: StateChange, releases = 
     SELECT seq, high_timestamp, compacted_until FROM stored`);
 }
 
-/** Locks the session's row, so that nobody else writes to the session before the end of the transaction. */
+/** Locks the session's row, so that no other transaction writes to the session before the end of this one. */
 export function lockStatement(tables: Tables): Statement {
   return toStatement(`
     SELECT pk::text AS pk FROM ${tables.sessions} WHERE ${THIS_SESSION} AND ${isCurrentSql(tables)} FOR NO KEY UPDATE`);

@@ -11,18 +11,17 @@ import { quoteText, type Tables } from './tables.ts';
 const WINDOW = 19;
 
 /**
- * Begins a run with a message: claims the lease of a free session, or creates the session, records the run, appends the
- * message with its state, and reads the session before the message. Returns the rows of that read and a `claim` row,
- * whose value is a `ClaimRow` as JSON. Without the lease, only a ticket is written, and only the `claim` row is
- * returned.
+ * Begins a run with a message: claims the lease of a free session, or creates the session, records the run, appends the message with its
+ * state, and reads the session before the message. Returns the rows of that read and a `claim` row, whose value is a `ClaimRow` as JSON.
+ * Without the lease, only a ticket is written, and only the `claim` row is returned.
  *
- * The read and the message's number are as of the start of the statement. If the statement waited for the session's row
- * and another event was appended in between, or another lease granted, nothing is written and there is no lease:
- * the message always follows the events that were read. There is no lease either if the event's id is taken, if the lease has
- * expired (see `claim`), or if a compaction covers the message's time; then the run begins in steps, under the lock.
+ * The read and the message's number are as of the start of the statement. If the statement waited for the session's row and another event
+ * was appended in between, or another lease granted, nothing is written and there is no lease: the message always follows the events that
+ * were read. No lease is granted either if the event's id is taken, the lease has expired (see `claim`), or a compaction covers the
+ * message's time. The run then begins in steps, under the lock.
  *
- * $1 to $13 as of `claimForRun`; $14 event id, $15 timestamp, $16 end of a compaction, $17 event, $18 whether to create
- * the session; then the window, with three parameters or, when `isNarrowed`, five; then scopes, keys and values.
+ * $1 to $13 as of `claimForRun`; $14 event id, $15 timestamp, $16 end of a compaction, $17 event, $18 whether to create the session; then
+ * the window, with three parameters or, when `isNarrowed`, five; then scopes, keys and values.
  */
 export function beginStatement(tables: Tables, change: StateChange, isNarrowed: boolean): Statement {
   const { sessions, events, epochs } = tables;
@@ -64,7 +63,7 @@ export function beginStatement(tables: Tables, change: StateChange, isNarrowed: 
     ${union(FOUND, stateOf(tables), isNarrowed ? narrowed : plainWindow(tables, WINDOW), claimRow(tables))}`);
 }
 
-/** One row for any outcome of the claim: the session as the claim found it, the new epoch, and the position of the message. */
+/** Selects one row for any outcome of the claim: the session before the claim, the new epoch, and the position of the message. */
 function claimRow(tables: Tables): string {
   const columns = {
     version: 'version',

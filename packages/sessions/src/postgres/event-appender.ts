@@ -51,7 +51,7 @@ export class EventAppender {
   }
 
   /**
-   * Appends an event with one statement. If it is refused, a second one finds the reason; if there is none, because
+   * Appends an event with one statement. If the append is refused, a second statement finds the reason. If there is no reason, because
    * another append came first or a lease has expired, the append is repeated in a transaction.
    */
   async append(append: EventAppend, end?: RunEnd): Promise<AppendOutcome> {
@@ -147,7 +147,7 @@ export class EventAppender {
     return row && Number(row.seq);
   }
 
-  /** Returns the refusal like `#refusalOf`, and releases the lease of a run whose last event is stored already. */
+  /** Returns the refusal like `#refusalOf`, and releases the lease of a run whose last event is already stored. */
   async #refuse(run: RunStatement, append: EventAppend, end?: RunEnd): Promise<AppendRefusal | undefined> {
     const refusal = await this.#refusalOf(run, append, end !== undefined);
     if (end && refusal?.status === 'duplicate')
@@ -156,7 +156,7 @@ export class EventAppender {
   }
 
   /**
-   * Returns the reason why the append is refused; undefined if it is possible by now.
+   * Returns the reason why the append is refused; undefined if it is possible now.
    *
    * @param isLast true for the last event of a run, which is looked up before the lease
    * @throws ConfigurationError if the tables have another version

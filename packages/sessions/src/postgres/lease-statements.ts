@@ -25,7 +25,7 @@ export interface ClaimRow extends PositionRow {
   readonly now: unknown;
 }
 
-/** The outcome of beginning a run. The open run is that of the session before. */
+/** The outcome of beginning a run. The open run is that of the session before the claim. */
 export interface RunClaimRow extends ClaimRow, Omit<OpenRunRow, 'user_id' | 'session_id' | 'open_run' | 'now'> {
   readonly open_run: string | null;
   /** The other run that has the request, if there is one. */
@@ -57,7 +57,7 @@ export interface RunRow extends Omit<OpenRunRow, 'open_run'> {
   readonly code: string | null;
 }
 
-/** The statements about leases. All begin with $1 app, $2 user, $3 session; one that returns no row has changed nothing. */
+/** The statements about leases. All begin with $1 app, $2 user, $3 session. A statement that returns no row has changed nothing. */
 export type LeaseStatements = ReturnType<typeof leaseStatements>;
 
 export function leaseStatements(tables: Tables) {
@@ -68,9 +68,8 @@ export function leaseStatements(tables: Tables) {
     claimForRun: claimStatement(tables, true),
 
     /**
-     * Refuses a claim with a ticket ($5 id, $6 since when, $7 until when) again, at $4 now: returns the time until
-     * which the session is held or awaited. Only reads. Returns no row if the claim may succeed, or if its ticket has
-     * to be written again.
+     * Refuses a claim with a ticket ($5 id, $6 its time, $7 its expiry) again, at $4 now: returns the time until which the session is held
+     * or awaited. Only reads. Returns no row if the claim may succeed, or if its ticket has to be written again.
      */
     refuseAgain: toStatement(`
       WITH target AS (${claimTarget(tables, 5)})
@@ -114,7 +113,9 @@ export function leaseStatements(tables: Tables) {
       JOIN ${runs} AS own ON own.session = session.pk AND own.id = run.invocation_id
       WHERE ${THIS_SESSION}`),
 
-    /** A page of open runs at $5 now: $1 app, $2 user and $3 session of the position after which it begins, $4 number of runs. */
+    /**
+     * Selects a page of open runs at $5 now: $1 app, $2 user and $3 session of the position after which the page begins, $4 number of runs.
+     */
     openRuns: toStatement(`
       SELECT user_id, session_id, open_run, attempts, open_resumable, ${HELD_UNTIL} AS held_until,
         ${tables.clock('$5')} AS now
@@ -144,9 +145,8 @@ export function leaseStatements(tables: Tables) {
    *
    * A ticket with at least half of its time left is not written again, so most claims of a waiter write nothing.
    *
-   * The last event determines whether a lease has expired, and a claim that waited for an append would not see it. A
-   * lease whose time is over is therefore taken only under the session's lock, if the last parameter says so. The row
-   * itself is always current.
+   * The last event determines whether a lease has expired, and a claim that waited for an append would not see it. An expired lease is
+   * therefore taken only under the session's lock, if the last parameter is true. The row itself is always current.
    */
   function claimStatement(tables: Tables, forRun: boolean): Statement {
     const isLocked = forRun ? '$14' : '$10';

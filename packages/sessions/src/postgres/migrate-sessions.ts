@@ -6,7 +6,7 @@ import { quoteIdentifier, type Tables } from './tables.ts';
 /** Advisory lock that is held while tables of Eventloom are migrated; the number is arbitrary. */
 const LOCK = 6_270_919_034_117;
 
-/** The part of a client that runs the statements of a migration. */
+/** The part of a client with which a migration runs its statements. */
 type Queries = Pick<PostgresClient, 'query'>;
 
 /** True if the tables have the version of this program. @throws ConfigurationError if a newer program created them */

@@ -32,13 +32,13 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Number of attempts at a transaction that PostgreSQL rolls back because of others. */
 const ATTEMPTS = 10;
 const MAX_WAIT_MS = 250;
-/** Codes of a deadlock and of a serialization failure. */
+/** Error codes of a deadlock and of a serialization failure. */
 const UNDONE: readonly unknown[] = ['40P01', '40001'];
-/** Codes of a missing table, a missing column, and a prepared statement whose columns changed. */
+/** Error codes of a missing table, a missing column, and a prepared statement whose columns changed. */
 const CHANGED: readonly unknown[] = ['42P01', '42703', '0A000'];
-/** Classes of transient errors: connection, rollback, resources, state of an object, intervention by an operator, system. */
+/** Classes of transient errors: connection, rollback, resources, state of an object, operator intervention, and system. */
 const PASSING_CLASSES: readonly string[] = ['08', '40', '53', '55', '57', '58'];
-/** Code of a write to a read-only server, such as one that is about to take over from another. */
+/** Error code of a write to a read-only server, such as a standby. */
 const READ_ONLY = '25006';
 
 /** The tables in a database that is reached through a pool. Missing tables are created before the first statement. */
@@ -135,8 +135,7 @@ export class PostgresDatabase {
     return this.#withClient(async (client) => {
       const reader = { query: (query: PostgresQuery) => this.#within(client.query(query)) };
       if (await isMigrated(reader, this.tables, this.#schema)) return;
-      // No time limit: creating an index over all events takes long, and so does waiting for another program that
-      // creates it.
+      // No time limit, because creating an index over all events, or waiting for another program that creates it, takes long.
       await migrateSessions(client, this.tables, this.#schema);
     });
   }

@@ -112,8 +112,8 @@ export class PostgresLeases {
   }
 
   /**
-   * Refuses a waiting run without sending its message, which is the result of most polls. Returns undefined if the run
-   * may begin or its ticket has to be written.
+   * Refuses a waiting run without sending its message, as in most polls. Returns undefined if the run may begin or its ticket has to be
+   * written.
    */
   async refuseAgain({ ticket, nowMs, ...key }: RunClaim): Promise<ClaimRefusal | undefined> {
     if (!ticket) return undefined;

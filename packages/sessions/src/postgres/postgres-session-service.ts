@@ -9,9 +9,9 @@ import { PostgresSessionDriver } from './postgres-session-driver.ts';
 /** Options of `PostgresSessionService`. */
 export interface PostgresSessionServiceOptions extends DriverSessionServiceOptions {
   /**
-   * Connections to the database: a `Pool` of the package `pg`, or an object of its shape. The caller owns it and ends it. Give it a
-   * `connectionTimeoutMillis`: without one, connections to a server that does not answer occupy the pool for minutes. The service listens to
-   * the pool's `error` event, so that a lost connection does not end the process.
+   * Connections to the database: a `Pool` of the package `pg`, or an object of its shape. The caller owns it and ends it. Set its
+   * `connectionTimeoutMillis`: without a value, connections to a server that does not answer occupy the pool for minutes. The service
+   * listens to the pool's `error` event, so that a lost connection does not end the process.
    */
   readonly pool: PostgresPool;
   /**
@@ -25,14 +25,13 @@ export interface PostgresSessionServiceOptions extends DriverSessionServiceOptio
    */
   readonly preparedStatements?: boolean | undefined;
   /**
-   * The clock of leases; default `database`. All processes on one database must use the same. `platform` is for tests
-   * that move the platform's clock: the clocks of all processes must agree.
+   * The clock of leases; default `database`. All processes on one database must use the same clock. `platform` is for tests that move the
+   * platform's clock; the clocks of all processes must then agree.
    */
   readonly leaseClock?: LeaseClock | undefined;
   /**
-   * Time that a call waits for the database, a free connection included, in milliseconds of the platform's clock.
-   * Default 10,000. A statement that takes longer is a StorageError, and its connection is closed. Statements that
-   * create tables may take longer.
+   * Maximum time that a call waits for the database, including a free connection, in milliseconds of the platform's clock. Default 10,000.
+   * A statement that takes longer is a StorageError, and its connection is closed. Statements that create tables may take longer.
    */
   readonly queryTimeoutMs?: number | undefined;
 }
@@ -55,35 +54,38 @@ const HINTS = { connectionString: WRITE_POOL, url: WRITE_POOL, database: WRITE_P
  * `migrate`, creates or migrates the tables; the database's user needs the permission to create tables only for that.
  *
  * **Writes.** An append is one statement and one round trip, whatever the length of the history and the age of other transactions; a
- * refused append is two. A run that begins with a message is one statement too, and so is its end. Granting and releasing a lease write
- * the session's row: while an old transaction stays open, each turn of a session makes its next ones a little slower, until that
- * transaction ends. Sessions wait for each other only while both write or remove the same `app:` or `user:` key; all writers lock such
- * keys in the same order, so they cause no deadlock. The isolation level is READ COMMITTED, PostgreSQL's default. A transaction that
- * PostgreSQL rolls back all the same, because of a stricter isolation level or other transactions, is repeated up to ten times and
- * is then a StorageError. Acknowledged writes survive a crash if `fsync` and `synchronous_commit` are on. If the connection is lost
- * during an append, the event may be stored or not: appending it again with the same id stores it once.
+ * refused append is two. The start of a run with a message is one statement, and so is its end. Granting and releasing a lease write the
+ * session's row: while an old transaction stays open, each turn of a session makes its next ones a little slower, until that transaction
+ * ends. Sessions wait for each other only while both write or remove the same `app:` or `user:` key; all writers lock such keys in the same
+ * order, so they cause no deadlock. The isolation level is READ COMMITTED, PostgreSQL's default. A transaction that PostgreSQL rolls back
+ * nevertheless, because of a stricter isolation level or other transactions, is tried up to ten times and is then a StorageError.
+ * Acknowledged writes survive a crash if `fsync` and `synchronous_commit` are on. If the connection is lost during an append, the event may
+ * be stored or not: appending it again with the same id stores it once.
  *
  * **Leases** are timed by the database's clock, so clocks of processes that differ cause no early or late takeover. A session has one
- * writer, whatever the clocks say: writes under an earlier lease are refused. Callers that wait in several processes get the session in the
- * order of their requests; after a crash of the server, those that wait are in no order.
+ * writer at any clock setting, because writes under an earlier lease are refused. Callers that wait in several processes get the session in
+ * the order of their requests; after a crash of the server, callers that wait are in no particular order.
  *
- * **Limits.** An event, a state value or the response of a tool call takes up to 64 MiB as JSON, and all values of a new session
- * together up to 192 Mi characters; larger ones are a SizeLimitError.
+ * **Limits.** An event, a state value or the response of a tool call takes up to 64 MiB as JSON, and all values of a new session together
+ * up to 192 Mi characters; larger ones are a SizeLimitError.
  *
- * **Errors** of the pool and of the database are the `cause` of a StorageError. It is retryable if the server cannot be reached, a connection
- * was lost, an answer took longer than `queryTimeoutMs`, or the server is full, starts, stops or is read-only, and not if a permission is
- * missing. A lost connection never ends the process, because the service listens to the `connect` and `error` events of the pool.
+ * **Errors** of the pool and of the database are the `cause` of a StorageError. It is retryable if the server cannot be reached, a
+ * connection was lost, an answer took longer than `queryTimeoutMs`, or the server is full, starts, stops or is read-only, and not if a
+ * permission is missing. A lost connection never ends the process, because the service listens to the `connect` and `error` events of the
+ * pool.
  *
  * **Poolers** that assign connections by transaction, such as PgBouncer in transaction mode, work with `preparedStatements: false`. A
  * pooler that tracks prepared statements works without that option. Poolers that assign connections by statement do not work.
  *
- * **Upgrades.** Once a newer version has migrated the tables, writes of a program that still runs an older one are a
- * ConfigurationError.
+ * **Upgrades.** Once a newer version has migrated the tables, writes of a program that still runs an older one are a ConfigurationError.
  */
 export class PostgresSessionService extends DriverSessionService {
   readonly #database: PostgresDatabase;
 
-  /** @throws ConfigurationError for a schema whose name PostgreSQL does not take, a `queryTimeoutMs` that is not a positive finite number, and an option this version does not have */
+  /**
+   * @throws ConfigurationError for a schema name that PostgreSQL does not accept, a `queryTimeoutMs` that is not a positive finite number,
+   * and an unknown option
+   */
   constructor(options: PostgresSessionServiceOptions) {
     checkOptions('PostgresSessionService', OPTIONS, options, HINTS, EXAMPLE);
     if (typeof options.pool?.query !== 'function')
@@ -94,9 +96,8 @@ export class PostgresSessionService extends DriverSessionService {
   }
 
   /**
-   * Creates or migrates the tables; a no-op if they are current. Any number of processes may call it concurrently. The first call of any
-   * method does it too.
-   * @throws ConfigurationError if a newer version of this package made the tables; they are not changed
+   * Creates or migrates the tables; does nothing if they are current. Any number of processes may call it concurrently. The first call of
+   * any other method does the same. @throws ConfigurationError if a newer version of this package created the tables; they are not changed
    * @throws StorageError if the database cannot be used
    */
   migrate(): Promise<void> {

@@ -47,7 +47,7 @@ const one = (tables: Tables): string => `found AS (
     FROM ${tables.sessions} AS session ${joinLastEvent(tables)} WHERE ${THIS_SESSION}
   )`;
 
-/** OFFSET 0 prevents the planner, which cannot know how few sessions a page has, from reading the state of all of them. */
+/** OFFSET 0 prevents the planner, which does not know that a page has few sessions, from reading the state of all sessions. */
 export const stateOf = ({ state }: Tables): string => `
   SELECT 'app', NULL, NULL, key, value, NULL, NULL, NULL FROM ${state}
   WHERE session = 0 AND app_name = $1 AND user_id = '' AND NOT removed AND EXISTS (SELECT FROM found)
@@ -118,13 +118,13 @@ export const narrowedWindow = (
   };
 };
 
-/** More than the rounding error of adding and subtracting such times. */
+/** The maximum lag, plus more than the rounding error of adding and subtracting such times. */
 const LAG = `${LAG_MS + 1}`;
 
 /**
- * A page of sessions: at most $5 sessions after the time $2, the session $3 and the user $4. The times in the index lag
- * behind. `behind` is the session that is a page further on by the index alone, so that no session older than that by
- * more than the lag can be in the page. The others are sorted by their last events.
+ * A page of sessions: at most $5 sessions after the time $2, the session $3 and the user $4. The times in the index lag behind. `behind` is
+ * the session one page later by the index alone: no session that is older by more than the lag can be in the page. The others are sorted by
+ * their last events.
  */
 const page = (tables: Tables, ofUser: string): string => `
   WITH behind AS (

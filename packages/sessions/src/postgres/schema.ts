@@ -1,20 +1,18 @@
 import type { Tables } from './tables.ts';
 
 /**
- * Texts are compared by their bytes (COLLATE "C"), independent of the database's collation. JSON is stored as text: the
- * JSON types refuse a NUL character. Times are milliseconds since the epoch; timestamps, `compaction_end` and
- * `compacted_until` are seconds.
+ * Texts are compared by their bytes (COLLATE "C"), independent of the database's collation. JSON is stored as text: the JSON types refuse a
+ * NUL character. Times are milliseconds since the epoch; timestamps, `compaction_end` and `compacted_until` are seconds.
  *
- * `pk` numbers sessions and is never reused. A session's key is its primary key: appends find it by that. It has no
- * index on `pk`, and no foreign key refers to it.
+ * `pk` numbers sessions and is never reused. A session's key is its primary key: appends find it by that. The table has no index on `pk`,
+ * and no foreign key refers to it.
  *
- * An append writes the event and its state, and locks the session's row without writing it: versions of a row that is
- * written repeatedly would accumulate, in the table and in its indexes, while any old transaction is open. The changes
- * of an append to a session are in its last event.
+ * An append writes the event and its state, and locks the session's row without writing it: versions of a row that is written repeatedly
+ * would accumulate, in the table and in its indexes, while any old transaction is open. The changes of an append to a session are in its
+ * last event.
  *
- * `listed_at` is the time of the session's last update, or less than a minute before. `lease_until` is 0 if no lease is
- * live; a lease lasts `lease_ttl` from its last append. `open_run` is the session's open run; appends do not touch its
- * index.
+ * `listed_at` is the time of the session's last update, or less than a minute before. `lease_until` is 0 if no lease is live; a lease lasts
+ * `lease_ttl` from its last append. `open_run` is the session's open run; appends do not touch its index.
  */
 const sessions = ({ sessions, epochs }: Tables): string[] => [
   `CREATE SEQUENCE ${epochs}`,
@@ -156,5 +154,5 @@ const tables = (tables: Tables): string[] => [
 /** The statements of a migration step. */
 export type Migration = (tables: Tables) => readonly string[];
 
-/** Each step brings a database from version `index` to `index + 1`, statement by statement. A step that was released is never edited. */
+/** Each step migrates a database from version `index` to `index + 1`, statement by statement. A released step is never edited. */
 export const MIGRATIONS: readonly Migration[] = [tables];

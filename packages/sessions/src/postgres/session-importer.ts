@@ -28,7 +28,7 @@ export class SessionImporter {
     this.#reads = reads;
   }
 
-  /** Stores a session. Undefined, with nothing changed, if its key is taken. */
+  /** Stores a session. Returns undefined and changes nothing if its key is taken. */
   import(session: SessionImport): Promise<CreatedSession | undefined> {
     return this.#database.transaction(async (run) => {
       const pk = await this.#insertSession(run, session);

@@ -20,9 +20,9 @@ function entries(owner: string, first: number): string {
 }
 
 /**
- * Sets entries, and marks those of an app or a user that are to be removed. One statement handles both kinds of rows,
- * and new rows, in the order of the keys. All writers lock shared keys in this order, so they cannot deadlock. Each of
- * them sees a key as the writer before it left it, even a key that was invisible when its statement began.
+ * Sets entries, and marks those of an app or a user that are to be removed. One statement handles both kinds of rows, and new rows, in the
+ * order of the keys. All writers lock shared keys in this order, so they cannot deadlock. Each writer sees a key as the previous writer
+ * left it, even a key that was invisible when its statement began.
  */
 function setEntries({ state }: Tables, onConflict: string): string {
   return `

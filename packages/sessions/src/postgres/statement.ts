@@ -12,7 +12,7 @@ export function toStatement(text: string): Statement {
   return { name: `eventloom_${hash(text)}`, text };
 }
 
-/** FNV-1a over the text, with two different offsets. */
+/** Returns FNV-1a hashes of the text with two different offsets. */
 function hash(text: string): string {
   let one = 0x811c9dc5;
   let other = 0x01000193;

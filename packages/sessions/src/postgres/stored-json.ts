@@ -7,7 +7,7 @@ import { storedOutcome } from '../tool-outcome.ts';
 /** Maximum size of the JSON of an event, a state value or the response of a tool call, in bytes. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
-/** Maximum size of the state values of one statement together: a client makes one text of them, at worst twice as long. */
+/** Maximum length of all state values of one statement together, because a client makes one text of them that can be twice as long. */
 const MAX_LIST_LENGTH = 192 * 1024 * 1024;
 
 /**
@@ -52,9 +52,9 @@ export function stateJson({ scope, key, value }: StateWrite): string {
 export type StateLists = readonly [scopes: string[], keys: string[], values: (string | null)[]];
 
 /**
- * Converts writes to lists. The last write to a key wins.
+ * Converts writes to lists. Only the last write to a key counts.
  *
- * @throws SizeLimitError also if all values together are too large; the error then has this kind and name
+ * @throws SizeLimitError for a value that is too large, and, with this kind and name, if all values together are too large
  */
 export function toStateLists(writes: readonly StateWrite[], kind: string, name: string): StateLists {
   const lists: StateLists = [[], [], []];

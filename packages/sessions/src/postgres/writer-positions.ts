@@ -1,10 +1,10 @@
 /** Data of a session's last event that the next append needs. */
 export interface WriterPosition {
-  /** 0 before the first event. */
+  /** The sequence number of the last event; 0 before the first event. */
   readonly seq: number;
-  /** Null before the first event. */
+  /** The latest timestamp of all events, in seconds; null before the first event. */
   readonly highTimestamp: number | null;
-  /** Null without a compaction. */
+  /** The end of the compacted time range, in seconds; null without a compaction. */
   readonly compactedUntil: number | null;
 }
 
@@ -19,8 +19,8 @@ export interface PositionRow {
 const MAX_LEASES = 10_000;
 
 /**
- * Positions at which lease holders append next, by epoch. They stay valid because only the holder appends. An append
- * with a known position needs no query for it, and one with a wrong position is refused because its number is taken.
+ * Positions at which lease holders append next, by epoch. They stay valid because only the holder appends. An append with a known position
+ * does not query it, and an append with a wrong position is refused because its number is taken.
  */
 export class WriterPositions {
   readonly #byEpoch = new Map<number, WriterPosition>();

@@ -13,7 +13,7 @@ export function findSession(sql: SqlStatements, { appName, userId, sessionId }: 
 /**
  * Checks the result of a search for a session's row, and returns it.
  *
- * @throws ConfigurationError as `findSession` does
+ * @throws ConfigurationError if a newer program migrated the tables since this one started
  */
 export function checkFound<T extends SessionRow>(sql: SqlStatements, row: T | undefined): T | undefined {
   if (!row) checkVersion(sql);

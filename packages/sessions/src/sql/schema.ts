@@ -11,15 +11,15 @@ export const SEQ_MASK = 2 ** SEQ_BITS - 1;
  * A turn should write few pages, so an append writes only the event:
  * - `eventloom_sessions` has data that seldom changes. A session was last updated when its last event was appended; `listed_at` may lag
  *   behind that, see `SqlListing`.
- * - `eventloom_holds` has a row for each session that is leased or has an open run, and so few rows that they need no index. `lease_until` is 0
- *   when no lease is live. An event of the hold's `epoch` renews the lease for `lease_ttl` from its `appended_at`. `open_first_seq` is null for
- *   an open run that was forgotten.
+ * - `eventloom_holds` has a row for each session that is leased or has an open run, so few rows that they need no index. `lease_until` is 0
+ *   when no lease is live. An event of the hold's `epoch` renews the lease for `lease_ttl` from its `appended_at`. `open_first_seq` is null
+ *   for an open run that was forgotten.
  * - The latest epoch of a session is the greatest of those in its row, its hold and its last event.
- * - `eventloom_session_runs` has a row for each run that is not open, under its invocation id, and one for each request id. The ids of an open run
- *   are in the hold. `last_seq`, `outcome` and `code` are those of the run's last end, null if it was not recorded.
+ * - `eventloom_session_runs` has a row for each run that is not open, under its invocation id, and one for each request id. The ids of an
+ *   open run are in the hold. `last_seq`, `outcome` and `code` are those of the run's last end, null if it was not recorded.
  *
- * `high_timestamp` is an event's timestamp as long as timestamps never decrease: such events are found by bisection. It is infinite from
- * the first event on that is dated before an earlier one, and `timestamp` is set only there. `compaction_end` is set for events with
+ * `high_timestamp` is an event's timestamp as long as timestamps never decrease: such events are found by bisection. From the first event
+ * that is dated before an earlier one it is infinite, and `timestamp` is set only there. `compaction_end` is set for events with
  * `actions.compaction`. `event` is the last column, so that the others are read without the pages of a long event.
  */
 const TABLES = `
@@ -135,7 +135,7 @@ const TABLES = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** Each step brings a database from version `index` to `index + 1`. A step that was released is never edited. */
+/** Each step migrates a database from version `index` to `index + 1`. A released step is never edited. */
 export const MIGRATIONS: readonly string[] = [TABLES];
 
 /** The version of the tables that this program creates and uses. */

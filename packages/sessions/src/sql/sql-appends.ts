@@ -66,7 +66,7 @@ export class SqlAppends {
       }
     }
     const { outcome, writer: found } = this.#connection.write(() => this.#appendAnywhere(append, text, end));
-    // Remembered only after the commit, which may fail.
+    // The position is remembered only after the commit, which may fail.
     if (lease && found) leases.remember(lease, found);
     return outcome;
   }

@@ -3,10 +3,7 @@ import type { StateEntry } from '../session-driver.ts';
 
 export type StoredScope = StateEntry['scope'];
 
-/**
- * A value that can be bound to a parameter. Numbers may arrive as REAL in any case: SQL that needs an integer uses bit
- * operators.
- */
+/** A value that can be bound to a parameter. A number may always arrive as REAL, so SQL that needs an integer uses bit operators. */
 export type SqlValue = null | number | string;
 
 /** A row with its columns by name. */
@@ -24,7 +21,7 @@ export interface SqlStatement {
 
 /** Converts values to and from the texts in rows. */
 export interface RowTexts {
-  /** Maximum size of a text in a row, in bytes of UTF-8; names of a few thousand bytes fit beside it. */
+  /** Maximum size of a text in a row, in bytes of UTF-8. The row has room for names of a few thousand bytes in addition. */
   readonly maxBytes: number;
   /**
    * Returns the text that a row stores for a value: its JSON, or its address, which begins with `@`. `share` is the
@@ -35,16 +32,13 @@ export interface RowTexts {
   read(text: unknown): unknown;
   /** Returns the approximate number of characters of the value's JSON. */
   sizeOf(text: unknown): number;
-  /**
-   * Maximum size of the state of an app, a user and a session, each by itself, in bytes: all of it is read at once.
-   * Undefined: any.
-   */
+  /** Maximum size of the state of an app, of a user and of a session, in bytes, because a state is read as a whole. Undefined: no limit. */
   readonly maxState?: Readonly<Record<StoredScope, number>>;
 }
 
 /** A database in the dialect of SQLite, as `SqlSessionDriver` needs it. A statement outside `read` and `write` is a transaction by itself. */
 export interface SqlConnection {
-  /** True when other processes may write to the same database. */
+  /** True if other processes may write to the same database. */
   readonly shared: boolean;
   readonly texts: RowTexts;
   /** Approximate maximum of characters of events or state in one page; a single event or session may have more. */
@@ -59,8 +53,8 @@ export interface SqlConnection {
 }
 
 /**
- * Runs work and returns its result synchronously, or later if the work has to be repeated. Work that is repeated has
- * changed nothing before.
+ * Runs work and returns its result synchronously, or later if the work has to be repeated. Repeated work has changed nothing in earlier
+ * attempts.
  */
 export interface SqlWork {
   read<T>(work: () => T): MaybePromise<T>;

@@ -58,7 +58,7 @@ export class SqlEvents {
     this.#sql.insertEvent.run(...rowOf(place, event, text, nowMs, epoch));
   }
 
-  /** Stores an event. False, with nothing stored, if the lease is not live, or if the event's id or number is taken. */
+  /** Stores an event. Returns false and stores nothing if the lease is not live, or the event's id or number is taken. */
   insertUnderLease(place: EventPlace, event: Event, text: string, nowMs: number, epoch: number): boolean {
     return this.#sql.insertEventUnderLease.run(...rowOf(place, event, text, nowMs, epoch)).changes !== 0;
   }
@@ -78,7 +78,7 @@ export class SqlEvents {
       from: afterTimestamp ?? -Infinity,
       hasCompactions: covered !== undefined,
     };
-    // The first number from which timestamps are out of order; past the range if they are in order.
+    // The first number from which timestamps are out of order; the number after the range if they are in order.
     const unordered =
       high_timestamp === Infinity ? this.#search(pk, first, last, (high) => high === Infinity) : last + 1;
     const events = unordered > last ? [] : this.#unordered(pk, unordered, last, times, limit);
@@ -87,8 +87,8 @@ export class SqlEvents {
   }
 
   /**
-   * Counts the events of a window that together have at most this many bytes as JSON: its newest with a limit,
-   * otherwise its oldest. Counts by number and ignores the window's times. At least 1: a larger event is read alone.
+   * Counts the events of a window that together have at most this many bytes as JSON: its newest with a limit, otherwise its oldest. Counts
+   * by number and ignores the window's times. Returns at least 1, because a larger event is read alone.
    */
   countWithin({ pk, last_seq }: SessionRow, window: EventWindow, maxBytes: number): number {
     const { afterSeq, beforeSeq = Infinity, limit } = window;
@@ -149,7 +149,7 @@ export class SqlEvents {
     return this.#sql.timedEvents.all(pk, first, last, later, from, hasCompactions ? 1 : 0, most).map(this.#toEvent);
   }
 
-  /** Returns the first sequence number of a range whose high timestamp is enough; past the range if there is none. */
+  /** Returns the first sequence number of a range whose high timestamp is late enough; the number after the range if there is none. */
   #search(pk: number, first: number, last: number, isEnough: (highTimestamp: number) => boolean): number {
     let low = first;
     let end = last + 1;

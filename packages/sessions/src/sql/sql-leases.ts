@@ -16,7 +16,7 @@ import type { BeginRow, ListedRow, SessionRow, SqlStatements } from './statement
 /** The open run of a hold. */
 type OpenRunColumns = Pick<SessionRow, 'open_run' | 'open_request' | 'open_first_seq'>;
 
-/** The position at which the holder of a lease appends next. It stays true because only the holder can write to the session. */
+/** The position at which the holder of a lease appends next. It stays valid because only the holder can write to the session. */
 export interface SessionWriter {
   readonly pk: number;
   lastSeq: number;
@@ -135,8 +135,8 @@ export class SqlLeases {
   }
 
   /**
-   * Returns the refusal that `claim` would give to this ticket, if it would refuse and the ticket need not be stored
-   * again. Must be called inside a transaction.
+   * Returns the refusal of a claim with this ticket; undefined if the claim may succeed, or if its ticket has to be stored again. Must be
+   * called inside a transaction.
    */
   refuseAgain(claim: LeaseClaim, ticket: LeaseTicket): ClaimRefusal | undefined {
     const row = findSession(this.#sql, claim);
@@ -176,12 +176,12 @@ export class SqlLeases {
     this.#sql.withdrawTicket.run(appName, userId, sessionId, ticketId);
   }
 
-  /** Renews a lease. False if the lease is not live. */
+  /** Renews a lease. Returns false if the lease is not live. */
   renew({ appName, userId, sessionId, epoch, ttlMs }: SessionLease, nowMs: number): boolean {
     return this.#sql.renewLease.run(appName, userId, sessionId, epoch, nowMs + ttlMs).changes === 1;
   }
 
-  /** Ends a live lease, and its open run unless that stays open. False if the lease is not live. Called inside a transaction. */
+  /** Ends a live lease, and its open run unless that stays open. Returns false if the lease is not live. Called inside a transaction. */
   release(
     lease: Omit<SessionLease, 'ttlMs'>,
     leaveOpen: LeaveOpen,

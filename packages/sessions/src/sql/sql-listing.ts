@@ -4,7 +4,7 @@ import type { ListedRow, SqlStatements } from './statements.ts';
 
 /** Maximum time by which a session's last update may be later than in the index of the listing, in milliseconds. */
 const LAG_MS = 60_000;
-/** More than the rounding error of adding and subtracting such times. */
+/** A time longer than the rounding error of adding and subtracting such times, in milliseconds. */
 const ROUNDING_MS = 1;
 
 /**
@@ -19,7 +19,7 @@ export class SqlListing {
     this.#sql = sql;
   }
 
-  /** False if an append at this time has to update the index. */
+  /** Returns false if an append at this time has to update the index. */
   isCurrent(listedAt: number, nowMs: number): boolean {
     return listedAt <= nowMs && nowMs < listedAt + LAG_MS;
   }

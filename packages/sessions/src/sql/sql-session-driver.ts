@@ -259,7 +259,7 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#read(() => this.#toolCalls.list(key, invocationId));
   }
 
-  /** Uses two transactions: pages that one transaction fills and frees again are not written. */
+  /** Uses two transactions, because pages that one transaction fills and frees again are not written. */
   checkWritable(): MaybePromise<void> {
     return this.#work.write(() => {
       this.#connection.write(() => this.#toolCalls.writeProbe());

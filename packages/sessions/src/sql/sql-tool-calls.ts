@@ -29,7 +29,7 @@ export class SqlToolCalls {
     return [toText(storedOutcome(entry), 'the response to tool call'), toText(actions, 'the actions of tool call')];
   }
 
-  /** Records a tool call. False if the lease is not live. Called inside a transaction. */
+  /** Records a tool call. Returns false if the lease is not live. Called inside a transaction. */
   record({ appName, userId, sessionId, epoch }: SessionLease, entry: ToolLedgerEntry, outcome: OutcomeTexts): boolean {
     const { invocationId, callId, name, status } = entry;
     const owner = [appName, userId, sessionId, epoch] as const;

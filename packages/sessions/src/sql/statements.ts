@@ -11,7 +11,7 @@ const THIS_SESSION = 'app_name = ?1 AND user_id = ?2 AND session_id = ?3';
 /** Condition for the hold of that session if the lease of the epoch ?4 is live. */
 const LIVE_HOLD = `session = (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION}) AND epoch = ?4 AND lease_until > 0`;
 
-/** The version of the tables, which a newer program may have raised since this one started. */
+/** The version of the tables, which a newer program may have increased since this one started. */
 const VERSION = "(SELECT value FROM eventloom_meta WHERE key = 'sessions.schema')";
 
 const LAST_EVENT = `
@@ -72,7 +72,7 @@ const STATE_SIZE = `octet_length(key) + ${KEY_BYTES} + ${sizeOf('value')} AS siz
 /** A row of a session: its latest lease, its open run, and data of its last event. */
 export interface SessionRow {
   readonly pk: number;
-  /** The time of the last update, or shortly before. */
+  /** The time of the last update, or a time shortly before it. */
   readonly listed_at: number;
   /** The epoch of the latest lease. */
   readonly epoch: number;
@@ -218,7 +218,7 @@ const SQL = {
   eventById: 'SELECT event FROM eventloom_events WHERE session = ?1 AND event_id = ?2',
   insertEvent: `
     INSERT INTO eventloom_events (${EVENT_COLUMNS}) VALUES (${EVENT_VALUES})`,
-  /** Writes nothing if the lease is not live, or if the event's id or sequence number is taken. */
+  /** Inserts an event. Writes nothing if the lease is not live, or the event's id or sequence number is taken. */
   insertEventUnderLease: `
     INSERT INTO eventloom_events (${EVENT_COLUMNS}) SELECT ${EVENT_VALUES}
     FROM eventloom_holds WHERE session = ?1 AND epoch = ?4 AND lease_until > 0

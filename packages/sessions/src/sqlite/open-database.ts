@@ -9,9 +9,9 @@ import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 
 /**
- * The failures that an acknowledged write survives. `process`: any end of this process, kill -9 included; after a power
- * failure or a crash of the machine the last writes may be missing, each of them as a whole, and the file is intact.
- * `power`: those failures as well; every write then flushes to the disk, which is slower.
+ * The failures that an acknowledged write survives. `process`: any end of this process, including kill -9. After a power failure or a crash
+ * of the machine the last writes may be missing, each as a whole, and the file is intact. `power`: power failures and crashes as well;
+ * every write is flushed to the disk, which is slower.
  */
 export type SqliteDurability = 'process' | 'power';
 
@@ -66,7 +66,7 @@ export function prepareDatabase(
   database.exec('PRAGMA journal_mode = WAL');
   database.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
   const driver = new SqlSessionDriver(new SqliteConnection(database), new LockLine('the session database', platform));
-  // From now on a locked file is retried without blocking the thread.
+  // From now on, calls that find the file locked are retried without blocking the thread.
   database.exec('PRAGMA busy_timeout = 0');
   return driver;
 }

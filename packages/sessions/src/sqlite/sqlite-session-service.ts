@@ -9,8 +9,8 @@ export interface SqliteSessionServiceOptions extends DriverSessionServiceOptions
   /** Path of the database file. The file and its folder are created if they do not exist. `:memory:` keeps everything in memory. */
   readonly path?: string;
   /**
-   * An open database, which may hold other tables: those of this package begin with `eventloom_`. It is switched to WAL, its
-   * `busy_timeout` is set to 0, and it must not be inside a transaction when the service is called.
+   * An open database. It may contain other tables: the names of this package's tables begin with `eventloom_`. The service switches it to
+   * WAL and sets its `busy_timeout` to 0. It must not be inside a transaction when the service is called.
    */
   readonly database?: DatabaseSync;
   /** The failures that an acknowledged write survives; default `process`. */
@@ -26,20 +26,23 @@ const OPTIONS: OptionRules<SqliteSessionServiceOptions> = {
 const HINTS = { file: 'did you mean "path"?', filename: 'did you mean "path"?', url: 'write path, the name of a file' };
 
 /**
- * Keeps sessions in a SQLite file, through Node's `node:sqlite`. Several processes of one machine may use one file: a session has one writer
- * at a time among all of them, and callers that wait for it get it in the order of their requests. Calls are synchronous inside and
- * take microseconds. A write that finds the file locked by another process is repeated without blocking the thread. It fails with a
- * StorageError when the file stays locked for five seconds, and at once when the disk is full or fails. A process that runs an older
- * version than the one that last opened the file gets a ConfigurationError.
+ * Keeps sessions in a SQLite file, through Node's `node:sqlite`. Several processes of one machine may use one file: a session has one
+ * writer at a time among all processes, and callers that wait for it get it in the order of their requests. Calls work synchronously and
+ * take microseconds. If another process locks the file, a write is repeated without blocking the thread, and fails with a StorageError if
+ * the file stays locked for five seconds. If the disk is full or fails, a write fails immediately. A process that runs an older version
+ * than the one that last opened the file gets a ConfigurationError.
  *
- * An import and a deletion are one transaction each, whatever the size: about 5 µs an event, during which this process does nothing
- * else and no other process writes. An event, a state value or the response of a tool call takes up to 64 MiB as JSON; a larger one is a
- * SizeLimitError. A page of a listing ends when it has 16 Mi characters of state.
+ * An import and a deletion are one transaction each: about 5 µs for each event, during which this process does nothing else and no other
+ * process writes. An event, a state value or the response of a tool call takes up to 64 MiB as JSON; a larger one is a SizeLimitError. A
+ * page of a listing ends when it has 16 Mi characters of state.
  */
 export class SqliteSessionService extends DriverSessionService {
   readonly #opened: DatabaseSync | undefined;
 
-  /** @throws ConfigurationError if the file is not a database, cannot be opened, or was made by a newer version, and for an option this version does not have */
+  /**
+   * @throws ConfigurationError if the file is not a database, cannot be opened, or was created by a newer version, and for an unknown
+   * option
+   */
   constructor(options: SqliteSessionServiceOptions) {
     checkOptions('SqliteSessionService', OPTIONS, options, HINTS, "new SqliteSessionService({ path: 'sessions.db' })");
     const { path, database, durability = 'process', platform = systemPlatform } = options;

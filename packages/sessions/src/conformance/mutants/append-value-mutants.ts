@@ -49,7 +49,7 @@ export const appendValueMutants: readonly Mutant[] = [
   })),
 ];
 
-/** A mutant that confuses ids for which `change` returns the same text. */
+/** Creates a mutant that confuses ids for which `change` returns the same text. */
 function brokenIds(breaks: string, how: string, change: (id: string) => string): Mutant {
   return brokenDriver(breaks, how, (driver) => ({
     appendEvent: onceEach(

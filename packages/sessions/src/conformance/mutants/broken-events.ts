@@ -3,7 +3,7 @@ import type { EventWindow } from '../../session-driver.ts';
 import { brokenDriver, type Mutant } from './mutant.ts';
 import { ALL_EVENTS } from '../../session-view.ts';
 
-/** A mutant that reads the wrong events, or in a wrong order. */
+/** Creates a mutant that reads the wrong events, or reads events in a wrong order. */
 export function brokenEvents(
   breaks: string,
   how: string,

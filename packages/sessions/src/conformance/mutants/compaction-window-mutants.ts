@@ -51,7 +51,7 @@ export const compactionWindowMutants: readonly Mutant[] = [
   ),
 ];
 
-/** A mutant whose reads with `sinceCompaction` are wrong. */
+/** Creates a mutant whose reads with `sinceCompaction` are wrong. */
 function brokenWindows(
   breaks: string,
   how: string,

@@ -53,7 +53,7 @@ function withoutArtifacts(event: Event): Event {
   return names.includes('../file') ? { ...event, actions: { ...event.actions, artifactDelta: {} } } : event;
 }
 
-/** A mutant that changes the events that it imports. */
+/** Creates a mutant that changes imported events. */
 function brokenEventImport(breaks: string, how: string, change: (event: Event) => Event): Mutant {
   return brokenService(breaks, how, (service) => ({
     async importSession(request) {

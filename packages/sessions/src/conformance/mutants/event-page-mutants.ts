@@ -101,7 +101,7 @@ export const eventPageMutants: readonly Mutant[] = [
   }),
 ];
 
-/** A mutant that changes the events found for a page; `seen` is its memory. */
+/** Creates a mutant that changes the events found for a page. `seen` has the pages that were returned before. */
 function brokenFound(
   breaks: string,
   how: string,

@@ -95,7 +95,7 @@ export const exportMutants: readonly Mutant[] = [
   }),
 ];
 
-/** A mutant that changes the records of an export. */
+/** Creates a mutant that changes the records of an export. */
 function brokenRecords(
   breaks: string,
   how: string,
@@ -108,7 +108,7 @@ function brokenRecords(
   }));
 }
 
-/** A mutant that changes the data with which an export begins. */
+/** Creates a mutant that changes the data with which an export begins. */
 function brokenBackground(
   breaks: string,
   how: string,

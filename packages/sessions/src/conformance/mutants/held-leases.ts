@@ -26,7 +26,7 @@ export function withLease(outcome: ClaimOutcome, change: (lease: SessionLease) =
   return outcome.status === 'taken' ? { status: 'taken', lease: change(outcome.lease) } : outcome;
 }
 
-/** A mutant whose appends do not renew their lease. */
+/** Creates a mutant whose appends do not renew their lease. */
 export function doesNotRenew(breaks: string): Mutant {
   return brokenDriver(breaks, 'does not renew a lease with an append', (driver) => {
     const until = new Map<number, number>();
@@ -44,7 +44,7 @@ export function doesNotRenew(breaks: string): Mutant {
   });
 }
 
-/** A mutant whose new sessions restart with the first epoch, so that leases of a deleted session become valid again. */
+/** Creates a mutant whose new sessions restart with the first epoch, so that leases of a deleted session become valid again. */
 export function restartsEpochs(breaks: string): Mutant {
   return brokenDriver(breaks, 'restarts epochs with a new session', (driver) => {
     let base = 0;

@@ -72,7 +72,7 @@ export const importFaultMutants: readonly Mutant[] = [
   })),
 ];
 
-/** A mutant that repairs invalid records instead of refusing them. */
+/** Creates a mutant that repairs invalid records instead of refusing them. */
 function mends(
   breaks: string,
   how: string,

@@ -145,7 +145,7 @@ export const importMutants: readonly Mutant[] = [
   })),
 ];
 
-/** A mutant that changes the imported session. */
+/** Creates a mutant that changes the imported session. */
 function brokenImport(breaks: string, how: string, change: (session: SessionImport) => SessionImport): Mutant {
   return brokenDriver(breaks, how, (driver) => ({ importSession: (session) => driver.importSession(change(session)) }));
 }

@@ -5,11 +5,11 @@ import { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import { type PromisedService, toPromised } from '../session-rule.ts';
 import type { SessionDriver } from '../../session-driver.ts';
 
-/** A service with a deliberate mistake, which the named case must notice. */
+/** A service with a deliberate fault, which the named case must find. */
 export interface Mutant {
   /** Id of the case. */
   readonly breaks: string;
-  /** The mistake of the mutant; completes the sentence "a service that …". */
+  /** The fault of the mutant: completes the sentence "a service that …". */
   readonly how: string;
   readonly make: MakeService<BaseSessionService>;
 }
@@ -19,7 +19,7 @@ export const NO_WAIT = { ticket: undefined };
 
 type ServiceMethods = Pick<BaseSessionService, keyof BaseSessionService>;
 
-/** A mutant with a wrong driver: `change` returns the methods that differ. */
+/** Creates a mutant with a wrong driver: `change` returns the methods that differ. */
 export function brokenDriver(
   breaks: string,
   how: string,
@@ -35,7 +35,7 @@ export function brokenDriver(
   };
 }
 
-/** A mutant with a wrong service and a correct driver: `change` returns the methods that differ. */
+/** Creates a mutant with a wrong service and a correct driver: `change` returns the methods that differ. */
 export function brokenService(
   breaks: string,
   how: string,

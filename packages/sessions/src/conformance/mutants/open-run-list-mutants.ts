@@ -91,12 +91,12 @@ export const openRunListMutants: readonly Mutant[] = [
   })),
 ];
 
-/** A mutant that lists wrong open runs. */
+/** Creates a mutant that lists wrong open runs. */
 function brokenRuns(breaks: string, how: string, change: (runs: OpenRun[]) => OpenRun[]): Mutant {
   return brokenDriver(breaks, how, (driver) => ({ listOpenRuns: (page) => change(driver.listOpenRuns(page)) }));
 }
 
-/** A mutant with its own rule for which runs come after a page. */
+/** Creates a mutant with its own rule for the runs that come after a page. */
 function brokenPage(
   breaks: string,
   how: string,

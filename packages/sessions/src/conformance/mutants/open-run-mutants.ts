@@ -136,17 +136,17 @@ export const openRunMutants: readonly Mutant[] = [
   })),
 ];
 
-/** A mutant that changes the run that begins. */
+/** Creates a mutant that changes the run that begins. */
 export function brokenClaim(breaks: string, how: string, change: (claim: RunClaim) => RunClaim): Mutant {
   return brokenDriver(breaks, how, (driver) => ({ beginRun: (claim) => driver.beginRun(change(claim)) }));
 }
 
-/** A mutant that lists wrong open runs. */
+/** Creates a mutant that lists wrong open runs. */
 function brokenRuns(breaks: string, how: string, change: (runs: OpenRun[]) => OpenRun[]): Mutant {
   return brokenDriver(breaks, how, (driver) => ({ listOpenRuns: (page) => change(driver.listOpenRuns(page)) }));
 }
 
-/** A mutant that ends all open runs when it must not. */
+/** Creates a mutant that ends all open runs when it must not. */
 function brokenEnd(
   breaks: string,
   how: string,
@@ -159,7 +159,7 @@ function brokenEnd(
   });
 }
 
-/** A mutant that counts attempts wrongly. */
+/** Creates a mutant that counts attempts wrongly. */
 function countsAttempts(breaks: string, how: string, counts: (claim: RunClaim, isTaken: boolean) => boolean): Mutant {
   return brokenDriver(breaks, how, (driver) => {
     let more = 0;

@@ -9,7 +9,7 @@ function withMessage(claim: RunClaim, change: (message: RunMessage) => RunMessag
   return { ...claim, message: message && ((coveredUntil) => change(message(coveredUntil))) };
 }
 
-/** Begins a run in three steps, as a driver without transactions does. */
+/** Begins a run in three steps, like a driver without transactions. */
 function beginInSteps(driver: InMemorySessionDriver, claim: RunClaim): BeginOutcome {
   if (claim.create) driver.createSession({ ...claim, writes: [] });
   const claimed = driver.claimLease(claim);

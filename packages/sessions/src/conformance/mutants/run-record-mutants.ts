@@ -6,7 +6,7 @@ import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 import { brokenClaim } from './open-run-mutants.ts';
 import { brokenSharing } from './shared-driver.ts';
 
-/** A mutant that handles a refused run wrongly. */
+/** Creates a mutant that handles a refused run wrongly. */
 function brokenRefusal(
   breaks: string,
   how: string,
@@ -17,7 +17,7 @@ function brokenRefusal(
   }));
 }
 
-/** A mutant that finds wrong run records. */
+/** Creates a mutant that finds wrong run records. */
 function brokenFind(
   breaks: string,
   how: string,
@@ -26,7 +26,7 @@ function brokenFind(
   return brokenDriver(breaks, how, (driver) => ({ findRun: (key, id) => change(driver.findRun(key, id), driver) }));
 }
 
-/** Ends the open run, if there is one, as a back end would in which a run replaces another. */
+/** Ends the open run, if there is one, like a back end in which a run replaces another. */
 function endOpenRun(driver: InMemorySessionDriver, claim: RunClaim): void {
   const [run] = driver.listOpenRuns({ appName: claim.appName, limit: 1, after: undefined });
   if (!run || run.invocationId === claim.invocationId || claim.continues) return;
@@ -263,7 +263,7 @@ export const runRecordMutants: readonly Mutant[] = [
   ),
 ];
 
-/** A mutant that imports wrong runs. */
+/** Creates a mutant that imports wrong runs. */
 function brokenImport(breaks: string, how: string, change: (runs: readonly StoredRun[]) => StoredRun[]): Mutant {
   return brokenDriver(breaks, how, (driver) => ({
     importSession: (session) => driver.importSession({ ...session, runs: change(session.runs) }),

@@ -89,7 +89,7 @@ export const runWebhookMutants: readonly Mutant[] = [
   }),
 ];
 
-/** A mutant that lists wrong webhooks. */
+/** Creates a mutant that lists wrong webhooks. */
 function brokenList(
   breaks: string,
   how: string,

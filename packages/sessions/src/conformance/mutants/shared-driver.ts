@@ -6,8 +6,8 @@ import type { SessionDriver } from '../../session-driver.ts';
 import { type Mutant, overlay } from './mutant.ts';
 
 /**
- * Makes services in memory that share one storage, as processes do. `change` returns the methods of that storage that
- * differ from a correct one.
+ * Creates services in memory that share one storage, like processes. `change` returns the methods of the storage that differ from a correct
+ * one.
  */
 export function sharedService(
   change: (driver: InMemorySessionDriver) => Partial<SessionDriver> = () => ({}),
@@ -20,7 +20,7 @@ export function sharedService(
   };
 }
 
-/** A mutant whose storage is wrong when several services share it. */
+/** Creates a mutant whose storage is wrong when several services share it. */
 export function brokenSharing(
   breaks: string,
   how: string,

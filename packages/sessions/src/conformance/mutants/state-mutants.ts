@@ -198,7 +198,7 @@ function roundNumbers(entry: StateEntry): StateEntry {
   return { ...entry, value: JSON.parse(rounded) as unknown };
 }
 
-/** A mutant that stores keys of the app as keys of the user, with a mark in their name. */
+/** Creates a mutant that stores keys of the app as keys of the user, with a mark in their name. */
 function toUserScope(writes: readonly StateWrite[]): StateWrite[] {
   return writes.map((write) => (write.scope === 'app' ? { ...write, scope: 'user' } : write));
 }
