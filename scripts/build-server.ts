@@ -1,8 +1,7 @@
 /**
- * Builds apps/node-server into a folder that starts without this repository: `pnpm build:server [folder] [tarballs]`.
- * Our packages in it are unpacked tarballs, as npm would have them, and all others are the versions of the lockfile,
- * production dependencies only. The packages are not bundled, because the agents that the server loads import them and
- * must get the server's copies.
+ * Builds apps/node-server into a folder that starts without this repository: `pnpm build:server [folder] [tarballs]`. Our packages in it
+ * are unpacked tarballs, as npm would have them, and all others have the versions of the lockfile; only production dependencies are
+ * installed. The packages are not bundled, because the agents that the server loads import them and must get the server's copies.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -59,7 +58,7 @@ console.log(
   `built ${folder}; start it with: node ${FLAGS} ${join(folder, 'main.js')}, or make an image: docker build ${folder}`,
 );
 
-/** Returns the arguments. Ends the program after `--help`, and for arguments that it does not have. */
+/** Returns the arguments. Ends the program after `--help` and for unknown arguments. */
 function readArguments(): string[] {
   try {
     const options = { help: { type: 'boolean', short: 'h' } } as const;

@@ -52,7 +52,7 @@ const noBareError = {
       ThrowStatement(node: ThrowStatement) {
         if (node.argument.callee?.name !== 'Error') return;
         context.report({
-          message: 'Throw a class that extends EventloomError: callers tell errors apart by code.',
+          message: 'Throw a class that extends EventloomError: callers distinguish errors by their code.',
           node,
         });
       },
@@ -78,7 +78,7 @@ const docstringSubject = {
             });
           const empty = findEmptyDescription(comment.value.slice(1));
           if (empty !== undefined)
-            context.report({ message: `Say in the docstring more than "${empty}".`, node: comment });
+            context.report({ message: `Say more in the docstring than "${empty}".`, node: comment });
           const name = findPackageAsTag(comment.value);
           if (name !== undefined)
             context.report({ message: `Write \`${name}\` with backticks: editors take it for a tag.`, node: comment });

@@ -15,7 +15,7 @@ const REPLACED_NAMES = new Set(
   'Patience Seat Turns Slots Lanes Outbox confine fitting readUncovered recallSpeaker'.split(' '),
 );
 
-/** The protocol prescribes the code `RUN_GOES_ON`; the error that has it is named after it. */
+/** Names that are allowed: the protocol prescribes the code `RUN_GOES_ON`, and its error class is named after it. */
 const PRESCRIBED = new Set(['RUN_GOES_ON', 'RunGoesOnError']);
 
 /** Returns the first word or turn in the name of a variable, a type, a member or a file that readers have to decode; undefined for a plain name. */

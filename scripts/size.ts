@@ -12,7 +12,7 @@ const worker: BuildOptions = {
   conditions: ['workerd', 'worker', 'browser'],
 };
 
-/** Budgets in bytes, gzipped. Raise one, with the reason, where a kilobyte stands against a readable import. */
+/** Budgets in bytes, gzipped. Raise one, and give the reason, if a smaller bundle would need an unreadable import. */
 const bundles = [
   // The aim is 66 kB. Above it: the JSON Schema library (3.7 kB), code in replies (1.4 kB), and media, client tools, toolsets and instrumentation,
   // and the records and ends of runs, requests that are sent again, and retries while a storage is unreachable;

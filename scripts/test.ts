@@ -1,4 +1,4 @@
-/** Everything a contributor verifies, in one command. Ends with `N passed, N failed` alone on the last line. */
+/** Runs all checks of a contributor in one command. The last line is `N passed, N failed`. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';

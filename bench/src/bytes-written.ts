@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Bytes that a process has handed to the system's write calls (Linux). */
+/** Returns the bytes that a process has passed to the system's write calls (Linux). */
 export function bytesWrittenBy(process: 'self' | number): number {
   return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${process}/io`, 'utf8'))?.[1] ?? Number.NaN);
 }

@@ -1,6 +1,6 @@
 import { type BaseLlm, type Content, type Event, type LlmRequest, type Part, systemPlatform } from '@eventloom/core';
 
-/** A session as handwritten code for one process would keep it. */
+/** A session of the floor: the data that handwritten code for one process keeps. */
 export interface FloorSession {
   readonly id: string;
   readonly state: Record<string, unknown>;

@@ -1,12 +1,11 @@
 /**
- * Measures the processor time that instrumentation adds to W1 and W2: one that does nothing, a `SpanStore`, an
- * `OtlpExporter`, the spans of the SDK alone, and `openTelemetry()` with a batch exporter. The exporters make their
- * batches and drop them. "SDK alone" is a turn without instrumentation, and as many spans with as many attributes,
- * started and ended one after the other.
+ * Measures the processor time that instrumentation adds to W1 and W2: an instrumentation that does nothing, a `SpanStore`, an
+ * `OtlpExporter`, only the spans of the SDK, and `openTelemetry()` with a batch exporter. The exporters create their batches and drop them.
+ * "SDK alone" is a turn without instrumentation, and as many spans with as many attributes, started and ended one after the other.
  *
- * Each measurement is a process of its own, because code that is compiled for one instrumentation slows down the
- * others; the processes of all take turns. Prints the median of the processes and the fastest round of any, in
- * microseconds a turn, and their ratios to a turn without instrumentation.
+ * Each measurement is a separate process, because code that is compiled for one instrumentation slows down the others; the processes take
+ * turns. Prints the median of the processes and the fastest round of any, in microseconds a turn, and their ratios to a turn without
+ * instrumentation.
  *
  * node src/instrumentation.ts [--rounds=5] [--workloads=W1,W2]
  */
@@ -60,7 +59,7 @@ if (own !== undefined) console.log(JSON.stringify(await measure(own as Workload,
 else for (const workload of values.workloads.split(',')) report(workload, Number(values.rounds));
 await tracerProvider.shutdown();
 
-/** Prints the times of all instrumentations, each from processes of its own. */
+/** Prints the times of all instrumentations, each measured in its own processes. */
 function report(workload: string, rounds: number): void {
   const measured = new Map<string, Measurement[]>(Object.keys(kinds).map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {

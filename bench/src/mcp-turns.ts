@@ -1,8 +1,8 @@
 /**
- * Measures the time that an MCP toolset adds to a turn with one tool call: the first turn of a user, which connects and
- * lists the tools, and a later one. The same tool is offered by the agent itself, for comparison. The server works in
- * this process behind a `fetch` function, so that the figures have no network; they have the server's own time. Rounds
- * are interleaved; prints medians in milliseconds of processor time a turn, and the requests of a turn.
+ * Measures the time that an MCP toolset adds to a turn with one tool call: the first turn of a user, which connects and lists the tools,
+ * and a later one. The same tool is offered by the agent itself, for comparison. The server works in this process behind a `fetch`
+ * function, so that the figures include the server's time, but no network. Rounds are interleaved; prints medians in milliseconds of
+ * processor time a turn, and the requests of a turn.
  *
  * node --expose-gc src/mcp-turns.ts
  */

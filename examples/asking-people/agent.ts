@@ -12,7 +12,7 @@ import * as z from 'zod';
 const order = new FunctionTool({
   name: 'order_shirt',
   description: 'Orders a shirt for the customer.',
-  // It is called again from its beginning when the answer is there: ask before you act.
+  // The function is called again from its beginning after the answer, so ask before you act.
   execute: (_args, toolContext) => {
     const size = toolContext.getInput();
     if (size === undefined)

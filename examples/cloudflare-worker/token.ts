@@ -1,4 +1,4 @@
-/** Prints a token that is good for an hour, as your login would make it: `node --env-file=.dev.vars token.ts ann`. */
+/** Prints a token that is valid for an hour, like one from your login: `node --env-file=.dev.vars token.ts ann`. */
 import { createHmac } from 'node:crypto';
 
 const { JWT_SECRET = '' } = process.env;

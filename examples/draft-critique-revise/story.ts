@@ -17,7 +17,7 @@ function openQuestion(events: readonly Event[]): FunctionCall | undefined {
   return events.flatMap(getFunctionCalls).find(({ id, name }) => name === REQUEST_INPUT && !answered.has(id));
 }
 
-/** A later process continues after the request of an earlier one, so the replies depend on the draft and the advice in state. */
+/** Replies by the draft and the advice in state, because a later process continues after the request of an earlier one. */
 function draft({ config }: LlmRequest): string {
   const [, last = '', advice = ''] =
     /Your last draft: (.*)\nWhat is wrong with it: (.*)/.exec(String(config.systemInstruction)) ?? [];

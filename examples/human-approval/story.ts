@@ -4,7 +4,7 @@ import type { Story } from '../stage/story.ts';
 import { rootAgent } from './agent.ts';
 import { openQuestions } from './open-questions.ts';
 
-/** Replies in another process than the one that made the request: it has only the stored session. */
+/** Replies by the stored session, because the answer comes to another process than the request. */
 function refundOrReport({ contents }: LlmRequest) {
   const response = contents.at(-1)?.parts?.[0]?.functionResponse?.response;
   if (!response) return { calls: [{ name: 'refund', args: { customer: 'Ann', euros: 120 } }] };
@@ -32,7 +32,7 @@ export const story: Story = {
     }
     if ((await waiting()).length > 0) {
       const command = `${COMMAND} human-approval`;
-      stage.note('', `The run is over and the question is stored. Answer it: ${command} approve (or reject)`);
+      stage.note('', `The run has ended, and the question is stored. Answer it: ${command} approve (or reject)`);
     }
   },
 };

@@ -2,7 +2,7 @@ import { contentText, type LlmRequest } from 'eventloom';
 import type { Story } from '../stage/story.ts';
 import { documents, rootAgent } from './agent.ts';
 
-/** Replies of concurrent readers: each line is about the document that the reader got. */
+/** Replies for concurrent readers: each line is about the document that the reader got. */
 function readAloud({ contents }: LlmRequest): string {
   const asked = contentText(contents.at(-1));
   return `Found in ${documents.find(({ title }) => asked.includes(title))?.title ?? 'nothing'}.`;

@@ -1,6 +1,6 @@
 import type { BaseSessionService, Runner, Session, SessionKey } from 'eventloom';
 
-/** Reads the last event of a session, without reading the others. */
+/** Reads the newest events of a session without reading the others. */
 export async function recentEvents(service: BaseSessionService, key: SessionKey): Promise<Session | undefined> {
   return service.getSession({ ...key, config: { numRecentEvents: 10 } });
 }
@@ -12,7 +12,7 @@ export async function undo(runner: Runner, { appName, userId, sessionId }: Sessi
   if (rewindBeforeInvocationId) await runner.rewindAsync({ userId, sessionId, rewindBeforeInvocationId });
 }
 
-/** Copies a session to another back end, as it is. */
+/** Copies a session unchanged to another back end. */
 export function copy(from: BaseSessionService, key: SessionKey, to: BaseSessionService): Promise<Session> {
   return to.importSession({ records: from.exportSession(key) });
 }

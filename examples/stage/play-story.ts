@@ -23,7 +23,7 @@ export async function playStory<OnStage>(
   await story.tell(stage, args);
 }
 
-/** True if the arguments match the words; a word in angle brackets matches any value. */
+/** True if the arguments match the words. A word in angle brackets matches any value. */
 function isLike(args: readonly string[], words: readonly string[]): boolean {
   return args.length === words.length && words.every((word, at) => word.startsWith('<') || word === args[at]);
 }

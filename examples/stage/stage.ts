@@ -35,7 +35,7 @@ export class Stage {
     const traced = tracing?.(this.#print);
     this.#flush = traced?.flush ?? (() => Promise.resolve());
     this.#runner = new Runner({
-      // Each example has its own session: all are kept in one file.
+      // Each example has its own session, because one file has the sessions of all examples.
       appName: agent.name,
       agent,
       models,

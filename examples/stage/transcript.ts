@@ -13,7 +13,7 @@ export function describeMessage(text: string): string[] {
  * whole event repeats them.
  */
 export function describeEvent(event: Event): string[] {
-  // The announced transfer is an event of its own.
+  // The announced transfer is a separate event.
   if (event.object === ObjectType.agentTransfer) return [];
   if (event.nodeEvent) return under(event.author, `· ${describeNode(event.nodeEvent)}`);
   // A branch with an @ belongs to an agent that was called as a tool, or that is a node of a graph.

@@ -13,8 +13,8 @@ export interface Tracing {
 }
 
 /**
- * Traces runs with OpenTelemetry and prints the spans. To send them to a service, write its exporter in place of this one:
- * `new OTLPTraceExporter()` of `@opentelemetry/exporter-trace-otlp-http`.
+ * Traces runs with OpenTelemetry and prints the spans. To send them to a service, replace this exporter by that of the service: `new
+ * OTLPTraceExporter()` of `@opentelemetry/exporter-trace-otlp-http`.
  */
 export function printSpans(print: (line: string) => void): Tracing {
   const spanProcessors = [new BatchSpanProcessor({ exporter: new TreeExporter(print) })];

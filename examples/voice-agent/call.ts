@@ -1,6 +1,6 @@
 import { type Event, LiveRequestQueue, type RunConfig, type Runner } from 'eventloom';
 
-/** Gives speech: base64 PCM, a piece at a time. */
+/** Yields speech: base64 PCM, one piece at a time. */
 export interface Microphone {
   readonly mimeType: string;
   readonly pieces: AsyncIterable<string>;
@@ -21,7 +21,7 @@ const runConfig: RunConfig = {
   realtimeInputConfig: { automaticActivityDetection: { disabled: true } },
 };
 
-/** A question and its answer, both spoken. */
+/** Asks a spoken question, and plays the spoken answer. */
 export async function* call(runner: Runner, microphone: Microphone, speaker: Speaker): AsyncGenerator<Event> {
   const liveRequestQueue = new LiveRequestQueue();
   const speaking = speak(microphone, liveRequestQueue);

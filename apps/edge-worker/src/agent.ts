@@ -10,7 +10,7 @@ const ROLLS = 'rolls';
 
 const rollDie = new FunctionTool({
   name: 'roll_die',
-  description: 'Rolls a die with six sides and keeps what it showed.',
+  description: 'Rolls a die with six sides and stores the number.',
   execute: (_args, context) => {
     const shown = 1 + Math.floor(Math.random() * 6);
     context.state.set(ROLLS, [...rollsIn(context.state.get(ROLLS)), shown]);
@@ -33,7 +33,7 @@ const saveRolls = new FunctionTool({
 /** Pays out the points. A person has to approve each call. */
 const payOut = new FunctionTool({
   name: 'pay_out',
-  description: 'Pays out one euro for each point that was rolled, and begins again at none.',
+  description: 'Pays out one euro for each point that was rolled, and starts again from zero.',
   requireConfirmation: true,
   execute: (_args, context) => {
     const euros = rollsIn(context.state.get(ROLLS)).reduce((sum, shown) => sum + shown, 0);
@@ -53,14 +53,14 @@ export function createAgent(model: BaseLlm): LlmAgent {
     description: 'Rolls dice.',
     model,
     instruction:
-      'You roll dice with your tool, and tell what they showed in a few plain words. Leave payments to the agent for them.',
+      'You roll dice with your tool, and report the result in a few plain words. Leave payments to the payment agent.',
     tools: [rollDie, saveRolls],
     subAgents: [
       new LlmAgent({
         name: 'cashier',
-        description: 'Pays out what was won, after a person has approved it.',
+        description: 'Pays out the winnings, after a person has approved it.',
         model,
-        instruction: 'You pay out with your tool what was won, and say how much it was.',
+        instruction: 'You pay out the winnings with your tool, and say how much was paid.',
         tools: [payOut],
       }),
     ],

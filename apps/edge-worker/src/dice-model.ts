@@ -6,7 +6,7 @@ const TOOLS: readonly (readonly [words: RegExp, tool: string])[] = [
   [/\b(?:pay|won|money)\b/i, 'pay_out'],
 ];
 
-/** Replaces a language model if there is no key: finds words in the message, calls one tool, and reports its result. */
+/** A replacement for a language model if there is no key: finds words in the message, calls one tool, and reports its result. */
 export class DiceModel extends BaseLlm {
   constructor() {
     super({ model: 'dice' });
@@ -17,7 +17,7 @@ export class DiceModel extends BaseLlm {
     stream = false,
   ): AsyncGenerator<LlmResponse, void> {
     const last = contents.at(-1)?.parts?.findLast(({ functionResponse }) => functionResponse)?.functionResponse;
-    // The agent that got control does the work.
+    // The agent to which control was transferred does the work.
     if (!last || last.name === 'transfer_to_agent') {
       const message = contents.findLast(({ role, parts }) => role === 'user' && isWritten(parts));
       yield { content: { role: 'model', parts: [{ functionCall: callFor(contentText(message), toolsDict) }] } };
@@ -31,7 +31,7 @@ export class DiceModel extends BaseLlm {
   }
 }
 
-/** True for a text that the user wrote, and not for responses of tools or reports about another agent, which are messages too. */
+/** True for a text that the user wrote. Messages also contain responses of tools and reports about other agents. */
 function isWritten(parts: readonly Part[] = []): boolean {
   const text = parts[0]?.text;
   return text !== undefined && !text.startsWith('For context:');

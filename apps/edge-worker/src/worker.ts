@@ -17,10 +17,7 @@ interface Env extends CloudflareBindings {
   readonly JWT_SECRET?: string;
 }
 
-/**
- * The spans of each user's latest runs, for Studio. They contain content, so they are kept only while just this machine
- * can connect.
- */
+/** The spans of each user's latest runs, for Studio. They contain content, so they are kept only if no other machine can connect. */
 const spans = new SpanStore({ maxBytes: 4 * 1024 * 1024 });
 
 const server = createCloudflareServer<Env>({

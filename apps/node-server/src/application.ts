@@ -17,7 +17,7 @@ import type { Settings } from './settings.ts';
 /** The apps with their services. */
 interface Application {
   readonly runners: readonly Runner[];
-  /** The relay to other processes with the same sessions; undefined if there cannot be other processes. */
+  /** The relay to other processes with the same sessions; undefined if other processes cannot exist. */
   readonly relay: RunRelay | undefined;
   /** Closes the agents, the files and the connections. No run may be active. */
   close(): Promise<void>;

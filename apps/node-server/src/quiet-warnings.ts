@@ -1,4 +1,4 @@
-// Imported first: it hides Node's warning about an experimental module, which does not concern users of this program.
+// Must be imported first. Hides Node's warning about an experimental module, which does not concern users of this program.
 
 process.removeAllListeners('warning');
 process.on('warning', (warning) => {

@@ -1,13 +1,13 @@
-/** Milliseconds between two checks whether the server has active runs. */
+/** Interval between two checks for active runs, in milliseconds. */
 const EVERY_MS = 15_000;
-/** Growth of the resident memory since the last collection, in bytes, from which on the next one is worthwhile. */
+/** Minimum growth of the resident memory since the last collection for the next one, in bytes. */
 const WORTH_BYTES = 32 * 1024 * 1024;
 
 /**
- * Returns memory to the system after load. V8 keeps the pages that a burst of requests filled, and an idle server never
- * collects: after 2,000 runs it holds more than twice the memory that it started with. The collection that V8 makes
- * before it runs out of memory returns these pages. It takes a tenth of a second, so it runs only after two checks in a
- * row found no run. Does nothing without `--expose-gc`.
+ * Returns memory to the system after load. V8 keeps the pages that a burst of requests filled, and an idle server never collects garbage:
+ * after 2,000 runs it has more than twice the memory with which it started. The collection that V8 makes before it runs out of memory
+ * returns these pages. It takes a tenth of a second, so it runs only after two checks in a row found no run. Does nothing without
+ * `--expose-gc`.
  */
 export function returnMemory(server: { readonly runsInFlight: number }, everyMs = EVERY_MS): void {
   const { gc } = globalThis;

@@ -64,7 +64,7 @@ function helpText(program: string): string {
     '',
     'With EVENTLOOM_JWT_SECRET or --jwks-url, requests need a token (a JWT), and users reach only their own data.',
     '',
-    'Credentials are encrypted with the key in EVENTLOOM_CREDENTIALS_KEY, as `openssl rand -base64 32` prints it. Without it a key is',
+    'Credentials are encrypted with the key in EVENTLOOM_CREDENTIALS_KEY, as `openssl rand -base64 32` prints it. Without it, a key is',
     'created in <file>.key. To change the key, put the new one first and the old ones after it, separated by commas.',
     '',
     'The password of a database is read from its URL or from PGPASSWORD, which other users of the machine cannot see.',

@@ -60,7 +60,7 @@ export interface Settings {
   readonly requestTtlMs: number | undefined;
   /** The folder with a copy of adk-web; undefined to serve none. */
   readonly uiFolder: string | undefined;
-  /** Undefined without a key. */
+  /** The connection to Gemini; undefined without a key. */
   readonly gemini: GeminiClientSettings | undefined;
   /** The Gemini model of the demo agent. */
   readonly demoModel: string;
@@ -80,7 +80,7 @@ const DRAIN_MS = 7_000;
 /** Environment variables of the Gemini key; the last one is that of the ADK for JavaScript. */
 const KEY_NAMES = ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENAI_API_KEY'];
 
-/** An alias that Google keeps pointing at its newest model of this kind. */
+/** An alias of Google for its newest model of this kind. */
 const DEMO_MODEL = 'gemini-flash-latest';
 
 /** @throws UsageError for an invalid value */

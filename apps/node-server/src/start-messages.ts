@@ -77,7 +77,10 @@ function modelNames(agent: BaseAgent): string[] {
   return [...own, ...agent.subAgents.flatMap(modelNames)];
 }
 
-/** Returns the line that is printed at a signal while runs are active: what the program waits for, and how to end it at once. */
+/**
+ * Returns the line that is printed at a signal while runs are active: the number of runs, the maximum wait, and the way to end the program
+ * immediately.
+ */
 export function endingLine(running: number, drainMs: number, signal: NodeJS.Signals): string {
   const again = signal === 'SIGINT' ? 'Ctrl-C again' : 'another signal';
   return `finishing ${running === 1 ? '1 run' : `${running} runs`}, for ${drainMs / 1000} s at most; ${again} ends at once`;

@@ -72,8 +72,8 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
   }
   const done = Promise.withResolvers<void>();
   let exitCode = 0;
-  // Unhandled rejections arrive here too. The process continues only for the drain, because its state after the error
-  // is unknown; runs that do not finish are resumed at the next start.
+  // Unhandled rejections also arrive here. The process continues only for the drain, because its state after the error is unknown; runs
+  // that do not finish are resumed at the next start.
   process.on('uncaughtException', (error: unknown) => {
     exitCode = 1;
     terminal.warn(`shutting down after an uncaught error: ${failureText(error)}`);

@@ -25,10 +25,7 @@ interface AgentsTabProps {
   readonly isPast: boolean;
 }
 
-/**
- * Shows the agents of the app as a tree, and its graphs. Marks those that spoke in the newest run, and the one that
- * speaks now.
- */
+/** Shows the agents of the app as a tree, and its graphs. Marks the agents that spoke in the newest run, and the agent that speaks now. */
 export const AgentsTab = memo(function AgentsTab({
   place,
   root,
@@ -71,7 +68,7 @@ export const AgentsTab = memo(function AgentsTab({
         if (isCurrent) setRan(found);
       })
       .catch((thrown: unknown) => {
-        // The newest event may belong to no run: a client that imported the session wrote it.
+        // The newest event may belong to no run, because a client that imported the session wrote it.
         if (isCurrent && !(ServerError.isInstance(thrown) && thrown.status === 404)) setGraphError(messageOf(thrown));
       });
     return () => {
@@ -147,7 +144,7 @@ function AgentView({ agent, active, seen }: AgentViewProps) {
 
 const NODE_HEIGHT = 40;
 const MIN_NODE_WIDTH = 90;
-/** The mean width of a character of a node and of an edge, and the space beside a text, in the units of the drawing. */
+/** The mean width of a character of a node, in the units of the drawing. */
 const CHARACTER = 8;
 const LABEL_CHARACTER = 7;
 const PADDING = 32;
@@ -171,8 +168,7 @@ interface Path {
 const edgeKey = (from: string, to: string): string => JSON.stringify([from, to]);
 
 /**
- * Returns the path at the newest moment, or at an earlier one whose events are given: nodes that completed later are
- * active there.
+ * Returns the path at the newest moment, or at an earlier one whose events are given. Nodes that completed later are active at that moment.
  */
 function pathOf(runs: readonly GraphRunInfo[], shown: ReadonlySet<string> | undefined): Path {
   const done = new Set<string>();

@@ -36,7 +36,7 @@ function placeInAddress(): Partial<SessionKey> {
   );
 }
 
-/** Writes the place into the address. The browser's button leads back to the one before if the new one is pushed. */
+/** Writes the place into the address. If the address is pushed, the browser's back button returns to the previous one. */
 function writeAddress({ appName, userId, sessionId }: SessionKey, action: 'push' | 'replace'): void {
   const query = new URLSearchParams(location.search);
   query.set('app', appName);
@@ -200,8 +200,7 @@ const NO_PROMPTS: readonly string[] = [];
 function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
   const agent = useAgent({ client, ...place, createSession: true });
   const { chat, status } = agent;
-  // The server does not send all events of a run to a client: those that only record its progress are read after its
-  // end.
+  // The server does not send all events of a run to a client. Events that only record its progress are read after its end.
   const lastStatus = useRef(status);
   useEffect(() => {
     const hasEnded = (lastStatus.current === 'running' || lastStatus.current === 'reconnecting') && status === 'idle';
@@ -244,7 +243,7 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
       .then(setRoot)
       .catch((thrown: unknown) => setRootError(messageOf(thrown)));
   }, [appName, userId]);
-  // The slider moves at once; the view follows when there is time.
+  // The slider moves immediately; the view follows when there is time.
   const shownPosition = useDeferredValue(position);
   const isPast = shownPosition !== undefined && shownPosition < events.length;
   const shownEvents = useMemo(
@@ -269,7 +268,7 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
   const isInsideRun = next !== undefined && next.invocationId === shownEvents.at(-1)?.invocationId;
 
   const fork = useCallback(async () => {
-    // Messages that were sent, but not read from the server yet, have ids of their own.
+    // Messages that were sent, but not read from the server yet, have other ids.
     const last = shownEvents.findLast(({ id }) => !id.startsWith('local-'));
     if (!last) return;
     try {
@@ -376,7 +375,7 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
   );
 }
 
-/** Reads the state with which a session began, once it is needed. Undefined until then, and if it cannot be read. */
+/** Reads the state with which a session began when it is needed. Returns undefined until then, and if it cannot be read. */
 function useInitialState({ appName, userId, sessionId }: SessionKey, isNeeded: boolean): StateValues | undefined {
   const [state, setState] = useState<StateValues>();
   useEffect(() => {

@@ -22,7 +22,7 @@ export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count }:
   const [storedVersions, setStoredVersions] = useState<readonly number[]>([]);
   const [chosenVersion, setVersion] = useState<number>();
   const [part, setPart] = useState<Part>();
-  /** The version that the shown version is compared with. */
+  /** The version with which the shown version is compared. */
   const [base, setBase] = useState<number>();
   const [basePart, setBasePart] = useState<Part>();
   const [error, setError] = useState<string>();
@@ -44,7 +44,7 @@ export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count }:
   }, [session, saved]);
 
   const newest = useMemo(() => versionsAt(events, count), [events, count]);
-  // A file that no event saved has no known time: it is always shown.
+  // A file that no event saved has no known time, so it is always shown.
   const names = stored.filter((each) => newest.get(each) !== 'later');
   const name = chosen !== undefined && names.includes(chosen) ? chosen : names[0];
   const limit = name === undefined ? undefined : newest.get(name);
@@ -160,8 +160,8 @@ function versionsAt(events: readonly Event[], count: number): ReadonlyMap<string
 }
 
 /**
- * Maximum length of two compared texts together, in characters: longer ones are shown side by side, because a
- * comparison would take too long.
+ * Maximum length of two compared texts together, in characters. Longer ones are shown side by side, because a comparison would take too
+ * long.
  */
 const MAX_COMPARED_CHARS = 400_000;
 

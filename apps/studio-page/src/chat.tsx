@@ -49,7 +49,7 @@ export function Chat({ agent, conversation, isPast, isQueued, prompts, canSpeak,
     if (!isFollowing.current) return;
     end.current?.scrollIntoView({ block: 'end' });
     const form = forms.current?.lastElementChild;
-    // The beginning of a form that is taller than the view has its question.
+    // A form that is taller than the view is shown from its beginning, where the question is.
     if (form && form.clientHeight > (scroller.current?.clientHeight ?? 0)) form.scrollIntoView({ block: 'start' });
   }, [last, requests, error, status]);
 
@@ -214,10 +214,10 @@ function callsAfter(messages: readonly Message[], message: Message): readonly st
 /** A run that could not be stopped is stopped again after this time, in milliseconds. */
 const STOP_AGAIN_MS = 1000;
 
-/** Stops the run. A server that does not answer, or cannot stop the run yet, is asked again when the page is connected. */
+/** Stops the run. Asks again, when the page is connected, if the server does not answer or cannot stop the run yet. */
 function useStop({ stop, status }: UseAgentResult) {
   const [error, setError] = useState<string>();
-  /** Number of attempts that failed. Undefined if the person has not stopped the run. */
+  /** Number of failed attempts; undefined if the person has not stopped the run. */
   const [failures, setFailures] = useState<number>();
   const tryToStop = useCallback(async () => {
     setFailures(0);
@@ -251,7 +251,7 @@ interface RetryProps {
   readonly onRetry: () => void;
 }
 
-/** The longest text of a message in a button, in characters. */
+/** Maximum length of a message's text in a button, in characters. */
 const MAX_QUOTED = 40;
 
 /** Offers to repeat a failed run, and names the calls that are then made again. */

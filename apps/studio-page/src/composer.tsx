@@ -13,7 +13,7 @@ interface ComposerProps {
   readonly onStop: () => void;
 }
 
-/** Maximum size of all files of a message together, in bytes: the server's default limit of a body is larger. */
+/** Maximum size of all files of a message together, in bytes. The server's default limit of a body is larger. */
 const MAX_FILE_BYTES = 10 * 1024 * 1024;
 
 /** Shows the field for a message with its files, and the actions of the person. */

@@ -9,7 +9,7 @@ import { undoneEvents } from './undone-events.ts';
 interface EventsTabProps {
   /** All events of the session. */
   readonly events: readonly Event[];
-  /** Number of events up to the shown moment: later ones are pale. */
+  /** Number of events up to the shown moment. Later events are pale. */
   readonly count: number;
   readonly selectedId: string | undefined;
   readonly onSelect: (id: string | undefined) => void;
@@ -144,11 +144,11 @@ interface Description {
   readonly kinds: ReadonlySet<Kind>;
   readonly type: string;
   readonly summary: string;
-  /** Returns the text that a search looks in: the whole event. */
+  /** Returns the searched text, which is the whole event. */
   readonly text: () => string;
 }
 
-/** Cached descriptions of events: the same events are listed repeatedly while the slider moves and a run adds others. */
+/** Cached descriptions of events, because the same events are listed repeatedly while the slider moves and a run adds others. */
 const descriptions = new WeakMap<Event, Description>();
 
 function described(event: Event): Description {
@@ -165,7 +165,7 @@ function described(event: Event): Description {
   return made;
 }
 
-/** The longest text of an event that is searched, in characters: a file in it may have millions. */
+/** Maximum length of an event's text that is searched, in characters, because a file in it may have millions. */
 const MAX_SEARCHED = 100_000;
 
 function searchedText(event: Event): string {

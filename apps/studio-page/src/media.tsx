@@ -7,7 +7,7 @@ interface MediaProps {
   readonly name?: string;
 }
 
-/** Shows a picture, a sound, a video or a text, and a link to save the file. Nothing is loaded from other servers. */
+/** Shows a picture, a sound, a video or a text, and a link to save the file. Loads nothing from other servers. */
 export function Media({ part, name: given }: MediaProps) {
   const { inlineData, fileData, text } = part;
   const url = useMemo(

@@ -113,7 +113,7 @@ export const MessageView = memo(function MessageView({
 /** The error code of a run that was cancelled or aborted. */
 export const STOPPED = 'RUN_ABORTED';
 
-/** Says that a run was stopped, which is no failure. */
+/** Shows that a run was stopped, which is not a failure. */
 export function Stopped() {
   return (
     <p className="stopped" role="status">
@@ -204,7 +204,7 @@ function MarkdownText({ text }: { readonly text: string }) {
       <Markdown
         remarkPlugins={[remarkGfm]}
         components={{
-          // Addresses that run a script or hold a page are replaced by nothing.
+          // Addresses that run a script or contain a page are removed.
           a: ({ children, href }) =>
             href ? (
               <a href={href} target="_blank" rel="noopener noreferrer">

@@ -4,8 +4,8 @@ import type { Event } from '@eventloom/core';
 export type StateValues = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the state before the first event of a session, from which the events lead to every later moment. Keys that no event of the session
- * changed have their present value: other sessions and the application write state of the user and the app too.
+ * Returns the state before the first event of a session, from which the events lead to every later moment. Keys that no event of the
+ * session changed have their present value, because other sessions and the application also write state of the user and the app.
  *
  * @param present the present state
  * @param events all events of the session

@@ -8,9 +8,9 @@ import { SchemaForm } from './schema-form.tsx';
 
 interface RequestFormProps {
   readonly request: PersonRequest;
-  /** The answer that was sent. Undefined before. */
+  /** The sent answer; undefined until an answer is sent. */
   readonly given: PersonAnswer | undefined;
-  /** The server's error about the answer that was sent. */
+  /** The server's error about the sent answer. */
   readonly refusal: string | undefined;
   readonly isDisabled: boolean;
   readonly onAnswer: (answer: PersonAnswer) => void;
@@ -23,7 +23,7 @@ const TITLES: Readonly<Record<PersonRequest['kind'], string>> = {
   call: 'This call waits for its result',
 };
 
-/** Shows a request to the person, with a form for the answer. The form stays as it is while the answer is sent. */
+/** Shows a request to the person, with a form for the answer. The form does not change while the answer is sent. */
 export function RequestForm({ request, given, refusal, isDisabled, onAnswer }: RequestFormProps) {
   const { kind, name, message, args, payload, author } = request;
   return (
@@ -199,7 +199,7 @@ function credentialOf(kind: CredentialKind, secret: string, username: string): A
   }
 }
 
-/** Returns an address only if it is a web address: a server could send one that runs a script. */
+/** Returns an address only if it is a web address, because a server could send an address that runs a script. */
 function findAuthUri(authConfig: JsonFields): string | undefined {
   for (const key of ['exchangedAuthCredential', 'rawAuthCredential']) {
     const credential = authConfig[key];

@@ -7,14 +7,14 @@ import { formatDuration } from './trace.ts';
 interface RunsTabProps {
   readonly place: SessionKey;
   readonly goTo: (place: SessionKey) => void;
-  /** The status of the page's run: the list is read again when it changes. */
+  /** The status of the page's run. The list is read again when it changes. */
   readonly status: string;
 }
 
 /** The list is read at this interval, in milliseconds. */
 const READ_AGAIN_MS = 2000;
 
-/** Lists the unfinished runs of all sessions of the user: active ones, and those whose process was lost. */
+/** Lists the unfinished runs of all sessions of the user: active runs, and runs whose process was lost. */
 export function RunsTab({ place, goTo, status }: RunsTabProps) {
   const { appName, userId } = place;
   const [runs, setRuns] = useState<readonly OpenRunInfo[]>();

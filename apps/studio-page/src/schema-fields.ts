@@ -11,7 +11,7 @@ export interface InputAttributes {
   readonly pattern?: string;
 }
 
-/** A field of a form, or a group of fields, made from a JSON JsonFields. */
+/** A field of a form, or a group of fields, made from a JSON Schema. */
 export interface FormField {
   /** The names from the answer to the value, such as `address.zip`. Empty for the answer itself. */
   readonly key: string;
@@ -241,7 +241,7 @@ export function refusedFields(
       .replaceAll(/[/[]/g, '.')
       .replaceAll(/[\]"]/g, '')
       .replace(/^[.$]+/, '');
-    // The server names an answer that is a single value so.
+    // This is the server's name for an answer that is a single value.
     const key =
       path === 'value'
         ? keys.find((each) => each === '')

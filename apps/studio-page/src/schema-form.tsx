@@ -13,7 +13,7 @@ import {
 interface SchemaFormProps {
   readonly schema: JsonFields | undefined;
   readonly isDisabled: boolean;
-  /** The server's error about the last answer. Undefined if it refused none. */
+  /** The server's error about the last answer; undefined if the server did not refuse it. */
   readonly refusal: string | undefined;
   readonly onSubmit: (value: unknown) => void;
 }

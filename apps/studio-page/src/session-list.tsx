@@ -19,7 +19,7 @@ interface SessionListProps {
   readonly goTo: (place: SessionKey) => void;
   /** The events of the session that is shown. */
   readonly events: readonly Event[];
-  /** True while a run is active: the list is read again when it begins and ends. */
+  /** True while a run is active. The list is read again when a run begins and ends. */
   readonly isRunning: boolean;
 }
 
@@ -121,7 +121,7 @@ export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: 
       />
       <div className="row">
         <TextField className="search" aria-label="Search sessions" value={search} onChange={setSearch}>
-          <Input placeholder="Search" title="Searches what was said" />
+          <Input placeholder="Search" title="Searches the messages" />
         </TextField>
         <Button className="primary" onPress={() => goTo({ ...place, sessionId: newSessionId() })}>
           New
@@ -224,7 +224,7 @@ function useSettled(text: string): string {
   return settled;
 }
 
-/** Maximum size of a file to import, in bytes: the server's limit of a body may be lower. */
+/** Maximum size of a file to import, in bytes. The server's limit of a body may be lower. */
 const MAX_IMPORT_BYTES = 20 * 1024 * 1024;
 
 /** Saves the session as a file that `importSession` reads. @param state the state with which the session began; its events have the rest */
@@ -252,7 +252,7 @@ function readExport(text: string): { readonly state: StateValues; readonly event
     throw new TypeError('expected an object with a list "events": a session that was exported');
   // The server checks every event, and accepts no summaries of events that another server wrote.
   const kept = (events as Partial<Event>[]).filter((event) => event?.actions?.compaction === undefined);
-  // State of the user and the app is that of the present: an old file does not change it.
+  // The file has no state of the user and the app, so an old file does not change it.
   return { state: ownState(state), events: kept as Event[] };
 }
 
@@ -266,7 +266,7 @@ interface UserFieldProps {
   readonly onChange: (userId: string) => void;
 }
 
-/** The user of the sessions. Another one is applied when Enter is pressed or the field is left. */
+/** The field for the user of the sessions. Another user is applied when Enter is pressed or the field loses the focus. */
 function UserField({ userId, isReadOnly, onChange }: UserFieldProps) {
   const [text, setText] = useState(userId);
   const apply = (): void => {

@@ -47,7 +47,7 @@ export function SpanContent({ place, span, isMeasured }: SpanContentProps) {
   return <AttributesView attributes={attributes} />;
 }
 
-/** The attributes that are shown under a heading of their own, because they are JSON. */
+/** The attributes that are shown under their own headings, because they are JSON. */
 const HEADINGS: Readonly<Record<string, string>> = {
   'gen_ai.tool.call.arguments': 'Arguments',
   'gen_ai.tool.call.result': 'Result',
@@ -93,7 +93,7 @@ function AttributesView({ attributes }: { readonly attributes: Attributes }) {
   );
 }
 
-/** Returns the value of an attribute with content, which is JSON; others as they are. */
+/** Returns the parsed value of an attribute with content, which is JSON, and values of other attributes unchanged. */
 function parse(name: string, value: unknown): unknown {
   if (typeof value !== 'string' || !(name === REQUEST || Object.hasOwn(HEADINGS, name))) return value;
   try {

@@ -27,7 +27,7 @@ export function newSessionId(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(4)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** True if the page can write to the clipboard: browsers allow it only on pages of secure origins. */
+/** True if the page can write to the clipboard, which browsers allow only on pages of secure origins. */
 export const canCopy = 'clipboard' in navigator;
 
 /** Returns the text of an error for a person. */
@@ -138,7 +138,7 @@ const MAX_ERROR_CHARS = 500;
 /** The difference between the clocks of the server and the browser, in milliseconds. */
 let clockOffsetMs = 0;
 
-/** Differences up to this are due to the resolution of the header, in milliseconds. */
+/** Maximum difference that is due to the resolution of the header, in milliseconds. */
 const CLOCK_TOLERANCE_MS = 3000;
 
 function noteServerTime({ headers: answered }: Response): void {

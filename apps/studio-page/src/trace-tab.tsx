@@ -146,7 +146,7 @@ interface RowProps {
   readonly onShow: (id: string | undefined) => void;
 }
 
-/** The smallest width of a bar, in percent: it is visible at the end of the track too. */
+/** The minimum width of a bar, in percent, so that it is visible at the end of the track too. */
 const MIN_WIDTH = 0.5;
 
 /** Shows a bar of the waterfall, and its attributes when it is opened. */

@@ -15,7 +15,7 @@ export interface Span {
   /** True if the bar has no end yet. */
   readonly isOpen: boolean;
   readonly isFailed: boolean;
-  /** Tokens and cost. Absent for all but model calls. */
+  /** Tokens and cost. Only for model calls. */
   readonly use?: ModelUse;
   readonly details: Details;
   /** Names and values of an operation that was made from events. Spans of the server are read when they are opened. */
@@ -156,7 +156,7 @@ function detailsOf({ input, output, cached, firstTokenMs, cost }: ModelUse): Det
   };
 }
 
-/** The names of calls that ask a person, and what each waits for. (ADK) */
+/** The names of calls that ask a person (as in the ADK), each with the label of its wait. */
 const REQUESTS: Readonly<Record<string, string>> = {
   adk_request_confirmation: 'approval',
   adk_request_credential: 'credential',
@@ -212,7 +212,7 @@ function toolSpans(event: Event, { end, answers, questions }: RunCalls, depth: n
         label: REQUESTS[call.name ?? ''] ?? call.name ?? '',
         kind: 'tool',
         depth,
-        // The wait for the person has a bar of its own.
+        // The wait for the person has its own bar.
         start: given && !isAsking ? given.timestamp : event.timestamp,
         end: (isAsking ? undefined : answered?.timestamp) ?? end,
         isOpen: !answered || isAsking,
@@ -306,7 +306,7 @@ function labelOf({ kind, name, attributes }: KeptSpan): string {
   return found === undefined ? name : String(found);
 }
 
-/** The attributes with the model's name: the model that answered, or else the requested one. */
+/** The attributes with the model's name: the model that answered, otherwise the requested model. */
 const MODEL_NAMES = ['gen_ai.response.model', 'gen_ai.request.model'];
 
 function useIn(attributes: KeptSpan['attributes'], prices: Prices): ModelUse {

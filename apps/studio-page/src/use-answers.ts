@@ -22,8 +22,8 @@ export interface FormAnswers {
 }
 
 /**
- * Keeps a request in its place after its answer, until the others of its run are answered too: a second click then does not answer a request that
- * moves to the place of the first. A refused answer stays until another is accepted.
+ * Keeps a request in its place after its answer until the other requests of its run are answered too, so that a second click does not
+ * answer a request that moved to the place of the first. A refused answer stays until another is accepted.
  */
 export function useAnswers({ chat, answer, requests, status }: UseAgentResult): FormAnswers {
   const [shown, setShown] = useState<readonly ShownRequest[]>([]);

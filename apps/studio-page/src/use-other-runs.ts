@@ -13,7 +13,7 @@ const LOOK_AGAIN_MS = 3000;
  */
 export function useChangesElsewhere({ chat, status, error, events }: UseAgentResult, isEnabled: boolean): void {
   const newestId = events.at(-1)?.id;
-  // A session without events may not exist yet, and an error would be hidden.
+  // A session without events may not exist yet, so an error is not shown.
   const isWaiting = isEnabled && status === 'idle' && error === undefined && newestId !== undefined;
   useEffect(() => {
     if (!isWaiting) return undefined;
@@ -42,7 +42,7 @@ export function useChangesElsewhere({ chat, status, error, events }: UseAgentRes
   }, [chat, isWaiting, newestId]);
 }
 
-/** The runs of the session are read at this interval while the own run has not begun, in milliseconds. */
+/** The runs of the session are read at this interval while the page's own run has not begun, in milliseconds. */
 const READ_RUNS_MS = 500;
 
 /** Returns true while the message that was sent last waits for another run of the session. */

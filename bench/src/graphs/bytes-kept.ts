@@ -16,9 +16,8 @@ export interface BytesKept {
 }
 
 /**
- * Measures the bytes that a run leaves in memory for each node while its session is kept; and the bytes of a plain loop
- * that makes the same events: a list of them, each with an id and a time, in which equal texts and equal parts are
- * shared.
+ * Measures the bytes that a run leaves in memory for each node while its session is kept, and the bytes of a plain loop that creates a list
+ * of the same events, each with an id and a time, which share equal texts and parts.
  */
 export async function bytesKept(graph: GraphAgent, nodes: number): Promise<BytesKept> {
   const runs = Math.ceil(NODES / nodes);
@@ -45,7 +44,7 @@ export async function bytesKept(graph: GraphAgent, nodes: number): Promise<Bytes
   };
   const ours = await kept((run) => play(`s${run}`));
   const floor = await kept(() => held.push(heldByHand(events)));
-  // The runs are garbage only from here on.
+  // From here on, the runs are garbage.
   held.length = 0;
   return { ours, floor };
 }

@@ -8,7 +8,7 @@ import type { SessionTask, TurnStart } from './session-task.ts';
 /** Number of events of the session that follows an opened one. */
 const NEIGHBOUR_EVENTS = 10;
 
-/** A session that events are appended to. */
+/** A session to which events are appended. */
 interface OpenSession {
   readonly session: Session;
   readonly lease: SessionLease | undefined;

@@ -3,8 +3,8 @@ import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { reportOfThisProcess, type SseOrder, type SseReport } from './sse-order.ts';
 
-// The floor of a server: reads the request, and writes the given events: their texts one by one, or all of them in one piece, of which
-// it then makes the JSON, as each server must. It runs no agent and creates no event.
+// The floor of a server: reads the request and writes the given events, either their texts one by one, or all of them in one piece, whose
+// JSON it then creates like every server. It runs no agent and creates no events.
 
 const eventsOf = new Map<string, readonly string[]>();
 const batchOf = new Map<string, readonly unknown[]>();

@@ -3,8 +3,8 @@ import { BaseAgent, createEvent, type Event, type InvocationContext } from '@eve
 import { Runner } from '@eventloom/runner';
 
 /**
- * Prints nothing but errors. The first number in a message fills the session with that number of events; a second one sets their length in
- * characters.
+ * An agent that writes events. The first number in a message is the number of events with which it fills the session; a second number is
+ * their length in characters.
  */
 class Talker extends BaseAgent {
   protected async *runAsyncImpl({ invocationId, userContent }: InvocationContext): AsyncGenerator<Event, void, void> {

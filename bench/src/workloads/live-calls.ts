@@ -27,7 +27,7 @@ interface Cost {
 export async function liveCalls(): Promise<Row[]> {
   const gemini = await GeminiPeer.start();
   try {
-    // One-time work at the first call does not count for a call.
+    // One-time work at the first call is not counted.
     for (const first of [Callers.bare(gemini), Callers.ours(gemini)]) {
       await first.open(1);
       await first.hear(PIECES);

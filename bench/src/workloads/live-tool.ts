@@ -12,7 +12,7 @@ const EVERY_MS = 20;
 const PIECES = TOOL_MS / EVERY_MS;
 const ROUNDS = 3;
 
-/** L4: whether speech keeps its pace at the caller while a tool runs for two seconds. The floor is the pace without the tool. */
+/** L4: the pace of speech at the caller while a tool runs for two seconds. The floor is the pace without the tool. */
 export async function liveTool(): Promise<Row[]> {
   const gemini = await GeminiPeer.start();
   const pieces = new PieceCounter();

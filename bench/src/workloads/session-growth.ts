@@ -139,7 +139,7 @@ async function measureFigure(backEnd: BackEnd, figure: Figure): Promise<Row[]> {
   const measured = await compare([...sized, ...others], ROUNDS, WARMUPS);
   const medianUs = (name: string): number => measured.get(name)?.medianUs ?? Number.NaN;
   const { count } = figure.measure('', batch);
-  // The cost of handing a task over does not count for its operations.
+  // The cost of passing a task to its process is not counted for its operations.
   const costs = SIZES.map((events) => medianUs(String(events)) - medianUs('nothing') / count);
   const rows = growthRows(backEnd, figure.name, 'µs', costs);
   if (!figure.hasFloor) return rows;

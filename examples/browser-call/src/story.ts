@@ -2,7 +2,7 @@ import { ConfigurationError } from '@eventloom/core';
 import { shutDownOnSignal } from '@eventloom/server/node';
 import { servePage } from './serve-page.ts';
 
-/** The key and the output of the story. */
+/** The key of Gemini and the output of the story. */
 interface Program {
   readonly apiKey: string;
   readonly print: (line: string) => void;

@@ -52,7 +52,7 @@ export async function chat({ text, onText, onToolCall, ...session }: ChatRequest
         if (isFailure(frame) && frame.code !== 'RUN_GOES_ON') throw new ChatError(frame.error);
         lost = 0;
         if (isFailure(frame)) {
-          // The run continues in another process, at the latest when the lease of its own has expired: follow it again.
+          // The run continues in another process, at the latest when the lease of the first one has expired: follow it again.
           waitMs = 2000;
           break;
         }

@@ -11,7 +11,7 @@ export interface ServeChatOptions {
   readonly apiKey?: string;
   /** A model that replies instead of Gemini. */
   readonly model?: BaseLlm;
-  /** 0 takes a free port. */
+  /** The port to listen on; 0 chooses a free one. */
   readonly port: number;
 }
 
@@ -25,7 +25,7 @@ export function serveChat({ apiKey = '', model, port }: ServeChatOptions): Promi
   const runner = new Runner({
     appName: 'chat',
     agent,
-    // Turns model names such as "gemini-flash-latest" into models. A function of your own can know other names.
+    // Turns model names such as "gemini-flash-latest" into models. Your own function can resolve other names.
     models: geminiModels({ apiKey }),
     sessionService: new InMemorySessionService(),
     autoCreateSession: true,

@@ -10,7 +10,7 @@ import type {
 
 /** An app as JSON. Its parts are lists instead of objects, because names like `__proto__` are data. */
 export interface AppDocument {
-  /** Counter for sessions and leases. It never decreases, so a session that is created again gets a new number. */
+  /** The number of the last session or lease. It never decreases, so a session that is created again gets a new number. */
   count: number;
   /** `owner` is empty for app keys; otherwise it is a user's id or a session's incarnation. */
   state: (StateEntry & { readonly owner: string })[];
@@ -28,7 +28,7 @@ export interface SessionDocument extends SessionKey, SessionHold, WebhookHold {
 
 type StoredDocument = StoredSession & SessionBackground;
 
-/** Returns a session in the form of drivers, with some of its events. */
+/** Returns a session in the form that drivers return, with some of its events. */
 export function toStored(app: AppDocument, session: SessionDocument, events: Event[] = []): StoredDocument {
   return { ...session, lastSeq: session.events.length, state: stateOf(app, session), events };
 }

@@ -12,7 +12,7 @@ import type { DocumentStore } from './document-store.ts';
 
 const EMPTY = JSON.stringify({ count: 0, state: [], sessions: [] } satisfies AppDocument);
 
-/** The name of a document that belongs to no app: names of apps are not empty. */
+/** The name of a document that belongs to no app, because names of apps are not empty. */
 const PROBE = '';
 
 /** Sessions in one document per app. Every call reads or writes the whole document, so this suits apps with little data. */
@@ -173,7 +173,7 @@ export class DocumentSessionDriver implements SessionDriver {
     return session?.toolCalls.filter((call) => call.invocationId === invocationId) ?? [];
   }
 
-  /** Adds a session; undefined if its key is taken. */
+  /** Adds a session; returns undefined if its key is taken. */
   #add(
     { events, toolCalls, runs, ...rest }: Omit<SessionImport, 'state' | 'sharedState'>,
     write: (app: AppDocument, session: SessionDocument) => void,

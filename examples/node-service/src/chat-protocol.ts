@@ -11,7 +11,7 @@ export const chatProtocol: Protocol = {
       method: 'post',
       path: CHAT,
       operationId: 'say',
-      summary: 'Says something to the agent and streams what it answers',
+      summary: 'Sends a message to the agent and streams its answer',
       bodySchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
       answer: { contentType: 'text/event-stream' },
       errors: [409, 422, 502],
@@ -21,10 +21,10 @@ export const chatProtocol: Protocol = {
       method: 'get',
       path: `${CHAT}/answers/{runId}`,
       operationId: 'readOn',
-      summary: 'Streams an answer again, behind the line in the query parameter after',
-      query: { after: 'The id of the last line that came.' },
+      summary: 'Streams an answer again, after the line in the query parameter after',
+      query: { after: 'The id of the last received line.' },
       answer: { contentType: 'text/event-stream' },
-      noContent: 'The answer has ended, and there is no more',
+      noContent: 'The answer has ended, and there are no more lines',
       errors: [410, 429, 503],
       handle: (request) =>
         request

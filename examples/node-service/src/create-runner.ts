@@ -14,13 +14,13 @@ export function createRunner(model: BaseLlm, folder: string, log: (line: string)
     autoCreateSession: true,
     resumable: true,
     plugins: [new CostPlugin(log)],
-    // A summary takes the place of all but the newest 20 events when a request had 30,000 tokens.
+    // After a request of 30,000 tokens, a summary replaces all except the newest 20 events.
     eventsCompaction: {
       summarizer: new LlmEventSummarizer({ model }),
       tokenThreshold: 30_000,
       eventRetentionSize: 20,
     },
-    // The service keeps what requests begin with, where that has 4,096 tokens at least.
+    // The service caches the beginning of requests if it has at least 4,096 tokens.
     contextCacheConfig: { minTokens: 4096 },
   });
 }

@@ -16,10 +16,10 @@ export interface RunBody {
 /** The server refused the request, or the run failed. The message is the server's. */
 export class RunFailedError extends Error {}
 
-/** Says something to an agent and yields the events of its run, each once, however often the connection is lost. */
+/** Sends a message to an agent and yields each event of its run once, however often the connection is lost. */
 export async function* followRun(url: string, headers: Record<string, string>, body: RunBody): AsyncGenerator<Event> {
   const { appName, userId, sessionId } = body;
-  // The same id is the same run: a request that is sent again, because its answer was lost, is not run twice.
+  // The id identifies the run, so that a request that is sent again because its answer was lost does not run twice.
   const request = JSON.stringify({ requestId: randomUUID(), ...body });
   let run: string | undefined;
   let lastEventId = '0';

@@ -1,7 +1,7 @@
 import { RemoteA2AAgent } from '@eventloom/a2a';
 import { type BaseLlm, LlmAgent } from 'eventloom';
 
-/** Creates an agent that hands questions about rooms over to the agent at an address. */
+/** Creates an agent that transfers questions about rooms to the agent at an address. */
 export function createGuide(hotelAddress: string, token: string, model: string | BaseLlm): LlmAgent {
   const hotel = new RemoteA2AAgent({
     name: 'hotel',

@@ -35,7 +35,7 @@ export interface HotelOptions {
   readonly apiKey: string;
   /** The token that clients send. */
   readonly token: string;
-  /** 0 takes a free port. */
+  /** The port to listen on; 0 chooses a free one. */
   readonly port: number;
 }
 

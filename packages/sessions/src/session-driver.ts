@@ -172,7 +172,7 @@ export interface RunClaim extends LeaseClaim {
   readonly continues: boolean;
   /** Epoch that the session's latest lease must have; undefined for any. */
   readonly lastEpoch?: number | undefined;
-  /** True to create the session, without state, if it does not exist. */
+  /** True creates the session, without state, if it does not exist. */
   readonly create: boolean;
   /** The webhook to store with the run, as in `putRunWebhook`, but in addition to the earlier ones of the run. */
   readonly webhook?: PutRunWebhookRequest | undefined;

@@ -47,7 +47,5 @@ export function adkHint(message: string): string {
   const name = /'(?:eventloom|@eventloom\/[^']+)' does not provide an export named '(\w+)'/.exec(message)?.[1];
   if (name === undefined) return '';
   const instead = Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined;
-  return instead === undefined
-    ? '; docs/reference/eventloom.md lists the names that there are'
-    : `; use ${instead} instead`;
+  return instead === undefined ? '; docs/reference/eventloom.md lists all names' : `; use ${instead} instead`;
 }

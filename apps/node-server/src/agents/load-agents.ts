@@ -12,7 +12,7 @@ interface LoadedAgent {
   readonly agent: BaseAgent;
 }
 
-/** The result of loading a folder of agents: those that can be served, and the errors of the others. */
+/** The result of loading a folder of agents: the agents that can be served, and the errors of the others. */
 interface LoadedAgents {
   readonly agents: readonly LoadedAgent[];
   readonly failures: readonly AgentLoadError[];
@@ -23,9 +23,9 @@ const ENTRIES = ['agent.ts', 'agent.mts', 'agent.js', 'agent.mjs', YAML_ENTRY];
 const LOAD_TIMEOUT_MS = 30_000;
 
 /**
- * Loads the agent of every sub-folder that has an `agent.ts` (or `.mts`, `.js`, `.mjs`), which exports it as
- * `rootAgent` or as its default, or else a `root_agent.yaml` of the ADK, whose names are those of built-in tools. An
- * agent that cannot be loaded does not affect the others.
+ * Loads the agent of every sub-folder that has an `agent.ts` (or `.mts`, `.js`, `.mjs`), which exports the agent as `rootAgent` or as its
+ * default export, otherwise a `root_agent.yaml` of the ADK, which can name only built-in tools. An agent that cannot be loaded does not
+ * affect the others.
  *
  * @throws UsageError when the folder cannot be read, or has no such sub-folder
  */
@@ -101,7 +101,7 @@ function isAgent(value: unknown): value is BaseAgent {
   return typeof value === 'object' && value !== null && 'runAsync' in value && typeof value.runAsync === 'function';
 }
 
-/** Limits the time of loading: a file whose top level waits for ever would block the others. */
+/** Limits the time of loading, because a file whose top level waits forever would block the others. */
 async function withinTime<T>(loading: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
@@ -132,7 +132,7 @@ function describe(cause: unknown, file: string): string {
 function typescriptHint(error: Error): string {
   const { code, url } = error as { code?: unknown; url?: unknown };
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
-    return '; agents run as they are, without a compiler: write erasable syntax only, no enums, namespaces or parameter properties';
+    return '; agents run without a compiler: write only erasable syntax, no enums, namespaces or parameter properties';
   }
   if (code !== 'ERR_MODULE_NOT_FOUND' || typeof url !== 'string' || !url.startsWith('file:')) return '';
   const file = fileURLToPath(url);
@@ -143,8 +143,8 @@ function typescriptHint(error: Error): string {
 }
 
 /**
- * Runs work during which `process.exit` throws instead of ending the process. Fails after such a call, even if the work
- * catches the error. Must not run concurrently.
+ * Runs work during which `process.exit` throws instead of ending the process. Rejects after such a call, even if the work catches the
+ * error. Must not run concurrently.
  *
  * @throws AgentLoadError when `process.exit` was called
  */

@@ -11,7 +11,7 @@ const RESET = '\u001B[0m';
  */
 const CONTROLS = /(?![\n\t])\p{Cc}/gu;
 
-/** Prints the events of a run: chunks as they arrive, and of the whole event only text that was not printed. */
+/** Prints the events of a run: chunks as they arrive, and of a final event only the text that was not printed yet. */
 export class EventPrinter {
   readonly #terminal: Terminal;
   /** The id of the reply whose chunks are being printed; its line has not ended. */

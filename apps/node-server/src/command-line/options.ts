@@ -55,7 +55,7 @@ const OPTIONS = {
   },
   'allow-unauthenticated': {
     type: 'boolean',
-    help: 'listen on other hosts than loopback without authentication: everybody who reaches the server can do everything',
+    help: 'listen on hosts other than loopback without authentication: every client that reaches the server can do everything',
     only: 'start',
   },
   'jwks-url': {

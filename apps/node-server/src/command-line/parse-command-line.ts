@@ -35,7 +35,7 @@ export interface CommandLine {
   readonly help: boolean;
 }
 
-/** Marks an argument that looks like an option but is text, among arguments that may contain options. */
+/** Marks an argument that is text although it looks like an option. */
 const TEXT_MARK = '\0';
 
 /**
@@ -43,7 +43,7 @@ const TEXT_MARK = '\0';
  * @throws UsageError for an unknown command, option or value, with a similar name, and for a repeated option that has one value
  */
 export function parseCommandLine(args: readonly string[]): CommandLine {
-  // pnpm passes a separating `--` on, which no command needs.
+  // pnpm passes on a separating `--`, which no command needs.
   const given = args
     .filter((arg, index) => arg !== '--' || index > 1)
     .map((arg) => (isText(arg) ? `${TEXT_MARK}${arg}` : arg));
@@ -104,7 +104,7 @@ function checkNames(args: readonly string[]): void {
     if (token.kind !== 'option') continue;
     if (!names.includes(token.name)) {
       const [meant] = nearestNames(token.name, names);
-      const hint = meant === undefined ? '--help names those there are' : `did you mean --${meant}?`;
+      const hint = meant === undefined ? '--help lists all options' : `did you mean --${meant}?`;
       throw new UsageError(`there is no option ${token.rawName}; ${hint}`);
     }
     if (seen.has(token.name) && PARSE_OPTIONS[token.name]?.type === 'string' && !PARSE_OPTIONS[token.name]?.multiple)
@@ -132,7 +132,7 @@ function splitCommand(positionals: readonly string[]): { command: CommandName; r
     throw new UsageError(`there is no command ${JSON.stringify(withoutMark(first))}; ${hint}`);
   }
   if (rest.length > 0)
-    throw new UsageError(`start: expected options only, got ${JSON.stringify(rest.map(withoutMark).join(' '))}`);
+    throw new UsageError(`start: expected only options, got ${JSON.stringify(rest.map(withoutMark).join(' '))}`);
   return { command: 'start', rest };
 }
 

@@ -9,11 +9,11 @@ import { WEATHER } from './weather-table.ts';
 export function createDemoAgent(model: BaseLlm | string): LlmAgent {
   return new LlmAgent({
     name: 'demo',
-    description: 'Knows the weather, does arithmetic, keeps notes and saves files. Hands refunds over.',
+    description: 'Knows the weather, does arithmetic, keeps notes and saves files. Transfers refunds.',
     model,
     instruction:
       'You help with the weather, with arithmetic, with notes and with files. Use your tools for all of it, several at the same time ' +
-      'where one does not need the answer of another, and never work something out by yourself. Answer in a few plain sentences. Leave refunds of orders to the agent for refunds.',
+      'if one does not need the result of another, and never calculate by yourself. Answer in a few plain sentences. Leave refunds of orders to the refund agent.',
     tools: [weatherTool, calculateTool, saveNoteTool, listNotesTool, saveFileTool],
     subAgents: [createRefundsAgent(model)],
   });
@@ -54,7 +54,7 @@ const refundTool = new FunctionTool({
 const calculateTool = new FunctionTool({
   name: 'calculate',
   description:
-    'Works out an arithmetic expression: + - * / ^, parentheses, "17% of 340", "7 mod 3", sqrt, min, max, pi and the like.',
+    'Evaluates an arithmetic expression: + - * / ^, parentheses, "17% of 340", "7 mod 3", sqrt, min, max, pi and the like.',
   parameters: z.object({ expression: z.string() }),
   execute: ({ expression }) => ({ expression, value: calculate(expression) }),
 });
@@ -70,7 +70,7 @@ function readNotes({ state }: ToolContext): string[] {
 /** Adds a note to the user's state. */
 const saveNoteTool = new FunctionTool({
   name: 'save_note',
-  description: 'Saves a note for the user. It is there in later conversations too.',
+  description: 'Saves a note for the user. Later conversations have it too.',
   parameters: z.object({ text: z.string().min(1) }),
   execute({ text }, context) {
     const notes = [...readNotes(context), text];
@@ -89,7 +89,7 @@ const listNotesTool = new FunctionTool({
 /** Saves a text file as an artifact. */
 const saveFileTool = new FunctionTool({
   name: 'save_file',
-  description: 'Saves a text file for the user. Saving under the same name makes a new version.',
+  description: 'Saves a text file for the user. Saving under the same name creates a new version.',
   parameters: z.object({ filename: z.string().min(1).describe('e.g. list.txt'), text: z.string() }),
   async execute({ filename, text }, context) {
     const data = Buffer.from(text, 'utf8').toString('base64');
@@ -103,7 +103,7 @@ const CITIES = Object.keys(WEATHER);
 /** Looks a city up in the weather table. */
 export const weatherTool = new FunctionTool({
   name: 'get_weather',
-  description: 'Says what the weather in a city is.',
+  description: 'Returns the weather in a city.',
   parameters: z.object({ city: z.string().describe('Its English name, e.g. Rome') }),
   execute({ city }) {
     const wanted = city.trim().toLowerCase();

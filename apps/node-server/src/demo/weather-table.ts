@@ -4,7 +4,7 @@ export interface Weather {
   readonly sky: string;
 }
 
-/** Invented values, so that the same question always has the same answer. */
+/** The weather by city. The values are invented, so that the same question always has the same answer. */
 export const WEATHER: Readonly<Record<string, Weather>> = {
   Amsterdam: { celsius: 14, sky: 'drizzle' },
   Athens: { celsius: 27, sky: 'sunny' },

@@ -147,7 +147,7 @@ describe('a folder of agents', () => {
       'agents/missing/agent.ts': `import { x } from './nothing.ts'; export const rootAgent = x;`,
     });
     const { stderr } = await runProgram(['--agents', 'agents', '--port', '0'], { folder: folder.path });
-    expect(stderr).toMatch(/agent enum .*: write erasable syntax only/);
+    expect(stderr).toMatch(/agent enum .*: write only erasable syntax/);
     expect(stderr).toMatch(/agent bare .*: import the file under its own name, .*tool\.ts/);
     expect(stderr).toMatch(/agent compiled .*: import the file under its own name, .*tool\.ts/);
     expect(stderr).toMatch(/agent missing .*Cannot find module(?!.*under its own name)/);

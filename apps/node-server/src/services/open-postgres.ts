@@ -5,8 +5,7 @@ import type { OpenSessions } from './open-services.ts';
 const CONNECT_MS = 5000;
 
 /**
- * Sessions in the database of this URL, and a relay for the runs of all processes that use it. Missing tables are
- * created.
+ * Opens sessions in the database of this URL, and a relay for the runs of all processes that use it. Creates missing tables.
  *
  * @param warn called with a line for each lost idle connection; the next call opens a new one
  * @throws ConfigurationError if the database cannot be used; the message contains no password

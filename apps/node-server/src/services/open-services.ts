@@ -95,7 +95,7 @@ export function readKeyFile(file: string): Uint8Array {
     // Windows has no such permission bits.
     if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
       throw new ConfigurationError(
-        `other users can read it; run \`chmod 600\` on it, and create a new key if somebody may have read this one`,
+        `other users can read it; run \`chmod 600\` on it, and create a new key if another user may have read this one`,
       );
     return parseEncryptionKey(readFileSync(file, 'utf8'));
   } catch (cause) {
@@ -111,7 +111,7 @@ function makeKeyFile(file: string): void {
   try {
     linkSync(draft, file);
   } catch (error) {
-    // Another process was faster: its key is used.
+    // Another process created the file first; its key is used.
     if (!statSync(file, { throwIfNoEntry: false })) throw error;
   } finally {
     rmSync(draft);

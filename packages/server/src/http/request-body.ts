@@ -74,7 +74,7 @@ const KEYS_OF_EVENT = 50;
  * @param what names the text in error messages
  * @param hasEvents true if it may have the events of a new session. Default false
  * @param keys the number of its keys, or 0 if they are few. Default: they are counted
- * @throws InvalidRequestError if it is not JSON or nests too deep
+ * @throws InvalidRequestError if it is not JSON or is nested too deeply
  * @throws BodyTooLargeError if it has more keys than the limits allow
  */
 export function parseJson(
@@ -82,7 +82,7 @@ export function parseJson(
   text: string,
   limits: CountLimits,
   hasEvents = false,
-  // Objects of very many keys block the process when they are parsed, copied or written.
+  // Objects with very many keys block the process when they are parsed, copied or written.
   keys: number = text.length > limits.maxBodyTotalKeys * CHARS_OF_KEY ? atOnce(countKeys(text)) : 0,
 ): unknown {
   const { maxBodyTotalKeys, maxBodyEvents } = limits;
@@ -164,7 +164,8 @@ const COUNTED: Readonly<Record<string, keyof CountLimits | undefined>> = {
 };
 
 /**
- * Counts the entries of a body before they are read: a small body may have very many. Those of events are left to `checkEventCounts`.
+ * Counts the entries of a body before they are read, because a small body may have very many. Those of events are left to
+ * `checkEventCounts`.
  * @throws BodyTooLargeError for more entries than the limits allow
  */
 export function checkCounts(body: unknown, limits: CountLimits, path = ''): void {

@@ -77,7 +77,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
   }
 
   /**
-   * Returns the body as JSON, not yet validated; undefined if there is none.
+   * Returns the parsed JSON of the body, which is not validated; undefined if there is no body.
    * @param hasEvents true for a body that may have the events of a new session: it is parsed in steps, with other work in between. Default
    * false
    * @throws BodyTooLargeError @throws InvalidRequestError

@@ -52,7 +52,7 @@ export function parseRunBody<Server extends FrontContext>(
   const { maxBodyMetadataChars } = request.server.limits;
   if (metadata && JSON.stringify(metadata.value).length > maxBodyMetadataChars)
     throw new BodyTooLargeError(
-      `customMetadata: has more than ${maxBodyMetadataChars} characters as JSON, which is limits.maxBodyMetadataChars of this server;  ` +
+      `customMetadata: has more than ${maxBodyMetadataChars} characters as JSON, which is limits.maxBodyMetadataChars of this server;   ` +
         'every event of the run stores it',
     );
   if (body.ifKnown !== undefined && body.requestId === undefined)

@@ -226,8 +226,7 @@ export class UnfinishedRuns {
    */
   async #resumeOrClose(runner: Runner, run: OpenRun, isWanted = false): Promise<void> {
     const { action, limits } = this.#params;
-    // A message that waits for the end of the run may be queued for the session, with others: then the run is queued as
-    // well.
+    // The message that waits for the end of the run may itself be queued for the session, so the run is queued as well.
     const onBusy = isWanted ? 'queue' : 'reject';
     const fault =
       action === 'close'

@@ -107,7 +107,7 @@ async function writeEvents(
     await service.appendEvent({ session, event, lease, repeatedState: sharedKeys(event) });
     chars += weigh(event) + CHARS_OF_WRITE * (1 + Object.keys(event.actions.stateDelta).length);
     if (chars < CHARS_PER_TURN) continue;
-    // Storage in this process answers synchronously and would block other work.
+    // Storage in this process answers synchronously, so writing all events at once would block other work.
     await otherWork(platform);
     chars = 0;
   }

@@ -223,7 +223,7 @@ function closingEvents({ events, laterRuns }: Past, calls: Calls, { appName, pla
     );
     for (const [asking, made] of Map.groupBy(new Set(open), ({ event }) => event)) {
       const { author, branch } = asking;
-      // In a run that was started by an answer, the agent of the call is the run's own agent.
+      // In a run that an answer started, the agent of the call is the run's root agent.
       const { executionId, parentExecutionId }: Partial<Event> = asking.invocationId === run ? asking : {};
       const parts = made.map(({ id, call: { name = '' } }) => ({
         functionResponse: { id, name, response: { ...INTERRUPTED } },

@@ -139,9 +139,9 @@ export function leaseStatements(tables: Tables) {
   } satisfies Readonly<Record<string, Statement>>;
 
   /**
-   * Claims a lease. $4 now, $5 how long, $6 whether to take it from an owner, $7 to $9 a ticket: id, since when, until
-   * when, or null. For a run: $10 its id, $11 whether it can be resumed, $12 the request or null, $13 whether it
-   * continues, $15 the epoch that the latest lease must have or null. All epochs come from one sequence, so none is used twice.
+   * Claims a lease. $4 now, $5 duration, $6 true to take it from an owner, $7 to $9 a ticket: id, time and expiry, or null. For a run: $10
+   * its id, $11 whether it can be resumed, $12 the request or null, $13 whether it continues, $15 the epoch that the latest lease must have
+   * or null. All epochs come from one sequence, so none is used twice.
    *
    * A ticket with at least half of its time left is not written again, so most claims of a waiter write nothing.
    *

@@ -15,7 +15,7 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/\s?\bper ?cent\b/g, '%'],
   [/(\d)\s?x\s?(?=\d)/g, '$1 * '],
 ];
-/** A date is not a subtraction. */
+/** Matches a date, which is not a subtraction. */
 const DATE = /\b\d{4}-\d{2}-\d{2}\b/g;
 const PIECE = /\d+(?:\.\d+)?|[-+*/^%(),×÷−]|[\p{L}_]+|\S/gu;
 const NAMES = new Set([

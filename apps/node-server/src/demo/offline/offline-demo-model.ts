@@ -20,7 +20,7 @@ interface OfflineDemoModelOptions {
 
 const ABOUT = 'I am the offline demo model, because no GEMINI_API_KEY is set.';
 const HELP =
-  `${ABOUT} I understand no language and look for words. Ask me for the weather in a city, for some arithmetic, to note ` +
+  `${ABOUT} I do not understand language; I look for words. Ask me for the weather in a city, for some arithmetic, to note  ` +
   'something, to list your notes, to save a file or to refund an order, several of them at once if you like: ' +
   '"What is the weather in Rome, and what is 17% of 340?"';
 
@@ -28,8 +28,8 @@ const HELP =
 const CHUNK = /(?:\S+\s*){1,3}/g;
 
 /**
- * Replaces a language model so that the demo works without a key and without a network. It selects the demo's tools by words in the
- * message, calls them concurrently, and answers with their results.
+ * A replacement for a language model, with which the demo works without a key and without a network. It selects the demo's tools by words
+ * in the message, calls them concurrently, and answers with their results.
  */
 export class OfflineDemoModel extends BaseLlm {
   readonly #chunkDelayMs: number;
