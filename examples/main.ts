@@ -13,7 +13,8 @@ import type { Story } from './stage/story.ts';
 import { playStory } from './stage/play-story.ts';
 import { UsageError } from './stage/usage-error.ts';
 
-const NO_KEY = 'Neither GEMINI_API_KEY nor GOOGLE_API_KEY is set: the replies of the models are scripted, everything else is real.';
+const NO_KEY =
+  'Neither GEMINI_API_KEY nor GOOGLE_API_KEY is set: the replies of the models are scripted, everything else is real.';
 const folder = import.meta.dirname;
 /** Returns the path of an example's story, which is in `src` if the example has a package of its own; undefined if there is none. */
 const storyOf = (name: string): string | undefined =>

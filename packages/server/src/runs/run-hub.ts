@@ -50,7 +50,7 @@ export interface RunHubOptions {
   readonly report: (error: unknown) => void;
   /** Connects the processes of the server, if there are several. */
   readonly relay?: RunRelay | undefined;
-  /** The runners whose unfinished runs are resumed or closed. Default: none. Default: none. */
+  /** The runners whose unfinished runs are resumed or closed. Default: none. */
   readonly runners?: readonly Runner[] | undefined;
   readonly onUnfinishedRuns?: OnUnfinishedRuns | undefined;
 }

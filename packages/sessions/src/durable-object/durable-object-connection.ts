@@ -20,7 +20,7 @@ export class DurableObjectConnection implements SqlConnection {
     this.texts = texts;
   }
 
-  /** Returns a statement. Returns a statement. The storage caches prepared statements by their text. */
+  /** Returns a statement. The storage caches prepared statements by their text. */
   prepare(query: string): SqlStatement {
     const { sql } = this.#storage;
     return {

@@ -1,6 +1,6 @@
 /** Data of a session's last event that the next append needs. */
 export interface WriterPosition {
-  /** The sequence number of the last event; The sequence number of the last event; 0 before the first event. */
+  /** The sequence number of the last event; 0 before the first event. */
   readonly seq: number;
   /** The latest timestamp of all events, in seconds; null before the first event. */
   readonly highTimestamp: number | null;
