@@ -343,7 +343,7 @@ describe('a fork is refused', () => {
     ['for an unknown event', { afterEventId: 'x' }, 400, 'INVALID_REQUEST', 'the session "s" has no event "x"'],
     ['for an empty new id', { afterEventId: 'LAST', sessionId: '' }, 400, 'INVALID_REQUEST', 'sessionId'],
     ['for a long new id', { afterEventId: 'LAST', sessionId: 'x'.repeat(257) }, 400, 'INVALID_REQUEST', 'sessionId'],
-    ['for a taken id', { afterEventId: 'LAST', sessionId: 's' }, 409, 'SESSION_ALREADY_EXISTS', '"s" exists already'],
+    ['for a taken id', { afterEventId: 'LAST', sessionId: 's' }, 409, 'SESSION_ALREADY_EXISTS', '"s" already exists'],
     [
       'for an unknown field',
       { afterEventId: 'LAST', until: 5 },
