@@ -64,10 +64,22 @@ describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) =
     pages.set(key, page);
   }
 
+  /** Sends a message, and waits for the end of the run: until then, events may render a form anew and empty its fields. */
   async function send(text: string): Promise<void> {
+    const answer = page.waitForResponse(/\/run_sse$/);
     const box = page.getByPlaceholder('Type a message...');
-    await box.fill(text);
+    await fill(box, text);
     await box.press('Enter');
+    await (await answer).finished();
+  }
+
+  /** Fills a field. The page focuses its message box shortly after a run, and what is typed at that moment is in the message box. */
+  async function fill(field: ReturnType<Page['locator']>, text: string): Promise<void> {
+    const filled = async (): Promise<string> => {
+      await field.fill(text);
+      return field.inputValue();
+    };
+    await expect.poll(filled).toBe(text);
   }
 
   const shown = (text: string): Promise<void> => page.locator('app-chat-panel').getByText(text).first().waitFor();
@@ -104,7 +116,7 @@ describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) =
       await shown('The tool said {"paid":true}.');
       await send('call order');
       await shown('Which size?');
-      await page.locator('#size').fill('large');
+      await fill(page.locator('#size'), 'large');
       await page.getByRole('button', { name: 'Submit' }).click();
       await shown('The tool said {"size":"large"}.');
     },
@@ -116,7 +128,7 @@ describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) =
     await page.getByPlaceholder('Enter your response...').waitFor();
     await page.reload();
     const box = page.getByPlaceholder('Enter your response...');
-    await box.fill('{"status":"approved"}');
+    await fill(box, '{"status":"approved"}');
     await box.press('Enter');
     await shown('The tool said {"status":"approved"}.');
   });
