@@ -64,7 +64,7 @@ describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) =
     pages.set(key, page);
   }
 
-  /** Sends a message, and waits for the end of the run: until then, events may render a form anew and empty its fields. */
+  /** Sends a message, and waits for the end of the run. Until then, a further event may replace a form with an empty one. */
   async function send(text: string): Promise<void> {
     const answer = page.waitForResponse(/\/run_sse$/);
     const box = page.getByPlaceholder('Type a message...');
