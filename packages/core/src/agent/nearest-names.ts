@@ -8,19 +8,35 @@ export function toValidName(given: unknown): string {
 
 /**
  * Suggests names for a misspelt one, best first: the same name in another notation (`sub_agents`); else the name that
- * differs by the fewest characters, if they are few; else at most three names that contain the typed one or are contained in
- * it. Empty if no name is close.
+ * differs by the fewest characters, if they are few; else at most three names that contain the typed one from the beginning of a
+ * word on (`newMessage` for `message`), or that it contains. Empty if no name is close.
  */
 export function nearestNames(typed: string, names: readonly string[]): readonly string[] {
+  const similar = similarName(typed, names);
+  if (similar !== undefined) return [similar];
+  const isPart = (part: string, whole: string): boolean =>
+    toPlain(part).length > 2 && tailsOf(whole).some((tail) => tail.startsWith(toPlain(part)));
+  return names.filter((name) => isPart(typed, name) || isPart(name, typed)).slice(0, 3);
+}
+
+/**
+ * Returns the same name in another notation (`sub_agents`), else the name that differs by the fewest characters, if they are few;
+ * undefined if no name is so close.
+ */
+export function similarName(typed: string, names: readonly string[]): string | undefined {
   const plain = toPlain(typed);
   const same = names.find((name) => toPlain(name) === plain);
-  if (same !== undefined) return [same];
+  if (same !== undefined) return same;
   const [nearest] = names
     .map((name) => ({ name, distance: editDistance(plain, toPlain(name)) }))
     .toSorted((one, other) => one.distance - other.distance);
-  if (nearest && nearest.distance <= Math.max(1, Math.floor(plain.length / 3))) return [nearest.name];
-  const isPart = (part: string, whole: string): boolean => part.length > 2 && whole.includes(part);
-  return names.filter((name) => isPart(plain, toPlain(name)) || isPart(toPlain(name), plain)).slice(0, 3);
+  return nearest && nearest.distance <= Math.max(1, Math.floor(plain.length / 3)) ? nearest.name : undefined;
+}
+
+/** Returns a name from each of its words on, in plain notation: `onopenrun`, `openrun`, `run` for `onOpenRun`. */
+function tailsOf(name: string): string[] {
+  const starts = Array.from(name.matchAll(/^.|[A-Z](?=[a-z])|(?<=[_-])./g), ({ index }) => index);
+  return starts.map((start) => toPlain(name.slice(start)));
 }
 
 /** Returns the name that a typed one differs from by one character or by its notation; undefined if no name is so close. */

@@ -63,6 +63,11 @@ describe('the body of a run', () => {
     expect(readRunRequest({ ...RUN, function_call_event_id: 'x' })).toEqual(RUN);
   });
 
+  test.each(['text', 'config', 'context', 'model', 'live', 'input', 'data', 'get', 'tools'])(
+    'ignores the unknown field %s, which is a part of a known name',
+    (name) => expect(readRunRequest({ ...RUN, [name]: 'x' })).toEqual(RUN),
+  );
+
   test.each([
     ['streeming', 'did you mean "streaming"?'],
     ['message', 'did you mean "newMessage"?'],

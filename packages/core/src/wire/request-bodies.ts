@@ -1,4 +1,4 @@
-import { nearestNames } from '../agent/nearest-names.ts';
+import { nearestNames, similarName } from '../agent/nearest-names.ts';
 import { RUN_CONFIG_OPTIONS } from '../agent/run-config.ts';
 import { isRecord, weigh } from '../content/json.ts';
 import { InvalidRequestError } from '../errors.ts';
@@ -99,7 +99,7 @@ export function checkParameters(query: Readonly<Record<string, unknown>>, parame
 
 /** Options for the check of unknown fields. */
 interface FieldCheck {
-  /** Further names that a sender may have meant. */
+  /** Further names that a sender may have misspelt. A part of such a name, like `config`, is an unknown field like any other. */
   readonly others?: readonly string[];
   /** True refuses every unknown field; false only those that resemble a known one, because newer clients of the ADK may send others. Default false. */
   readonly isStrict?: boolean;
@@ -120,9 +120,12 @@ function checkFields(
 ): void {
   let compared = 0;
   for (const name in body) {
-    if (body[name] === null || fields.includes(toCamelCase(name))) continue;
+    const field = toCamelCase(name);
+    if (body[name] === null || fields.includes(field)) continue;
     const isCompared = name.length <= MAX_COMPARED_LENGTH && ++compared <= MAX_COMPARED;
-    const [nearest] = isCompared ? nearestNames(toCamelCase(name), [...fields, ...others]) : [];
+    const nearest = isCompared
+      ? (similarName(field, [...fields, ...others]) ?? nearestNames(field, fields)[0])
+      : undefined;
     if (nearest !== undefined) {
       const isOption = RUN_CONFIG_OPTIONS.has(nearest) && !fields.includes(nearest);
       throw new InvalidRequestError(
