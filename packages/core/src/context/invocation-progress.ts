@@ -67,7 +67,7 @@ export class InvocationProgress {
     const limit = run.#maxLlmCalls;
     if (limit > 0 && run.#llmCalls >= limit) {
       throw new LlmCallLimitError(
-        `the run made ${limit} model calls, which is its limit; raise runConfig.maxLlmCalls if it needs more`,
+        `the run made ${limit} model calls, which is its limit; raise runConfig.maxLlmCalls, and limits.maxLlmCalls of a server, if it needs more`,
       );
     }
     run.#llmCalls++;
@@ -82,7 +82,7 @@ export class InvocationProgress {
     const limit = this.run.#maxLlmCalls;
     if (limit <= 0 || count <= limit) return;
     throw new HandOverLimitError(
-      `agents transferred control ${limit} times in a row without a model call; raise runConfig.maxLlmCalls if it needs more`,
+      `agents transferred control ${limit} times in a row without a model call; raise runConfig.maxLlmCalls, and limits.maxLlmCalls of a server, if it needs more`,
     );
   }
 

@@ -71,8 +71,8 @@ export class HostedLiveRuns implements LiveHost {
       const { appName } = query.key;
       const runner = runnerOf(this.#server, appName);
       checkAgainst(runner, query);
-      const { runConfig: hook } = this.#server;
-      const decided = hook && (await callRunConfigHook(hook, request, user, appName));
+      const { runConfig: hook, platform } = this.#server;
+      const decided = hook && (await callRunConfigHook(hook, request, user, appName, platform));
       const runConfig = liveRunConfig(query.runConfig, decided, runner);
       const traceHeaders = runner.instrumentation && readTraceHeaders(request.headers);
       return {

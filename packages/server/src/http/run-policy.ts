@@ -1,4 +1,4 @@
-import { ConfigurationError, type RunConfig, type RunConfigDefaults, toError } from '@eventloom/core';
+import { ConfigurationError, type Platform, type RunConfig, type RunConfigDefaults, toError } from '@eventloom/core';
 import { checkRunConfigDefaults } from '@eventloom/core/internal';
 import type { AuthenticatedUser } from '../server-options.ts';
 
@@ -6,7 +6,8 @@ import type { AuthenticatedUser } from '../server-options.ts';
 export type RunPolicy = Omit<RunConfigDefaults, 'streamingMode'>;
 
 /**
- * Returns options for one run before it starts; undefined for none. A thrown error refuses the run.
+ * Returns options for one run before it starts; undefined for none. A thrown error refuses the run, and so does a promise that has not
+ * settled after 10 seconds.
  * @param request the request for the run; its body has been read
  * @param user the user of the request; undefined without `authenticate`
  * @param appName the app that is run
@@ -18,18 +19,35 @@ export type RunConfigHook = (
 ) => RunPolicy | undefined | Promise<RunPolicy | undefined>;
 
 const NOTHING_DECIDED: RunPolicy = {};
+/** Maximum time that a request waits for the hook. Meanwhile it counts as a run of its user. */
+const HOOK_MS = 10_000;
 
 /**
- * Calls the server's hook for one run. @throws ConfigurationError if the hook returns a value that is not a run config @throws the error of
- * the hook
+ * Calls the server's hook for one run.
+ * @throws ConfigurationError if the hook returns a value that is not a run config, or has not settled after 10 seconds
+ * @throws the error of the hook
  */
 export async function callRunConfigHook(
   hook: RunConfigHook,
   request: Request,
   user: AuthenticatedUser | undefined,
   appName: string,
+  platform: Platform,
 ): Promise<RunPolicy> {
-  const decided: (RunPolicy & Pick<RunConfig, 'streamingMode'>) | undefined = await hook(request, user, appName);
+  const late = Promise.withResolvers<never>();
+  const callOff = platform.schedule(HOOK_MS, () =>
+    late.reject(
+      new ConfigurationError(
+        `the runConfig hook of the server: did not settle within ${HOOK_MS} ms, so the run was not started; give each request that the hook waits for a time limit`,
+      ),
+    ),
+  );
+  let decided: (RunPolicy & Pick<RunConfig, 'streamingMode'>) | undefined;
+  try {
+    decided = await Promise.race([hook(request, user, appName), late.promise]);
+  } finally {
+    callOff();
+  }
   if (decided === undefined) return NOTHING_DECIDED;
   try {
     checkRunConfigDefaults(decided);

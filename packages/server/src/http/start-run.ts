@@ -101,7 +101,7 @@ export async function startRun(
   const runner = runnerOf(server, appName);
   quota.count('runs', 1);
   quota.count('queued', 1);
-  const policy = server.runConfig && (await callRunConfigHook(server.runConfig, raw, user, appName));
+  const policy = server.runConfig && (await callRunConfigHook(server.runConfig, raw, user, appName, server.platform));
   const asked: RunConfig = { streamingMode, requestId, customMetadata, completionEvent, onBusy };
   const runConfig = policy ? mergeRunConfigs(policy, asked) : asked;
   const traceHeaders = runner.instrumentation && readTraceHeaders(raw.headers);

@@ -3,7 +3,7 @@ import { isRunnerCompletion } from '@eventloom/core/internal';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { fixedPlatform, Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
@@ -15,7 +15,7 @@ const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const ASK = { ...KEY, newMessage: { parts: [{ text: 'hi' }] } };
 const calling: ScriptedStep = { calls: [{ name: 'f', args: {} }] };
 
-interface Setup extends Pick<ServerOptions, 'runConfig' | 'limits' | 'authenticate'> {
+interface Setup extends Pick<ServerOptions, 'runConfig' | 'limits' | 'authenticate' | 'platform'> {
   readonly steps?: readonly ScriptedStep[];
   readonly defaults?: RunConfigDefaults | undefined;
   readonly resumable?: boolean;
@@ -121,8 +121,8 @@ describe('the runConfig hook', () => {
       }
     }
     const { send, model } = setUp({ limits, runConfig: () => ({ maxLlmCalls: 2 }) });
-    await send(ASK);
-    expect(model.calls).toBe(2);
+    const { json } = await send(ASK);
+    expect([model.calls, json.error]).toEqual([2, expect.stringContaining('and limits.maxLlmCalls of a server')]);
   });
 
   test('sets onBusy and busyWaitMs', async () => {
@@ -210,6 +210,22 @@ describe('the runConfig hook', () => {
     expect([answer.status, answer.json.code, reported]).toEqual([500, 'INTERNAL', [failure]]);
     expect(answer.text).not.toContain('tenants');
     expect(await stored()).toEqual([]);
+  });
+
+  test('that does not settle fails the request after 10 seconds, and the next run of its user starts', async () => {
+    const platform = fixedPlatform();
+    const answers: ReturnType<RunConfigHook>[] = [new Promise<never>(() => undefined), undefined];
+    const limits = { maxRunsPerUser: 1, unfinishedRunsEveryMs: 0 };
+    const { send, reported, stored } = setUp({ steps: ['done'], platform, limits, runConfig: () => answers.shift() });
+    const waiting = send(ASK);
+    expect(await platform.nextTimer()).toBe(10_000);
+    platform.advance(10_000);
+    expect(await waiting).toMatchObject({
+      status: 500,
+      json: { code: 'CONFIGURATION', error: expect.stringContaining('runConfig hook of the server: did not settle') },
+    });
+    expect([reported.length, await stored()]).toEqual([1, []]);
+    expect((await send(ASK)).status).toBe(200);
   });
 
   test('is not called for a request that is refused earlier', async () => {
