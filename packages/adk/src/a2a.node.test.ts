@@ -169,18 +169,31 @@ async function ask(config: Partial<RemoteA2AAgentConfig>, platform?: Platform) {
 
 const MESSAGE = { kind: 'message', messageId: 'a', role: 'agent', parts: [{ kind: 'text', text: 'hello' }] };
 
-test('a remote agent sends its requests through the client of the program', async () => {
-  const sent: unknown[] = [];
-  const client: RemoteA2AAgentConfig['client'] = {
-    async *sendMessageStream(params: unknown) {
-      sent.push(params);
-      yield MESSAGE;
-    },
-    sendMessage: () => Promise.reject(new Error('not called')),
+/** A client of the program whose methods are not called, except for the given ones. */
+function clientWith(methods: Partial<NonNullable<RemoteA2AAgentConfig['client']>>): RemoteA2AAgentConfig['client'] {
+  const unused = () => Promise.reject(new Error('not called'));
+  return {
+    sendMessageStream: () => expect.unreachable(),
+    sendMessage: unused,
     resubscribeTask: () => expect.unreachable(),
-    getTask: () => Promise.reject(new Error('not called')),
-    cancelTask: () => Promise.reject(new Error('not called')),
+    getTask: unused,
+    cancelTask: () => Promise.resolve({ kind: 'task', id: 't', contextId: 'c', status: { state: 'canceled' } }),
+    ...methods,
   };
+}
+
+/** A client of the program that answers each request with MESSAGE, and the parameters of its requests. */
+function answeringClient() {
+  const sent: unknown[] = [];
+  const sendMessageStream = (params: unknown) => {
+    sent.push(params);
+    return itemsOf(MESSAGE);
+  };
+  return { client: clientWith({ sendMessageStream }), sent };
+}
+
+test('a remote agent sends its requests through the client of the program', async () => {
+  const { client, sent } = answeringClient();
   const events = await ask({ client, messageSendConfig: { historyLength: 2 } });
   expect(events).toMatchObject([{ author: 'remote', content: { parts: [{ text: 'hello' }] } }]);
   expect(sent).toMatchObject([
@@ -192,17 +205,7 @@ test('a remote agent sends its requests through the client of the program', asyn
 });
 
 test('a remote agent sends and reads what the callbacks of the program changed', async () => {
-  const sent: unknown[] = [];
-  const client: RemoteA2AAgentConfig['client'] = {
-    async *sendMessageStream(params: unknown) {
-      sent.push(params);
-      yield MESSAGE;
-    },
-    sendMessage: () => Promise.reject(new Error('not called')),
-    resubscribeTask: () => expect.unreachable(),
-    getTask: () => Promise.reject(new Error('not called')),
-    cancelTask: () => Promise.reject(new Error('not called')),
-  };
+  const { client, sent } = answeringClient();
   const events = await ask({
     client,
     beforeRequestCallbacks: [(_, params) => void (params.message.metadata = { trace: 1 })],
@@ -220,23 +223,10 @@ test('a callback that rejects fails the request with an event', async () => {
   silenceLogger();
   const events = await ask({
     beforeRequestCallbacks: [() => Promise.reject(new Error('not allowed'))],
-    client: { sendMessageStream: () => expect.unreachable() } as never,
+    client: clientWith({}),
   });
   expect(events).toMatchObject([{ author: 'remote', errorMessage: 'not allowed' }]);
 });
-
-/** A client of the program whose methods are not called, except for the given ones. */
-function clientWith(methods: Partial<NonNullable<RemoteA2AAgentConfig['client']>>): RemoteA2AAgentConfig['client'] {
-  const unused = () => Promise.reject(new Error('not called'));
-  return {
-    sendMessageStream: () => expect.unreachable(),
-    sendMessage: unused,
-    resubscribeTask: () => expect.unreachable(),
-    getTask: unused,
-    cancelTask: () => Promise.resolve({ kind: 'task', id: 't', contextId: 'c', status: { state: 'canceled' } }),
-    ...methods,
-  };
-}
 
 /** The clock of agents that wait before they ask for a task: their timers run at once, and no time-out does. */
 function hurried(): Platform {

@@ -405,8 +405,8 @@ export type {
   AdkBaseCredentialService as BaseCredentialService,
   AdkBaseMemoryService as BaseMemoryService,
 } from './program-services.ts';
-export type { AdkListSessionsResponse as ListSessionsResponse } from './program-sessions.ts';
-export { AdkBaseSessionService as BaseSessionService } from './program-sessions.ts';
+export type { AdkListSessionsResponse as ListSessionsResponse } from './base-session-service.ts';
+export { AdkBaseSessionService as BaseSessionService } from './base-session-service.ts';
 export { InMemoryArtifactService } from '@eventloom/artifacts';
 export { InMemoryCredentialService } from '@eventloom/credentials';
 export { InMemoryMemoryService } from '@eventloom/memory';

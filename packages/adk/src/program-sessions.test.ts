@@ -10,9 +10,10 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
+import type { AdkBaseSessionService } from './base-session-service.ts';
 import { JsonSessions } from './fixtures/json-sessions.ts';
 import { AdkLlmAgent } from './llm-agent.ts';
-import { AdkBaseSessionService, toRunSessions } from './program-sessions.ts';
+import { toRunSessions } from './program-sessions.ts';
 import { AdkRunner } from './runner.ts';
 import { createSession } from './sessions.ts';
 

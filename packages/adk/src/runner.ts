@@ -17,6 +17,7 @@ import { live } from '@eventloom/live';
 import { type RunAsyncParams, Runner, type RunnerConfig, type RunStream } from '@eventloom/runner';
 import { type App, isApp, type ResumabilityConfig } from './app.ts';
 import { checkPluginCallbacks } from './base-plugin.ts';
+import type { AdkBaseSessionService } from './base-session-service.ts';
 import { runMessages, type RunStreamParams } from './background-calls.ts';
 import { compactionOf } from './context-compactors.ts';
 import { GeminiSchemas } from './gemini-schema.ts';
@@ -29,7 +30,7 @@ import {
   type AdkBaseMemoryService,
   toRunCredentials,
 } from './program-services.ts';
-import { type AdkBaseSessionService, toRunSessions } from './program-sessions.ts';
+import { toRunSessions } from './program-sessions.ts';
 import type { RunnableNode } from './workflow/node-context.ts';
 import { getPendingUserInputRequests } from './user-input-requests.ts';
 import { hasNodeTools } from './workflow/node-tool.ts';

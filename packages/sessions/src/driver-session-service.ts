@@ -433,11 +433,6 @@ function requireLive(isLive: boolean, lease: SessionLease): void {
   if (!isLive) throw staleError(lease);
 }
 
-/**
- * Refuses positional arguments.
- *
- * @throws InvalidRequestError
- */
 const CREATE_FIELDS: readonly (keyof CreateSessionRequest)[] = ['appName', 'userId', 'sessionId', 'state'];
 
 /** @throws InvalidRequestError for a wrong field name in place of a missing one, such as `user_id` or `id` */
@@ -457,6 +452,7 @@ function checkCreateFields(request: CreateSessionRequest): void {
   }
 }
 
+/** Refuses positional arguments. @throws InvalidRequestError */
 function checkRequest(example: string, request: unknown): void {
   if (isRecord(request)) return;
   const method = example.slice(0, example.indexOf('('));

@@ -58,8 +58,7 @@ export class Workflow extends BaseNode {
   readonly dynamicEntry: DynamicEntry | undefined;
   readonly maxConcurrency: number | undefined;
 
-  /** @throws ConfigurationError for edges that cannot run, and for an invalid option */
-  /** @throws ConfigurationError for an option that is unknown or cannot work */
+  /** @throws ConfigurationError for edges that cannot run, and for an option that is unknown or invalid */
   constructor(config: WorkflowConfig) {
     checkOptions('Workflow', OPTIONS, config);
     super({ ...config, rerunOnResume: config.rerunOnResume ?? true });
