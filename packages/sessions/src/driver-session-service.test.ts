@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import {
   type CreateSessionRequest,
   createEvent,
@@ -38,6 +39,12 @@ describe('a service over an asynchronous driver keeps the contract', () => {
 });
 
 describe('DriverSessionService', () => {
+  test('gives state that console.log shows as a plain object', async () => {
+    const service = new InMemorySessionService();
+    const { state } = await service.createSession({ appName: 'app', userId: 'ann', state: { a: 1, 'user:b': [2] } });
+    expect(inspect(state)).toBe("{ 'user:b': [ 2 ], a: 1 }");
+  });
+
   test.each([
     ['createSession', (...args: unknown[]) => new InMemorySessionService().createSession(...(args as [never]))],
     ['getSession', async (...args: unknown[]) => new InMemorySessionService().getSession(...(args as [never]))],
