@@ -23,15 +23,22 @@ const NAMES: readonly string[] = Object.keys(RULES);
 /** The options with which the agents of this package were constructed. */
 const CONFIGS = new WeakMap<BaseAgent, object>();
 
-/** Checks the options that an agent has as a node, and returns the others, for a class that checks the names of its own. @throws ConfigurationError */
+/**
+ * Checks the options that an agent has as a node, and returns the others, for a class that checks the names of its own. Leaves out an undefined `parentAgent`,
+ * which classes of programs pass on.
+ * @throws ConfigurationError for an invalid option, and for a `parentAgent`
+ */
 export function withoutNodeOptions<C extends object>(config: C & AgentNodeOptions): C {
   // Agents refuse a config that is not an object.
   if (!isRecord(config)) return config;
-  const entries = Object.entries(config);
-  const own = entries.filter(([name]) => NAMES.includes(name));
-  if (own.length === 0) return config;
+  const { parentAgent, ...given }: { readonly parentAgent?: unknown } & C & AgentNodeOptions = config;
   const owner = `agent "${String(Reflect.get(config, 'name'))}"`;
-  const options: AgentNodeOptions = Object.fromEntries(own);
+  if (parentAgent !== undefined)
+    throw new ConfigurationError(
+      `${owner}: has no option "parentAgent"; write the agent into the subAgents of its parent`,
+    );
+  const entries = Object.entries(given);
+  const options: AgentNodeOptions = Object.fromEntries(entries.filter(([name]) => NAMES.includes(name)));
   checkOptions(owner, RULES, options);
   checkTimeout(owner, options.timeout);
   if (options.retryConfig) prepareRetryConfig(options.retryConfig);
@@ -59,7 +66,7 @@ export function nodeOptionsOf(agent: BaseAgent): Partial<BaseNodeConfig> {
  * @throws ConfigurationError for `parentAgent`, and for a sub-agent that cannot be copied
  */
 export function copyAgent<A extends BaseAgent>(agent: A, changes: object): A {
-  if ('parentAgent' in changes)
+  if ('parentAgent' in changes && changes.parentAgent !== undefined)
     throw new ConfigurationError(
       `agent "${agent.name}": clone: parentAgent cannot be given; write the copy into the subAgents of its parent`,
     );

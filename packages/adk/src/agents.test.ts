@@ -75,6 +75,14 @@ describe('an agent as a node', () => {
     expect(() => new Own({ name: 'a', ...given } as BaseAgentConfig)).toThrow(configuration(message));
   });
 
+  test.each([LlmAgent, SequentialAgent, Own])('refuses a parentAgent that is not undefined: %o', (Class) => {
+    const given = (parentAgent: unknown): object => ({ name: 'a', subAgents: [], parentAgent });
+    expect(Reflect.construct(Class, [given(undefined)])).toMatchObject({ name: 'a', parentAgent: undefined });
+    expect(() => void Reflect.construct(Class, [given(x())])).toThrow(
+      configuration('agent "a": has no option "parentAgent"; write the agent into the subAgents of its parent'),
+    );
+  });
+
   test('of a class of the program may have options that only the class knows', () => {
     const given: object = { subAgent: x(), callback: () => undefined, names: ['a'] };
     expect(new Own({ name: 'a', ...given }).name).toBe('a');

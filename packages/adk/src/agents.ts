@@ -60,10 +60,6 @@ abstract class OwnAgent extends BaseAgent {
 function checkNames(config: AdkBaseAgentConfig): void {
   for (const [name, value] of Object.entries(config)) {
     if (value === undefined || CALLBACKS.includes(name)) continue;
-    if (name === 'parentAgent')
-      throw new ConfigurationError(
-        `agent "${config.name}": has no option "parentAgent"; write the agent into the subAgents of its parent`,
-      );
     const [meant = ''] = nearestNames(name, CALLBACKS);
     if (meant !== '' && Math.abs(meant.length - name.length) <= 2)
       throw new ConfigurationError(`agent "${config.name}": has no option "${name}"; did you mean "${meant}"?`);

@@ -61,7 +61,8 @@ export class AdkLiveRequestQueue extends LiveRequestQueue {
       const request = await this.peek(abortSignal);
       if (!request) return { close: true };
       this.shift();
-      return request;
+      if ('activityStart' in request) return { activityStart: {} };
+      return 'activityEnd' in request ? { activityEnd: {} } : request;
     });
     this.#reading = read.catch(() => undefined);
     return read;

@@ -1,9 +1,11 @@
 import { ConfigurationError } from '@eventloom/core';
 import { describeKind } from '@eventloom/core/internal';
 
-/** Levels of log messages, the least important first. */
-export const LogLevel = { DEBUG: 0, INFO: 1, WARN: 2, ERROR: 3 } as const;
-export type LogLevel = (typeof LogLevel)[keyof typeof LogLevel];
+const LEVELS = { DEBUG: 0, INFO: 1, WARN: 2, ERROR: 3 } as const;
+
+/** Levels of log messages, the least important first, and their names: `LogLevel[0]` is `DEBUG`. */
+export const LogLevel = { ...LEVELS, 0: 'DEBUG', 1: 'INFO', 2: 'WARN', 3: 'ERROR' } as const;
+export type LogLevel = (typeof LEVELS)[keyof typeof LEVELS];
 
 /** Receives log messages of this package and of programs that use `getLogger`. */
 export interface Logger {
@@ -80,7 +82,7 @@ export function getLogger(): Logger {
 
 /** Sets the least important level that the logger of the process writes. @throws ConfigurationError for a value that is not a level */
 export function setLogLevel(level: LogLevel): void {
-  if (!Object.values(LogLevel).includes(level))
+  if (!Object.values(LEVELS).includes(level))
     throw new ConfigurationError(
       `setLogLevel: expected a level from 0 to 3, got ${describeKind(level)}; write setLogLevel(LogLevel.WARN)`,
     );

@@ -9,7 +9,9 @@ import {
   LiveRequestQueue,
   LlmAgent,
   LoggingPlugin,
+  LogLevel,
   PluginManager,
+  setLogLevel,
   State,
 } from './index.ts';
 
@@ -64,8 +66,14 @@ describe('a LiveRequestQueue', () => {
     queue.send({ content });
     queue.send({ activityEnd: {} });
     queue.send({ close: true });
-    expect(await Promise.all(reads)).toEqual([{ content }, { activityEnd: true }, { close: true }]);
+    expect(await Promise.all(reads)).toEqual([{ content }, { activityEnd: {} }, { close: true }]);
     expect(() => queue.send({ content })).toThrow('LiveRequestQueue: is closed');
+  });
+
+  test('gives the start of an activity as it was sent', async () => {
+    const queue = new LiveRequestQueue();
+    queue.send({ activityStart: {} });
+    expect(await queue.get()).toEqual({ activityStart: {} });
   });
 
   test('keeps the request that an aborted reader did not get', async () => {
@@ -96,6 +104,12 @@ test('a plugin that is registered after the first run sees the next one', async 
   runner.pluginManager.registerPlugin(watcher);
   await run('bob');
   expect(watcher.seen).toEqual(['bob']);
+});
+
+test('LogLevel has the names of its levels', () => {
+  const levels = [LogLevel.DEBUG, LogLevel.INFO, LogLevel.WARN, LogLevel.ERROR];
+  expect(levels.map((level) => LogLevel[level])).toEqual(['DEBUG', 'INFO', 'WARN', 'ERROR']);
+  expect(() => setLogLevel('DEBUG' as never)).toThrow(refusal('CONFIGURATION', 'setLogLevel: expected a level'));
 });
 
 test('a database is ready after init', async () => {
