@@ -231,13 +231,6 @@ function isIsolated(agent: BaseAgent): boolean {
   return isLlmAgent(agent) && agent.mode !== 'task' && !seesConversation(agent);
 }
 
-/** Skips the stored execution of an agent whose node is done, so that the next run of the node does not continue it. */
-export function skipAgent(node: BaseNode, context: InvocationContext, branch: string | undefined): void {
-  if (node instanceof RenamedNode) skipAgent(node.inner, context, branch);
-  else if (node instanceof AgentNode && !isIsolated(node.agent))
-    context.forAgent(node.agent, branch === undefined ? {} : { branch });
-}
-
 /** Returns true for an agent with an option to see the whole conversation, which the agents of a workflow otherwise do not. */
 function seesConversation(agent: LlmAgent): boolean {
   return 'seesConversation' in agent && agent.seesConversation === true;

@@ -59,8 +59,8 @@ export interface NodePlace {
   /** Names of the outer nodes and of this one, joined by dots. */
   readonly nodePath: string;
   readonly runId: string;
-  /** Number of the run among all runs with this path, continued ones included. */
-  readonly activation: number;
+  /** Numbers of the runs of the outer nodes and of this one, joined by dots. Each counts within one run of the node around it, runs before the workflow was continued included. */
+  readonly activation: string;
   readonly branch: string | undefined;
   readonly isolationScope: string | undefined;
   readonly resumeInputs: Record<string, unknown>;
@@ -99,6 +99,8 @@ export class AdkNodeContext implements NodeResult {
   attemptCount = 1;
   /** True once a node that ran with `useAsOutput` gave the output. */
   outputDelegated = false;
+  /** True once an event of the node has an output or a route. */
+  hasResultEvent = false;
   /** The error event that the node yielded. */
   reportedError: { readonly errorCode: string; readonly errorMessage: string | undefined } | undefined;
   /** Changes of state that no event holds yet. */
@@ -123,6 +125,7 @@ export class AdkNodeContext implements NodeResult {
     this.attemptCount = attempt;
     this.output = undefined;
     this.route = undefined;
+    this.hasResultEvent = false;
     this.interruptIds = [];
     this.reportedError = undefined;
     this.actions = createEventActions();

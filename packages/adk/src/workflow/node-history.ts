@@ -11,6 +11,11 @@ export interface NodeRecord {
   readonly asked: Map<string, FunctionCall | undefined>;
   /** Answers by the id of their question. */
   readonly answers: Map<string, unknown>;
+  /** True if an event says that the node is done. Otherwise it is done if it has an output or a route. */
+  hasEnded: boolean;
+  /** True if a plugin gave the output in place of the node. */
+  isReplaced: boolean;
+  readonly events: Event[];
   /** The position of its last event. */
   end: number;
 }
@@ -36,8 +41,6 @@ export class AdkNodeHistory {
   readonly isContinued: boolean;
   /** The message that the workflow began with, if it is continued. */
   readonly firstMessage: Content | undefined;
-  /** The executions whose events are known, by the invocation to which they belong. */
-  readonly executions: ReadonlyMap<string, ReadonlySet<string>>;
 
   constructor(context: InvocationContext) {
     const open = new Map<string, { readonly path: string; readonly schema: unknown }>();
@@ -49,7 +52,6 @@ export class AdkNodeHistory {
       this.#add(question.path, { position, answer: { id, value } });
     };
     let isContinued = false;
-    const executions = new Map<string, Set<string>>();
     const events = eventsOfRun(context);
     for (const [position, event] of events.entries()) {
       if (event.author === 'user') {
@@ -65,15 +67,11 @@ export class AdkNodeHistory {
       const path = event.nodeInfo?.path;
       if (path === undefined || event.partial === true) continue;
       isContinued = true;
-      const { invocationId, executionId } = event;
-      if (executionId !== undefined)
-        executions.set(invocationId, (executions.get(invocationId) ?? new Set()).add(executionId));
       this.#add(path, { position, event });
       for (const id of event.longRunningToolIds ?? [])
         if (!open.has(id)) open.set(id, { path, schema: schemaOf(event, id) });
     }
     this.isContinued = isContinued;
-    this.executions = executions;
     this.firstMessage = events.find(({ author }) => author === 'user')?.content;
   }
 
@@ -91,14 +89,20 @@ export class AdkNodeHistory {
     return this.#recordsOf(path, isRerun).shift();
   }
 
-  /** Drops the runs below a node that it made in a run which is not repeated. */
-  dropWithin(path: string, { end }: NodeRecord): void {
+  /** Drops the runs below a node that it made in a run which is not repeated, and returns their events. */
+  dropWithin(path: string, { end }: NodeRecord): Event[] {
+    const dropped: Event[] = [];
     for (const [below, said] of this.#said) {
       if (!below.startsWith(`${path}.`)) continue;
       const records = this.#records.get(below);
-      if (records) while (records[0] && records[0].end <= end) records.shift();
-      else while (said[0] && said[0].position <= end) said.shift();
+      if (records) while (records[0] && records[0].end <= end) dropped.push(...(records.shift()?.events ?? []));
+      else {
+        const rest = said.findIndex(({ position }) => position > end);
+        const before = said.splice(0, rest < 0 ? said.length : rest);
+        dropped.push(...before.flatMap(({ event }) => event ?? []));
+      }
     }
+    return dropped;
   }
 
   #recordsOf(path: string, isRerun: boolean): NodeRecord[] {
@@ -115,24 +119,34 @@ function toRecords(said: readonly Said[], isRerun: boolean): NodeRecord[] {
   for (const { position, event, answer } of said) {
     if (answer) askedIn.get(answer.id)?.answers.set(answer.id, answer.value);
     if (!event) continue;
+    const end = nodeEndOf(event);
     let record = records.at(-1);
-    if (!record || isDone(record) || (!isRerun && record.asked.size > 0)) {
+    if (!record || (end?.amends !== true && (isDone(record) || (!isRerun && record.asked.size > 0)))) {
       record = {
         output: undefined,
         route: undefined,
         branch: branchOfNode(event),
         asked: new Map(),
         answers: new Map(),
+        hasEnded: false,
+        isReplaced: false,
+        events: [],
         end: position,
       };
       records.push(record);
     }
     if (event.output !== undefined) record.output = event.output;
     if (event.route !== undefined) record.route = event.route;
+    if (end) {
+      record.hasEnded = true;
+      record.isReplaced = 'output' in end;
+      if ('output' in end) record.output = end.output;
+    }
     for (const id of event.longRunningToolIds ?? []) {
       record.asked.set(id, callOf(event, id));
       askedIn.set(id, record);
     }
+    record.events.push(event);
     record.end = position;
   }
   return records;
@@ -146,9 +160,30 @@ function branchOfNode({ branch, nodeInfo }: Event): string | undefined {
   return branch?.slice(0, Math.max(0, branch.lastIndexOf('.', at))) || undefined;
 }
 
-/** Returns true for a run with a result. */
-export function isDone({ output, route }: NodeRecord): boolean {
-  return output !== undefined || route !== undefined;
+/** Returns true for a run that has ended, with or without a result. */
+export function isDone({ output, route, hasEnded }: NodeRecord): boolean {
+  return hasEnded || output !== undefined || route !== undefined;
+}
+
+/** The end of a run of a node, in an event of its own if no other one shows it. */
+interface NodeEnd {
+  /** True if the run has an event with a result, in whose place the output is. */
+  readonly amends: boolean;
+  /** The output that a plugin gave. */
+  readonly output?: unknown;
+}
+
+/** Returns the `agentState` of the event of the end. */
+export function toNodeEnd(
+  amends: boolean,
+  replaced: { readonly value: unknown } | undefined,
+): { readonly nodeEnd: NodeEnd } {
+  return { nodeEnd: { amends, ...(replaced && { output: replaced.value }) } };
+}
+
+function nodeEndOf({ actions }: Event): NodeEnd | undefined {
+  const end = actions.agentState?.['nodeEnd'];
+  return isRecord(end) ? { ...end, amends: end['amends'] === true } : undefined;
 }
 
 /** The events of the invocation, and of those right before it that ended with an open question, in order. */

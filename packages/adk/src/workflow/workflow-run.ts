@@ -15,7 +15,7 @@ import type { SchemaLike } from '@eventloom/tools';
 import { AdkNodeTimeoutError, DynamicNodeFailError, NodeInterruptedError, NodeReportedError } from '../errors.ts';
 import type { BaseNode } from './base-node.ts';
 import { createSubBranch } from './branch-path.ts';
-import { buildNode, skipAgent } from './build-node.ts';
+import { buildNode } from './build-node.ts';
 import {
   AdkNodeContext,
   type NodeResult,
@@ -26,12 +26,13 @@ import {
 } from './node-context.ts';
 import { createNodeErrorEvent, isNodeErrorEvent } from './node-error-event.ts';
 import { askCallbacks, type NodeCallbacks } from './node-callbacks.ts';
-import { isDone, AdkNodeHistory, type NodeRecord } from './node-history.ts';
+import { AdkNodeHistory, isDone, type NodeRecord, toNodeEnd } from './node-history.ts';
 import { delayMsAfter, isRetried } from './retry.ts';
 
 /** The properties of an outer node that the nodes it runs depend on. */
 interface Outer {
   readonly nodePath: string;
+  readonly activation: string;
   readonly branch: string | undefined;
   readonly isolationScope: string | undefined;
   readonly stateSchema: SchemaLike | undefined;
@@ -46,9 +47,6 @@ interface RunPlace extends AdkRunNodeOptions {
   readonly nodePath?: string | undefined;
 }
 
-/** The ledger's entry of a node that is done: the output that a plugin gave in place of the node's own, or nothing. */
-type RecordedResult = Readonly<Record<string, unknown>>;
-
 /** The runs of all nodes of one workflow, and of the workflows in it. */
 export class WorkflowRun implements NodeRuns {
   readonly context: InvocationContext;
@@ -59,13 +57,12 @@ export class WorkflowRun implements NodeRuns {
   lastOutput: { readonly value: unknown } | undefined;
   readonly #channel = new EventChannel();
   readonly #outputs = new Map<string, unknown>();
-  /** Numbers of the runs so far, by path. */
-  readonly #activations = new Map<string, number>();
+  /** Numbers of the runs so far, by path and run of the outer node. */
+  readonly #counts = new Map<string, number>();
   /** Runs of `runNode`, by the node that made them. */
   readonly #dynamic = new WeakMap<AdkNodeContext, DynamicRuns>();
   /** Errors that an event of this run already reports. */
   readonly #reported = new WeakSet<object>();
-  #recorded: Promise<ReadonlyMap<string, RecordedResult>> | undefined;
 
   constructor(context: InvocationContext) {
     this.context = context;
@@ -155,16 +152,19 @@ export class WorkflowRun implements NodeRuns {
   async runNode(outer: Outer, node: BaseNode, input: unknown, options: RunPlace): Promise<NodeResult> {
     const name = options.nodeName ?? node.name;
     const nodePath = options.nodePath ?? (outer.nodePath ? `${outer.nodePath}.${name}` : name);
-    const activation = (this.#activations.get(nodePath) ?? 0) + 1;
-    this.#activations.set(nodePath, activation);
+    const place = `${nodePath}#${outer.activation}`;
+    const count = (this.#counts.get(place) ?? 0) + 1;
+    this.#counts.set(place, count);
+    const activation = outer.activation === '' ? `${count}` : `${outer.activation}.${count}`;
     const prior = this.history.take(nodePath, node.rerunOnResume);
-    const known = await this.#knownResult(prior, node, `${nodePath}#${activation}`, outer);
+    const known = prior && knownResult(prior, node, outer.branch);
     const branch =
       options.overrideBranch ??
       (options.useSubBranch ? createSubBranch(outer.branch, { name, runId: options.runId }) : outer.branch);
     if (known) {
-      if (prior) this.history.dropWithin(nodePath, prior);
-      if (known.interruptIds.length === 0) skipAgent(node, this.context, branch);
+      const skipped = this.history.dropWithin(nodePath, prior);
+      if (known.interruptIds.length === 0) this.#skipAgents([...prior.events, ...skipped]);
+      if (prior.output !== undefined && !prior.isReplaced) this.lastOutput = { value: prior.output };
       this.#outputs.set(name, known.output);
       return known;
     }
@@ -177,29 +177,32 @@ export class WorkflowRun implements NodeRuns {
       activation,
       branch,
       isolationScope: options.overrideIsolationScope ?? declared ?? outer.isolationScope,
-      resumeInputs: { ...(activation === 1 ? this.history.answers : {}), ...Object.fromEntries(prior?.answers ?? []) },
+      resumeInputs: {
+        ...(isFirst(activation) ? this.history.answers : {}),
+        ...Object.fromEntries(prior?.answers ?? []),
+      },
       asked: [...(prior?.asked.values() ?? [])].filter((call) => call !== undefined),
       outputs: this.#outputs,
       stateSchema: node.stateSchema ?? outer.stateSchema,
       guard: outer.guard,
       outputFor: options.useAsOutput ? [outer.nodePath, ...outer.outputFor].filter((path) => path !== '') : [],
     });
-    const replaced = await this.#runWithCallbacks(node, context, name, input);
-    if (context.interruptIds.length === 0) {
-      if (replaced ?? (context.output === undefined && context.route === undefined))
-        await this.#record(`${nodePath}#${activation}`, name, replaced);
-      this.#outputs.set(name, context.output);
-    }
+    await this.#runWithCallbacks(node, context, name, input);
+    if (context.interruptIds.length === 0) this.#outputs.set(name, context.output);
     return context;
   }
 
-  /** Runs a node between the callbacks of the plugins. Returns the output that a plugin gave in place of the node's own; undefined if none did. */
-  async #runWithCallbacks(
-    node: BaseNode,
-    context: AdkNodeContext,
-    name: string,
-    input: unknown,
-  ): Promise<RecordedResult | undefined> {
+  /** Skips the stored executions of agents whose nodes are done, so that the next runs of these agents do not continue them. */
+  #skipAgents(events: readonly Event[]): void {
+    const { invocation, executionId: parent } = this.context;
+    const executions = new Map(events.map((event) => [event.executionId, event]));
+    for (const { parentExecutionId, branch, author: agentName } of executions.values())
+      if (parentExecutionId === parent)
+        invocation.recorded?.claimChild({ parentExecutionId, branch, agentName, after: -1 });
+  }
+
+  /** Runs a node between the callbacks of the plugins, and stores that it is done if no event of the node has its result. */
+  async #runWithCallbacks(node: BaseNode, context: AdkNodeContext, name: string, input: unknown): Promise<void> {
     const { guard } = context.place;
     const given = { node, nodeContext: context };
     const skipped = await this.#ask(guard, 'beforeNodeCallback', { ...given, input });
@@ -207,10 +210,12 @@ export class WorkflowRun implements NodeRuns {
     if (!skipped) await this.#attempts(node, context, name, input);
     const { output } = context;
     const replaced = skipped ?? (await this.#ask(guard, 'afterNodeCallback', { ...given, output }));
-    await this.#postActions(context, name);
-    if (!replaced) return undefined;
-    context.output = replaced.value;
-    return { output: replaced.value };
+    if (replaced) context.output = replaced.value;
+    const isStored = !replaced && (output !== undefined || context.route !== undefined);
+    const isDone = context.interruptIds.length === 0;
+    if (isStored || !isDone || !this.context.isResumable) return this.#postActions(context, name);
+    const agentState = toNodeEnd(context.hasResultEvent, replaced);
+    await this.#post(context, { author: name, actions: { ...context.takeActions(), agentState } });
   }
 
   /** Calls a callback of the plugins of the run. @throws the reason of the guard if it fires first */
@@ -226,28 +231,6 @@ export class WorkflowRun implements NodeRuns {
   async #postActions(context: AdkNodeContext, author: string): Promise<void> {
     const actions = context.takeActions();
     if (actions) await this.#post(context, { author, actions });
-  }
-
-  /** Returns the result of an earlier run that need not be repeated, or that still waits. */
-  async #knownResult(
-    prior: NodeRecord | undefined,
-    node: BaseNode,
-    key: string,
-    outer: Outer,
-  ): Promise<NodeResult | undefined> {
-    if (!this.history.isContinued) return undefined;
-    const branch = prior?.branch ?? outer.branch;
-    const done = { output: prior?.output, route: prior?.route, branch, interruptIds: [] };
-    const recorded = await this.#recordedResult(key);
-    if (recorded && 'output' in recorded) return { ...done, output: recorded.output };
-    if (prior && isDone(prior)) return done;
-    if (!prior || prior.asked.size === 0) return recorded && done;
-    const open = [...prior.asked.keys()].filter((id) => !prior.answers.has(id));
-    if (open.length > 0 && prior.answers.size === 0) return { ...done, interruptIds: open };
-    if (node.rerunOnResume) return undefined;
-    if (open.length > 0) return { ...done, interruptIds: open };
-    const values = [...prior.asked.keys()].map((id) => prior.answers.get(id));
-    return { ...done, output: values.length === 1 ? values[0] : values };
   }
 
   async #attempts(node: BaseNode, context: AdkNodeContext, name: string, input: unknown): Promise<void> {
@@ -309,6 +292,7 @@ export class WorkflowRun implements NodeRuns {
     if (event.partial !== true) {
       if (output !== undefined) context.output = output;
       if (route !== undefined) context.route = route;
+      if (output !== undefined || route !== undefined) context.hasResultEvent = true;
       if (errorCode !== undefined && !isNodeErrorEvent(event)) context.reportedError = { errorCode, errorMessage };
       for (const id of longRunningToolIds ?? []) if (!context.interruptIds.includes(id)) context.interruptIds.push(id);
     }
@@ -382,41 +366,25 @@ export class WorkflowRun implements NodeRuns {
       }),
     );
   }
+}
 
-  /** Notes that a node without a result of its own is done, in the ledger of the session, with the output that a plugin gave. */
-  async #record(key: string, name: string, response: RecordedResult = {}): Promise<void> {
-    const { invocation, invocationId, isResumable } = this.context;
-    if (!isResumable) return;
-    await invocation.ledger.recordToolCall({
-      invocationId,
-      callId: this.#ledgerId(key),
-      name,
-      status: 'finished',
-      response,
-    });
-  }
+/** Returns true for the first run of a node in the first runs of all nodes around it. */
+function isFirst(activation: string): boolean {
+  return activation.split('.').every((count) => count === '1');
+}
 
-  async #recordedResult(key: string): Promise<RecordedResult | undefined> {
-    this.#recorded ??= this.#listRecorded();
-    return (await this.#recorded).get(key);
-  }
-
-  /** Lists the nodes of the ledger that are done: those of this invocation, and of the earlier ones that a message continues. */
-  async #listRecorded(): Promise<Map<string, RecordedResult>> {
-    const { invocation, invocationId, executionId } = this.context;
-    const executions = new Map(this.history.executions);
-    executions.set(invocationId, new Set(executions.get(invocationId)).add(executionId));
-    const found = new Map<string, RecordedResult>();
-    for (const [id, ofRun] of executions)
-      for (const { callId, response = {} } of await invocation.ledger.listToolCalls(id))
-        for (const execution of ofRun)
-          if (callId.startsWith(`${execution}/`)) found.set(callId.slice(execution.length + 1), response);
-    return found;
-  }
-
-  #ledgerId(key: string): string {
-    return `${this.context.executionId}/${key}`;
-  }
+/** Returns the result of an earlier run that need not be repeated, or that still waits. */
+function knownResult(prior: NodeRecord, node: BaseNode, outerBranch: string | undefined): NodeResult | undefined {
+  const { output, route, branch = outerBranch, asked, answers } = prior;
+  const done = { output, route, branch, interruptIds: [] };
+  if (isDone(prior)) return done;
+  if (asked.size === 0) return undefined;
+  const open = [...asked.keys()].filter((id) => !answers.has(id));
+  if (open.length > 0 && answers.size === 0) return { ...done, interruptIds: open };
+  if (node.rerunOnResume) return undefined;
+  if (open.length > 0) return { ...done, interruptIds: open };
+  const values = [...asked.keys()].map((id) => answers.get(id));
+  return { ...done, output: values.length === 1 ? values[0] : values };
 }
 
 /** The runs that one attempt of a node made with `runNode`. */

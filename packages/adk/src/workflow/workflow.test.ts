@@ -494,6 +494,70 @@ test.each(['none', 'default'] as const)(
   },
 );
 
+/** Workflows in which a node runs the worker with `runNode`, twice, in different ways. */
+const LOOPS: Record<string, (worker: LlmAgent) => EdgeItem[]> = {
+  'by one run of a node': (worker) => {
+    const rounds = async (context: NodeContext) => {
+      const outputs = [];
+      for (const input of ['a', 'b']) outputs.push((await context.runNode(worker, input)).output);
+      return outputs.join();
+    };
+    return [['START', node(rounds, { name: 'rounds', rerunOnResume: true }), upper]];
+  },
+  'by two runs of a node': (worker) => {
+    const round = async (context: NodeContext, text: string) => {
+      const { output } = await context.runNode(worker, text);
+      return createEvent({ output, route: output as string });
+    };
+    const rounds = node(round, { name: 'round', rerunOnResume: true });
+    return [
+      ['START', rounds],
+      [rounds, { one: rounds, two: upper }],
+    ];
+  },
+  'by a node that a node runs': (worker) => {
+    const inner = node(async (context: NodeContext, text: string) => (await context.runNode(worker, text)).output, {
+      name: 'inner',
+      rerunOnResume: true,
+    });
+    const rounds = async (context: NodeContext, text: string) => {
+      const { output: first } = await context.runNode(inner, text);
+      return `${first as string},${(await context.runNode(inner, first)).output as string}`;
+    };
+    return [['START', node(rounds, { name: 'outer', rerunOnResume: true }), upper]];
+  },
+};
+
+describe.each(Object.keys(LOOPS))('an agent that is run %s', (name) => {
+  test.each(['none', 'default'] as const)(
+    'continues in its second run if its process was lost there, with includeContents: %s',
+    async (includeContents) => {
+      const controller = new AbortController();
+      let calls = 0;
+      const execute = (): string | Promise<never> => {
+        if (++calls === 1) return 'done';
+        controller.abort(new ShuttingDownError('bye'));
+        return new Promise(() => {});
+      };
+      const work = new FunctionTool({ name: 'work', description: '', execute });
+      const call = (id: string) => ({ calls: [{ id, name: 'work' }] });
+      const steps = model(call('c1'), 'one', call('c2'), 'two');
+      const worker = new LlmAgent({ name: 'worker', model: steps, tools: [work], includeContents });
+      const { runner } = await talk(new Workflow({ name: 'w', edges: LOOPS[name]?.(worker) ?? [] }));
+      const key = { userId: 'u', sessionId: 's' };
+      const run = runner.runAsync({ ...key, newMessage: { parts: [{ text: 'go' }] }, abortSignal: controller.signal });
+      for await (const _ of run);
+      const events = await runner.run({ ...key, invocationId: run.invocationId });
+      expect(events.flatMap(getFunctionResponses)).toMatchObject([{ id: 'c2', response: { error: 'interrupted' } }]);
+      expect(events.filter(({ author, output }) => author === 'worker' && output !== undefined)).toMatchObject([
+        { output: 'two' },
+      ]);
+      expect(said(events).at(-1)).toMatch(/upper: "(ONE,)?TWO"/);
+      steps.assertConsumed();
+    },
+  );
+});
+
 /** A session service that shuts the run down as soon as a finished tool call is recorded. */
 class StoppingService extends InMemorySessionService {
   readonly controller = new AbortController();

@@ -261,7 +261,13 @@ export async function* runNodeAsInvocation(
   const { context } = run;
   let result: NodeResult | undefined;
   yield* run.events(async (guard) => {
-    const outer = { nodePath: '', branch: undefined, isolationScope: context.isolationScope, stateSchema: undefined };
+    const outer = {
+      nodePath: '',
+      activation: '',
+      branch: undefined,
+      isolationScope: context.isolationScope,
+      stateSchema: undefined,
+    };
     result = await run.runNode({ ...outer, guard, outputFor: [] }, node, input, { runId: '1' });
   });
   if (!result || result.interruptIds.length > 0) {
