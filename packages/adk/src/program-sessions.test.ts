@@ -3,6 +3,7 @@ import {
   createEvent,
   type Event,
   getFunctionResponses,
+  type Session,
   SessionNotFoundError,
 } from '@eventloom/core';
 import { sessionServiceConformance } from '@eventloom/sessions/conformance';
@@ -172,6 +173,26 @@ describe('a Runner over a session service of a program', () => {
       'getSession: the session service of the program returned an object with id, st',
     ],
     [
+      'getSession',
+      { id: 's', events: [] },
+      'getSession: the session service of the program returned an object with id, events; return createSession(',
+    ],
+    [
+      'getSession',
+      createSession({ id: 'other', appName: 'app' }),
+      'getSession: the session service of the program returned the session "other" in place of "s"; return the session with',
+    ],
+    [
+      'getSession',
+      { ...createSession({ id: 's', appName: 'app' }), events: [null] },
+      'getSession: the session service of the program returned a session with null; return events that appendEvent got',
+    ],
+    [
+      'getSession',
+      createSession({ id: 's', appName: 'app', state: { clock: () => 1 } }),
+      'getSession: the state of the program\'s session service has a function that cannot be copied at "clock"; write JSON',
+    ],
+    [
       'listSessions',
       [],
       'listSessions: the session service of the program returned a list; return { sessions: [ … ] }',
@@ -245,6 +266,22 @@ describe('a Runner over a session service of a program', () => {
     await expect(toRunSessions(new Stubborn()).createSession(KEY)).rejects.toThrow(
       'createSession: the session service of the program gave the session the id "session-1" in place of "s"',
     );
+  });
+
+  test('appends to a session that was read before it was forgotten, and to a listed one', async () => {
+    const service = new JsonSessions();
+    await service.createSession(KEY);
+    const sessions = toRunSessions(service);
+    const append = async (session: Session | undefined) =>
+      session && sessions.appendEvent({ session, event: createEvent({ author: 'user' }) });
+    await append((await sessions.listSessions(KEY)).sessions[0]);
+    const read = await sessions.getSession(KEY);
+    for (let each = 0; each <= 1000; each++) {
+      const { id: sessionId } = await service.createSession({ appName: 'app', userId: 'ann' });
+      await sessions.getSession({ ...KEY, sessionId });
+    }
+    await append(read);
+    expect((await service.getSession(KEY))?.events).toHaveLength(2);
   });
 
   test('does not create a session that does not exist', async () => {

@@ -120,6 +120,8 @@ class ProgramSessionService extends DriverSessionService {
 /** The part of a session in memory: the lock, the runs and the tool calls, and the last read events. */
 interface ProgramSession extends SessionKey, SessionHold, WebhookHold {
   readonly incarnation: string;
+  /** True if callers may have read the session before, when it got another incarnation: from a listing, or before it was forgotten. */
+  readonly mayBeReadAgain: boolean;
   readonly runs: Map<string, Omit<StoredRun, 'id'>>;
   readonly toolCalls: Map<string, Map<string, ToolLedgerEntry>>;
   /** The session's own state at its creation: what it had before its first event, or what no event has set. */
@@ -354,11 +356,17 @@ class ProgramSessionDriver implements SessionDriver {
   /** Reads the session from the service of the program; forgets a session that is no longer there. */
   async #read({ appName, userId, sessionId }: SessionKey): Promise<ProgramSession | undefined> {
     const key = { appName, userId, sessionId };
-    const session = await this.#service.getSession(key);
-    if (session !== undefined && session !== null)
-      return this.#remember(key, checkedSession('getSession', session, ', or undefined'));
-    this.#sessions.delete(nameOf(key));
-    return undefined;
+    const given = await this.#service.getSession(key);
+    if (given === undefined || given === null) {
+      this.#sessions.delete(nameOf(key));
+      return undefined;
+    }
+    const session = checkedSession('getSession', given, ', or undefined');
+    if (session.id !== sessionId)
+      throw new ConfigurationError(
+        `getSession: the session service of the program returned the session ${JSON.stringify(session.id)} in place of ${JSON.stringify(sessionId)}; return the session with the id of the request, or undefined`,
+      );
+    return this.#remember(key, session, !this.#sessions.has(nameOf(key)));
   }
 
   async #create(
@@ -372,33 +380,35 @@ class ProgramSessionDriver implements SessionDriver {
       throw new InvalidRequestError(
         `createSession: the session service of the program gave the session the id ${JSON.stringify(session.id)} in place of ${JSON.stringify(sessionId)}; leave sessionId out, and use the id of the session that createSession returns`,
       );
-    return this.#remember(key, session);
+    return this.#remember(key, session, false);
   }
 
-  #remember(key: SessionKey, session: Session): ProgramSession {
+  #remember(key: SessionKey, session: Session, mayBeReadAgain: boolean): ProgramSession {
     const name = nameOf(key);
     const known = this.#sessions.get(name);
     if (known && (known.leaseUntilMs > 0 || continues(known, session))) {
       known.session = session;
       const given = session.events.slice(known.events.length);
-      for (const event of given) this.#add(known, event);
+      for (const event of given) this.#add(known, this.#stored(event));
       if (given.length > 0) noteBegunCalls(known, given);
       return known;
     }
     const incarnation = String(++this.#incarnations);
+    const events = session.events.map((event) => this.#stored(event));
     const found: ProgramSession = {
       ...key,
+      mayBeReadAgain,
       epoch: 0,
       leaseUntilMs: 0,
       runs: new Map(),
       toolCalls: new Map(),
-      initialState: initialStateOf(session),
+      initialState: initialStateOf(session, events),
       incarnation,
       session,
       events: [],
       eventsById: new Map(),
     };
-    for (const event of session.events) this.#add(found, event);
+    for (const event of events) this.#add(found, event);
     noteLostRun(found, noteBegunCalls(found, session.events));
     this.#sessions.set(name, found);
     this.#forgetIdle(found);
@@ -406,8 +416,7 @@ class ProgramSessionDriver implements SessionDriver {
   }
 
   /** Adds an event of the service, and its run if it is the first event of one. */
-  #add(found: ProgramSession, given: Event): void {
-    const event = this.#stored(given);
+  #add(found: ProgramSession, event: Event): void {
     const { invocationId } = event;
     const firstSeq = found.events.push(event);
     found.eventsById.set(event.id, event);
@@ -427,7 +436,7 @@ class ProgramSessionDriver implements SessionDriver {
   async #append(append: EventAppend): Promise<AppendOutcome> {
     // A run has read the session, and its service keeps the session object up to date. Another caller has not.
     const found = append.lease ? await this.#known(append) : await this.#read(append);
-    if (!found || found.incarnation !== append.incarnation) return { status: 'missing' };
+    if (!found || (found.incarnation !== append.incarnation && !found.mayBeReadAgain)) return { status: 'missing' };
     const refused = refusedAppend(found, append);
     if (refused) return refused;
     const duplicate = found.eventsById.get(append.event.id);
@@ -454,8 +463,9 @@ class ProgramSessionDriver implements SessionDriver {
     found.eventsById.set(event.id, event);
   }
 
-  /** Returns the frozen form of an event of the service, with its time in seconds. */
+  /** Returns the frozen form of an event of the service, with its time in seconds. @throws ConfigurationError for a value of another kind */
   #stored(event: Event): Event {
+    if (!isRecord(event)) throw wrongAnswer('getSession', event, 'events that appendEvent got', 'a session with ');
     const known = this.#sealed.get(event);
     if (known) return known;
     const sealed = sealEvent(parseEvent({ ...event, timestamp: toSeconds(event.timestamp) }));
@@ -509,8 +519,8 @@ function noteLostRun(found: ProgramSession, calls: Calls): void {
     found.openRun = { invocationId, resumable: false, attempts: 1 };
 }
 
-function initialStateOf(session: Session): StateEntry[] {
-  const set = new Set(session.events.flatMap(({ actions }) => Object.keys(actions?.stateDelta ?? {})));
+function initialStateOf(session: Session, events: readonly Event[]): StateEntry[] {
+  const set = new Set(events.flatMap(({ actions }) => Object.keys(actions.stateDelta)));
   return stateOf(session).filter(({ scope, key }) => scope === 'session' && !set.has(key));
 }
 
@@ -537,21 +547,36 @@ function updatedAtMs({ lastUpdateTime }: Session): number {
 /** Returns a session of the program's service. @throws ConfigurationError that names the method, for a value that is none */
 function checkedSession(method: string, session: Session, others = ''): Session {
   const given: unknown = session;
-  if (isRecord(given) && typeof given['id'] === 'string' && Array.isArray(given['events'])) return session;
+  if (isRecord(given) && typeof given['id'] === 'string' && Array.isArray(given['events']) && isRecord(given['state']))
+    return session;
   throw wrongAnswer(method, given, `createSession({ id, appName, userId, state, events }) of eventloom/adk${others}`);
 }
 
-function wrongAnswer(method: string, given: unknown, write: string): ConfigurationError {
+function wrongAnswer(method: string, given: unknown, write: string, around = ''): ConfigurationError {
   const what = isRecord(given) ? `an object with ${Object.keys(given).join(', ') || 'no fields'}` : describeKind(given);
-  return new ConfigurationError(`${method}: the session service of the program returned ${what}; return ${write}`);
+  return new ConfigurationError(
+    `${method}: the session service of the program returned ${around}${what}; return ${write}`,
+  );
 }
 
 /** Returns copies of the stored values: the session belongs to the program. */
 function stateOf({ state }: Session): StateEntry[] {
-  return Object.entries(state ?? {}).flatMap(([name, value]) => {
+  return Object.entries(state).flatMap(([name, value]) => {
     const scope = stateScopeOf(name);
     if (scope === 'temp') return [];
     const key = scope === 'session' ? name : name.slice(scope.length + 1);
-    return [{ scope, key, value: structuredClone(value) }];
+    return [{ scope, key, value: cloneValue(name, value) }];
   });
+}
+
+/** @throws ConfigurationError for a value that cannot be copied, such as a function */
+function cloneValue(name: string, value: unknown): unknown {
+  try {
+    return structuredClone(value);
+  } catch (cause) {
+    throw new ConfigurationError(
+      `getSession: the state of the program's session service has ${describeKind(value)} that cannot be copied at ${JSON.stringify(name)}; write JSON values into the state`,
+      { cause },
+    );
+  }
 }
