@@ -38,7 +38,7 @@ export interface CloudflareServerOptions<Env extends CloudflareBindings> extends
   readonly authenticate?: (env: Env) => ServerOptions['authenticate'];
   /**
    * Creates the hook that decides the config of runs: see `ServerOptions.runConfig`. Called once per object, in which the hook then runs.
-   * Its requests are those that the Worker forwarded, without the header `origin`.
+   * Its requests are those that the Worker forwarded, without the headers `origin` and `sec-fetch-site`.
    */
   readonly runConfig?: (env: Env) => RunConfigHook;
   /** Creates `ServerOptions.webhooks`, whose secret is in the environment. Called once for each object. */

@@ -12,12 +12,14 @@ export interface Forwarded {
 }
 
 /**
- * Returns the headers of a request to a user's object. Overwrites a header of the same name that the client sent. Drops `origin`: the
- * Worker has checked it and adds the CORS headers to the response.
+ * Returns the headers of a request to a user's object. Overwrites a header of the same name that the client sent. Drops `origin` and
+ * `sec-fetch-site`: the Worker has checked them and adds the CORS headers to the response, and the object would refuse a request from
+ * another site without an origin.
  */
 export function forwardedHeaders(headers: Headers, forwarded: Forwarded): Headers {
   const all = new Headers(headers);
   all.delete('origin');
+  all.delete('sec-fetch-site');
   all.set(HEADER, encodeURIComponent(JSON.stringify(forwarded)));
   return all;
 }

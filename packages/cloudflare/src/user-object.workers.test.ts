@@ -51,6 +51,18 @@ test("a protocol route with a user is answered by that user's object, and one wi
   expect((await ask('/openapi.json').then((response) => response.text())).includes('"/note"')).toBe(true);
 });
 
+test('a page of a listed origin on another site reaches the object, and a request from there without an origin does not', async () => {
+  await open(user);
+  const page = 'https://app.example';
+  const { handler } = createCloudflareServer({ appNames: ['app'], runners: () => [], origins: [page] });
+  const askFrom = (headers: Record<string, string>): Promise<Response> =>
+    handler.fetch(new Request(`http://localhost${sessionOf(user)}`, { headers }), env);
+  const answer = await askFrom({ origin: page, 'sec-fetch-site': 'cross-site' });
+  expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, page]);
+  await answer.text();
+  expect((await askFrom({ 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+});
+
 test.each(['/run', '/run_sse'])('an object leaves no timer after %s, so that it can be evicted', async (path) => {
   await open(user);
   await (await tell('hello', user, 's', path)).text();
