@@ -57,7 +57,7 @@ test('the draft is published and not written again when a later process approves
   expect(asked).toBe(2);
 });
 
-test("the editor's wishes go to the writer, and the editor is asked again", async () => {
+test("the writer gets the editor's wishes, and the editor is asked again", async () => {
   const { said, hints, session } = await playParts([], ['revise', 'Mention the party.'], ['approve']);
   expect(said).toContain('writer: Our library opens on Monday. (Mention the party.)');
   expect(said.at(-1)).toBe('newsroom: PUBLISHED: Our library opens on Monday. (Mention the party.)');

@@ -76,7 +76,7 @@ test('the guide lists every export of @google/adk, and the members that are not 
 });
 
 describe('members that only @google/adk has', () => {
-  test('all have advice, and all advice is for such members', () => {
+  test('all have advice, and there is no advice for other members', () => {
     expect(compared.absent.length).toBeGreaterThan(20);
     expect(compared.absent.filter((each) => adviceForMember(each) === undefined)).toEqual([]);
     const unused = memberAdvice.flatMap((advice) => {
@@ -86,7 +86,7 @@ describe('members that only @google/adk has', () => {
     expect(unused).toEqual([]);
   });
 
-  test('are found in all names but types with type arguments', () => {
+  test('are found in all names except types with type arguments', () => {
     expect(compared.skipped).toEqual([
       'FunctionNodeResult',
       'RequireConfirmation',

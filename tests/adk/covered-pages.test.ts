@@ -30,7 +30,7 @@ describe.each(['pages-of-adk-docs.txt', 'samples-of-adk-js.txt'])('%s', (file) =
     expect(paths).toEqual([...new Set(paths)]);
   });
 
-  test('names only programs that exist, and gives a reason where it names none', () => {
+  test('names only programs that exist, and gives a reason if it names none', () => {
     expect(covered.filter(({ names }) => names.some((name) => !programs.includes(name)))).toEqual([]);
     const unexplained = covered.filter(({ path, names, reason = '' }) =>
       path === '-' || names.length === 0 ? reason.length < 20 : reason !== '',

@@ -86,7 +86,7 @@ test.each(Object.entries(SESSIONS))('%s is read, exported and continued', async 
   expect(await scoreSession(events)).toEqual({ passed: ['read', 'exported unchanged', 'continued'], faults: [] });
 });
 
-test('a message to a task that waits for the user goes to the agent that does the task', async () => {
+test('a message to a task that waits for the user goes to the agent of the task', async () => {
   expect(await scoreSession([user('A book.', 'i-1'), TASK_CALL, IN_TASK])).toEqual({
     passed: ['read', 'exported unchanged', 'continued by its task agent'],
     faults: [],

@@ -118,7 +118,7 @@ describe.each(cases)('a run of another process, in $name (relay: $hasRelay),', (
       for (const { send } of [host, other]) expect((await send('GET', path)).status).toBe(404);
     }));
 
-  test('that is cancelled is never continued, whether or not its process notices', () =>
+  test('that is cancelled is never continued, even if its process does not notice the cancellation', () =>
     withProcesses(name, hasRelay, async ({ serve, reported }) => {
       const gate = new Gate();
       const host = await serve({ chunks: ['one ', gate, 'two'] });

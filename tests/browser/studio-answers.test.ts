@@ -5,7 +5,7 @@ import { look, mail, order, pay } from './studio-tools.ts';
 const { open } = useStudio();
 
 describe('an answer', () => {
-  test('goes to one request, if the person clicks twice, and the calls have what the person decided', async () => {
+  test("goes to one request, even if the person clicks twice, and the calls have the person's decisions", async () => {
     const { page, errors } = await open(
       [
         {
@@ -87,7 +87,7 @@ describe('an answer', () => {
   });
 });
 
-test('after a failure the person sees which calls were made, and can continue without them', async () => {
+test('after a failure the page shows the calls that were made, and the person can continue without them', async () => {
   const { page } = await open([{ calls: [{ name: 'look' }] }, { error: new Error('broken') }, { text: 'Blue.' }], {
     tools: [look],
   });

@@ -36,7 +36,7 @@ test('a session is forked where an approval waits, and approved there', async ()
   expect(errors).toEqual([]);
 });
 
-test('an earlier moment has the state with which the session began, and so have a fork there and an export', async () => {
+test('an earlier moment, a fork at that moment and an export have the initial state of the session', async () => {
   const { page, sessionService, errors } = await open([{ calls: [{ name: 'spend' }] }, 'Spent.'], {
     tools: [spend],
     fill: (service) => service.createSession({ ...KEY, state: { budget: 100, plan: 'gold', 'user:name': 'Ann' } }),

@@ -59,7 +59,7 @@ test.each([
   ['Node', 'node', onNode],
   ['wrangler dev', 'worker', onWrangler],
 ] as const)(
-  'of two runs that a killed server left unfinished, one is resumed to its end and one is closed, on %s',
+  'one of two runs that a killed server left unfinished is resumed to its end, and the other is closed, on %s',
   async (_, name, start) => {
     const storage = mkdtempSync(join(tmpdir(), 'eventloom-lost-runs-'));
     leftovers.push(() => rmSync(storage, { recursive: true }));

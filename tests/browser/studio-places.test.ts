@@ -96,7 +96,7 @@ test('the list has all sessions while the page follows a run, and other pages se
   await page.getByRole('log').getByText('Three more.').waitFor();
 });
 
-test('an earlier moment has its agent at work, its request and the versions of its artifacts', async () => {
+test('an earlier moment has its active agent, its request and the versions of its artifacts', async () => {
   const { page, errors } = await open(
     [{ calls: [{ name: 'save' }] }, { calls: [{ name: 'save' }] }, { calls: [{ name: 'pay' }] }, { text: 'Paid.' }],
     { tools: [save, pay] },
@@ -130,7 +130,7 @@ test('an earlier moment has its agent at work, its request and the versions of i
   expect(errors).toEqual([]);
 });
 
-test('events are found by their whole text, with their time and type, and undone ones are marked', async () => {
+test('events are found by their whole text, with their time and type, and rewound events are marked', async () => {
   const long = `${'long '.repeat(200)}needle`;
   const { page, errors } = await open([{ calls: [{ name: 'look' }] }, { text: long }, { text: 'Again.' }], {
     tools: [look],

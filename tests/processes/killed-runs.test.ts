@@ -78,7 +78,7 @@ test('a run with idempotent tools that is killed after any commit and resumed ha
   }
 });
 
-test('a run with tools that are not idempotent runs none twice after a kill at any commit, and reports the interrupted one', async () => {
+test('a run runs no tool twice that is not idempotent after a kill at any commit, and reports the interrupted one', async () => {
   const { commits, ran: all } = await runKilledAt(0, false);
   let interrupted = 0;
   for (let commit = 1; commit <= commits; commit++) {

@@ -18,7 +18,7 @@ describe('this repository', () => {
     expect(paths.length).toBe(new Set(paths).size);
   });
 
-  test('installs no server with eventloom, which many programs use without one', () => {
+  test('does not install a server with eventloom, which many programs use without one', () => {
     const manifests = new Map(readPackages().map(({ manifest }) => [manifest.name, manifest]));
     const installed = new Set(['eventloom']);
     for (const name of installed)

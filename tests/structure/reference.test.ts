@@ -50,7 +50,7 @@ test('the names of a large entry are grouped by task', () => {
   expect(ungroupedNames(all)).toEqual([]);
 });
 
-test('a name that @eventloom/adk has for something else says in its first sentence who uses it', () => {
+test('a name that @eventloom/adk has for something else says in its first sentence for what it is', () => {
   const explanations = ['@google/adk', 'Not offered'];
   expect(unexplainedTwins(all, { folder: 'packages/adk', explanations })).toEqual([]);
 });

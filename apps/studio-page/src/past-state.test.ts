@@ -9,7 +9,7 @@ const change = (id: string, stateDelta: Record<string, unknown>, removedState: s
 const EVENTS = [change('1', { budget: 90, 'user:mine': 1 }), change('2', { added: true }, ['draft'])];
 const PRESENT = { plan: 'gold', budget: 90, added: true, 'user:mine': 1, 'user:other': 2, 'app:theme': 'dark' };
 
-test('the state before the first event has what the session began with, and what none of its events changed', () => {
+test('the state before the first event has the keys with which the session began, and the keys that none of its events changed', () => {
   const shared = { 'user:other': 2, 'app:theme': 'dark' };
   const initial = { plan: 'gold', budget: 100, draft: 'x' };
   const before = stateBefore(PRESENT, EVENTS, initial);

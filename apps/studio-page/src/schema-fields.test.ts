@@ -23,7 +23,7 @@ const root = fieldOf(schema);
 const texts = { ...initialTexts(root), name: 'Ann', 'address.street': 'Main Street' };
 
 describe('fieldOf', () => {
-  test('creates inputs that the browser checks as the schema says', () => {
+  test('creates inputs that the browser checks by the schema', () => {
     const field = (key: string) => root.fields.find((each) => each.key === key);
     expect(field('name')).toMatchObject({
       isRequired: true,
@@ -40,7 +40,7 @@ describe('fieldOf', () => {
     expect(field('invoice')?.fields[0]).toMatchObject({ key: 'invoice.to', isRequired: false });
   });
 
-  test('makes one field of a schema that is not an object, and of no schema', () => {
+  test('creates one field for a schema that is not an object, and without a schema', () => {
     expect(fieldOf({ type: 'number' })).toMatchObject({ key: '', kind: 'input', type: 'number' });
     expect(fieldOf()).toMatchObject({ key: '', kind: 'input', type: 'string' });
     expect(readAnswer(fieldOf({ type: 'number' }), { '': '4' })).toEqual({ value: 4 });
@@ -48,7 +48,7 @@ describe('fieldOf', () => {
 });
 
 describe('readAnswer', () => {
-  test('leaves out what is empty and not required', () => {
+  test('leaves out fields that are empty and not required', () => {
     const value = { name: 'Ann', count: 2, gift: false, tags: [], address: { street: 'Main Street' }, note: null };
     expect(readAnswer(root, texts)).toEqual({ value });
   });

@@ -189,7 +189,7 @@ test('the bar of a call that waited for an approval begins with the answer', () 
   expect(payOf([...asked, ...answered])).toMatchObject({ start: 60, end: 61, isOpen: false, isFailed: true });
 });
 
-test('the time to draw a run grows with its events, and not with their square', () => {
+test('the time to draw a run grows linearly with its events', () => {
   let reads = 0;
   const events = Array.from({ length: 2000 }, (_, index) => {
     const event = { invocationId: 'e', executionId: 'x' };

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import type { InstrumentationCounts } from './count-instrumentation.ts';
 
-test('a run without instrumentation calls none of its functions and makes no promise for it, also where its packages are loaded', async () => {
+test('a run without instrumentation calls none of its functions and creates no promise for it, even if its packages are loaded', async () => {
   const program = fileURLToPath(new URL('count-instrumentation.ts', import.meta.url));
   // A separate process: other work would be counted too.
   const { stdout } = await promisify(execFile)(process.execPath, [program]);

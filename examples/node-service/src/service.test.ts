@@ -97,7 +97,7 @@ test('a long conversation continues with a summary of its beginning', async () =
   expect(['Ann counted.', 'Turn 0?', 'Turn 8?'].map((text) => last.includes(text))).toEqual([true, false, true]);
 });
 
-test('an invalid token is refused, and a user reaches no data of another', async () => {
+test('an invalid token is refused, and a user cannot reach data of another', async () => {
   const { runner } = makeRunner(['Hello.']);
   const server = await serveAgents(runner, SECRET, 0);
   onTestFinished(() => server.shutDown());
@@ -209,7 +209,7 @@ test('the client gets the error of a run that fails after its first event', asyn
   );
 });
 
-test('a run is followed through another process than its own', async () => {
+test('a run is followed through a process that does not host it', async () => {
   const database = await createTestDatabase();
   const model = new ScriptedModel(['Hello.']);
   const [one, other] = [createSharedServer(database.url, model), createSharedServer(database.url, model)];

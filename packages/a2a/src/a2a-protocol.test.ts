@@ -148,7 +148,7 @@ describe('a message', () => {
     expect((await sessionService.getSession(session))?.events.length).toBeGreaterThan(1);
   });
 
-  test('has the same answer in the format of 0.3', async () => {
+  test('is answered with the same content in the format of 0.3', async () => {
     const { call } = setUp([{ text: 'Hello.' }]);
     const { result } = await call('message/send', sayLegacy('hi'));
     expect(result).toMatchObject({
@@ -223,7 +223,7 @@ describe('a message', () => {
     expect(streamed.size).toBe(2);
   });
 
-  test('continues its context, and is run once however often it is sent', async () => {
+  test('continues its context, and runs once however often it is sent', async () => {
     const { call } = setUp([{ text: 'First.' }, { text: 'Second.' }]);
     const first = say('hi');
     const { task } = (await call('SendMessage', first)).result;
@@ -263,7 +263,7 @@ describe('a message', () => {
     ]);
   });
 
-  test('with returnImmediately is answered at once, and its task can be read and followed', async () => {
+  test('with returnImmediately is answered immediately, and its task can be read and followed', async () => {
     const gate = new Gate();
     const { call, post } = setUp([{ gate, text: 'late' }], { limits: { answerAfterMs: 0 } });
     const { task } = (await call('SendMessage', { ...say('hi'), configuration: { returnImmediately: true } })).result;
@@ -403,7 +403,7 @@ describe.each([false, true])('a task that requires input, resumable: %s', (isRes
     });
   });
 
-  test('takes yes and no as text, and asks again after another word', async () => {
+  test('accepts yes and no as text, and asks again after another word', async () => {
     const { call, stream } = setUp([PAY, { text: 'Not paid.' }], ...resumable);
     const { task } = (await call('SendMessage', say('pay'))).result;
     const again = (await call('SendMessage', say('perhaps', { taskId: task.id }))).result.task;
@@ -509,7 +509,7 @@ describe('a list of tasks', () => {
     expect(await list({ contextId: 'unknown' })).toEqual({ tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0 });
   });
 
-  test('is read in pages, also if tasks begin and sessions are deleted between them', async () => {
+  test('is read in pages, even if tasks begin and sessions are deleted between them', async () => {
     const { list, indexes, sessionService } = await fill();
     const first = await list({ pageSize: 2 });
     expect([indexes(first), first['totalSize']]).toEqual([[4, 3], 5]);
@@ -521,7 +521,7 @@ describe('a list of tasks', () => {
     expect(await list({ pageToken: `0 ${'e-1:x'}` })).toMatchObject({ tasks: [], nextPageToken: '' });
   });
 
-  test('is bounded: of events, of sessions and of tasks in one state', async () => {
+  test('is limited in its events, its sessions and its tasks in one state', async () => {
     const { call, list, sessionService } = await fill();
     const key = { appName: 'app', userId: 'ann', sessionId: 'long' };
     const session = await sessionService.createSession(key);

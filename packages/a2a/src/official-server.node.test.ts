@@ -172,7 +172,7 @@ describe.each([
     expect(new Set(contexts).size).toBe(1);
   });
 
-  test('is asked for the rest of an answer whose stream ended early', async () => {
+  test('gets a request for the rest of an answer whose stream ended early', async () => {
     const run = await setUp();
     expect(textsOf(await run([{ text: 'drop' }]))).toEqual(['~You said ', 'You said drop']);
   });

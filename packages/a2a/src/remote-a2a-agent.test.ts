@@ -146,7 +146,7 @@ test('agents that call each other in a circle end with an error', async () => {
   expect(requests.length).toBe(11);
 });
 
-describe('a server that lies', () => {
+describe('a malicious server', () => {
   test('cannot make an agent compare an artifact once for each of its chunks', async () => {
     const part = (n: number): object => ({ url: `https://files.example/${n}` });
     const shown = Array.from({ length: 2000 }, (_, n) => part(n));
@@ -197,7 +197,7 @@ describe('a server that lies', () => {
     },
   );
 
-  test('shows what an artifact has behind the text and the parts that were shown', async () => {
+  test('sends content of an artifact after the shown text and parts, which is shown too', async () => {
     const update = (parts: object[], append = false): object => ({
       artifactUpdate: { taskId: 't', contextId: 'c', artifact: { artifactId: 'a', parts }, append },
     });
@@ -269,7 +269,7 @@ describe('a remote agent', () => {
     ]);
   });
 
-  test('sends what other agents said and its server has not seen', async () => {
+  test('sends messages of other agents that its server has not seen', async () => {
     const { server, sessionService: remoteSessions } = serveAgent(payingAgent([{ text: 'Noted.' }]));
     const writer = new LlmAgent({ name: 'writer', model: new ScriptedModel(['A poem.']) });
     const { run } = await setUp(new SequentialAgent({ name: 'flow', subAgents: [writer, remoteTo(server)] }));
@@ -387,7 +387,7 @@ describe('a remote agent', () => {
     ]);
   });
 
-  test('shows each artifact once, whatever the order of its pieces, and what a working task says as a thought', async () => {
+  test('shows each artifact once, whatever the order of its pieces, and messages of a working task as thoughts', async () => {
     const update = (parts: object[], more: object = {}, artifactId = 'a') => ({
       artifactUpdate: { taskId: 't', contextId: 'c', artifact: { artifactId, parts }, ...more },
     });
@@ -512,7 +512,7 @@ function broken(...results: object[]): Response {
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
 }
 
-describe('an answer that is lost in the middle', () => {
+describe('an answer whose connection is lost', () => {
   const whole = chunk('one two three', { lastChunk: true });
 
   test.each([
@@ -541,7 +541,7 @@ describe('an answer that is lost in the middle', () => {
     expect(methods).toEqual(['SendStreamingMessage', 'SubscribeToTask', 'SubscribeToTask']);
   });
 
-  test('is read from the task if that has ended meanwhile, or has no stream', async () => {
+  test('is read from the task if the task has ended meanwhile or has no stream', async () => {
     const artifacts = [{ artifactId: 'a', parts: [{ text: 'one two' }] }];
     const get = [
       () => Response.json({ jsonrpc: '2.0', id: 1, result: task('WORKING').task }),
@@ -589,7 +589,7 @@ describe('an answer that is lost in the middle', () => {
     expect(stuck.methods.length).toBeLessThan(30);
   });
 
-  test('is waited for at a server that answers before its task has ended', async () => {
+  test('is awaited if the server answers before its task has ended', async () => {
     const bodies: string[] = [];
     const remote = remoteOf(async (request) => {
       if (request.method === 'GET') return Response.json({ ...CARD, capabilities: {} });
@@ -604,7 +604,7 @@ describe('an answer that is lost in the middle', () => {
     expect(bodies).toEqual(['SendMessage', 'GetTask', 'GetTask', 'GetTask']);
   });
 
-  test('is read to its end by a run that is resumed in another process', async () => {
+  test('is read to the end by a run that is resumed in another process', async () => {
     const artifacts = [
       { artifactId: 'a', parts: [{ text: 'first' }] },
       { artifactId: 'b', parts: [{ text: 'second' }] },
@@ -716,7 +716,7 @@ describe('an artifact that the server changes', () => {
     expect(textsOf(await run('hi', 'sse'))).toEqual(['step 1', 'step 2', 'step 3']);
   });
 
-  test('has what is appended to it in an event of its own, and is known as a whole', async () => {
+  test('has appended content in a separate event, and is stored as a whole', async () => {
     const { remote } = serving({
       SendStreamingMessage: [
         () => sse(task('WORKING'), chunk('one', { lastChunk: true }), asked(draft('one'))),
@@ -734,7 +734,7 @@ describe('an artifact that the server changes', () => {
     expect(texts).toEqual(['one', '~ two', ' two', '~ three', ' three']);
   });
 
-  test('has all of its parts in the task of a server between', async () => {
+  test('has all of its parts in the task of an intermediate server', async () => {
     const { remote } = serving({
       SendStreamingMessage: [
         () => sse(task('WORKING'), chunk('one', { lastChunk: true }), asked(draft('one'))),

@@ -64,7 +64,7 @@ async function confirm(allowRemoteToolConfirmation?: boolean, givenName?: string
 }
 
 test.each([undefined, 'pay', ''])(
-  'an executor takes no confirmation over A2A and says so, and the task still waits, for the name %s',
+  'an executor refuses a confirmation over A2A with a message, and the task still waits, for the name %s',
   async (name) => {
     const { paid, answered } = await confirm(undefined, name);
     expect(paid).toEqual([]);
@@ -75,7 +75,7 @@ test.each([undefined, 'pay', ''])(
   },
 );
 
-test('an executor says for which call an answer is missing', async () => {
+test('an executor names the call whose answer is missing', async () => {
   const { send } = createDesk();
   const asked = (await send({ kind: 'text', text: 'Pay 3.' })).at(-1);
   if (asked?.kind !== 'status-update') return expect.unreachable();
@@ -84,7 +84,7 @@ test('an executor says for which call an answer is missing', async () => {
   expect(JSON.stringify(again)).toContain('No input provided for function call id adk-');
 });
 
-test('an executor with allowRemoteToolConfirmation takes a confirmation over A2A', async () => {
+test('an executor with allowRemoteToolConfirmation accepts a confirmation over A2A', async () => {
   const { paid, answered } = await confirm(true);
   expect(paid).toEqual([3]);
   expect(answered).toMatchObject({ status: { state: 'completed' } });
@@ -319,7 +319,7 @@ describe('an error of the client of the program', () => {
     expect(logged).toEqual([['RemoteA2AAgent remote failed: A2A_PROTOCOL: not found']]);
   });
 
-  test('is final when the lost answer is read on, and an empty answer is read from the task', async () => {
+  test('is final when the rest of a lost answer is read, and an empty answer is read from the task', async () => {
     silenceLogger();
     const gone = await ask(
       {
@@ -436,7 +436,7 @@ test.each<[unknown, RegExp]>([
   expect(create).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });
 
-test('a card that is fetched and has another transport alone fails the request with what to write', async () => {
+test('a fetched card that has only another transport fails the request with what to write', async () => {
   silenceLogger();
   const server = createServer((_, response) => {
     response.setHeader('content-type', 'application/json');
@@ -523,7 +523,7 @@ test('a path with / at its end is that of the card and of the routes', async () 
   expect(paths).toEqual(['/a2a/.well-known/agent-card.json', '/a2a/rest', '/a2a/jsonrpc']);
 });
 
-test('a bearer token builder accepts its token alone', async () => {
+test('a bearer token builder accepts only its token', async () => {
   expect(() => bearerTokenUserBuilder(' ')).toThrow(/the token is empty/);
   // A variable of the environment that is not set.
   expect(() => bearerTokenUserBuilder(undefined as never)).toThrow(/expected a token, got nothing/);

@@ -135,7 +135,7 @@ describe('clone', () => {
 describe('an LLM agent', () => {
   const schema = z.object({ n: z.number() });
 
-  test('with an outputSchema transfers neither to its parent nor to its peers, and warns about an option that says otherwise', () => {
+  test('with an outputSchema transfers neither to its parent nor to its peers, and warns about an option that allows it', () => {
     const warnings: string[] = [];
     const logger = getLogger();
     setLogger(

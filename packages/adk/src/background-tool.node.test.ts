@@ -80,7 +80,7 @@ test('a stream ends when its messages have ended and no background tool works', 
   expect(model.requests).toHaveLength(2);
 });
 
-test('a reader that leaves ends the threads, and the session can be run again', async () => {
+test('a reader that stops ends the threads, and the session can run again', async () => {
   const { runner } = await setUp([call(10), 'Hello again.']);
   const inputStream = new AsyncQueue<Content>();
   inputStream.push(says('Calculate.'));

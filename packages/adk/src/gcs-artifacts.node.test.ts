@@ -62,7 +62,7 @@ test('gs:// opens the bucket of an emulator without credentials', async () => {
 const gemini = createRequire(new URL('../../gemini/src/index.ts', import.meta.url));
 const library = dirname(createRequire(gemini.resolve('@google/genai')).resolve('google-auth-library'));
 
-test('credentials of a file become tokens, by the library of Google', async () => {
+test('credentials of a file become tokens through the library of Google', async () => {
   let count = 0;
   using tokens = await listening((_request, response) => {
     response.setHeader('content-type', 'application/json');

@@ -124,7 +124,7 @@ test.each([
   expect(toGeminiSchema(json)).toEqual(schema);
 });
 
-test('zodObjectToSchema gives a schema that tools take again', () => {
+test('zodObjectToSchema returns a schema that tools accept', () => {
   const schema = zodObjectToSchema(
     z.object({ count: z.number().positive(), tags: z.array(z.string()).max(3).nullable() }),
   );

@@ -18,7 +18,7 @@ import {
 const refusal = (code: string, start: string) =>
   expect.objectContaining({ code, message: expect.stringContaining(start) });
 
-describe('members that refuse what they cannot do', () => {
+describe('members for unsupported operations', () => {
   test.each([
     [
       'new InvocationContext',

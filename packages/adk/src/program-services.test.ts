@@ -27,7 +27,7 @@ describe('a credential service of a program', () => {
     expect(await service.loadCredential({ ...KEY, userId: 'bob' })).toBeUndefined();
   });
 
-  test('cannot read what the runtime does not know, and cannot delete', async () => {
+  test('cannot read values that the runtime does not know, and cannot delete', async () => {
     const loadCredential = async ({ authScheme }: AuthConfig) => authScheme as never;
     const service = toRunCredentials({ loadCredential, saveCredential: async () => {} }) ?? expect.unreachable();
     await expect(service.loadCredential(KEY)).rejects.toThrow(
@@ -36,7 +36,7 @@ describe('a credential service of a program', () => {
     await expect(service.deleteCredential(KEY)).rejects.toThrow(ConfigurationError);
   });
 
-  test('is used as it is if it is a service of Eventloom, and refused without its methods', () => {
+  test('is used unchanged if it is a service of Eventloom, and refused without its methods', () => {
     const service = new InMemoryCredentialService();
     expect(toRunCredentials(service)).toBe(service);
     expect(() => toRunCredentials({ loadCredential: async () => undefined } as never)).toThrow(

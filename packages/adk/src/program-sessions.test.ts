@@ -74,7 +74,7 @@ describe('a Runner over a session service of a program', () => {
     expect(stored?.state).toEqual({ count: 1, 'user:seen': true });
   });
 
-  test('lets a second run of the session wait for the first, also one of another runner', async () => {
+  test('lets a second run of the session wait for the first, even if another runner started it', async () => {
     const service = new JsonSessions();
     await service.createSession(KEY);
     const gate = new Gate();
@@ -197,17 +197,14 @@ describe('a Runner over a session service of a program', () => {
       [],
       'listSessions: the session service of the program returned a list; return { sessions: [ … ] }',
     ],
-  ])(
-    'refuses the value of a method of the service that no run can use: %s returns %j',
-    async (method, value, message) => {
-      const service = new JsonSessions();
-      await service.createSession(KEY);
-      const runner = runnerOver(Object.assign(service, { [method]: async () => value }), new ScriptedModel([]));
-      const using = method === 'getSession' ? runner.run(say('Hi.')) : runner.sessionService.listSessions(KEY);
-      await expect(using).rejects.toThrow(message);
-      await expect(using).rejects.toBeInstanceOf(ConfigurationError);
-    },
-  );
+  ])('refuses an invalid value that a method of the service returns: %s returns %j', async (method, value, message) => {
+    const service = new JsonSessions();
+    await service.createSession(KEY);
+    const runner = runnerOver(Object.assign(service, { [method]: async () => value }), new ScriptedModel([]));
+    const using = method === 'getSession' ? runner.run(say('Hi.')) : runner.sessionService.listSessions(KEY);
+    await expect(using).rejects.toThrow(message);
+    await expect(using).rejects.toBeInstanceOf(ConfigurationError);
+  });
 
   test('fails a run whose message the service refuses, and runs the next one', async () => {
     const service = new JsonSessions();
@@ -289,7 +286,7 @@ describe('a Runner over a session service of a program', () => {
     await expect(runner.run(say('Hi.'))).rejects.toThrow(SessionNotFoundError);
   });
 
-  test('takes a service of Eventloom as it is, and refuses one without the methods', () => {
+  test('uses a service of Eventloom unchanged, and refuses a value without the methods', () => {
     const service = new InMemorySessionService();
     expect(toRunSessions(service)).toBe(service);
     const shared = new JsonSessions();

@@ -36,7 +36,7 @@ describe('RoutedLlm', () => {
     await expect(textsOf(new LlmAgent({ name: 'helper', model }))).resolves.toEqual(['helper: Hello.']);
   });
 
-  test('fails with the error of the model when the router chooses no other', async () => {
+  test('fails with the error of the model when the router chooses no other model', async () => {
     const model = new RoutedLlm({ models: [failing], router: () => 'failing' });
     await expect(textsOf(new LlmAgent({ name: 'helper', model }))).rejects.toThrow('overloaded');
   });

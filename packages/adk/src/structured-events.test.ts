@@ -14,7 +14,7 @@ describe('toStructuredEvents', () => {
     ]);
   });
 
-  test('gives calls, results and code in the order of the parts', () => {
+  test('returns calls, results and code in the order of the parts', () => {
     const call = { id: 'c1', name: 'get_time', args: {} };
     const result = { id: 'c0', name: 'get_time', response: { time: 'noon' } };
     const code = { code: '1', language: 'PYTHON' };
@@ -28,14 +28,14 @@ describe('toStructuredEvents', () => {
     ]);
   });
 
-  test('gives only the error of an event with an error code', () => {
+  test('returns only the error of an event with an error code', () => {
     const event = createEvent({ author: 'helper', errorCode: 'SAFETY', errorMessage: 'blocked' });
     expect(toStructuredEvents(event)).toEqual([
       { type: EventType.ERROR, error: expect.objectContaining({ message: 'blocked' }) },
     ]);
   });
 
-  test('gives the calls that a person is asked to confirm', () => {
+  test('returns the calls that a person is asked to confirm', () => {
     const requestedToolConfirmations = { c1: { hint: 'Sure?', confirmed: false } };
     const event = createEvent({ author: 'helper', partial: true, actions: { requestedToolConfirmations } });
     expect(toStructuredEvents(event)).toEqual([

@@ -210,7 +210,7 @@ describe.each([false, true])('with runs that are resumable: %s', (resumable) => 
     },
   );
 
-  test('a task that is finished at once is answered in the same run, and another one can follow', async () => {
+  test('a task that finishes immediately is answered in the same run, and another one can follow', async () => {
     const { deskModel, say } = await setUp({
       resumable,
       desk: [called('clerk'), called('clerk'), 'Emma and Ulysses.'],
@@ -253,7 +253,7 @@ test.each([1, 2, 3, 4, 5, 6])('a run whose process is lost after commit %i finis
   ]);
 });
 
-test('a task that finished before its process was lost is not done again', async () => {
+test('a task that finished before its process was lost does not run again', async () => {
   const { runner, say } = await setUp({ desk: ['You get Emma.'], clerk: [] });
   const session = (await runner.sessionService.getSession(KEY)) ?? expect.unreachable();
   const place = { invocationId: 'i-1' };
@@ -284,7 +284,7 @@ test('an agent with mode single_turn sees only the events of its call, and retur
   clerkModel.assertConsumed();
 });
 
-test('two tasks of one reply are done one after the other', async () => {
+test('two tasks of one reply run one after the other', async () => {
   const { say } = await setUp({
     desk: [{ calls: [1, 2].map((at) => ({ name: 'clerk', args: { request: `Book ${at}.` } })) }, 'Both are here.'],
     clerk: ['Which one?', finished('Emma'), finished('Ulysses')],
@@ -348,7 +348,7 @@ test('an open task is not summarized, and is found after summarized messages', a
   deskModel.assertConsumed();
 });
 
-test('a live run of an agent whose sub-agent does tasks is refused', async () => {
+test('a live run of an agent with a task sub-agent is refused', async () => {
   const clerk = new LlmAgent({ name: 'clerk', model: new ScriptedModel([]), mode: 'task' });
   const agent = new LlmAgent({ name: 'desk', model: new ScriptedLiveModel([]), subAgents: [clerk] });
   const sessionService = new InMemorySessionService();

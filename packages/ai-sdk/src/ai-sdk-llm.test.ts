@@ -34,7 +34,7 @@ test('a reply has the content, the finish reason and the counts of tokens', asyn
   ]);
 });
 
-test('a stream yields chunks with what is new, and then the whole reply with the same id', async () => {
+test('a stream yields chunks with only the new content, and then the whole reply with the same id', async () => {
   const { model } = streamingModel([
     { type: 'stream-start', warnings: [] },
     { type: 'response-metadata', id: 'resp_0123456789abcdef', modelId: 'mock-1-2026' },
@@ -103,7 +103,7 @@ test('calls at the end of a stream that fails are not shown', async () => {
   await expect(chunks.next()).rejects.toMatchObject({ errorCode: 'UNAVAILABLE' });
 });
 
-test('a call whose arguments are no JSON object is an error, and no call of the reply is passed on', async () => {
+test('a call whose arguments are not a JSON object is an error, and no call of the reply is passed on', async () => {
   const { model } = replyingModel([
     { type: 'text', text: 'Calling.' },
     { type: 'tool-call', toolCallId: 'a', toolName: 'look', input: '{}' },
@@ -287,7 +287,7 @@ test('a live connection is refused with the models that have one', async () => {
   await expect(model.connect()).rejects.toThrow("live models are Gemini's");
 });
 
-test('the option capabilities replaces the capabilities that are assumed of the provider', () => {
+test('the option capabilities replaces the capabilities that are assumed for the provider', () => {
   const { model } = replyingModel([], { capabilities: { tools: false } });
   expect(model.capabilities()).toMatchObject({ tools: false, thinking: true });
 });
@@ -313,7 +313,7 @@ test.each([
   expect(create).toThrow(message);
 });
 
-test('a capability that is undefined is the one assumed of the provider', () => {
+test('an undefined capability is the one assumed for the provider', () => {
   const { model } = replyingModel([], { capabilities: { media: undefined, tools: false } as object });
   expect(model.capabilities()).toMatchObject({ tools: false, media: expect.arrayContaining(['image/*']) });
 });

@@ -115,7 +115,7 @@ describe.each([
   });
 });
 
-test('strictJsonSchema of the application decides the strict mode', async () => {
+test('strictJsonSchema of the application determines the strict mode', async () => {
   const providerOptions = { openai: { strictJsonSchema: true } };
   const optional = object({ n: { type: 'number' } }, []);
   expect(await bodyFor(responses, optional, { providerOptions })).toMatchObject({ text: { format: { strict: true } } });

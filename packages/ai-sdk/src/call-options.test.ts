@@ -13,7 +13,7 @@ const TOOLS = [
   },
 ];
 
-test('settings of generation are passed on, and those that are absent are not set', async () => {
+test('generation settings are passed on, and absent ones are not set', async () => {
   const { abortSignal, prompt, ...none } = await optionsFor(requestOf('Hi'));
   expect([none, abortSignal?.aborted, prompt.length]).toEqual([{}, false, 1]);
   const config = {

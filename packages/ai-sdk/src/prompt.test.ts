@@ -210,7 +210,7 @@ test('text files are read by every model', () => {
   ]);
 });
 
-test("files in a model's reply go to their maker as files, and to others as a mention", () => {
+test("files in a model's reply go to their own provider as files, and to others as a note", () => {
   const image = { inlineData: { mimeType: 'image/png', data: 'aGk=' } };
   const prompt = promptOf(model(own(image), foreign(image), own({ ...image, thought: true })), user({ text: 'ok' }));
   const file = { mediaType: 'image/png', data: { type: 'data', data: 'aGk=' } };
@@ -229,7 +229,7 @@ test("code that Google's service ran becomes text", () => {
   ]);
 });
 
-test('parts that only the provider understands go back to it', () => {
+test('parts that only the provider understands are sent back to the provider', () => {
   const part: Part = {
     text: '',
     thought: true,

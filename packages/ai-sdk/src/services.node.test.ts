@@ -104,7 +104,7 @@ describe.each(WIRES)('$name', (wire) => {
     expect(error).not.toHaveProperty('cause');
   });
 
-  test('a key that only the body of the answer has is not in the cause', async () => {
+  test('a key that is only in the body of the answer is not in the cause', async () => {
     const body = { ...wire.error('forbidden', 'No access.'), detail: 'sk-0123456789abcdef' };
     await using service = await FakeService.start([{ status: 403, body }]);
     const error: unknown = await responsesOf(wire.model({ url: service.url }, ONCE)).catch((thrown: unknown) => thrown);
@@ -169,7 +169,7 @@ describe.each(WIRES)('$name', (wire) => {
     });
   });
 
-  test('an answer of another type than JSON to a call that is not streamed is an error that names it and the baseURL', async () => {
+  test('an answer that is not JSON to a call without streaming is an error that names the type and the baseURL', async () => {
     const answer = { body: '<html>Welcome!</html>', headers: { 'content-type': 'text/html; charset=utf-8' } };
     await using service = await FakeService.start([answer]);
     await expect(responsesOf(wire.model({ url: service.url }), requestOf('Hi'))).rejects.toMatchObject({
@@ -188,7 +188,7 @@ describe.each(WIRES)('$name', (wire) => {
     ['404 page not found\n', '404 page not found;'],
     ['<html>So it is.</html>', 'Not Found;'],
     [`{"error":"${'x'.repeat(70_000)}"}`, 'Not Found;'],
-  ])('an error of a server that has another form has its message: %.60s', async (body, said) => {
+  ])('an error in another format has the message of the server: %.60s', async (body, said) => {
     await using service = await FakeService.start([{ status: 404, body }]);
     await expect(responsesOf(wire.model({ url: service.url }, ONCE))).rejects.toThrow(
       `": ${said} check the name of the model`,

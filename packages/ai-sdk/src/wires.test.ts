@@ -93,7 +93,7 @@ describe.each(WIRES)('$name', (wire) => {
     }
   });
 
-  test('a stream in two pieces, divided at a line or inside a character, gives the same responses', async () => {
+  test('a stream in two pieces, split at a line or inside a character, gives the same responses', async () => {
     const { whole: { responseId: _, ...expected } = {} } = await play(wire, answering([bytes]));
     for (const at of [...cutsOf(bytes), ...insideCharacters(bytes)]) {
       const { whole, error } = await play(wire, answering([bytes.subarray(0, at), bytes.subarray(at)]));

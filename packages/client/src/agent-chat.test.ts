@@ -10,7 +10,7 @@ const shown = ({ conversation }: ChatSnapshot): string[] =>
   );
 
 describe('a chat', () => {
-  test('shows the message at once, the reply as it grows, and then the whole', async () => {
+  test('shows the message immediately, the reply as it grows, and then the whole reply', async () => {
     const { session } = startServer([{ chunks: ['Blue', ' sky.'] }]);
     const chat = new AgentChat(session);
     const seen: string[] = [];
@@ -28,7 +28,7 @@ describe('a chat', () => {
     ]);
   });
 
-  test('reads the session and follows the run that is under way', async () => {
+  test('reads the session and follows the active run', async () => {
     const gate = new Gate();
     const look = new FunctionTool({ name: 'look', description: 'Looks.', execute: () => ({ color: 'blue' }) });
     const script: readonly ScriptedStep[] = [{ calls: [{ name: 'look' }] }, { chunks: ['Blue', gate, ' sky.'] }];
@@ -86,7 +86,7 @@ describe('a chat', () => {
     expect(shown(again.snapshot)).toEqual(shown(chat.snapshot));
   });
 
-  test('shows a request again when its answer is refused, and sends a right answer once', async () => {
+  test('shows a request again when its answer is refused, and sends a valid answer once', async () => {
     const ask = new FunctionTool({
       name: 'ask',
       description: 'Asks.',

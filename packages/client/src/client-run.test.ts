@@ -90,7 +90,7 @@ describe('a run', () => {
     }
   });
 
-  test('is read on when the server disconnects it because it read too slowly', async () => {
+  test('continues to be read after the server disconnected a slow reader', async () => {
     let asked = 0;
     const network: Network = async (request, forward) => {
       const answer = await forward(request);
@@ -110,7 +110,7 @@ describe('a run', () => {
     await expect(read(session.run('Hi'))).rejects.toMatchObject({ serverCode: 'SLOW_READER' });
   });
 
-  test('is run once when the answer to its request is lost', async () => {
+  test('runs once when the answer to its request is lost', async () => {
     let lost = 0;
     const network: Network = async (request, forward) => {
       const answer = await forward(request);
@@ -162,7 +162,7 @@ describe('a run', () => {
     await expect(reading).rejects.toMatchObject({ code: 'SERVER_RESPONSE', status: expect.any(Number) as number });
   });
 
-  test('continues on the server when its reader leaves, and can be followed from there', async () => {
+  test('continues on the server when its reader stops, and can be followed from that position', async () => {
     const gate = new Gate();
     const slow = new FunctionTool({
       name: 'look',
@@ -207,7 +207,7 @@ describe('a run', () => {
   });
 
   test.each([200, 900, 1300])(
-    'is read on when its connection falls silent after %s bytes without closing',
+    'continues to be read when its connection is silent after %s bytes without closing',
     async (bytes) => {
       let answers = 0;
       const closed = new Set<number>();
@@ -238,7 +238,7 @@ describe('a run', () => {
     expect(states).toEqual(['connecting', 'open', 'connecting', 'open', 'closed']);
   });
 
-  test('refuses a server that sends something else', async () => {
+  test('fails for a server that does not send events', async () => {
     const network: Network = () => Promise.resolve(new Response('data: {"hello": 1}\n\n'));
     const { session } = startServer([], { network });
     await expect(read(session.run('Hi'))).rejects.toThrow('is baseUrl the address of an Eventloom server?');

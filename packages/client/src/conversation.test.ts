@@ -25,7 +25,7 @@ const shown = ({ messages }: Conversation): string[] =>
   });
 
 describe('text', () => {
-  test('grows with the chunks of a reply, under one id, until the whole takes their place', () => {
+  test('grows with the chunks of a reply, under one id, until the whole reply replaces them', () => {
     const chunks = [chunk('Blue', 'r1'), chunk(' sky', 'r1')];
     const growing = reduce(text('user', 'Hi'), ...chunks);
     expect(shown(growing)).toEqual(['user: Hi', 'helper: Blue sky (streaming)']);
@@ -35,7 +35,7 @@ describe('text', () => {
     expect(whole.progress.open.size).toBe(0);
   });
 
-  test('keeps thoughts apart', () => {
+  test('does not contain thoughts, which are separate', () => {
     const thought = event({
       author: 'helper',
       partial: true,
@@ -48,7 +48,7 @@ describe('text', () => {
     ]);
   });
 
-  test('of a reply that a resumed run repeats takes the place of the unfinished one', () => {
+  test('of a reply that a resumed run repeats replaces the unfinished one', () => {
     expect(shown(reduce(chunk('Blu', 'r1'), chunk('Red', 'r2')))).toEqual(['helper: Red (streaming)']);
   });
 
@@ -63,7 +63,7 @@ describe('text', () => {
     expect(shown(endRun(reduce(chunk('Blu', 'r1'))))).toEqual(['helper: Blu (interrupted)']);
   });
 
-  test('that was streamed before an error stays in front of it', () => {
+  test('that was streamed before an error stays before it', () => {
     const failed = reduce(chunk('Blu', 'r1'), event({ author: 'helper', errorCode: 'MODEL', errorMessage: 'no' }));
     expect(shown(failed)).toEqual(['helper: Blu|error (interrupted)']);
   });
@@ -190,7 +190,7 @@ describe('a tool call', () => {
 });
 
 describe('hand-overs', () => {
-  test('are shown where control moved, without their call', () => {
+  test('are shown at their place, without their call', () => {
     const moved = reduce(
       call('c1', 'transfer_to_agent', { agent_name: 'billing' }),
       response(
@@ -223,7 +223,7 @@ describe('state', () => {
 });
 
 describe('a rewind', () => {
-  test('removes the messages and requests of the runs that are undone', () => {
+  test('removes the messages and requests of the rewound runs', () => {
     const undone = reduce(
       text('user', 'one'),
       text('user', 'two', { invocationId: 'e-2' }),

@@ -125,7 +125,7 @@ describe.each([['without authentication', undefined] as const, ['with authentica
   },
 );
 
-test('a user of a Worker reads, cancels and continues no task of another user', async () => {
+test('a user of a Worker cannot read, cancel or continue a task of another user', async () => {
   const [ann, ben] = ['ann', 'ben'].map((name) => clientOf(`${name}-${crypto.randomUUID()}`));
   if (!ann || !ben) return expect.unreachable();
   const contextId = 'shared';

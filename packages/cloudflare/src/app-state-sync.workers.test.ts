@@ -154,7 +154,7 @@ test('removals are delivered, even of keys that the copy lacks', async () => {
   });
 });
 
-test('of two writes the later one wins even if it is delivered first, and both writers see it', async () => {
+test('the later of two writes wins even if it is delivered first, and both writers see it', async () => {
   const app = newApp();
   await asUser(app, 'ann', async ({ sync, write, state }) => {
     // More than one delivery, with the key in the last one: the newer value has been delivered before.
@@ -182,7 +182,7 @@ test('a writer whose clock is fast does not block others', async () => {
   expect(await seenIn(app)).toEqual({ 'app:a': 'now' });
 });
 
-test('of two simultaneous writes the same one wins in any order of delivery', async () => {
+test('the same one of two simultaneous writes wins in any order of delivery', async () => {
   const writtenMs = Date.now() - 1000;
   const ofUsers = ['ann', 'bob'].map((sender) => ({ sender, pending: [{ seq: 1, writtenMs, value: `"${sender}"` }] }));
   for (const deliveries of [ofUsers, ofUsers.toReversed()]) {
@@ -192,7 +192,7 @@ test('of two simultaneous writes the same one wins in any order of delivery', as
   }
 });
 
-test('of two simultaneous writes of one user the later one wins', async () => {
+test('the later of two simultaneous writes of one user wins', async () => {
   const writtenMs = Date.now() - 1000;
   const app = newApp();
   for (const [seq, value] of [[1, '"first"'] as const, [2, '"second"'] as const]) {

@@ -34,7 +34,7 @@ test('undelivered app state is delivered at the alarm, even if the object was ev
   expect((await stateOf(other))['app:motto']).toBe(word);
 });
 
-test('users are separate, and app state of one is seen by another once it is delivered', async () => {
+test('users are separate, and another user sees app state once it is delivered', async () => {
   const other = `${user}-other`;
   await open(user);
   await open(other);

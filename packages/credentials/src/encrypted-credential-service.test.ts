@@ -97,7 +97,7 @@ test('a row changed at any byte is refused and can be overwritten', async () => 
   expect(await service.loadCredential(KEY)).toEqual(token('new'));
 });
 
-test('with a new first key, older credentials are read, and encrypted with it when saved', async () => {
+test('with a new first key, older credentials can be read, and are encrypted with the new key when saved', async () => {
   const store = new MapStore();
   const [former, next] = [createEncryptionKey(), createEncryptionKey()];
   const before = new EncryptedCredentialService({ store, keys: [former] });

@@ -190,7 +190,7 @@ test('a user gets no spans of another user', async () => {
   expect((await get('/dev/apps/app/users/ann/sessions/s/spans', { 'x-user': 'bob' })).status).toBe(403);
 });
 
-test('without authentication the user is the one that the page shows', async () => {
+test('without authentication the user is the one on the page', async () => {
   const { get, run } = await setUp();
   await run('ann');
   const path = '/dev/apps/app/debug/trace/session/s';
@@ -229,7 +229,7 @@ describe('the store', () => {
     expect(spans.bytes).toBe(0);
   });
 
-  test('adds up the tokens of the turns of a live connection, and of a call takes the last count', () => {
+  test('adds up the tokens of the turns of a live connection, and uses the last count of a call', () => {
     const context = testContext();
     const tokensOf = (live: boolean, sessionId: string): unknown => {
       const store = new SpanStore();
@@ -263,7 +263,7 @@ describe('the store', () => {
     });
   });
 
-  test('keeps values that are not plain data as text, and nothing of values that are too long', () => {
+  test('keeps values that are not plain data as text, and omits values that are too long', () => {
     const context = testContext();
     const { appName, userId, invocation } = context;
     const resultOf = (result: unknown): unknown => {

@@ -90,7 +90,7 @@ describe('an in-memory runner', () => {
   });
 });
 
-test('Runner says what to write when it gets nothing, and when it gets an agent in place of its options', () => {
+test('Runner says what to write if it gets no options, or an agent in place of its options', () => {
   const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
   const write = "write new Runner({ appName: 'app', agent, sessionService })";
   expect(() => new Runner(undefined as never)).toThrow(`Runner: expected an object of options, got nothing; ${write}`);

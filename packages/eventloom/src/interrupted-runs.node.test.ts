@@ -44,7 +44,7 @@ const REPLIES: readonly (readonly [string, readonly object[]])[] = [
 ];
 
 test.each(REPLIES)(
-  '%s: a run that is truncated after any byte runs all calls or none, and the next turn reads which were lost',
+  '%s: a run whose reply is truncated after any byte runs all calls or none, and the next turn reports the lost calls',
   async (_name, frames) => {
     const bytes = encode(frames);
     const names = new Set<string>();

@@ -91,7 +91,7 @@ const said = (stored: readonly Event[]): string[] =>
     );
 
 test.each([undefined, 1, 2, 3])(
-  'nodes of a step, %s at a time, are stored in the same order whatever the timing',
+  'nodes of a step, %s at a time, are stored in the same order at any timing',
   async (maxConcurrency) => {
     const first = said((await play(wideGraph(0, maxConcurrency))).stored);
     expect(first.length).toBeGreaterThan(35);

@@ -64,7 +64,7 @@ test('toMermaid draws sub-graphs with their runs, and escapes route names', asyn
 `);
 });
 
-test('toMermaid marks a node that is running again as open only', async () => {
+test('toMermaid marks a node that runs again only as open', async () => {
   const agent = new StateGraph({ name: 'g' })
     .addNode('turn', async (round: unknown, context) => {
       if (round !== 'x') await context.requestInput();

@@ -24,7 +24,7 @@ test("a node's output is the input of the next node, and the value at END is the
   expect(events.map(textOf)).toEqual([undefined, undefined, undefined, 'HI!']);
 });
 
-test('a loop repeats until its route leaves it, and channels collect the writes', async () => {
+test('a loop repeats until a route leads out of it, and channels collect the writes', async () => {
   const agent = new StateGraph({
     name: 'count',
     channels: { seen: channel(z.array(z.number()), { reducer: append, default: [] }) },

@@ -113,7 +113,7 @@ test('a join and END get all outputs of a node that runs several times in a step
   expect(answerOf(events)).toEqual({ each: [10, 20], all: { each: [10, 20], other: 1 } });
 });
 
-test('joins with nothing left to wait for run in order, when one leads to the other', async () => {
+test('joins without pending inputs run in order if one leads to the other', async () => {
   const ran: unknown[] = [];
   const agent = new StateGraph({ name: 'g' })
     .addNode('choose', () => 'x')

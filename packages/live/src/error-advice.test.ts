@@ -21,6 +21,6 @@ test.each([
   ['UNKNOWN', 'continue', true],
   ['SOMETHING_NEW', 'continue', true],
   ['toString', 'continue', true],
-])('after %s the caller is advised to %s', (errorCode, action, log) => {
+])('after %s the error advises the caller to %s', (errorCode, action, log) => {
   expect(errorAdvice(errorCode)).toEqual({ action, log });
 });

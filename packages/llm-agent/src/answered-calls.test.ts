@@ -98,7 +98,7 @@ const question = functionCallEvent(
 const asking = [functionCallEvent('bot', [CALL]), question, answering('bot', 'a')];
 const confirming = functionResponseEvent('user', [{ id: 'q', name: 'f', response: { confirmed: true } }]);
 
-test('an answer resumes the call of the agent that asked, and of no other agent', () => {
+test('an answer resumes only the call of the agent that asked', () => {
   expect(readAnswers([...asking, confirming], 'bot').toRun.get('a')).toEqual({
     call: CALL,
     refusal: undefined,

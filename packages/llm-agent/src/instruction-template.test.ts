@@ -99,7 +99,7 @@ test('several braces are filled like one, and spaces within them are ignored', a
   await expect(fill('{ missing }', STATE)).rejects.toThrow('uses {missing}, which is not in the session state');
 });
 
-test('a placeholder is filled when other braces stand beside it', async () => {
+test('a placeholder is filled if other braces are beside it', async () => {
   expect(await fill('{a b} {name} {{{name}} {{name}} {{name} {name}', STATE)).toBe(
     '{a b} Ada {{{name}} Ada {{name} Ada',
   );

@@ -31,7 +31,7 @@ async function responseTo(answer: (id: unknown) => Response | Promise<Response>,
 }
 
 describe('a list', () => {
-  test('of names that models refuse gets names that they accept, each its own', async () => {
+  test('of names that models refuse gets unique names that models accept', async () => {
     const names = ['a b', 'a_b', '1st', 'größe', 'x'.repeat(200), 'ok', '', 'a/b'];
     const toolset = toolsetOf(lying(listing(names.map((name) => ({ name, inputSchema })))));
     const tools = await toolset.getTools();
@@ -42,7 +42,7 @@ describe('a list', () => {
     for (const name of offered) expect(name).toMatch(/^[A-Za-z_][\w.:-]{0,63}$/);
   });
 
-  test('with reserved names, a name twice and a schema that is too deep offers the other tools, and reports each refused one', async () => {
+  test('with reserved names, a repeated name and a schema that is too deep offers the other tools, and reports each refused one', async () => {
     let deep: object = {};
     for (let level = 0; level < 500; level++) deep = { properties: { a: deep } };
     const tools = ['transfer_to_agent', 'adk_request_credential'].map((name) => ({ name, inputSchema }));
@@ -74,7 +74,7 @@ describe('a list', () => {
     await runner.close();
   });
 
-  test('with names of other tools of the agent offers neither of those, and reports them by name', async () => {
+  test('with names of other tools of the agent does not offer these tools, and reports them by name', async () => {
     const own = new FunctionTool({ name: 'f', description: '', execute: () => 'mine' });
     const served = lying(listing(['f', 'g', 'h'].map((name) => ({ name, inputSchema }))));
     const other = toolsetOf(lying(listing([{ name: 'g', inputSchema }])), { name: 'other' });
@@ -93,7 +93,7 @@ describe('a list', () => {
     await expect(toolsetOf(lying(listing(tools))).getTools()).rejects.toMatchObject({ code: 'MCP_LIMIT' });
   });
 
-  test('of more tools than an agent may get says what to write', async () => {
+  test('of more tools than an agent may get is an error that says what to write', async () => {
     const tools = Array.from({ length: 200 }, (_, index) => ({ name: `f${index}`, inputSchema }));
     await expect(toolsetOf(lying(listing(tools))).getTools()).rejects.toThrow('select some with toolFilter');
   });
@@ -152,7 +152,7 @@ describe('an answer to a call', () => {
     expect(response).toEqual({ error: expect.stringContaining('has more than 50000 bytes') });
   });
 
-  test('that is not JSON, or no message, is an error, and the request is not repeated', async () => {
+  test('that is not JSON, or not a message, is an error, and the request is not repeated', async () => {
     for (const body of ['<html>', '{"jsonrpc":"2.0"}']) {
       const headers = { 'content-type': 'application/json' };
       const { response, calls } = await responseTo(() => new Response(body, { headers }));
@@ -179,7 +179,7 @@ describe('an answer to a call', () => {
     expect(calls).toBe(1);
   });
 
-  test('that never comes is an error after callTimeoutMs', async () => {
+  test('that never arrives is an error after callTimeoutMs', async () => {
     const { response } = await responseTo(() => new Promise(() => undefined), { callTimeoutMs: 50 });
     expect(response).toEqual({ error: expect.stringContaining('did not answer in time') });
   });
@@ -216,7 +216,7 @@ test('a progress message of 1 MB reaches readers shortened', async () => {
   await runner.close();
 });
 
-test('of many progress messages within 100 ms readers get the first and the newest', async () => {
+test('readers get the first and the newest of many progress messages within 100 ms', async () => {
   const served = reporting(Array.from({ length: 5000 }, (_, progress) => ({ progress })));
   // The clock does not advance during the pause between two messages.
   const schedule: Platform['schedule'] = (delayMs, ...rest) =>
@@ -243,7 +243,7 @@ test.each([
   },
 );
 
-test('a server over HTTP that was unreachable is asked for its protocol version again', async () => {
+test('an HTTP server that was unreachable gets another request for its protocol version', async () => {
   const served = serveModern({ build: (server) => server.registerTool('f', {}, () => ({ content: [] })) });
   let isUnavailable = true;
   const toolset = toolsetOf({
@@ -277,7 +277,7 @@ test.each([
   await toolset.close();
 });
 
-test('a server whose socket is lost during discovery is asked for its version again', async () => {
+test('a server whose socket is lost during discovery gets another request for its version', async () => {
   let asked = 0;
   const served = serveModern({
     build: (server) => server.server.registerCapabilities({ tools: {} }),

@@ -39,7 +39,7 @@ async function connectAt(authorizationServer: string) {
   return { error: String(response?.['error']), asked };
 }
 
-test('a name that resolves to an internal address gets no request, also with a fetch of the application', async () => {
+test('a name that resolves to an internal address gets no request, even with a fetch of the application', async () => {
   const { error, asked } = await connectAt('https://rebound.example.com');
   expect(error).toMatch(
     /names an authorization server that may not be used: the host rebound.example.com is not public/,
@@ -48,7 +48,7 @@ test('a name that resolves to an internal address gets no request, also with a f
 });
 
 test.each(['auth', 'unknown'])(
-  'the name %s.example.com, which is public or left to a proxy, is asked',
+  'the name %s.example.com, which is public or left to a proxy, gets the request',
   async (name) => {
     expect((await connectAt(`https://${name}.example.com`)).asked).toContain(`${name}.example.com`);
   },

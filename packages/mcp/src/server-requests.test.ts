@@ -122,7 +122,7 @@ describe.each(ERAS)('a question of a server %s', (era, serve) => {
   });
 });
 
-test('questions in two calls at once of a server of before 2026-07-28 are not asked, and the model gets an error that says so', async () => {
+test('questions of a server before 2026-07-28 in two concurrent calls are not asked, and the model gets an error', async () => {
   const { say, runner } = await play(toolsetOf(serveSessions({ build: asking })), [
     calling({ id: 'a', name: 'order', args: {} }, { id: 'b', name: 'order', args: {} }),
     'done',
@@ -134,7 +134,7 @@ test('questions in two calls at once of a server of before 2026-07-28 are not as
   await runner.close();
 });
 
-test('a server of 2026-07-28 may ask in two calls at once', async () => {
+test('a server of 2026-07-28 may ask in two concurrent calls', async () => {
   const { say, runner } = await play(toolsetOf(serveModern({ build: asking })), [
     calling({ id: 'a', name: 'order', args: {} }, { id: 'b', name: 'order', args: {} }),
     'done',

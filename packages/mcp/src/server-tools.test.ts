@@ -28,7 +28,7 @@ describe('marks of arguments that are sent as headers', () => {
     expect(accept(inputSchema, false).tools).toHaveLength(1);
   });
 
-  test('a tool with right marks, and with data and a property that look like marks, is offered', () => {
+  test('a tool with valid marks, and with data and a property that look like marks, is offered', () => {
     const data = { 'x-mcp-header': '' };
     const properties = {
       a: marked('A'),

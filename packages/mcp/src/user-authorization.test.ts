@@ -154,7 +154,7 @@ test('a token that is bound to a key is used and renewed with proofs by this key
   expect(JSON.stringify([...asked, ...connected, ...called])).not.toContain(d);
 });
 
-test('a token that the server refuses is renewed once, also for calls at the same time', async () => {
+test('a token that the server refuses is renewed once for concurrent calls', async () => {
   const { fetch, exchanged, revoke } = guarded();
   const shared = services();
   const three = calling(...['x', 'y', 'z'].map((id) => ({ id, name: 'secret', args: {} })));
@@ -177,7 +177,7 @@ test.each([
   ['load_mcp_resource', { uri: 'x://note' }, 'the note'],
   ['get_mcp_prompt', { name: 'hello' }, 'hello'],
   ['secret', {}, 'the secret'],
-])('%s asks for the consent that ended, and runs after it', async (name, args, expected) => {
+])('%s asks for the consent again after it ended, and then runs', async (name, args, expected) => {
   const { fetch, endConsent } = guarded();
   const toolset = toolsetOf({ fetch }, { name: 'vault', authCredential, useMcpResources: true, useMcpPrompts: true });
   const step = () => {
@@ -269,7 +269,7 @@ test.each<[string, Record<string, string>?]>([
   ['http://localhost:9000'],
   ['https://vault.internal'],
   ['https://93.184.215.14', { registration_endpoint: 'http://10.0.0.7/register' }],
-])('a public server cannot make the process ask %s', async (address, metadata = {}) => {
+])('a public server cannot make the process send a request to %s', async (address, metadata = {}) => {
   const { asked, toolset } = naming(address, metadata);
   const { say, runner } = await play(toolset, [connect, 'done'], services());
   const [response] = responsesOf(await say('go'));

@@ -188,7 +188,7 @@ test('a failed search of preload_memory is reported and does not change the requ
   await expect(platform.drain()).rejects.toThrow('disk gone');
 });
 
-test('a run that lost its session does not wait for preload_memory, and reports nothing', async () => {
+test('a run that lost its session does not wait for preload_memory, and reports no error', async () => {
   const search = new Gate();
   const memoryService: BrokenMemory = new BrokenMemory(async () => {
     if (memoryService.searches === 1) await search.pass();

@@ -25,7 +25,7 @@ test('a form is encoded like a query', async () => {
   expect(received.body).toBe('name=Ann%20%26%20Bo&tags=a&tags=b&address=%7B%22city%22%3A%22X%22%7D&age=5');
 });
 
-test('properties of a form have styles and types of their own', async () => {
+test('properties of a form have their own styles and types', async () => {
   const encoding = {
     price: { style: 'deepObject', explode: true },
     tags: { explode: false },

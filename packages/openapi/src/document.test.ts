@@ -231,7 +231,7 @@ test('a prefix is added, and the name is truncated to the length that models acc
   expect(await namesOf(toolset)).toEqual([`petstore_${'x'.repeat(55)}`, 'petstore_list']);
 });
 
-test('trace is left out, because no client can send it', async () => {
+test('the method trace is left out, because no client can send it', async () => {
   expect(await namesOf(toolsetOf(documentOf({ '/': { trace: {}, head: {}, options: {} } })))).toEqual([
     'options',
     'head',

@@ -240,7 +240,7 @@ test('a wait before the next attempt keeps the program alive only while a flush 
   expect(exporter.spans).toEqual({ exported: 3, dropped: 0, failed: 0, queued: 0 });
 });
 
-test('a batch is dropped after an answer that a further attempt would not change', async () => {
+test('a batch is dropped after an answer that rules out success of further attempts', async () => {
   const collector = new Collector(() => new Response('', { status: 401 }));
   const { platform, exporter, run } = setUp(collector);
   await run();

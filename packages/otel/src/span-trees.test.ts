@@ -29,7 +29,7 @@ describe.each(recordingSdks)('%s', (_, createSdk) => {
     };
   }
 
-  test('a reader that leaves ends all spans', async () => {
+  test('a reader that stops ends all spans', async () => {
     const { sdk, start } = await setUp(scripted('bot', [{ chunks: ['a', 'b', 'c'] }]));
     for await (const event of start('hi', { runConfig: { streamingMode: 'sse' } })) if (event.partial) break;
     expect(sdk.tree()).toEqual(['invoke_workflow app (left)', '  invoke_agent bot (left)', '    chat scripted (left)']);
@@ -69,7 +69,7 @@ describe.each(recordingSdks)('%s', (_, createSdk) => {
     expect(again.spans()[0]?.attributes['eventloom.invocation_id']).toBe(asked?.invocationId);
   });
 
-  test('agents in tools, at any depth and at once, are children of their calls', async () => {
+  test('agents in tools, at any depth and concurrent, are children of their calls', async () => {
     const deep = (name: string): AgentTool =>
       new AgentTool({
         agent: scripted(name, [calling('deep', { request: 'x' }), `${name} answer`], {

@@ -24,7 +24,7 @@ class DeafModel extends BaseLlm {
 
 // Models and tools.
 
-test('an abort while the model streams ends the model call, and the reply is stored as far as it came', async () => {
+test('an abort while the model streams ends the model call, and the received part of the reply is stored', async () => {
   const gate = new Gate();
   const model = new ScriptedModel([{ chunks: ['Hel', gate, 'lo'] }]);
   const { runner, controller, hi, stored } = await abortable({ agent: new LlmAgent({ name: 'bot', model }) });

@@ -40,7 +40,7 @@ test('content from afterAgentCallback is an additional event', async () => {
   expect((await run()).map(textOf)).toEqual(['answer', 'more']);
 });
 
-test('state changes of agent callbacks without content become events of their own', async () => {
+test('state changes of agent callbacks without content become separate events', async () => {
   const { run, session } = await scenario({
     model: ['answer'],
     agent: {

@@ -50,7 +50,7 @@ test('a result that does not match the schema goes back to the model', async () 
   expect(events.at(-1)?.output).toEqual({ city: 'Rome' });
 });
 
-test('a task agent that asks a question gets the next message, and its parent gets the one after finish_task', async () => {
+test('a task agent that asks a question gets the next message, and its parent gets the message after finish_task', async () => {
   const booker = scripted('booker', ['Which city?', finish({ result: 'booked' })], { mode: 'task' });
   const lead = scripted('lead', [transferTo('booker'), 'What else?'], { subAgents: [booker] });
   const { run } = await scenario({ agent: lead });
@@ -59,7 +59,7 @@ test('a task agent that asks a question gets the next message, and its parent ge
   expect((await run('thanks')).at(-1)).toMatchObject({ author: 'lead' });
 });
 
-test('an agent with single_turn sees the current turn only, and its answer is its output', async () => {
+test('an agent with single_turn sees only the current turn, and its answer is its output', async () => {
   const model = new ScriptedModel(['one', 'two']);
   const { run } = await scenario({ agent: new LlmAgent({ name: 'bot', model, mode: 'single_turn' }) });
   expect((await run('first')).at(-1)).toMatchObject({ output: 'one', nodeInfo: { messageAsOutput: true } });

@@ -18,7 +18,7 @@ describe('state changes of an AgentTool', () => {
     expect(await state()).toMatchObject({ found: 'the answer' });
   });
 
-  test('include removed keys and saved artifacts, and no control signals', async () => {
+  test('include removed keys and saved artifacts, but no control signals', async () => {
     const tool = new FunctionTool({
       name: 'work',
       description: '',

@@ -34,7 +34,7 @@ describe('when the run ends, an agent inside AgentTool', () => {
     expect((await stored()).map(textOf)).not.toContain('late');
   });
 
-  test('that ignores the abort stores nothing more either', async () => {
+  test('stores nothing more, even if it ignores the abort', async () => {
     const controller = new AbortController();
     const helper = new CustomAgent('helper', async function* (context) {
       controller.abort();
@@ -51,7 +51,7 @@ describe('when the run ends, an agent inside AgentTool', () => {
     expect((await stored()).map(textOf)).not.toContain('late');
   });
 
-  test('is closed if the reader left a streaming run', async () => {
+  test('is closed if the reader of a streaming run stops', async () => {
     const closed = Promise.withResolvers<void>();
     const helper = new CustomAgent('helper', async function* (context) {
       try {
@@ -85,7 +85,7 @@ describe('when the run ends, an agent inside AgentTool', () => {
     expect(modelOf(lead).calls).toBe(1);
   });
 
-  test('beside a failed agent gets responses to its calls that are stored and not streamed', async () => {
+  test('beside a failed agent gets responses to its calls, which are stored and not streamed', async () => {
     const began = new Gate();
     const search = new FunctionTool({
       name: 'search',

@@ -41,7 +41,7 @@ describe('streamInner', () => {
     ]);
   });
 
-  test("streams whole events that are not the answer, such as those before the last agent's", async () => {
+  test('streams whole events other than the answer, such as those before the events of the last agent', async () => {
     const first = scripted('first', [{ chunks: ['o', 'ne'] }]);
     const second = scripted('second', [{ chunks: ['t', 'wo'] }]);
     const pair = new SequentialAgent({ name: 'pair', subAgents: [first, second] });
@@ -76,7 +76,7 @@ describe('streamInner', () => {
     ]);
   });
 
-  test('without streaming yields whole events, the answer among them', async () => {
+  test('without streaming yields whole events, including the answer', async () => {
     const { run } = await scenario({
       agent: caller(scripted('helper', [{ chunks: ['It is ', 'fine.'] }]), { streamInner: true }),
     });

@@ -112,7 +112,7 @@ describe('an AgentTool in a resumable run', () => {
     expect(textsOf(rest)).toContain('done');
   });
 
-  test('repeats in its response all changes, also those from before it waited', async () => {
+  test('repeats all changes in its response, including those from before it waited', async () => {
     const { run, agentOf } = await setUp();
     const note = new FunctionTool({ name: 'note', description: '', execute: (_, { state }) => state.set('noted', 1) });
     const config = {
@@ -205,7 +205,7 @@ test('a tool call that would wait gives its model an error in a run that is not 
 });
 
 test.each([false, true])(
-  'requests its answer once, wherever its process was killed before, and readers of the run get the request (streamInner %s)',
+  'requests its answer once after a kill at any commit, and readers of the run get the request (streamInner %s)',
   async (streamInner) => {
     const pay = new FunctionTool({
       name: 'pay',

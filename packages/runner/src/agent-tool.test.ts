@@ -75,7 +75,7 @@ describe('an agent called with AgentTool', () => {
     expect(branches).toEqual(new Set(['helper@a', 'helper@b', 'helper@c']));
   });
 
-  test("adds nothing but its response to the contents of the caller's next turn", async () => {
+  test("adds only its response to the contents of the caller's next turn", async () => {
     const lead = scripted('lead', [{ calls: [{ name: 'helper', id: 'c1', args: { request: 'x' } }] }, 'done', 'next'], {
       tools: [new AgentTool({ agent: scripted('helper', ['hidden words']) })],
     });

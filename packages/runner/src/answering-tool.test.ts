@@ -84,7 +84,7 @@ test('the number of corrections is limited, for text and for the answering tool'
   model.assertConsumed();
 });
 
-test('an answer as text is accepted too', async () => {
+test('an answer as text is also accepted', async () => {
   const { run } = await scenario({ model: ['{"city":"Paris"}'], agent: TOOLS });
   expect((await run()).map(getStructuredOutput)).toEqual([{ city: 'Paris', days: 1 }]);
 });
@@ -126,7 +126,7 @@ test('an answer for a schema that is not an object is wrapped in a value', async
   expect((await session()).state).toEqual({ answer: ['a', 'b'] });
 });
 
-test('concurrent runs of one agent keep their answers apart', async () => {
+test('concurrent runs of one agent have separate answers', async () => {
   const model = new ScriptedModel(
     Array.from({ length: 20 }, (): ScriptedStep => (request) => ({
       calls: [{ name: SET_MODEL_RESPONSE, args: { city: request.contents[0]?.parts?.[0]?.text } }],

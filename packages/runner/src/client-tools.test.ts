@@ -127,7 +127,7 @@ describe('with pauseOnToolCalls', () => {
     expect(later[0]).toMatchObject({ invocationId: first?.invocationId, longRunningToolIds: [expect.any(String)] });
   });
 
-  test('a transfer to another agent runs, and its tools are left to the client too', async () => {
+  test("a transfer to another agent runs, and the client also answers calls to that agent's tools", async () => {
     const { run } = await setUp();
     const model = new ScriptedModel([{ calls: [{ name: 'transfer_to_agent', args: { agent_name: 'seer' } }] }, call]);
     const seer = new LlmAgent({ name: 'seer', model, tools: [look] });
@@ -177,7 +177,7 @@ describe('in a resumable run', () => {
   });
 });
 
-test('an agent that got control by a transfer declares client tools too', async () => {
+test('an agent that got control by a transfer also declares client tools', async () => {
   const { run } = await setUp();
   const helper = new ScriptedModel([CALL]);
   const transfer = { calls: [{ name: 'transfer_to_agent', args: { agent_name: 'helper' } }] };

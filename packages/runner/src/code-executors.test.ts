@@ -21,7 +21,7 @@ test('files written by code become artifacts, which the result event lists', asy
   });
 });
 
-test('an executor gets the files of the message, and the instruction says how to have code run', async () => {
+test('an executor gets the files of the message, and the instruction says how to run code', async () => {
   const executor = new Scripted();
   const { ask, model } = await setUp([ASKS, 'done'], executor, { instruction: 'Be exact.' });
   const named = { inlineData: { data: 'YQ==', mimeType: 'text/csv', displayName: 'sales.csv' } };
@@ -117,7 +117,7 @@ test.each([
   ['gemini-3-pro-preview', true],
   ['gemini-flash-latest', true],
   ['models/gemini-2.0-flash', true],
-])('of models, Gemini 2 and later run code themselves: %s %s', async (modelName, runs) => {
+])('only Gemini 2 and later run code themselves: %s %s', async (modelName, runs) => {
   const { ask } = await setUp(['ok'], new BuiltInCodeExecutor(), { modelName });
   if (runs) await expect(ask()).resolves.toHaveLength(1);
   else await expect(ask()).rejects.toBeInstanceOf(ConfigurationError);

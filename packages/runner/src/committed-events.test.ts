@@ -117,7 +117,7 @@ test('missing fields of an event are filled in, and given ones stay', async () =
   });
 });
 
-test('an event object that is yielded in every turn is stored as an event of its own each time', async () => {
+test('an event object that is yielded in every turn is stored as a separate event each time', async () => {
   const greeting = createEvent({ content: { role: 'model', parts: [{ text: 'Hello.' }] } });
   const { run, stored } = await scenario({
     async *agent() {

@@ -71,7 +71,7 @@ test('a run that is refused has no completion event', async () => {
   expect(events).toEqual([]);
 });
 
-test('a run answered by beforeRunCallback has a completion event too', async () => {
+test('a run answered by beforeRunCallback also has a completion event', async () => {
   class Answering extends BasePlugin {
     override beforeRunCallback(): Content {
       return { parts: [{ text: 'closed' }] };

@@ -10,7 +10,7 @@ test.each([
   ],
   ['the credential alone', TOKEN],
   ['JSON text, as clients of the ADK send it', { response: JSON.stringify({ exchangedAuthCredential: TOKEN }) }],
-])('an answer of %s goes to the service and into no event, and the tool is run again', async (_, response) => {
+])('an answer of %s goes to the service but not into an event, and the tool runs again', async (_, response) => {
   const { send, stored, got, credentialService } = await setUp();
   const asked = await send({ text: 'go' });
   const events = await send(answer(asked, response));
@@ -33,7 +33,7 @@ test.each([
   ['an error', { error: SECRET }],
   ['a claim that it was provided', { provided: true }],
   ['an invalid credential', { exchangedAuthCredential: SECRET }],
-])('the answer %s is a refusal: the tool is not run, and the model gets an error', async (_, response) => {
+])('the answer %s is a refusal: the tool does not run, and the model gets an error', async (_, response) => {
   const { send, stored, got } = await setUp();
   const events = await send(answer(await send({ text: 'go' }), response));
   expect(got).toEqual([]);

@@ -81,7 +81,7 @@ test("each agent execution is a node of the call tree, and the root's is the inv
   expect(request).toBeDefined();
 });
 
-test('the agent that ran a sub-agent reads its state changes, committed or not', async () => {
+test("the agent that ran a sub-agent reads the sub-agent's state changes, committed or not", async () => {
   const reads: unknown[] = [];
   const inner = new CustomAgent('inner', async function* (context) {
     const { state } = new CallbackContext({ invocationContext: context });
@@ -99,7 +99,7 @@ test('the agent that ran a sub-agent reads its state changes, committed or not',
   expect(await state()).toEqual({ clean: 2 });
 });
 
-test('agents and callbacks read from the session service what is stored so far', async () => {
+test('agents and callbacks can read the stored events from the session service', async () => {
   const seen: unknown[] = [];
   const look = async ({ session, sessionService }: InvocationContext): Promise<void> => {
     const stored = await sessionService?.getSession({ ...session, sessionId: session.id });
@@ -170,7 +170,7 @@ test('maxLlmCalls is shared by all agents of a run', async () => {
   expect(model.calls).toBe(1);
 });
 
-test('a run of an agent without events has none', async () => {
+test('a run of an agent without events yields no events', async () => {
   const { run, stored } = await scenario({ agent: new CustomAgent('lead', async function* () {}) });
   expect(await run()).toEqual([]);
   expect(await stored()).toHaveLength(1);

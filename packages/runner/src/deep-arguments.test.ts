@@ -74,7 +74,7 @@ describe.each(['none', 'sse'] as const)('with streamingMode %s, arguments of a c
     },
   );
 
-  test('assembled from pieces are answered to the model too', async () => {
+  test('assembled from pieces are also answered to the model', async () => {
     const piece: FunctionCall = { name: 'f', partialArgs: [{ jsonPath: `$.a${'[0]'.repeat(3000)}`, numberValue: 1 }] };
     const calls: unknown[] = [];
     const { run } = await scenario({

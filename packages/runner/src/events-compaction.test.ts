@@ -46,7 +46,7 @@ test('a prompt over the token limit is summarized except for the newest events, 
   expect(new Set(ranges).size).toBe(1);
 });
 
-test('token counts from before a summary, and its own, do not cause the next summary', async () => {
+test('token counts of a summary, and from before it, do not cause the next summary', async () => {
   const steps = [counted('a1', 500), 'a2', 'a3'];
   const { turns, summarizer, sessionService } = await setUp({ tokenThreshold: 100, eventRetentionSize: 0, steps });
   summarizer.maybeSummarizeEvents = async () =>

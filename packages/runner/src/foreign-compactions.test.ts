@@ -28,7 +28,7 @@ test('an event with a timestamp before the end of a foreign compaction and appen
   expect(agent.seen.map(({ id }) => id)).toContain('late');
 });
 
-test('events that a foreign compaction leaves out are read once each, however old', async () => {
+test('events that a foreign compaction leaves out are read once each, however old they are', async () => {
   const { append, cold, agent, turns, stored } = await setUp(null);
   await turns(600);
   const events = await stored();

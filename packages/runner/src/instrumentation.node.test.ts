@@ -210,7 +210,7 @@ test('a failed model call ends the call, the agent and the run with its error', 
   ]);
 });
 
-test('chunks are reported as responses, and a reader that leaves ends everything once', async () => {
+test('chunks are reported as responses, and a reader that stops ends each operation once', async () => {
   const { recorder, start } = await setUp(scripted('bot', [{ chunks: ['a', 'b', 'c'] }]));
   for await (const event of start('hi', { runConfig: { streamingMode: 'sse' } })) if (event.partial) break;
   expect(recorder.lines).toEqual(['run < -: left', 'agent bot < run: left', 'model of bot < agent bot: left']);
@@ -320,7 +320,7 @@ test('a model that throws before it returns a generator ends once, with its erro
   expect(recorder.lines).toEqual(['run < -: error', 'agent bot < run: error', 'model of bot < agent bot: error']);
 });
 
-test('a model whose generator is synchronous runs as it does without instrumentation', async () => {
+test('a model whose generator is synchronous runs as without instrumentation', async () => {
   class SynchronousModel extends BaseLlm {
     // Programs in JavaScript may write it so.
     override generateContentAsync = function* () {

@@ -76,7 +76,7 @@ test('a run whose renewal finds the lease lost ends with StaleWriterError', asyn
   expect(await stored()).toEqual(['a', 'one']);
 });
 
-test('a renewal that fails otherwise is reported and repeated', async () => {
+test('a renewal that fails for another reason is reported and repeated', async () => {
   const a = new Gate();
   const { runner, platform, sessionService } = await setUp(echo({ a }));
   const running = runner.run(saying('a'));

@@ -8,7 +8,7 @@ import { expectFree } from './fixtures/scenario.ts';
 
 // Consumers that stop reading.
 
-test('a reader that leaves ends the run: the agent is closed, its work is aborted, the session is unlocked', async () => {
+test('a reader that stops ends the run: the agent is closed, its work is aborted, and the session is unlocked', async () => {
   let isCleaned = false;
   let signal: AbortSignal | undefined;
   const { runner, hi, texts } = await abortable({
@@ -30,7 +30,7 @@ test('a reader that leaves ends the run: the agent is closed, its work is aborte
   await expectFree(runner);
 });
 
-test('a reader that leaves at a chunk closes the model call, and the chunks so far are stored', async () => {
+test('a reader that stops at a chunk closes the model call, and the chunks so far are stored', async () => {
   let isClosed = false;
   class Endless extends BaseLlm {
     override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {

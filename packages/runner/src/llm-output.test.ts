@@ -83,7 +83,7 @@ test('a Markdown code fence around the JSON is removed', async () => {
 test.each([
   ['newlines', '```json' + '\n'.repeat(100_000)],
   ['spaces', '```json\n{}' + ' '.repeat(100_000) + 'x'],
-])('a reply that begins a fence and ends in endless %s is refused at once', async (_, text) => {
+])('a reply that begins a fence and ends in endless %s is refused immediately', async (_, text) => {
   const { model, run } = await scenario({ model: [text, '{"city":"Paris"}'], agent: { outputSchema: schema } });
   expect((await run()).map((event) => event.errorCode)).toEqual(['OUTPUT_SCHEMA', undefined]);
   expect(model.requests).toHaveLength(2);

@@ -33,7 +33,7 @@ test('the model gets the conversation so far', async () => {
   expect(model.requests[1]?.stream).toBe(false);
 });
 
-test('with includeContents none the model gets the current turn only', async () => {
+test('with includeContents none the model gets only the current turn', async () => {
   const { model, run } = await scenario({
     model: ['one', { calls: [{ name: 'now', args: {} }] }, 'two'],
     agent: {

@@ -36,7 +36,7 @@ function chunk(...parts: Part[]): LlmResponse {
   return { content: { role: 'model', parts }, partial: true };
 }
 
-test('each chunk is an event with new content only, and the whole reply comes last and is stored', async () => {
+test('each chunk is an event with only new content, and the whole reply comes last and is stored', async () => {
   const { run, stored } = await streaming([
     { chunks: ['Hel', 'lo', '!'], response: { usageMetadata: { totalTokenCount: 3 } } },
   ]);

@@ -93,7 +93,7 @@ test('a function response gets the name of its call', async () => {
 
 const answered = functionResponseEvent('bot', [{ id: 'c1', name: 'approve', response: {} }]);
 
-test('a client may answer a long-running call again, and no other call', async () => {
+test('a client may answer only a long-running call again', async () => {
   expect((await match(answering('c1'), [calling('c1', ['c1']), answered])).message.parts).toHaveLength(1);
   await expect(match(answering('c1'), [calling('c1'), answered])).rejects.toThrow(
     'newMessage: the call "c1" has already been answered',

@@ -100,7 +100,7 @@ test('a sibling that ignores the abort is abandoned after a time-out', async () 
   await expectFree(runner);
 });
 
-test('a reader that leaves aborts every branch', async () => {
+test('a reader that stops aborts every branch', async () => {
   const closed: string[] = [];
   const talking = (name: string) =>
     new CustomAgent(name, async function* (context) {

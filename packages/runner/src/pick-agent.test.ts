@@ -161,7 +161,7 @@ test('an agent that may not transfer back gets one turn', async () => {
   expect((await run())[0]).toMatchObject({ author: 'top' });
 });
 
-test('a response to a call of an agent in a sequence goes to that agent only', async () => {
+test('a response to a call of an agent in a sequence goes only to that agent', async () => {
   const ask = new LongRunningFunctionTool({ name: 'ask', description: '', execute: () => undefined });
   const worker = agentOf('worker', { tools: [ask] }, [{ calls: [{ name: 'ask', id: 'c1' }] }, 'thanks']);
   const next = agentOf('next', {}, ['next']);

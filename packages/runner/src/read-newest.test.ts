@@ -40,7 +40,7 @@ function idsOf(events: readonly Event[]): string[] {
   return events.map(({ invocationId }) => invocationId);
 }
 
-test('a rewind to long ago is not followed if later events are enough', async () => {
+test('a rewind to an old event is not followed if later events are enough', async () => {
   const service = await setUp([rewindTo('e-5', 'r'), said('new')]);
   const events = await readNewest(service, KEY, (read) => idsOf(read).includes('new'));
   expect(idsOf(events)).toEqual(['r', 'new']);

@@ -172,7 +172,7 @@ test('a rewind waits for the run that holds the session, or is refused', async (
   expect((await stored()).state).toEqual({});
 });
 
-test('an agent sees only what came before the rewound invocation', async () => {
+test('an agent sees only the events before the rewound invocation', async () => {
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);

@@ -84,7 +84,7 @@ test('an abort after the last event is an abort, not a silent end', async () => 
   await expect(stream.next()).rejects.toBeInstanceOf(RunAbortedError);
 });
 
-test('an abort does not wait for an agent that ignores it, and stores nothing of it later', async () => {
+test('an abort does not wait for an agent that ignores it, and no later event of the agent is stored', async () => {
   const gate = new Gate();
   const { runner, controller, hi, texts } = await abortable({
     async *agent() {
@@ -201,7 +201,7 @@ describe('an abort during a streamed reply', () => {
     return { runner, stored: (await stored()).slice(1) };
   }
 
-  test('stores what was streamed, without calls, and the model gets it in the next turn', async () => {
+  test('stores the streamed content, without calls, and the model gets it in the next turn', async () => {
     const call = { functionCall: { name: 'look', args: {} } };
     const chunks = [[{ text: 'Why?', thought: true }], 'The sky ', [call], new Gate()];
     const model = new ScriptedModel([{ chunks }, 'Blue.']);
@@ -236,7 +236,7 @@ describe('an abort during a streamed reply', () => {
     ]);
   });
 
-  test('stores no reply a second time that was complete', async () => {
+  test('does not store a complete reply a second time', async () => {
     const gate = new Gate();
     const wait = new FunctionTool({
       name: 'wait',

@@ -116,7 +116,7 @@ describe('the runConfig of a runner', () => {
     expect((error as Error).message).toContain(message);
   });
 
-  test('may use every option whose service the runner has', async () => {
+  test('may use an option if the runner has its service', async () => {
     const artifactService = new InMemoryArtifactService();
     await scenario({ artifactService, runConfig: { saveInputBlobsAsArtifacts: true, saveLiveBlob: true } });
   });

@@ -121,7 +121,7 @@ test('an answer to a call outside getSessionConfig finds its call', async () => 
 
 const png = { inlineData: { mimeType: 'image/png', data: 'aGk=' } };
 
-test("saveInputBlobsAsArtifacts saves the user's data and leaves a text in its place", async () => {
+test("saveInputBlobsAsArtifacts saves the user's data and replaces it by a text", async () => {
   const artifactService = new InMemoryArtifactService();
   const seen: (Content | undefined)[] = [];
   const { runner, run, stored } = await scenario({

@@ -72,7 +72,7 @@ describe('an outcome is stored', () => {
     expect(await open()).toEqual([]);
   });
 
-  test('of a run whose reader left, unless its last event is final', async () => {
+  test('of a run whose reader stopped, unless its last event is final', async () => {
     const { start, summaries, open } = await setUp();
     for await (const event of start()) if (summaryOf(event) === 'quick()') break;
     expect(await summaries()).toEqual(['hi', 'quick()', 'quick: "interrupted"', 'RUN_ABORTED']);

@@ -242,7 +242,7 @@ test('an event that cannot be stored fails the run, and the agent does not conti
   expect(await stored()).toHaveLength(2);
 });
 
-test('plugins are notified if the reader leaves at the error event', async () => {
+test('plugins are notified if the reader stops at the error event', async () => {
   const plugin = new Recording('recording');
   const { runner } = await scenario({ agent: throwing, plugins: [plugin] });
   for await (const event of runner.runAsync(saying('hi'))) if (event.errorCode !== undefined) break;
@@ -269,7 +269,7 @@ test('an agent stuck in its finally block holds the session for at most five sec
   await expectFree(runner);
 });
 
-test('a stream closed before its first event has not started', async () => {
+test('a stream that is closed before its first event never starts', async () => {
   const { runner } = await scenario({ agent: throwing });
   const stream = runner.runAsync(saying('hi'));
   await stream.return(undefined);

@@ -27,7 +27,7 @@ test('runs of one session run in the order of their calls', async () => {
   expect(await stored()).toEqual(['a', 'heard a', 'done a', 'b', 'heard b', 'done b', 'c', 'heard c', 'done c']);
 });
 
-test('a run that waited sees the events of the one before', async () => {
+test('a run that waited sees the events of the previous run', async () => {
   const a = new Gate();
   const { runner } = await setUp(async function* (context) {
     const seen = context.session.events.length;

@@ -13,7 +13,7 @@ async function textsOf(agent: BaseAgent): Promise<(string | undefined)[]> {
 }
 
 describe('SequentialAgent', () => {
-  test('runs its sub-agents in order, each after the events of the one before', async () => {
+  test('runs its sub-agents in order, each after the events of the previous one', async () => {
     const model = new ScriptedModel(['sketch', 'text']);
     const root = new SequentialAgent({
       name: 'steps',
@@ -45,7 +45,7 @@ describe('SequentialAgent', () => {
     expect(await textsOf(new SequentialAgent({ name: 'steps', subAgents: [] }))).toEqual([]);
   });
 
-  test('fails with the sub-agent that fails, and runs no further one', async () => {
+  test('fails with the sub-agent that fails, and runs no further sub-agent', async () => {
     const broken = new CustomAgent('broken', async function* () {
       throw new TypeError('no');
     });
@@ -72,7 +72,7 @@ describe('SequentialAgent', () => {
   test.each([
     ['in a sequence', (agent: BaseAgent) => new SequentialAgent({ name: 'steps', subAgents: [agent] })],
     ['at the top', (agent: BaseAgent) => agent],
-  ])('attributes it to an agent %s that catches one failure and fails with another', async (_, place) => {
+  ])('attributes a failure to an agent %s that catches one failure and fails with another', async (_, place) => {
     const broken = new CustomAgent('broken', async function* () {
       throw new TypeError('caught');
     });

@@ -342,7 +342,7 @@ test('a StorageError thrown by a tool fails the run and is not sent to a model',
 describe('a shutdown during a storage outage', () => {
   const shuttingDown = new ShuttingDownError('the server is shutting down');
 
-  test('is not reported as the reason for refusing a message if the storage did not answer', async () => {
+  test('is not given as the reason for refusing a message if the storage did not answer', async () => {
     const { start, outages, stored } = await setUp({ model: ['never'], resumable: true });
     const abort = new AbortController();
     outages.fault = (name) => {

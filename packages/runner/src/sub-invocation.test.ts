@@ -49,7 +49,7 @@ test('stored events of a sub-invocation are stored in order, nested ones too', a
   expect(turns).toEqual(['calls_calls_worker: go', 'calls_worker: go', 'worker: word']);
 });
 
-test('aborting a sub-invocation stops nothing else', async () => {
+test('aborting a sub-invocation stops only the sub-invocation', async () => {
   const signals: boolean[] = [];
   class Careful extends Caller {
     protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {

@@ -62,7 +62,7 @@ test.each([42, 'text', null, undefined, [1, 2], { a: 1 }])(
   },
 );
 
-test('an afterToolCallback may give the result of a long-running tool that returned nothing', async () => {
+test('an afterToolCallback may return the result of a long-running tool that returned none', async () => {
   const { run } = await scenario({
     model: [callF, 'done'],
     agent: {
@@ -73,7 +73,7 @@ test('an afterToolCallback may give the result of a long-running tool that retur
   expect(responseOf((await run())[1])).toEqual({ at: 'once' });
 });
 
-test('onToolErrorCallback may answer for a tool that threw', async () => {
+test('onToolErrorCallback may return the response of a tool that threw', async () => {
   const { run } = await scenario({
     model: [callF, 'done'],
     agent: {

@@ -37,7 +37,7 @@ test('the next call for the user finds the credential without a request', async 
   expect(got).toHaveLength(2);
 });
 
-test('getAuthResponse gives the answer to a request of the call at once, and nothing in other calls', async () => {
+test('getAuthResponse returns the answer to a request of the call immediately, and undefined in other calls', async () => {
   const got: unknown[] = [];
   const execute = (_args: unknown, context: ToolContext) => {
     const credential = context.getAuthResponse(AUTH);

@@ -55,7 +55,7 @@ test('a rewind into a compacted range undoes the summary', async () => {
   expect(sent()).toEqual(['(u1 a1 again a4 u4 a5)', 'more']);
 });
 
-test('events with an early timestamp are not taken for compacted', async () => {
+test('events with an early timestamp do not count as compacted', async () => {
   const { turns, sessionService, make, sent, model } = await setUp({ compactionInterval: 2 });
   await turns(2);
   const slow = new Runner({

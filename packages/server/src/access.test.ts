@@ -158,13 +158,16 @@ describe('a server without authenticate', () => {
     expect((await send(server, '/list-apps', { host: 'agents.example' })).status).toBe(200);
   });
 
-  test.each(['https://evil.example', 'http://localhost:9999', 'null'])('refuses a page of %s', async (origin) => {
-    const { server, sessions } = createApp();
-    await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
-    const answer = await send(server, '/run', { method: 'POST', body: run('ann'), headers: { origin } });
-    expect(answer).toMatchObject({ status: 403, code: 'FORBIDDEN' });
-    expect(answer.headers.get('access-control-allow-origin')).toBeNull();
-  });
+  test.each(['https://evil.example', 'http://localhost:9999', 'null'])(
+    'refuses a request from a page of %s',
+    async (origin) => {
+      const { server, sessions } = createApp();
+      await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+      const answer = await send(server, '/run', { method: 'POST', body: run('ann'), headers: { origin } });
+      expect(answer).toMatchObject({ status: 403, code: 'FORBIDDEN' });
+      expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+    },
+  );
 
   test.each(['/list-apps', '/', '/health', '/openapi.json'])(
     'refuses a cross-site request for %s without an Origin',
@@ -234,14 +237,14 @@ describe('options', () => {
     expect(() => createApp(options as Omit<ServerOptions, 'runners'>)).toThrow(ConfigurationError);
   });
 
-  test('with two apps of one name are refused', () => {
+  test('with two apps of the same name are refused', () => {
     const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
     const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
     expect(() => createServer({ runners: [runner, runner] })).toThrow('two runners have the appName "app"');
   });
 });
 
-test('a hook that throws is a server failure without its message', async () => {
+test('a hook that throws is a server failure, and its message is not sent', async () => {
   const failures: unknown[] = [];
   const failure = new TypeError('the secret is not set');
   const { server } = createApp({
@@ -266,7 +269,7 @@ describe('the root', () => {
     expect(JSON.parse(text)).toEqual({ name: 'eventloom', routes: '/openapi.json' });
   });
 
-  test('can be replaced by an own page', async () => {
+  test('can be replaced by a page of the application', async () => {
     const { server } = createApp();
     server.app.get('/', (context) => context.text('a page'));
     expect((await send(server, '/')).text).toBe('a page');

@@ -22,7 +22,7 @@ function claimAt(hold: SessionHold, nowMs: number, ticket?: Partial<LeaseTicket>
   return outcome.status === 'busy' ? `busy until ${outcome.freeAtMs}` : outcome.status;
 }
 
-test('of two tickets of the same time the one with the lower id is first', () => {
+test('the ticket with the lower id is the first of two tickets with the same time', () => {
   const hold = heldSession();
   claimAt(hold, 4500, { id: 'b' });
   claimAt(hold, 4500, { id: 'a' });
@@ -56,7 +56,7 @@ test('a ticket is renewed after half of its time, and expired tickets are remove
   expect(hold.tickets).toEqual([{ id: 'a', sinceMs: 0, untilMs: 4501 }]);
 });
 
-test('a withdrawn ticket delays no claim', () => {
+test('a withdrawn ticket does not delay claims', () => {
   const hold = heldSession();
   claimAt(hold, 4500, { id: 'a' });
   withdrawTicket(hold, 'another');

@@ -82,7 +82,7 @@ describe('an agent with skills', () => {
     ]);
   });
 
-  test('reads files of loaded skills only, and none outside of them', async () => {
+  test('reads only files of loaded skills, and none outside of them', async () => {
     const { responses } = await play({ skills: [sums] }, [
       resource('references/rules.md'),
       load('sums'),
@@ -114,7 +114,7 @@ describe('an agent with skills', () => {
 
   // Workers cannot compile WebAssembly at run time; the tests of quickjs import it there.
   test.skipIf(navigator.userAgent === 'Cloudflare-Workers')(
-    'runs JavaScript in the executor, with arguments and files, and nothing else',
+    'runs only JavaScript in the executor, with arguments and files',
     async () => {
       const { responses } = await play({ skills: [sums], codeExecutor: new QuickJsCodeExecutor() }, [
         load('sums'),
@@ -201,7 +201,7 @@ describe('additional tools', () => {
     expect(second.offered).toEqual([[...own, 'add', 'cook']]);
   });
 
-  test('of a released skill are offered no longer', async () => {
+  test('of a released skill are no longer offered', async () => {
     const options = {
       skills: [wanting('a', 'add'), wanting('b')],
       additionalTools: [toolOf('add')],
@@ -299,7 +299,7 @@ describe.skipIf(navigator.userAgent === 'Cloudflare-Workers')('a script that the
   test.each([
     [true, { stdout: '2\n', stderr: '' }],
     [false, { error: 'This script is rejected.' }],
-  ])('is run only if a person who saw it confirms it: %s', async (confirmed, response) => {
+  ])('runs only if a person who saw it confirms it: %s', async (confirmed, response) => {
     const sessionService = new InMemorySessionService();
     const { events } = await play(options(), [inline], { sessionService });
     const request = events.flatMap(getFunctionCalls).find(({ name }) => name === 'adk_request_confirmation');
@@ -372,7 +372,7 @@ describe('a skill is refused', () => {
     );
   });
 
-  test('beside another one of its name', () => {
+  test('beside another skill with its name', () => {
     expect(() => new SkillToolset({ skills: [sums, sums] })).toThrow('two skills have the name "sums"');
   });
 });

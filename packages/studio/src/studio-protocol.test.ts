@@ -55,7 +55,7 @@ describe('the page', () => {
     expect(await (await get('/', { accept: '*/*' })).json()).toMatchObject({ studio: '/studio/' });
   });
 
-  test('has assets that may be cached for ever', async () => {
+  test('has assets that may be cached forever', async () => {
     const response = await serve()('/studio/assets/index-1a2b.js');
     expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
     expect(response.headers.get('cache-control')).toContain('immutable');
@@ -154,7 +154,7 @@ test('the caller is the user that `authenticate` returns, and nobody without it'
   expect(refused.status).toBe(401);
 });
 
-test('the state with which a session began is read by its user alone', async () => {
+test('only the user of a session can read its initial state', async () => {
   const sessionService = new InMemorySessionService();
   const agent = new LlmAgent({ name: 'helper', model: new ScriptedModel(['Hello.']) });
   const runner = new Runner({ appName: 'app', agent, sessionService });
@@ -266,7 +266,7 @@ describe('the list of sessions', () => {
   test.each([
     ['after the rewind', 0],
     ['after many others', 60],
-  ])('has the message %s that took the place of an undone first one', async (_place, others) => {
+  ])('has the message %s that replaced a rewound first one', async (_place, others) => {
     const sessionService = new InMemorySessionService();
     const agent = new LlmAgent({ name: 'helper', model: new ScriptedModel([]) });
     const server = createServer({
@@ -286,7 +286,7 @@ describe('the list of sessions', () => {
     expect(((await response.json()) as Listed).sessions[0]?.title).toBe('second try');
   });
 
-  test('has what the user said first in a call', async () => {
+  test("has the user's first words in a call", async () => {
     const sessionService = new InMemorySessionService();
     const agent = new LlmAgent({ name: 'helper', model: new ScriptedModel([]) });
     const server = createServer({

@@ -71,7 +71,7 @@ describe('a folder of agents', () => {
     );
   });
 
-  test('may hold programs of the ADK and agents in YAML, of which a broken one is logged and skipped', async () => {
+  test('may contain programs of the ADK and agents in YAML, and a broken one is logged and skipped', async () => {
     using folder = temporaryFolder();
     const tutor = 'name: tutor\nmodel: gemini-flash-latest\ninstruction: Teach.\n';
     writeAgents(folder.path, {

@@ -30,7 +30,7 @@ async function talk(agent: Workflow, plugin: BasePlugin) {
 
 const outputOf = (events: readonly Event[]): unknown => events.findLast(({ output }) => output !== undefined)?.output;
 
-describe('outputs that a plugin gave', () => {
+describe('outputs that a plugin returned', () => {
   class Gate extends BasePlugin {
     override beforeNodeCallback({ node: { name } }: Called): unknown {
       return name === 'closed' ? 'closed today' : undefined;

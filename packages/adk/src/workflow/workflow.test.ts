@@ -80,7 +80,7 @@ describe('a question', () => {
     expect(said(await send('Rome'))).toEqual(['upper: "ROME"']);
   });
 
-  test('is asked again by a message after the workflow is done', async () => {
+  test('is asked again by a message after the workflow has ended', async () => {
     const { send } = await talk(new Workflow({ name: 'w', edges: [['START', ask, upper]] }));
     await send('go');
     await send(answer('city', { result: 'Oslo' }));
@@ -88,7 +88,7 @@ describe('a question', () => {
     expect(said(await send(answer('city', { result: 'Bern' })))).toEqual(['upper: "BERN"']);
   });
 
-  test('does not run nodes again that are done, also without an output', async () => {
+  test('does not run completed nodes again, even those without an output', async () => {
     const runs: string[] = [];
     const silent = node(() => void runs.push('silent'), { name: 'silent' });
     const loud = node(() => runs.push('loud'), { name: 'loud' });
@@ -144,7 +144,7 @@ describe('a question', () => {
     expect(said(await send(answer('city', { result: 'Oslo' })))).toEqual(['outer: "got Oslo"']);
   });
 
-  test('that is not answered as its schema says is refused, and stays open', async () => {
+  test('stays open if its answer does not match the schema and is refused', async () => {
     const choose = node(() => new RequestInput({ interruptId: 'n', responseSchema: z.object({ n: z.number() }) }), {
       name: 'choose',
     });
@@ -228,7 +228,7 @@ describe('an agent in a workflow', () => {
     expect(JSON.stringify(events)).toContain('which an agent that is a tool can wait in a resumable run only');
   });
 
-  test('sees its input only, and the events of all agents are stored with the path of their node', async () => {
+  test('sees only its input, and the events of all agents are stored with the path of their node', async () => {
     const bot = model('one', 'two');
     const first = new LlmAgent({ name: 'first', model: bot });
     const second = new LlmAgent({ name: 'second', model: bot });
@@ -281,7 +281,7 @@ describe('a failure', () => {
 test.each([
   ['a text', 'fine'],
   ['a response', answer('q', { result: 'fine' })],
-])('a node that is done without an output does not run again when %s answers a question', async (_title, reply) => {
+])('a node that completed without an output does not run again when %s answers a question', async (_title, reply) => {
   let runs = 0;
   const charge = node(
     function* () {
@@ -298,7 +298,7 @@ test.each([
   expect(runs).toBe(2);
 });
 
-test('a workflow that begins again runs its nodes without an output again', async () => {
+test('a workflow that starts again also runs its nodes without an output again', async () => {
   let runs = 0;
   const silent = node(() => void (runs += 1), { name: 'silent' });
   const ask = node(() => new RequestInput({ interruptId: 'q' }), { name: 'ask' });
@@ -387,7 +387,7 @@ test('a tool node whose tool needs a confirmation waits for it', async () => {
   expect(events.at(-1)?.output).toEqual({ paid: true });
 });
 
-test('a function with authConfig asks for the credential once, and no event holds it', async () => {
+test('a function with authConfig asks for the credential once, and no event contains it', async () => {
   const authConfig = {
     authScheme: { type: 'apiKey' },
     credentialKey: 'weather',
@@ -410,7 +410,7 @@ test('a function with authConfig asks for the credential once, and no event hold
   expect(JSON.stringify(await stored())).not.toContain('hunter2');
 });
 
-test('a workflow whose process was lost continues after the nodes that are done, with the agents where they were', async () => {
+test('a workflow whose process was lost continues after the completed nodes, and its agents continue where they were', async () => {
   const runs: string[] = [];
   const controller = new AbortController();
   const look = new FunctionTool({ name: 'look', description: '', execute: () => runs.push('look') });

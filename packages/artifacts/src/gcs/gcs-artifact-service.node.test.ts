@@ -246,7 +246,7 @@ test('a request to a busy service is repeated, and a refusal is an error that na
   await expect(service.listVersions(KEY)).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
 });
 
-test('a write that may have happened is not repeated', async () => {
+test('a write that may have succeeded is not repeated', async () => {
   using server = await serving();
   const service = server.open();
   server.fake.onRequest = (request) => {

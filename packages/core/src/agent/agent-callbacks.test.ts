@@ -83,7 +83,7 @@ describe('error callbacks', () => {
     expect(errors).toEqual([new TypeError('broken')]);
   });
 
-  test('that return undefined let the error through', async () => {
+  test('that return undefined do not handle the error', async () => {
     const agent = new Worker({ onAgentErrorCallback: () => undefined }, fail);
     await expect(run(agent)).rejects.toThrow(new TypeError('broken'));
   });

@@ -201,7 +201,7 @@ test('an agent of another loaded copy of this package can be a sub-agent', async
   expect(top.findAgent('foreign')).toBe(foreign);
 });
 
-test('closing an agent closes those below it', async () => {
+test('closing an agent closes its sub-agents', async () => {
   const closed: string[] = [];
   class Closing extends Quiet {
     override async close(): Promise<void> {

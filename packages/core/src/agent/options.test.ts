@@ -47,7 +47,7 @@ test.each([
   );
 });
 
-test('checkOptions writes the first option where the caller has no example', () => {
+test('checkOptions suggests the first option if the caller has no example', () => {
   const rules = { path: { is: 'text', write: "'sessions.db'" }, waitMs: 'number' };
   expect(() => checkOptions('tool', rules, [])).toThrow("got a list; write { path: 'sessions.db' }");
 });
@@ -104,7 +104,7 @@ test.each<[object, string]>([
   expect(() => checkOptions('owner', KINDS, given)).toThrow(`owner: ${message}`.replace('owner: got', 'got'));
 });
 
-test('checkOptions accepts values of the kinds, undefined ones, and anything where any value is right', () => {
+test('checkOptions accepts values of the kinds, undefined, and any value for options of the kind any', () => {
   const given = { name: 'a', isFast: false, items: [], run: () => 1, rule: () => 1, service: new Map(), mode: 'a' };
   expect(() => checkOptions('owner', KINDS, { ...given, rounds: 5, waitMs: 0.5, rest: null })).not.toThrow();
   expect(() => checkOptions('owner', KINDS, { name: undefined, rest: Symbol.iterator })).not.toThrow();

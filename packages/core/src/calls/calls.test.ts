@@ -79,7 +79,7 @@ test('inReply contains all calls of one reply', () => {
   expect(calls.named('b')[0]?.inReply.map(({ id }) => id)).toEqual(['a', 'b']);
 });
 
-test('answeredIn returns the calls that the responses of an event belong to', () => {
+test('answeredIn returns the calls to which the responses of an event belong', () => {
   const response = responding('c', 1);
   const calls = new Calls([calling(['c']), calling(['d']), response]);
   expect(calls.answeredIn(response)).toEqual(calls.named('c'));

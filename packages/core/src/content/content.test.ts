@@ -45,7 +45,7 @@ test('a response without an id completes the first open call with its name', () 
   expect(callsToRun([a, b, c, byName, byName, byName, byName])).toEqual([]);
 });
 
-test('the work for many calls and responses grows linearly', () => {
+test('many calls and responses take linear time', () => {
   const readsOf = (count: number): number => {
     let reads = 0;
     const calls = Array.from({ length: count }, (_, index): Part => {

@@ -9,7 +9,7 @@ describe('createEvent', () => {
     [{ action: {} }, 'action', 'write actions: { … }'],
     [{ stateDelta: {} }, 'stateDelta', 'write actions: { stateDelta: … }'],
     [{ escalate: true }, 'escalate', 'write actions: { escalate: true }'],
-  ])('refuses %j, which it would ignore', (fields, field, advice) => {
+  ])('refuses %j, which would be ignored', (fields, field, advice) => {
     expect(() => createEvent(fields as EventParams)).toThrow(InvalidEventError);
     expect(() => createEvent(fields as EventParams)).toThrow(
       `createEvent: an event has no field "${field}"; ${advice}`,

@@ -21,6 +21,6 @@ test('newestFirst leaves out rewound events and ignores rewinds among them', () 
   expect(ids(event('a1'), event('b1'), event('r', 'b'), event('c1'), event('s', 'a'))).toBe('');
 });
 
-test('a rewind to an unknown invocation undoes nothing', () => {
+test('a rewind to an unknown invocation has no effect', () => {
   expect(ids(event('a1'), event('r', 'x'))).toBe('a1');
 });

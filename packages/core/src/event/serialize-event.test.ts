@@ -72,7 +72,7 @@ describe('serializeEvent', () => {
     }
   });
 
-  test('indents as JSON.stringify does', () => {
+  test('indents like JSON.stringify', () => {
     expect(serializeEvent(EVENT, { indent: 2 })).toBe(JSON.stringify(EVENT, null, 2));
   });
 
@@ -146,7 +146,7 @@ describe('ChunkWriter', () => {
     ...more,
   });
 
-  test('writes text chunks whose other fields are equal, as serializeEvent does', () => {
+  test('writes text chunks whose other fields are equal like serializeEvent', () => {
     const writer = new ChunkWriter();
     for (const text of ['a', 'bc', '"quoted" \\ \n', '\u2028\ud800', '', 'end']) {
       expect(JSON.parse(writer.write(chunk(text)))).toEqual(JSON.parse(serializeEvent(chunk(text))));
@@ -184,7 +184,7 @@ describe('ChunkWriter', () => {
     ['no content', { content: undefined }],
     ['an id to be escaped', { id: 'a"b' }],
     ['a time that is not a number', { timestamp: Number.NaN }],
-  ])('writes a chunk with %s as serializeEvent does, and those after it', (_name, more) => {
+  ])('writes a chunk with %s, and the chunks after it, like serializeEvent', (_name, more) => {
     const writer = new ChunkWriter();
     const chunks = [
       chunk('a'),

@@ -162,7 +162,7 @@ test('the error of the last model is thrown if all fail', async () => {
   await expect(play([new Playing('a', [], busy), new Playing('b', [], quota)])).rejects.toBe(quota);
 });
 
-test('each model gets the request under its own name, without the cache of the first, and with media where it reads it', async () => {
+test('each model gets the request with its own name, without the cache of the first model, and with the media that it reads', async () => {
   const png = { inlineData: { mimeType: 'image/png', data: 'aGk=' } };
   const functionResponse = { name: 'f', response: {} };
   const contents = [{ role: 'user', parts: [{ functionResponse: { ...functionResponse, parts: [png] } }] }];
@@ -177,7 +177,7 @@ test('each model gets the request under its own name, without the cache of the f
   expect(second.requests[0]).not.toHaveProperty('cacheConfig');
 });
 
-test('the capabilities are those that all models have', () => {
+test('the capabilities are those of all models', () => {
   const responseMedia = { inlineData: ['image/*'], fileData: [] };
   const first = new Playing('a', [], undefined, { media: ['image/*', 'application/pdf'], responseMedia });
   const second = new Playing('b', [], undefined, { tools: false, media: ['image/png', 'audio/*'], live: true });

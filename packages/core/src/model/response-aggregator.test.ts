@@ -126,7 +126,7 @@ test('the aggregator leaves out a call that was never completed', () => {
   ]);
 });
 
-test('the aggregator keeps everything but the calls of a truncated reply', () => {
+test('the aggregator keeps all parts except the calls of a truncated reply', () => {
   const aggregator = new ResponseAggregator();
   aggregator.add(chunkOf({ text: 'a' }, { functionCall: { name: 'f' } }));
   aggregator.add({ usageMetadata: { totalTokenCount: 3 } });

@@ -26,7 +26,7 @@ function count(): unknown {
   return database.prepare('SELECT count(*) AS count FROM numbers').get()?.['count'];
 }
 
-test('runs work at once if the file is not locked', () => {
+test('a lock line runs work immediately if the file is not locked', () => {
   const line = new LockLine('the database', new ManualPlatform());
   expect(line.read(() => 1)).toBe(1);
   expect(line.write(() => 2)).toBe(2);
@@ -60,7 +60,7 @@ test('a lock line retries after SQLITE_BUSY_SNAPSHOT, when another process wrote
   expect(count()).toBe(2);
 });
 
-test('a lock line rejects work that fails for another reason once the lock is released, and runs the work behind it', async () => {
+test('a lock line rejects work that fails for another reason once the lock is released, and runs the work after it', async () => {
   const platform = new ManualPlatform();
   const line = new LockLine('the database', platform);
   stranger.exec('BEGIN IMMEDIATE');

@@ -55,7 +55,7 @@ describe('uuidV4', () => {
     expect(new Set(Array.from({ length: MANY }, uuidV4)).size).toBe(MANY);
   });
 
-  test('is random in every digit but version and variant', () => {
+  test('is random in every digit except the version and the variant', () => {
     const counts = countDigits(Array.from({ length: MANY }, uuidV4));
     for (let place = 0; place < 36; place++) {
       if ([8, 13, 14, 18, 23].includes(place)) continue;

@@ -21,7 +21,7 @@ test.each<[unknown, string]>([
   expect(convert).toThrow(message);
 });
 
-test('a schema of a library that is a function is accepted', () => {
+test("a library's schema that is a function is accepted", () => {
   const schema = Object.assign(() => true, {
     '~standard': {
       version: 1,

@@ -5,7 +5,7 @@ import { gemini, setup } from './fixtures/gemini-run.ts';
 import { calls, END, says, turn, user } from './fixtures/gemini-messages.ts';
 import { readTurns, summarize } from './fixtures/summarized-turns.ts';
 
-test('a turn yields chunks, the whole reply, token counts and its end, and the connection is closed normally', async () => {
+test('a turn yields chunks, the whole reply, token counts and an end, and the connection is closed normally', async () => {
   const usageMetadata = { promptTokenCount: 1, responseTokenCount: 2, totalTokenCount: 3 };
   const model = gemini(
     await startGemini([

@@ -105,7 +105,7 @@ test('a search beside functions is sent, and a refusal of the service says what 
   );
 });
 
-test('GoogleSearchAgentTool searches in a request of its own, and passes the sources on', async () => {
+test('GoogleSearchAgentTool searches in a separate request, and passes the sources on', async () => {
   const groundingMetadata = {
     webSearchQueries: ['rome weather'],
     groundingChunks: [{ web: { uri: 'https://a', title: 'A' } }],

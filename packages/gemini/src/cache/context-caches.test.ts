@@ -46,7 +46,7 @@ const metadataOf = ({ cacheMetadata }: LlmResponse): CacheMetadata => cacheMetad
 const made: FakeGeminiReply = jsonReply({ name: 'cachedContents/c1', model: 'models/gemini-2.5-flash' });
 const answer: FakeGeminiReply = jsonReply(wireResponse('Yes.'));
 
-test('the first request creates no cache and returns metadata of what one would hold', async () => {
+test('the first request does not create a cache, and returns the metadata of a possible one', async () => {
   await server.enqueue(answer);
   const { ask } = setUp();
   const response = await ask(1);

@@ -24,7 +24,7 @@ test.each([
   expect(parseServiceError(text)).toBeUndefined();
 });
 
-test('errors of other shapes give the fields they have', () => {
+test('errors in other formats give the fields that they have', () => {
   expect(parseServiceError('{"message":"no route"}')).toEqual({ message: 'no route' });
   expect(parseServiceError('{"error":"not found"}')).toEqual({ message: 'not found' });
   expect(parseServiceError('{"error":{"status":"Bad Request","message":" "}}')).toEqual({});

@@ -151,7 +151,7 @@ test('unread bytes of a disconnected client count until its socket is closed, al
   await next.ended;
 });
 
-test('a slow client that acknowledges each message gets all of them', async () => {
+test('a slow client that acknowledges each message gets all messages', async () => {
   const { platform, call, socket } = await setup([...PIECES, END]);
   let taken = 0;
   while (!String(socket.sent.at(-1)).includes('turnComplete')) {

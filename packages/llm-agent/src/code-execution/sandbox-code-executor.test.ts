@@ -140,7 +140,7 @@ test('a session whose sandbox failed gets a new one', async () => {
   expect(sandboxes.map(({ closed }) => closed)).toEqual([1, 0]);
 });
 
-test('a new session takes the place of an unused one, and fails if all are in use', async () => {
+test('a new session replaces an unused one, and fails if all are in use', async () => {
   const { run, prepared, sandboxes } = setUp({ stateful: true, maxSandboxes: 1 });
   await run('print a', { executionId: 's1' });
   const waiting = run('wait', { executionId: 's2' });

@@ -45,7 +45,7 @@ test('a summary does not cover a later event, whatever its timestamp', () => {
   expect(contentsOf(events)).toEqual([said('model', 'sum'), said('user', 'late')]);
 });
 
-test('a resumed invocation is shown in full behind the summary that covers it, until it ends', () => {
+test('a resumed invocation is shown in full after the summary that covers it, until it ends', () => {
   const events = [
     userEvent('one', { timestamp: 1, invocationId: 'i1' }),
     userEvent('two', { timestamp: 2, invocationId: 'i2' }),
@@ -72,7 +72,7 @@ test('a response to a summarized call is shown as text, from a tool or from the 
   expect(contentsOf(events)).toEqual([said('model', 'called'), lateResult('one'), lateResult('two')]);
 });
 
-test('a summary whose events were not read stands where it was created', () => {
+test('a summary whose events were not read is at the position at which it was created', () => {
   expect(contentsOf([summary('before the window', 1, 2, 3), userEvent('four', { timestamp: 4 })])).toEqual([
     said('model', 'before the window'),
     said('user', 'four'),

@@ -50,7 +50,7 @@ test('rewound calls get no responses', () => {
 
 // Rule 2: what is visible.
 
-test('the model sees events of its own branch and its ancestors only', () => {
+test('the model sees only events of its own branch and its ancestors', () => {
   const events = [
     userEvent('for all'),
     modelEvent('bot', 'on a', { branch: 'a' }),

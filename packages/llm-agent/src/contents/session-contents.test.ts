@@ -39,7 +39,7 @@ test('sessionContents continues from the contents of the earlier events', () => 
   expect(derived.size).toBe(1);
 });
 
-test('media of earlier responses is where the model of the step reads it', () => {
+test('media of earlier responses is at the place where the model of the step reads it', () => {
   const media = { inlineData: { mimeType: 'image/png', data: 'AAAA' } };
   const response = { id: 'c', name: 'f', response: {}, parts: [media] };
   const events = [userEvent('go'), functionCallEvent('bot', [{ id: 'c', name: 'f' }])];

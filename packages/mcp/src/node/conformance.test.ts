@@ -181,6 +181,6 @@ describe('the conformance suite of revision 2026-07-28', () => {
   );
 });
 
-test('the client gives up only in the scenario whose server it has to refuse', () => {
+test('the client fails only in the scenario whose server it has to refuse', () => {
   expect(Object.fromEntries(failures)).toEqual({ 'auth/resource-mismatch': expect.any(String) });
 });

@@ -60,7 +60,7 @@ async function serveHanging() {
   return { calls, both: both.promise, release: () => (isReleased = true), url: `http://127.0.0.1:${port}/mcp` };
 }
 
-test('a run that is killed in the middle of two calls repeats the one that only reads, and not the other', async () => {
+test('a run that is killed during two calls repeats only the call that only reads', async () => {
   const { calls, both, release, url } = await serveHanging();
   const folder = await mkdtemp(join(tmpdir(), 'mcp-killed-'));
   onTestFinished(() => rm(folder, { recursive: true }));

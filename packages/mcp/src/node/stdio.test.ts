@@ -171,11 +171,11 @@ describe('a process that', () => {
     await runner.close();
   });
 
-  test('writes logs to its output is understood', async () => {
+  test('writes logs to its output works', async () => {
     expect(await responseOf('writes logs')).toEqual({ result: expect.stringMatching(/^\d+$/) });
   });
 
-  test('does not answer the question for its protocol version is used with the protocol of before 2026-07-28', async () => {
+  test('does not answer the request for its protocol version is used with the protocol before 2026-07-28', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     try {
       const toolset = toolsetOf('ignores what it does not know', { timeoutMs: 30_000 });

@@ -148,7 +148,7 @@ test('a long-running call stays open and is answered in a new run', async () => 
   expect(events.findLast(({ content }) => content)?.content?.parts).toEqual([{ text: 'ready' }]);
 });
 
-test('closeRun can be repeated after the process ended during it, and writes nothing twice', async () => {
+test('closeRun can be repeated after its process ended, and writes nothing twice', async () => {
   const { runner, stored, open, params, sessionService } = await leftRun([SECOND]);
   sessionService.isDead = true;
   await expect(runner.closeRun(params)).rejects.toThrow('dead');

@@ -40,7 +40,7 @@ test('with ifKnown reject a known request is refused, as is an invalid option', 
     await expect(run('hi', { requestId })).rejects.toThrow(/requestId/);
 });
 
-test('a repeated request waits for the end of a run in flight, and a reader that leaves does not end it', async () => {
+test('a repeated request waits for the end of a run in flight, and a reader that stops does not end the run', async () => {
   const gate = new Gate();
   const { start, run, restart } = await scenario({ model: [{ text: 'Done.', gate }] });
   const first = run('hi', REQUEST);
@@ -85,7 +85,7 @@ test('a repeated request resumes its unfinished run, or closes it if it is not r
   }
 });
 
-test('a repeated answer yields only what followed it', async () => {
+test('a repeated answer yields only the events after it', async () => {
   const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
   const model = [{ calls: [{ id: 'c', name: 'wait' }] }, 'Thanks.'];
   const { run, stored } = await scenario({ model, agent: { tools: [wait] }, resumable: true });

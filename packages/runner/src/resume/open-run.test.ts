@@ -169,7 +169,7 @@ describe('an open run', () => {
     expect(await stored()).toEqual(events);
   });
 
-  test('ends when its reader leaves', async () => {
+  test('ends when its reader stops', async () => {
     const { runner, open, hi } = await setUp(halting(new Gate()));
     for await (const _event of runner.runAsync(hi)) break;
     expect(await open()).toEqual([]);

@@ -114,7 +114,7 @@ const BROKEN_REPORTERS: readonly (readonly [string, () => unknown])[] = [
 ];
 
 test.each(BROKEN_REPORTERS)(
-  'an onError that %s affects no run, and its error is reported to the platform with the failure',
+  'an onError that %s does not affect runs, and its error is reported to the platform with the failure',
   async (_, onError) => {
     const agent = new LlmAgent({ name: 'helper', model: new BrokenModel() });
     const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
@@ -144,7 +144,7 @@ test.each(BROKEN_REPORTERS)(
   },
 );
 
-test('the message of a refused request is short and visible, whatever it quotes; that of a failure is whole', () => {
+test('the message of a refused request is short and printable, whatever it quotes, and the message of a failure is complete', () => {
   const name = `a\u202e\u001b\u2028${'k'.repeat(2000)}`;
   const { error } = errorBody(new core.InvalidRequestError(`no field ${name}\nat all`));
   expect([error.slice(0, 40), error.length]).toEqual([String.raw`no field a\u{202e}\u{1b}\u{2028}kkkkkkkk`, 1020]);

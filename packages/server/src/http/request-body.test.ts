@@ -129,7 +129,7 @@ test('each imported event may add 50 keys to the body', async () => {
   expect((await send('POST', SESSION, bodyOf(1100))).status).toBe(413);
 });
 
-test('texts that look like keys are no keys', async () => {
+test('texts that look like keys are not counted', async () => {
   const text = '"a": 1, \\"b\\": 2, "c" : \\\\'.repeat(100);
   const send = setUp({ maxBodyTotalKeys: 10 });
   await send('POST', SESSION);
@@ -138,12 +138,12 @@ test('texts that look like keys are no keys', async () => {
   expect((await send('POST', '/run', { ...body, stateDelta: { a: 1, b: { c: 1 } } })).status).toBe(413);
 });
 
-test.each(['"', '\\"', '\\\\', ''])('JSON that is cut inside a text is refused: %j', (end) => {
+test.each(['"', '\\"', '\\\\', ''])('JSON that ends inside a text is refused: %j', (end) => {
   const text = `{"newMessage": {"parts": [{"text": "${'x'.repeat(100)}${end}`;
   expect(() => parseJson('body', text, { ...DEFAULT_LIMITS, maxBodyTotalKeys: 10 })).toThrow('body: is not JSON');
 });
 
-test('metadata that every event of a run stores is bounded, and refused before anything is stored', async () => {
+test('metadata that every event of a run stores is limited, and too much is refused before anything is stored', async () => {
   const send = setUp();
   await send('POST', SESSION);
   const metadata = (chars: number) => ({ customMetadata: { a: 'x'.repeat(chars - '{"a":""}'.length) } });

@@ -38,7 +38,7 @@ test.each([
   ['POST', '/run', 'userId', { ...RUN, userId: '..', sessionId: 's' }],
   ['POST', '/run', 'sessionId', { ...RUN, userId: 'ann', sessionId: ' ' }],
   ['POST', '/run_sse', 'sessionId', { ...RUN, userId: 'ann', sessionId: 'a\\..' }],
-] as const)('no route takes such an id: %s %s', async (method, path, field, body?: object) => {
+] as const)('no route accepts such an id: %s %s', async (method, path, field, body?: object) => {
   const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(['no']) });
   const sessionService = new InMemorySessionService();
   const server = createServer({ runners: [new Runner({ appName: 'app', agent, sessionService })] });

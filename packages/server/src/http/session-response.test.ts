@@ -38,7 +38,7 @@ const WINDOWS: readonly GetSessionConfig[] = [
 ];
 
 test.each([0, 1, 99, 100, 101, 250, 2300])(
-  'a streamed session of %i events has the same text as one read at once',
+  'a streamed session of %i events has the same text as a session in one piece',
   async (events) => {
     const { service, ...source } = await subject(events);
     for (const config of WINDOWS) {

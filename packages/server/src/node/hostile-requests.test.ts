@@ -79,7 +79,7 @@ describe('a body', () => {
     expect(await post('x'.repeat(MAX_BYTES + 1))).toMatchObject({ status: 413, json: { code: 'BODY_TOO_LARGE' } });
   });
 
-  test('that is too large is refused in chunks too, without reading all of it', async () => {
+  test('that is too large and sent in chunks is refused without reading all of it', async () => {
     let sent = 0;
     async function* endless(): AsyncGenerator<Uint8Array> {
       for (; sent < 1000; sent++) yield new Uint8Array(10_000).fill(0x20);

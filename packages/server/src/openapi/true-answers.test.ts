@@ -138,7 +138,7 @@ test('the headers, the statuses and the codes of the routes of runs are in the d
   expect((await send('POST', `${SESSION}/runs`, { newMessage }))[0]).toBe(503);
 });
 
-test('schemas of requests accept more than those of answers, and both refuse invalid values', async () => {
+test('schemas of requests accept more than schemas of answers, and both refuse invalid values', async () => {
   const document = await readDocument();
   const answered = checkerOf(document, { $ref: '#/components/schemas/Event' });
   const given = checkerOf(document, { $ref: '#/components/schemas/EventInput' });

@@ -22,7 +22,7 @@ const codesOf = (errors: readonly unknown[]): unknown[] =>
   errors.map((error) => (RunRelayError.isInstance(error) ? error.code : error));
 
 describe('lost connections', () => {
-  test('during a run lose no frame', async () => {
+  test('during a run do not lose frames', async () => {
     const gates = [new Gate(), new Gate(), new Gate()];
     const chunks = gates.flatMap((gate, index) => [`chunk ${index}a `, `chunk ${index}b `, gate]);
     await using servers = await startTwoServers([{ chunks: [...chunks, 'end'] }]);

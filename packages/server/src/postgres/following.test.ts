@@ -20,7 +20,7 @@ describe('a run of another process', () => {
     expect(text).toContain('one two three');
   });
 
-  test('can be followed by turns on both servers, with the Last-Event-ID of the other one', async () => {
+  test('can be followed alternately on both servers, with the Last-Event-ID of the other one', async () => {
     const gates = [new Gate(), new Gate(), new Gate()];
     const chunks = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].flatMap((text, index) => {
       const gate = gates[(index - 2) / 2];
@@ -54,7 +54,7 @@ describe('a run of another process', () => {
     expect(seen + (await rest.rest())).toBe(await new SseText(await servers.a.send(path)).rest());
   });
 
-  test('started by /run can be followed too', async () => {
+  test('started by /run can also be followed', async () => {
     const gate = new Gate();
     await using servers = await startTwoServers([{ text: 'done', gate }]);
     const newMessage = { parts: [{ text: 'hi' }] };
@@ -121,7 +121,7 @@ describe('a run of another process', () => {
     expect(Number(kept[0]?.['first'])).toBeGreaterThan(1);
   });
 
-  test('is mirrored once for all local followers, and no longer after they have left', async () => {
+  test('is mirrored once for all local followers, until the last one disconnects', async () => {
     const gate = new Gate();
     await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }]);
     const follow = vi.spyOn(servers.b.relay, 'follow');

@@ -75,7 +75,7 @@ test('a killed process leaves its frames and RUN_GOES_ON, and another one contin
   }
 });
 
-test('a follower of a killed process is led to the process that continues the run, also without a request', async () => {
+test('a follower of a killed process reaches the process that continues the run, even without a new request', async () => {
   const database = await createTestDatabase();
   try {
     await using a = await startServingProcess(database.url, 100);

@@ -41,7 +41,7 @@ function serverOf(sessionService: InMemorySessionService): EventloomServer {
   return createServer({ runners: [new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true })] });
 }
 
-test('after a restart a follower gets the frames of parallel AgentTools byte for byte', async () => {
+test('after a restart a follower gets exactly the same frames of parallel AgentTools', async () => {
   const sessionService = new InMemorySessionService();
   const body = JSON.stringify({
     appName: 'app',

@@ -46,7 +46,7 @@ describe('artifacts', () => {
     expect(await send('GET', ARTIFACTS)).toEqual([200, ['user:b.txt']]);
   });
 
-  test('of a session are deleted with it, and those of its user stay', async () => {
+  test('of a session are deleted with it, and those of its user are kept', async () => {
     const { send, save } = await setUp();
     await save('a.txt', 'one');
     await save('folder/b.txt', 'two');

@@ -176,7 +176,7 @@ test.each(BAD_IDS)('a run cannot be followed from the event id %s', async (id) =
     expect([answer.status, await answer.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
 });
 
-test('a run cannot be followed from an unknown event id, nor from two', async () => {
+test('a run cannot be followed from an unknown event id or from two ids', async () => {
   const { send, runId } = await setUp();
   const run = `${SESSION}/runs/${runId}`;
   const beyond = await send('GET', run, undefined, { 'last-event-id': '50' });

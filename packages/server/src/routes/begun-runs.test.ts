@@ -65,7 +65,7 @@ test("POST /runs answers with the run's address once its message is stored, and 
   expect(await stateOf(location)).toEqual({ invocationId, state: 'completed' });
 });
 
-test('another server knows the state of a run', async () => {
+test('another server can answer the state of a run', async () => {
   const first = await setUp(['done']);
   const begun = await first.send('POST', `${SESSION}/runs`, MESSAGE);
   const location = begun.headers.get('location');
@@ -119,7 +119,7 @@ describe('a request that waits for its session', () => {
     expect((await send('DELETE', ADDRESS)).status).toBe(404);
   });
 
-  test('is answered when it is sent again as soon as it has the session, although its run is under way', async () => {
+  test('is answered when it is sent again once it has the session, although its run is still active', async () => {
     const gate = new Gate();
     const { sessionService, send } = await setUp([{ gate, text: 'done' }]);
     const lease = await sessionService.acquireLease(sessionKey);
@@ -149,7 +149,7 @@ describe('a request that waits for its session', () => {
     expect(answer).toMatchObject(how === 'cancelled' ? { code: 'RUN_ABORTED' } : { ...state, state: 'running' });
   });
 
-  test('does not take the address of a run with that invocation id', async () => {
+  test('does not replace a run with that invocation id at its address', async () => {
     const { sessionService, send, stateOf } = await setUp(['one']);
     const first = await send('POST', `${SESSION}/runs`, MESSAGE);
     const { invocationId } = (await first.json()) as { invocationId: string };
@@ -201,7 +201,7 @@ describe('an answer that waits for its session', () => {
   });
 
   test.each(['r-2', undefined])(
-    'is cancelled by its request id or that of its run (%s), which waits on',
+    'is cancelled by its request id or that of its run (%s), which keeps waiting',
     async (id) => {
       const { send, location, answer, state, release } = await answering();
       expect((await send('DELETE', id === undefined ? location : `${SESSION}/runs/${id}`)).status).toBe(200);
@@ -282,7 +282,7 @@ test.each([
   expect(await sessionService.getSession(sessionKey)).toEqual(before);
 });
 
-test('a request id stands for one run and can be used in its address', async () => {
+test('a request id identifies one run and can be used in its address', async () => {
   const { sessionService, send, stateOf } = await setUp(['done', 'never']);
   const first = await send('POST', `${SESSION}/runs`, { ...MESSAGE, requestId: 'r-1' });
   const location = first.headers.get('location');

@@ -53,7 +53,7 @@ describe('creating a session', () => {
     expect((await send('GET', `${SESSIONS}/s`)).json).toEqual(json);
   });
 
-  test('with events writes only its own state, and keeps what they wrote for the user and the app as history', async () => {
+  test('with events writes only its own state, and keeps their state changes for the user and the app only as history', async () => {
     const { send } = setUp();
     const state = { 'user:a': 'now', 'user:kept': 1, 'app:b': 'now' };
     await send('POST', SESSIONS, { sessionId: 'present', state });
@@ -136,7 +136,7 @@ describe('creating a session', () => {
     expect((await send('GET', `${SESSIONS}/s`)).json['state']).toEqual({ kept: true });
   });
 
-  test('with another id in the body than in the path is refused', async () => {
+  test('with different ids in the body and in the path is refused', async () => {
     const { send } = setUp();
     expect((await send('POST', `${SESSIONS}/s`, { sessionId: 't' })).status).toBe(400);
   });

@@ -110,7 +110,7 @@ test('a session is rewound to before an invocation', async () => {
   expect(artifact).toMatchObject({ text: '1' });
 });
 
-test('a repeated rewind has the same result, as has one to an earlier invocation', async () => {
+test('a repeated rewind has the same result, and a rewind to an earlier invocation works', async () => {
   const { send, invocations, sessionService } = await setUp();
   for (const invocation of [invocations[1], invocations[1], invocations[2], invocations[1]]) {
     const { status } = await send('POST', `${SESSION}/rewind`, { rewindBeforeInvocationId: invocation });
@@ -119,7 +119,7 @@ test('a repeated rewind has the same result, as has one to an earlier invocation
   expect((await sessionService.getSession(KEY))?.state['turn']).toBe(1);
 });
 
-test('during a run a rewind waits, is refused or interrupts, as onBusy says', async () => {
+test('during a run a rewind waits, is refused or interrupts, according to onBusy', async () => {
   const { send, invocations, runner, agent, sessionService } = await setUp();
   const rewind = (onBusy?: string) =>
     send('POST', `${SESSION}/rewind`, { rewindBeforeInvocationId: invocations[1], on_busy: onBusy });

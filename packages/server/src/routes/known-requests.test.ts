@@ -57,7 +57,7 @@ test('a repeated answer gets the events of its run: in flight, completed, and fr
   }
 });
 
-test('a request stored by another process while both waited is answered with that run', async () => {
+test('a request that another process stored while both waited is answered with the run of that process', async () => {
   const first = await setUp([WAIT, 'Thanks.']);
   await first.events(ASK);
   const second = await setUp([], first.sessionService, { answerAfterMs: 0 });

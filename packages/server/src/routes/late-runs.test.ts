@@ -12,7 +12,7 @@ async function begin(server: EventloomServer, more: object = {}, headers: Record
   return server.fetch(new Request(`http://localhost${RUNS}`, { method: 'POST', body, headers }));
 }
 
-test('a run that waits for an open run is answered once its message is stored', async () => {
+test('a run that waits for an open run is answered after its message is stored', async () => {
   const { leave, serve, eventsOf } = setUp();
   const gate = new Gate();
   const left = await leave('s');

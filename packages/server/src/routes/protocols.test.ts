@@ -227,7 +227,7 @@ describe('a custom protocol', () => {
     ]);
   });
 
-  test('reports the failure of a stream of its own, and keeps its text from the client', async () => {
+  test("reports the failure of its own stream, and does not send the error's text to the client", async () => {
     const reported: unknown[] = [];
     const encoder = new TextEncoder();
     let pulls = 0;
@@ -350,7 +350,7 @@ describe('a custom protocol', () => {
     expect((await answersOf({ none: handlers.none }, 'HEAD')).answers).toEqual({ none: '200 ' });
   });
 
-  test('cuts a body that is found to have another length, and cancels its source', async () => {
+  test('aborts a body with another length, and cancels its source', async () => {
     const reported: string[] = [];
     let left: unknown;
     let pulls = 0;
@@ -374,7 +374,7 @@ describe('a custom protocol', () => {
     expect(String(left)).toContain('/long');
   });
 
-  test("acts for the authenticated user only, within that user's limits", async () => {
+  test("acts only for the authenticated user, within that user's limits", async () => {
     const authenticate = (request: Request) => {
       const userId = request.headers.get('authorization');
       return userId === null ? undefined : { userId };

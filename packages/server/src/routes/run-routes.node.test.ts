@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 describe('POST /run', () => {
-  test('answers all events at the end of the run', async () => {
+  test('returns all events at the end of the run', async () => {
     const { post } = await setUp([{ calls: [{ name: 'set_mood' }] }, 'done']);
     const response = await post('/run', ASK);
     const events = (await response.json()) as Event[];
@@ -48,7 +48,7 @@ describe('POST /run', () => {
     ]);
   });
 
-  test("answers the status of the run's error", async () => {
+  test("responds with the status of the run's error", async () => {
     const { url, post } = await setUp([new ConfigurationError('no such model')]);
     const response = await post('/run', ASK);
     expect([response.status, await response.json()]).toEqual([500, { error: 'no such model', code: 'CONFIGURATION' }]);
@@ -68,7 +68,7 @@ describe('POST /run', () => {
     expect(body).not.toMatch(/\bat \S+:\d+/);
   });
 
-  test('lets the run continue when the client leaves', async () => {
+  test('lets the run continue when the client disconnects', async () => {
     const gate = new Gate();
     const { url, sessionService } = await setUp([{ text: 'done', gate }]);
     const leaving = new AbortController();

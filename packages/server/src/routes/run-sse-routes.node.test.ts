@@ -18,14 +18,17 @@ describe('POST /run_sse', () => {
     },
   );
 
-  test.each([{}, { 'eventloom-event-ids': '0' }])('numbers nothing for a client that sends %j', async (headers) => {
-    const { post } = await setUp([{ chunks: ['one'], error: new ConfigurationError('broke') }]);
-    const frames = (await (await post('/run_sse', STREAM, headers)).text()).split('\n\n');
-    expect(frames.pop()).toBe('');
-    expect(frames.length).toBeGreaterThan(2);
-    for (const frame of frames) expect(frame).toMatch(/^data: \{.*\}$/);
-    expect(frames.at(-1)).toBe('data: {"error":"broke","code":"CONFIGURATION"}');
-  });
+  test.each([{}, { 'eventloom-event-ids': '0' }])(
+    'does not number frames for a client that sends %j',
+    async (headers) => {
+      const { post } = await setUp([{ chunks: ['one'], error: new ConfigurationError('broke') }]);
+      const frames = (await (await post('/run_sse', STREAM, headers)).text()).split('\n\n');
+      expect(frames.pop()).toBe('');
+      expect(frames.length).toBeGreaterThan(2);
+      for (const frame of frames) expect(frame).toMatch(/^data: \{.*\}$/);
+      expect(frames.at(-1)).toBe('data: {"error":"broke","code":"CONFIGURATION"}');
+    },
+  );
 
   test('streams chunks and the whole event', async () => {
     const { post } = await setUp([CHUNKS]);

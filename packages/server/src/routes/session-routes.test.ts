@@ -10,7 +10,7 @@ test('apps are listed by name, and with their root agents on request, as the ADK
 });
 
 describe('listing sessions', () => {
-  test("answers an array of the user's sessions without events", async () => {
+  test("returns an array of the user's sessions without events", async () => {
     const { send } = setUp();
     await send('POST', `${SESSIONS}/s`);
     await send('POST', '/apps/app/users/bob/sessions/t');
@@ -58,7 +58,7 @@ describe('reading a session', () => {
 });
 
 describe('changing the state of a session', () => {
-  test('appends an event and answers with the session', async () => {
+  test('appends an event and returns the session', async () => {
     const { send } = setUp();
     await send('POST', `${SESSIONS}/s`, { state: { a: 1 } });
     const { status, json } = await send('PATCH', `${SESSIONS}/s`, { stateDelta: { b: 2, 'user:c': 3, 'temp:d': 4 } });
@@ -107,7 +107,7 @@ describe('changing the state of a session', () => {
 });
 
 describe('deleting a session', () => {
-  test('answers null, even if there is none', async () => {
+  test('returns null, even if there is no session', async () => {
     const { send } = setUp();
     await send('POST', `${SESSIONS}/s`);
     expect(await send('DELETE', `${SESSIONS}/s`)).toMatchObject({ status: 200, json: null });

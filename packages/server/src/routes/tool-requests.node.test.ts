@@ -64,7 +64,7 @@ test('an answer without a request, and a second answer, are a 400 and write noth
   expect(paid).toEqual([1]);
 });
 
-test('two requests that confirm the same call at the same time run it once', async () => {
+test('two concurrent requests that confirm the same call run it once', async () => {
   const { post, paid } = await setUp({ steps: [payments(1), 'Done.'] });
   const [one] = asked((await post([{ text: 'pay' }])).events);
   const answers = await Promise.all([post([confirm(one, true)], '/run'), post([confirm(one, true)], '/run')]);
@@ -85,7 +85,7 @@ test('chunks of a streaming tool are frames and are not stored', async () => {
   expect(await get(SESSION)).not.toContain('output');
 });
 
-test('a secret is in nothing that the server stores, sends or logs', async () => {
+test('the server does not store, send or log a secret', async () => {
   const written: string[] = [];
   const note = (...said: unknown[]): true => {
     written.push(said.map(String).join(' '));

@@ -218,7 +218,7 @@ describe('a run of another process', () => {
     expect(reported).toEqual([failure]);
   });
 
-  test('that completed is not mirrored for a reader that has all of it', async () => {
+  test('that completed is not mirrored for a reader that has all frames', async () => {
     const { relay, follow } = setUp();
     relay.remote = { invocationId: ID, attempt: 1, gonePosition: 0, lastPosition: 3e9, end: { kind: 'ended' } };
     expect([await follow(3), relay.asked]).toEqual([undefined, []]);

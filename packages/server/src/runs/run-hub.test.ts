@@ -29,7 +29,7 @@ describe('a run', () => {
     expect(reported).toEqual([log.failure]);
   });
 
-  test('continues when its reader leaves', async () => {
+  test('continues when its reader disconnects', async () => {
     const { hub, play } = setUp();
     const gate = new Gate();
     const log = play([say('one'), gate, say('two')]);
@@ -225,7 +225,7 @@ describe('the hub', () => {
     expect(hub.inFlight).toBe(0);
   });
 
-  test('drops events of the user who keeps most when the memory limit is reached, and starts further runs', async () => {
+  test('drops events of the user with most kept events when the memory limit is reached, and starts further runs', async () => {
     const { hub, play } = setUp({ maxKeptChars: 1500 });
     const full = Array.from({ length: 6 }, (_none, index) => say(`a${index}`));
     const gates = [new Gate(), new Gate(), new Gate()];
@@ -381,7 +381,7 @@ describe('the hub', () => {
     expect(log.count).toBe(2);
   });
 
-  test('lets other work run while an agent only stores where it is', async () => {
+  test('lets other work run while an agent only stores its progress', async () => {
     const { play, platform } = setUp();
     const states = Array.from({ length: 1000 }, (_, step) =>
       createEvent({ author: 'a', actions: { agentState: { step } } }),
@@ -416,7 +416,7 @@ describe('draining', () => {
     expect(log.failure).toBeUndefined();
   });
 
-  test('asks readers that arrive during it to reconnect', async () => {
+  test('asks readers that connect during the drain to reconnect', async () => {
     const { hub, play } = setUp();
     const gate = new Gate();
     const log = play([gate, say('one')]);

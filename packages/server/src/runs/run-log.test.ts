@@ -31,7 +31,7 @@ describe('positions', () => {
     expect(formatPosition(chunkPosition(3, 1, 10))).toBe('3.00100001');
   });
 
-  test('sort before the next stored event, however many chunks there are', () => {
+  test('sort before the next stored event with any number of chunks', () => {
     expect(chunkPosition(4, 998, 50_000_000)).toBeLessThan(eventPosition(5));
   });
 

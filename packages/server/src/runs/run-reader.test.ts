@@ -43,7 +43,7 @@ describe('writes to a reader', () => {
     expect(() => platform.advance(10_000)).not.toThrow();
   });
 
-  test('end with a closed connection if the client does not read the error frame either', async () => {
+  test('end with a closed connection if the client does not read the error frame', async () => {
     const { hub, play, platform } = setUp({ heartbeatMs: 1000 });
     const stream = hub.readers.read(play([say('one'), new Gate()]));
     platform.advance(3000);
@@ -102,7 +102,7 @@ describe('a format whose writer throws', () => {
 });
 
 describe('a format that omits frames', () => {
-  test('is sent the frames after a page of which it omits all', async () => {
+  test('gets the frames after a page that it omits completely', async () => {
     const { hub, play } = setUp();
     const run = play([say('one'), say('two')]);
     await run.ended;
@@ -201,7 +201,7 @@ describe('an event larger than the memory limit', () => {
     expect((await readAll(stream)).map((frame) => frame.split(' ')[1]?.slice(0, 3))).toEqual(['one', 'yyy', 'two']);
   });
 
-  test('is kept alone of its size', async () => {
+  test('is kept without smaller earlier events', async () => {
     const { play } = setUp({ maxRunChars: 300 });
     const run = play([huge, say('two'), huge, say('four')]);
     await run.ended;

@@ -159,7 +159,7 @@ describe('a starting server', () => {
     for (const id of ['a', 'b']) expect(errorCodesOf(await eventsOf(id))).toEqual(['RUN_ABANDONED']);
   });
 
-  test('stores a message if a further run was left while the run before it was closed', async () => {
+  test('stores a message if another run was left behind while the previous run was closed', async () => {
     const { leave, serve, runnerOf, sessions, open, platform, eventsOf } = setUp();
     const { sessionId, invocationId } = await leave('s');
     const key = { appName: 'app', userId: 'ann', sessionId };
@@ -291,7 +291,7 @@ describe('a starting server', () => {
     await expect.poll(open).toEqual([]);
   });
 
-  test('leaves its resumed runs to the next server when it shuts down', async () => {
+  test('leaves its resumed runs for the next server when it shuts down', async () => {
     const { leave, serve, open, platform } = setUp();
     const run = await leave('s');
     const gate = new Gate();
@@ -410,7 +410,7 @@ describe('a message to a session with an unfinished run', () => {
     expect([(await first).status, (await second).status]).toEqual([200, 200]);
   });
 
-  test('is answered with the id of its run at once', async () => {
+  test('is answered with the id of its run immediately', async () => {
     const { leave, serve } = setUp();
     await leave('s');
     const gate = new Gate();

@@ -234,7 +234,7 @@ test('a run begins with its webhook, in one call of the store', async () => {
   gate.open();
 });
 
-test('an answer that is refused leaves no webhook of the run that it was to continue', async () => {
+test('an answer that is refused does not leave a webhook of the run to continue', async () => {
   const sessionService = new InMemorySessionService();
   const { server } = await setUp(
     [{ calls: [{ name: 'order', id: 'c-1' }] }],

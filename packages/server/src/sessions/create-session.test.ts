@@ -53,7 +53,7 @@ test.each([
   expect(turns.total - turns.beforeCreation).toBeGreaterThanOrEqual(7);
 });
 
-test('a new session with few small events is stored at once', async () => {
+test('a new session with few small events is stored in one step', async () => {
   const { create, turns } = setUp();
   expect((await create([event(10, 1), event(10, 2)])).status).toBe(200);
   expect(turns.total).toBe(0);

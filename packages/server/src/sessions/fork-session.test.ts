@@ -199,7 +199,7 @@ describe.each([false, true])('a fork (resumable: %s)', (resumable) => {
   });
 });
 
-test('a fork is a session of its own: it can be forked, rewound and deleted', async () => {
+test('a fork is a separate session, which can be forked, rewound and deleted', async () => {
   const { say, ask, forkAfter, events } = setUp({ steps: ['One.', 'Two.', 'Three.'] });
   await say('1');
   await say('2');
@@ -216,7 +216,7 @@ test('a fork is a session of its own: it can be forked, rewound and deleted', as
   expect(await events()).toEqual(before);
 });
 
-test('a fork has the state of its event, with which the session began included, and shares state of the user and the app', async () => {
+test('a fork has the state at its event, including the initial state, and shares state of the user and the app', async () => {
   const { ask, say, forkAfter } = setUp({ steps: [note('one'), 'Noted.', note('two'), 'Noted.'] });
   const state = { plan: 'gold', draft: 1, 'user:name': 'Ann' };
   await ask('POST', SESSIONS, { sessionId: 's', state });
@@ -278,7 +278,7 @@ test('a fork is deleted with its artifacts if one of them cannot be copied', asy
   expect(await artifactService.listArtifactKeys(FORK)).toEqual([]);
 });
 
-test('an approval in a fork does not repeat calls that were done', async () => {
+test('an approval in a fork does not repeat completed calls', async () => {
   const step: ScriptedStep = { calls: [{ name: 'send' }, { id: 'p', name: 'pay', args: {} }] };
   const { say, answer, forkAfter, sent, paid } = setUp({ steps: [step, 'Paid.'], resumable: true });
   await say('go');
@@ -374,7 +374,7 @@ describe('a fork is refused', () => {
     expect(foreign).toMatchObject({ status: 403, json: { code: 'FORBIDDEN' } });
   });
 
-  test('for events that are larger than the limit, and keeps no count of them', async () => {
+  test('for events that are larger than the limit, and releases their count', async () => {
     const { say, ask, events, sessionService } = setUp({
       steps: [`${'long '.repeat(500)}`, 'Two.'],
       limits: { maxBodyBytesInFlightPerUser: 2000 },

@@ -139,7 +139,7 @@ describe.each([true, false])('with a resumable runner: %s', (resumable) => {
     expect(paid).toEqual([]);
   });
 
-  test('a graph in mid-step is refused', async () => {
+  test('a graph in the middle of a step is refused', async () => {
     const { create, run, paid } = open(resumable);
     expect((await create(GRAPH, 'graphs')).status).toBe(403);
     expect((await run({ invocationId: 'e-x' }, 'graphs')).status).toBe(404);

@@ -82,7 +82,7 @@ describe('a broken service fails the case of the rule it breaks', () => {
   }
 });
 
-describe('a broken service fails the case of the transfer to it', () => {
+describe('a broken service fails the case about transfers to it', () => {
   for (const { breaks, how, make } of transferMutants) {
     test(`${breaks} notices a service that ${how}`, () =>
       expectBroken(sessionTransferConformance(makeGood, make), breaks));

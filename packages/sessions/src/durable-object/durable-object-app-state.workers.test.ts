@@ -41,7 +41,7 @@ test('writes of other objects are applied without being sent back, and do not ov
     expect(app.version('app')).toBe(7);
   }));
 
-test('a removal is pending too, even of a key that the copy lacks', () =>
+test('a removal is also pending, even of a key that the copy lacks', () =>
   inObject(async (service, app) => {
     const session = await service.createSession({ ...KEY, state: { 'app:mine': 1 } });
     app.settle('app', app.pending('app', 1000).at(-1)?.seq ?? 0);

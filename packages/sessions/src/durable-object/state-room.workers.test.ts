@@ -66,7 +66,7 @@ test.each([
   }),
 );
 
-test('many small keys count with the size they have when they are read', () =>
+test('many small keys count with their size in a read', () =>
   inObject(async (service) => {
     const keys = Array.from({ length: 40_000 }, (_, index) => `user:${index}`);
     const state = Object.fromEntries(keys.map((key) => [key, 1]));

@@ -120,7 +120,7 @@ test('an append that waited while its lease was taken over is stale and stores n
   expect(await service.listToolCalls({ ...KEY, invocationId: 'e-1' })).toEqual([]);
 });
 
-test('of two concurrent claims one gets the session, and the other gets its expiry', async () => {
+test('one of two concurrent claims gets the session, and the other gets the expiry of its lease', async () => {
   await client.query('BEGIN');
   const lease = await other.acquireLease(KEY);
   const claim = service.acquireLease({ ...KEY, onBusy: 'reject' });
@@ -257,7 +257,7 @@ test('a run that waited for the append of its own message gets the stored event'
   expect({ ...(await read()).state }).toEqual({ writer: 'other' });
 });
 
-test('of two concurrent runs one is refused, and nothing of it is stored', async () => {
+test('one of two concurrent runs is refused, and nothing of it is stored', async () => {
   await client.query('BEGIN');
   const first = await other.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('one'), resumable: true });
   const second = { ...KEY, invocationId: 'e-2', message: eventOf('two', { stateDelta: { 'app:key': 1 } }) };
@@ -329,7 +329,7 @@ test('a refused run does not wait for the session and locks nothing', async () =
   await client.query('COMMIT');
 });
 
-test('of two concurrent creations one succeeds, and the other throws', async () => {
+test('one of two concurrent creations succeeds, and the other throws', async () => {
   const key = { ...KEY, sessionId: 'new' };
   await client.query('BEGIN');
   await other.createSession({ ...key, state: { maker: 'other' } });

@@ -78,7 +78,7 @@ test('waiting claims get the session in order, and a claim without a ticket come
   expect(await tickets()).toEqual([]);
 });
 
-test('of two tickets of the same time the one with the lower id is first', async () => {
+test('the ticket with the lower id is the first of two tickets with the same time', async () => {
   const lease = await take(100);
   for (const id of ['b', 'a']) await claim(200, { ticket: ticketOf(id, 150) });
   await driver.releaseLease(lease, false);
@@ -86,7 +86,7 @@ test('of two tickets of the same time the one with the lower id is first', async
   await take(300, { ticket: ticketOf('a', 150) });
 });
 
-test('an expired or withdrawn ticket delays no claim', async () => {
+test('an expired or withdrawn ticket does not delay claims', async () => {
   const lease = await take(100);
   for (const id of ['a', 'b']) await claim(200, { ticket: ticketOf(id, 150) });
   await driver.releaseLease(lease, false);
@@ -122,7 +122,7 @@ test('an interrupting claim ignores tickets, and an expired lease goes to the fi
   await take(2300, { ticket: ticketOf('a', 150) });
 });
 
-test('an append renews its own lease only', async () => {
+test('an append renews only its own lease', async () => {
   const [session] = await driver.listSessions({ appName: 'app', userId: undefined, limit: 1, after: undefined });
   const append = async (id: string, nowMs: number, lease: SessionLease): Promise<void> => {
     const event = createEvent({ id, invocationId: 'e-1', author: 'agent' });

@@ -44,7 +44,7 @@ async function fill(key: SessionKey): Promise<void> {
   await service.recordToolCall(lease, { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'started' });
 }
 
-test('deleting a session deletes its rows only', async () => {
+test('deleting a session deletes only its rows', async () => {
   const keys = [KEY, { ...KEY, sessionId: 'other' }, { ...KEY, userId: 'stranger' }, { ...KEY, appName: 'other app' }];
   for (const key of keys) await fill(key);
   // Sessions, events, state (two keys per session, one per user and app), initial state, tool calls, a run and its

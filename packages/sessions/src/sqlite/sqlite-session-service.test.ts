@@ -24,7 +24,7 @@ describe('SqliteSessionService keeps the contract', () => {
   for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
 });
 
-test('SqliteSessionService says what to write when it gets nothing', () => {
+test('SqliteSessionService says what to write if it gets no options', () => {
   expect(() => new SqliteSessionService(undefined as never)).toThrow(
     "SqliteSessionService: expected an object of options, got nothing; write new SqliteSessionService({ path: 'sessions.db' })",
   );

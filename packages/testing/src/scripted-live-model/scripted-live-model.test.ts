@@ -34,7 +34,7 @@ test('steps are played in order: texts, responses, and results of functions', as
   model.assertConsumed();
 });
 
-test('a cue holds the next step until the client sent what it names', async () => {
+test('a cue holds the next step until the client sent a matching request', async () => {
   const model = new ScriptedLiveModel([[{ heard: /weather/ }, 'sunny', { heard: 'toolResponses' }, 'done']]);
   const connection = await model.connect(createLlmRequest());
   const reader = connection.receive();

@@ -239,7 +239,7 @@ test('the browser is opened once, and closed with the toolset', async () => {
   ]);
 });
 
-test('a browser that did not start is started again', async () => {
+test('a browser that failed to start is started again', async () => {
   let starts = 0;
   const launch = async (): Promise<PlaywrightBrowser> => {
     if (starts++ === 0) throw new TypeError('no display');
