@@ -39,19 +39,41 @@ function tailsOf(name: string): string[] {
   return starts.map((start) => toPlain(name.slice(start)));
 }
 
-/** Returns the name that a typed one differs from by one character or by its notation; undefined if no name is so close. */
+/** Returns the first name that a typed one is a misspelling of, as `isMisspelt` says. */
 export function misspeltName(typed: string, names: readonly string[]): string | undefined {
-  const plain = toPlain(typed);
-  if (plain.length < 4) return undefined;
-  return names.find((name) => {
-    const other = toPlain(name);
-    return Math.abs(other.length - plain.length) <= 1 && editDistance(plain, other) <= 1;
-  });
+  return names.find((name) => isMisspelt(typed, name));
+}
+
+/**
+ * True if a name of four or more characters differs from one in camel case by at most one character, two exchanged ones, or its notation.
+ * Allocates nothing for most names, because agents are also created for each request.
+ */
+export function isMisspelt(typed: string, name: string): boolean {
+  const from = withoutSeparators(typed);
+  const { length } = from;
+  if (length < 4 || Math.abs(length - name.length) > 1) return false;
+  let start = 0;
+  while (start < length && isSameLetter(from, start, name, start)) start++;
+  let end = length;
+  let nameEnd = name.length;
+  for (; end > start && nameEnd > start && isSameLetter(from, end - 1, name, nameEnd - 1); end--) nameEnd--;
+  if (end - start <= 1 && nameEnd - start <= 1) return true;
+  const isPair = end - start === 2 && nameEnd - start === 2;
+  return isPair && isSameLetter(from, start, name, start + 1) && isSameLetter(from, start + 1, name, start);
+}
+
+/** True for the same letter in upper or lower case. */
+function isSameLetter(one: string, at: number, other: string, otherAt: number): boolean {
+  return (one.charCodeAt(at) | 32) === (other.charCodeAt(otherAt) | 32);
+}
+
+function withoutSeparators(name: string): string {
+  return name.replaceAll('_', '').replaceAll('-', '');
 }
 
 function toPlain(name: string): string {
   // Longer texts are not misspelt names, and a comparison of them would take long.
-  return name.slice(0, 64).toLowerCase().replaceAll(/[_-]/g, '');
+  return withoutSeparators(name.slice(0, 64).toLowerCase());
 }
 
 /** Returns the number of single-character edits (insert, remove, replace, swap of neighbours) between two texts. */

@@ -1,6 +1,6 @@
 import { describeKind, getOwn, isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
-import { misspeltName, nearestNames } from './nearest-names.ts';
+import { isMisspelt, nearestNames } from './nearest-names.ts';
 
 /** Kinds of values, as errors name them. Lists and functions do not count as objects. */
 const KINDS = {
@@ -113,10 +113,10 @@ export function checkBaseOptions(owner: string, rules: Rules, given: object): vo
   for (const name in given) {
     const rule = getOwn(rules, name);
     if (rule === undefined) {
-      const free = Object.keys(rules).filter((option) => given[option] === undefined);
-      const meant = misspeltName(name, free);
-      if (meant !== undefined && isValid(rules[meant] ?? 'any', given[name]))
-        throw unknownOptionError(owner, name, [meant]);
+      for (const option in rules) {
+        const isFree = given[option] === undefined && isValid(rules[option] ?? 'any', given[name]);
+        if (isFree && isMisspelt(name, option)) throw unknownOptionError(owner, name, [option]);
+      }
     } else if (!isValid(rule, given[name])) throw wrongValueError(owner, name, toRule(rule), given[name]);
   }
 }
