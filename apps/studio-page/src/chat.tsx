@@ -214,31 +214,31 @@ function callsAfter(messages: readonly Message[], message: Message): readonly st
 /** A run that could not be stopped is stopped again after this time, in milliseconds. */
 const STOP_AGAIN_MS = 1000;
 
-/** Stops the run. Asks again, when the page is connected, if the server does not answer or cannot stop the run yet. */
+/** Stops the run. Asks again until the run has ended, if the server does not answer or cannot stop the run yet. */
 function useStop({ stop, status }: UseAgentResult) {
   const [error, setError] = useState<string>();
   /** Number of failed attempts; undefined if the person has not stopped the run. */
   const [failures, setFailures] = useState<number>();
   const tryToStop = useCallback(async () => {
-    setFailures(0);
     try {
       await stop();
       setFailures(undefined);
       setError(undefined);
     } catch (thrown) {
       setError(`The run is not stopped yet: ${messageOf(thrown)}`);
-      setFailures((before) => (before ?? 0) + 1);
+      setFailures((before = 0) => before + 1);
     }
   }, [stop]);
+  const isIdle = status === 'idle';
   useEffect(() => {
-    if (status === 'idle') {
+    if (isIdle) {
       setFailures(undefined);
       setError(undefined);
     }
-    if (status !== 'running' || !failures) return undefined;
+    if (isIdle || !failures) return undefined;
     const timer = setTimeout(() => void tryToStop(), STOP_AGAIN_MS);
     return () => clearTimeout(timer);
-  }, [status, failures, tryToStop]);
+  }, [isIdle, failures, tryToStop]);
   return { stop: tryToStop, error };
 }
 
