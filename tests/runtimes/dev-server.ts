@@ -20,6 +20,8 @@ export interface DevServer {
 export interface DevServerOptions {
   /** Default: that of the configuration. */
   readonly entry?: string;
+  /** Default: a free one. */
+  readonly port?: number;
   readonly vars?: Readonly<Record<string, string>>;
   /** The folder of the storage. Default: one in the project. */
   readonly persistTo?: string;
@@ -28,11 +30,11 @@ export interface DevServerOptions {
 /** Starts `wrangler dev` on a free port, and resolves when it answers. */
 export async function startDevServer(
   project: string,
-  { entry, vars = {}, persistTo }: DevServerOptions = {},
+  { entry, port = 0, vars = {}, persistTo }: DevServerOptions = {},
 ): Promise<DevServer> {
   // For another entry, wrangler reads the configuration next to that entry; without this there are no bindings.
   const args = ['dev', ...(entry === undefined ? [] : [entry, '--config', join(project, 'wrangler.jsonc')])];
-  args.push('--local', '--ip', '127.0.0.1', '--port', '0');
+  args.push('--local', '--ip', '127.0.0.1', '--port', String(port));
   args.push('--inspector-port', '0');
   if (persistTo !== undefined) args.push('--persist-to', persistTo);
   for (const [name, value] of Object.entries(vars)) args.push('--var', `${name}:${value}`);
