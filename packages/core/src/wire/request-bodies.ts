@@ -173,7 +173,8 @@ export function* readCreateSessionSteps(body: unknown): Generator<number, Create
     events.push(readJson(EVENT, event, `events[${index}]`, faults));
     yield weigh(event);
   }
-  return checked({ ...read, events }, faults);
+  if (faults.length > 0) throw invalidFieldsError(faults);
+  return { ...read, events };
 }
 
 /** Reads the body that changes a session. @throws InvalidRequestError */
@@ -207,15 +208,16 @@ export function readForkSessionRequest(body: unknown): ForkSessionBody {
 function readBody<T>(shape: Field<T>, body: unknown, check?: FieldCheck): T {
   if (isRecord(body)) checkFields(body, Object.keys(shape.fields ?? {}), check);
   const faults: string[] = [];
-  return checked(readJson(shape, body, '', faults), faults);
+  const read = readJson(shape, body, '', faults);
+  if (faults.length > 0) throw invalidFieldsError(faults);
+  return read;
 }
 
-/** Returns what was read. @throws InvalidRequestError for faults */
-function checked<T>(read: T, faults: readonly string[]): T {
-  if (faults.length === 0) return read;
+/** Creates the error for the faults of a body's fields. */
+function invalidFieldsError(faults: readonly string[]): InvalidRequestError {
   const more = faults.length - MAX_FAULTS;
   const shown = faults.slice(0, MAX_FAULTS);
-  throw new InvalidRequestError(shown.join('; ') + (more > 0 ? `; and ${more} more` : '') + idsToWrite(shown));
+  return new InvalidRequestError(shown.join('; ') + (more > 0 ? `; and ${more} more` : '') + idsToWrite(shown));
 }
 
 /** Returns the code to write for ids that are missing or of a wrong kind according to the faults; empty if there are none. */
