@@ -133,7 +133,7 @@ describe.each(cases)('a run of another process, in $name (relay: $hasRelay),', (
       gate.open();
       expect(await response.text()).toMatch(/"error":"the run was cancelled","code":"RUN_(ABANDONED|ABORTED)"/);
       const { events = [] } = (await other.sessions.getSession(KEY)) ?? {};
-      const texts = events.map(({ content, errorMessage }: Event) => content?.parts?.[0]?.text ?? errorMessage ?? '');
+      const texts = events.map(({ content, errorMessage }: Event) => errorMessage ?? content?.parts?.[0]?.text ?? '');
       expect(texts.filter((text) => text !== '')).toEqual(['hi', 'the run was cancelled', 'hi', 'next']);
       expect(reported).toEqual([]);
     }));
