@@ -170,6 +170,26 @@ describe('a run on PostgreSQL', () => {
     await run.expectWhole(patient());
   });
 
+  test.each(['a run', 'a rewind'])('that does not answer refuses %s after 10 seconds', async (what) => {
+    const clock = fixedPlatform();
+    const sessions = new PostgresSessionService({ pool, platform: clock });
+    const run = new DisturbedRun(sessions, () => undefined, clock);
+    const [{ invocationId = '' } = {}] = await run.start();
+    const ids = { userId: 'user', sessionId: 'session' };
+    proxy.freeze();
+    const beganMs = clock.now();
+    const refused =
+      what === 'a run' ? run.start() : run.runner.rewindAsync({ ...ids, rewindBeforeInvocationId: invocationId });
+    const error = await overTime(
+      clock,
+      run,
+      refused.catch((thrown: unknown) => thrown),
+    );
+    expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
+    expect(clock.now() - beganMs).toBeGreaterThanOrEqual(10_000);
+    expect(clock.now() - beganMs).toBeLessThan(12_000);
+  });
+
   test('continues when it is resumed after an outage longer than its lease', async () => {
     const clock = fixedPlatform();
     const sessions = patient(clock);

@@ -221,6 +221,8 @@ export class StaleWriterError extends EventloomError {
 export class StorageError extends EventloomError {
   static override readonly code = 'STORAGE_UNAVAILABLE';
   static override readonly retryable = true;
+  /** Time that the call waited for the storage before it failed, in milliseconds. A back end sets it; undefined if it does not. */
+  waitedMs: number | undefined;
 
   /**
    * Returns the error of a driver that threw. Its `publicMessage` names only `storage`, because the driver's text may name hosts and files.

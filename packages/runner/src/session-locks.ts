@@ -20,6 +20,7 @@ import {
   type SessionLease,
   StaleWriterError,
   SessionNotFoundError,
+  StorageError,
   type ToolLedgerEntry,
 } from '@eventloom/core';
 import {
@@ -83,6 +84,8 @@ export interface SessionLocksOptions {
 }
 
 const DEFAULT_LEASE_TTL_MS = 15_000;
+/** Maximum time for which a session cannot be locked because of the storage, in milliseconds: callers wait for their answer meanwhile. */
+const MAX_OUTAGE_MS = 10_000;
 
 /** Locks the sessions of one runner, so that each has one writer, and remembers their events between runs. */
 export class SessionLocks {
@@ -250,14 +253,16 @@ export class SessionLocks {
   }
 
   /**
-   * Repeats the lock request while the storage cannot be used, at most for the duration of a lease, because a lost
-   * answer may have granted one.
+   * Repeats the lock request while the storage cannot be used: for 10 seconds, the time included that the failed request waited for the
+   * storage, and at most for the duration of a lease, because a lost answer may have granted one.
    *
    * @throws the last error
    */
   #askAgain<T>(ask: () => Promise<T>, thrown: unknown, { abortSignal }: LockRequest): Promise<T> {
     const { platform } = this.runner;
-    return repeatWhileUnavailable(ask, thrown, platform, platform.now() + this.#ttlMs, abortSignal);
+    const waitedMs = (StorageError.isInstance(thrown) && thrown.waitedMs) || 0;
+    const endMs = platform.now() + Math.min(this.#ttlMs, MAX_OUTAGE_MS - waitedMs);
+    return repeatWhileUnavailable(ask, thrown, platform, endMs, abortSignal);
   }
 
   #toLease({ key, onBusy, busyWaitMs, abortSignal }: LockRequest): AcquireLeaseRequest {

@@ -206,6 +206,17 @@ describe('a short storage outage', () => {
   });
 });
 
+test('a new run waits 10 seconds for a storage that cannot be reached, and is then refused', async () => {
+  const { start, outages, stored, platform, until } = await setUp({ model: ['never'], resumable: true });
+  outages.fault = (name) => (name === 'beginRun' ? 'refused' : undefined);
+  const beganMs = platform.now();
+  const { error } = await until(runToError(start('hi')));
+  expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
+  expect(platform.now() - beganMs).toBeGreaterThanOrEqual(10_000);
+  expect(platform.now() - beganMs).toBeLessThan(12_000);
+  expect(await stored()).toEqual([]);
+});
+
 describe('a storage outage longer than the lease', () => {
   test('ends the stream with StorageError, and a resumable run stays open and can be resumed', async () => {
     const ran: string[] = [];

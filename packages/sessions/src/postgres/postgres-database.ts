@@ -206,14 +206,19 @@ export class PostgresDatabase {
 
   /** Does the work, and repeats it with growing delays if PostgreSQL rolled it back because of other transactions. */
   async #attempt<T>(work: () => Promise<T>): Promise<T> {
-    if (!this.#isReady) await this.#within(this.ready());
+    const startedMs = this.#platform.now();
     for (let attempt = 1; ; attempt++) {
       try {
+        if (!this.#isReady) await this.#within(this.ready());
         return await work();
       } catch (error) {
         const code = codeOf(error);
         if (CHANGED.includes(code)) await this.checkVersion();
-        if (!UNDONE.includes(code) || attempt === ATTEMPTS) throw failureOf(error);
+        if (!UNDONE.includes(code) || attempt === ATTEMPTS) {
+          const failure = failureOf(error);
+          if (StorageError.isInstance(failure)) failure.waitedMs = this.#platform.now() - startedMs;
+          throw failure;
+        }
       }
       const waitMs = Math.min(2 ** attempt, MAX_WAIT_MS) * Math.random();
       await new Promise<void>((resolve) => void this.#platform.schedule(waitMs, resolve));
