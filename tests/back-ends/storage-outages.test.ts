@@ -174,7 +174,7 @@ describe('a run on PostgreSQL', () => {
     const clock = fixedPlatform();
     const sessions = new PostgresSessionService({ pool, platform: clock });
     const run = new DisturbedRun(sessions, () => undefined, clock);
-    const [{ invocationId = '' } = {}] = await run.start();
+    const [{ invocationId } = expect.unreachable()] = await run.start();
     const ids = { userId: 'user', sessionId: 'session' };
     proxy.freeze();
     const beganMs = clock.now();
