@@ -30,13 +30,17 @@ export interface ServerLimits {
    * 16 Ki.
    */
   readonly maxBodyMetadataChars: number;
-  /** Maximum number of active runs; a further one is refused with `SERVER_BUSY`. Default 2,000. */
+  /**
+   * Maximum number of active runs; a further one is refused with `SERVER_BUSY`. A user who has more runs than are left gets no further one
+   * while others have some. Default 2,000.
+   */
   readonly maxRuns: number;
   /** Maximum number of active runs of one user; a further one is refused with `USER_LIMIT`. Default 100. */
   readonly maxRunsPerUser: number;
   /**
    * Maximum number of requests that wait for a session, because a run or another request holds it, or because the storage is slow. A
-   * further one is refused with `SERVER_BUSY`. Default 1,000.
+   * further one is refused with `SERVER_BUSY`. A user who has more of them than are left gets no further one while others have some.
+   * Default 1,000.
    */
   readonly maxQueuedRequests: number;
   /** Maximum number of requests of one user that wait for a session; a further one is refused with `USER_LIMIT`. Default 32. */

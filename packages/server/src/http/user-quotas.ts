@@ -5,6 +5,7 @@ import type { ServerLimits } from '../server-limits.ts';
 export type QuotaLimits = Pick<
   ServerLimits,
   | 'maxBodyBytes'
+  | 'maxRuns'
   | 'maxRunsPerUser'
   | 'maxQueuedRequests'
   | 'maxQueuedRequestsPerUser'
@@ -22,17 +23,23 @@ interface Usage {
   bodyBytes: number;
 }
 
+/**
+ * The limits of each counter. With `isShared`, a user who has as much as is still free gets no more while others use the server: `n` users who
+ * take all they can leave one part of `n + 1` to the others. Bytes are not shared so, because a large body needs most of a small limit.
+ */
 const BOUNDS = {
-  runs: { what: 'runs in flight', total: undefined, perUser: 'maxRunsPerUser' },
+  runs: { what: 'runs in flight', total: 'maxRuns', perUser: 'maxRunsPerUser', isShared: true },
   queued: {
     what: 'requests that wait for a session',
     total: 'maxQueuedRequests',
     perUser: 'maxQueuedRequestsPerUser',
+    isShared: true,
   },
   bodyBytes: {
     what: 'bytes of request bodies in flight',
     total: 'maxBodyBytesInFlight',
     perUser: 'maxBodyBytesInFlightPerUser',
+    isShared: false,
   },
 } as const satisfies Record<keyof Usage, unknown>;
 
@@ -90,9 +97,16 @@ export class RequestQuota {
           `try again when one of the user's requests has been answered`,
       );
     }
-    if (amount > 0 && bound.total !== undefined && total[kind] + amount > limits[bound.total]) {
+    const free = limits[bound.total] - total[kind];
+    if (amount > 0 && amount > free) {
       throw new ServerBusyError(
         `the server has its maximum number of ${bound.what} (limits.${bound.total}); try again later`,
+      );
+    }
+    if (amount > 0 && bound.isShared && own && own[kind] + amount > free && total[kind] > own[kind]) {
+      throw new UserLimitError(
+        `the server has room for ${free} more ${bound.what} (limits.${bound.total}), which are for users with fewer than ${own[kind]}; ` +
+          `try again when one of the user's requests has been answered`,
       );
     }
     this.#used[kind] += amount;
