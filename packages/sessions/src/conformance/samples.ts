@@ -70,11 +70,11 @@ export async function passTime(
   subject: { readonly platform: ManualPlatform; isBusy?(): boolean },
   totalMs: number,
   until: Promise<unknown>,
+  steps = 20,
 ): Promise<void> {
   let isSettled = false;
   const settled = (): void => void (isSettled = true);
   until.then(settled, settled);
-  const steps = 20;
   await settle(subject);
   for (let step = 0; step < steps && !isSettled; step++) {
     subject.platform.advance(totalMs / steps);

@@ -63,8 +63,9 @@ const HINTS = { connectionString: WRITE_POOL, url: WRITE_POOL, database: WRITE_P
  * be stored or not: appending it again with the same id stores it once.
  *
  * **Leases** are timed by the database's clock, so clocks of processes that differ cause no early or late takeover. A session has one
- * writer at any clock setting, because writes under an earlier lease are refused. Callers that wait in several processes get the session in
- * the order of their requests; after a crash of the server, callers that wait are in no particular order.
+ * writer at any clock setting, because writes under an earlier lease are refused. Callers that wait in one process get the session in the
+ * order of their requests; of the first waiting callers of several processes, the one that has waited longest. After a crash of the server,
+ * the processes are in no particular order.
  *
  * **Limits.** An event, a state value or the response of a tool call takes up to 64 MiB as JSON, and all values of a new session together
  * up to 192 Mi characters; larger ones are a SizeLimitError.

@@ -27,7 +27,8 @@ const HINTS = { file: 'did you mean "path"?', filename: 'did you mean "path"?', 
 
 /**
  * Keeps sessions in a SQLite file, through Node's `node:sqlite`. Several processes of one machine may use one file: a session has one
- * writer at a time among all processes, and callers that wait for it get it in the order of their requests. Calls work synchronously and
+ * writer at a time among all processes, and callers of one process that wait for it get it in the order of their
+ * requests; of the first waiting callers of several processes, the one that has waited longest. Calls work synchronously and
  * take microseconds. If another process locks the file, a write is repeated without blocking the thread, and fails with a StorageError if
  * the file stays locked for five seconds. If the disk is full or fails, a write fails immediately. A process that runs an older version
  * than the one that last opened the file gets a ConfigurationError.
