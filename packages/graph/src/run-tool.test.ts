@@ -5,6 +5,7 @@ import {
   RunAbortedError,
   type RunAsyncToolRequest,
   ShuttingDownError,
+  StorageError,
 } from '@eventloom/core';
 import { AgentTool } from '@eventloom/multi-agent';
 import { Gate } from '@eventloom/testing';
@@ -95,4 +96,22 @@ test('a plugin may modify the result of a graph that is called as a tool', async
   const events = await run('x');
   expect(events.some(({ errorCode }) => errorCode !== undefined)).toBe(false);
   expect(events.at(-1)?.actions.agentState?.['run']).toBe('end');
+});
+
+test('a plugin is not asked for an answer in place of a StorageError', async () => {
+  const tool = new Deaf(() => Promise.reject(StorageError.of('the artifact storage', new Error('disk full'))));
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('args', () => ({}))
+    .addNode('call', tool)
+    .addEdge(START, 'args')
+    .addEdge('args', 'call')
+    .addEdge('call', END)
+    .compile();
+  class Answers extends BasePlugin {
+    override onToolErrorCallback(): Record<string, unknown> {
+      return { answered: true };
+    }
+  }
+  const { run } = await scenario({ agent, plugins: [new Answers('answers')] });
+  await expect(run('x')).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
 });

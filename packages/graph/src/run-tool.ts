@@ -9,6 +9,7 @@ import {
   type Part,
   REQUEST_INPUT,
   RunAbortedError,
+  StorageError,
   type ToolContext,
   toError,
 } from '@eventloom/core';
@@ -111,7 +112,8 @@ async function answer(
   try {
     result ??= await guard.until(Promise.resolve(tool.runAsync({ args: toolArgs, toolContext })));
   } catch (thrown) {
-    if (guard.signal.aborted || !plugins.has('onToolErrorCallback')) throw thrown;
+    // Plugins are not asked about a StorageError, as when a model calls the tool: no answer replaces a failed write.
+    if (guard.signal.aborted || StorageError.isInstance(thrown) || !plugins.has('onToolErrorCallback')) throw thrown;
     const error = toError(thrown);
     const instead = await plugins.first('onToolErrorCallback', { tool, toolArgs, toolContext, error });
     if (!instead) throw thrown;

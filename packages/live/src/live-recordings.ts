@@ -1,5 +1,5 @@
-import { type Blob, type Event, type InvocationContext, RunAbortedError, toError } from '@eventloom/core';
-import { createErrorEvent } from '@eventloom/core/internal';
+import { type Blob, type Event, type InvocationContext, RunAbortedError, StorageError, toError } from '@eventloom/core';
+import { createErrorEvent, reportTo } from '@eventloom/core/internal';
 import type { CloseTimeout } from './close-timeout.ts';
 import { TurnRecording } from './live-recording.ts';
 
@@ -95,7 +95,10 @@ export class LiveRecordings {
   #notSaved(error: unknown, recording: TurnRecording): Event {
     if (RunAbortedError.isInstance(error)) throw error;
     const side = recording === this.#input ? "the user's" : "the model's";
-    const message = `saveLiveBlob: ${side} audio since the last file could not be saved: ${toError(error).message}`;
+    // The text of a driver may name hosts and files, so the event has the message for clients.
+    if (StorageError.isInstance(error)) reportTo(this.#params.context.platform, error);
+    const reason = StorageError.isInstance(error) ? error.publicMessage : toError(error).message;
+    const message = `saveLiveBlob: ${side} audio since the last file could not be saved: ${reason}`;
     return createErrorEvent(this.#params.context.createEvent(), AUDIO_NOT_SAVED, message);
   }
 }

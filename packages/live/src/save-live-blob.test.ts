@@ -1,5 +1,5 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { decodeBase64, encodeBase64, type Event, type SaveArtifactRequest } from '@eventloom/core';
+import { decodeBase64, encodeBase64, type Event, type SaveArtifactRequest, StorageError } from '@eventloom/core';
 import { fixedPlatform, Gate, type ScriptedLiveScript } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { KEY } from '../../runner/src/fixtures/scenario.ts';
@@ -193,10 +193,16 @@ test('empty audio is neither saved nor sent', async () => {
   expect(model.connections[0]?.sent).toEqual([{ activityEnd: true }]);
 });
 
-test('audio that cannot be saved is an error event, and the run continues', async () => {
+test.each([
+  [new Error('disk full'), 'disk full'],
+  [
+    StorageError.of('the artifact storage', new Error('host inner')),
+    'could not be saved: the artifact storage is not available; try again',
+  ],
+])('audio that cannot be saved is an error event, and the run continues: %s', async (failure, text) => {
   class FullService extends InMemoryArtifactService {
     override saveArtifact(): Promise<number> {
-      return Promise.reject(new Error('disk full'));
+      return Promise.reject(failure);
     }
   }
   const { queue, stream, stored } = await setup(
@@ -229,7 +235,7 @@ test('audio that cannot be saved is an error event, and the run continues', asyn
   ]);
   expect(events.slice(0, 2).map(({ errorMessage }) => errorMessage)).toEqual([
     expect.stringContaining("the model's audio"),
-    expect.stringContaining('disk full'),
+    expect.stringContaining(text),
   ]);
 });
 

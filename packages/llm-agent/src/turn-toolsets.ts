@@ -6,6 +6,7 @@ import {
   type InvocationContext,
   ObjectType,
   ReadonlyContext,
+  StorageError,
   ToolsetUnavailableError,
 } from '@eventloom/core';
 import { reportTo } from '@eventloom/core/internal';
@@ -48,6 +49,8 @@ class TurnToolsets {
     } catch (cause) {
       // A toolset that stops with the run is not unavailable.
       context.throwIfAborted();
+      // A toolset that reads credentials or artifacts is not unavailable itself.
+      if (StorageError.isInstance(cause)) throw cause;
       const error = ToolsetUnavailableError.isInstance(cause) ? cause : ToolsetUnavailableError.of(name, cause);
       if (onUnavailable !== 'skip') throw error;
       // The event names the toolset only, because its readers may not see addresses of the inside.

@@ -1,4 +1,4 @@
-import { BaseTool, BaseToolset, type BaseToolsetOptions, isFinalResponse } from '@eventloom/core';
+import { BaseTool, BaseToolset, type BaseToolsetOptions, isFinalResponse, StorageError } from '@eventloom/core';
 import { AgentTool } from '@eventloom/multi-agent';
 import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
@@ -146,6 +146,20 @@ test('a toolset that cannot list its tools fails the run with its name', async (
   expect((await stored()).at(-1)).toMatchObject({
     errorCode: 'TOOLSET_UNAVAILABLE',
     errorMessage: 'toolset "weather": could not list its tools',
+  });
+});
+
+test('a toolset whose storage fails is not skipped: the run fails with STORAGE_UNAVAILABLE', async () => {
+  const fails = (): never => {
+    throw StorageError.of('the credential storage', new Error('connect ECONNREFUSED inner'));
+  };
+  const { run, stored } = await scenario({
+    agent: { tools: [new Listing(fails, { name: 'weather', onUnavailable: 'skip' })] },
+  });
+  await expect(run()).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+  expect((await stored()).at(-1)).toMatchObject({
+    errorCode: 'STORAGE_UNAVAILABLE',
+    errorMessage: 'the credential storage is not available; try again',
   });
 });
 

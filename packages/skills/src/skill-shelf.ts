@@ -1,4 +1,4 @@
-import { type ReadonlyContext, type ToolContext, toError } from '@eventloom/core';
+import { type ReadonlyContext, StorageError, type ToolContext, toError } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
 import { SkillError } from './errors.ts';
 import { type Frontmatter, type Skill, toFrontmatter } from './skill.ts';
@@ -145,6 +145,7 @@ async function answerOf<T>(ask: () => Promise<T> | undefined): Promise<T | undef
   try {
     return await ask();
   } catch (cause) {
+    if (StorageError.isInstance(cause)) throw cause;
     throw new SkillError(`registry: failed: ${toError(cause).message.slice(0, 500)}`, { cause });
   }
 }

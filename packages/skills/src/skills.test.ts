@@ -6,6 +6,7 @@ import {
   getFunctionCalls,
   type Part,
   StreamingMode,
+  StorageError,
 } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { QuickJsCodeExecutor } from '@eventloom/quickjs';
@@ -287,6 +288,12 @@ describe('a registry', () => {
       { error: expect.stringContaining(message) },
       { error: expect.stringContaining(message) },
     ]);
+  });
+
+  test('whose storage fails ends the run, and is no error for the model', async () => {
+    const fails = () => Promise.reject(StorageError.of('the skill storage', new Error('connection lost')));
+    const playing = play({ skills: [], registry: registryOf(fails) }, [load('far'), 'done']);
+    await expect(playing).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
   });
 });
 
