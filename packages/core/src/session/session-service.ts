@@ -358,8 +358,9 @@ export abstract class BaseSessionService {
   abstract changeRunWebhook(webhook: RunWebhook, change: RunWebhookChange | undefined): MaybePromise<boolean>;
 
   /**
-   * Writes as much as a small event and removes it again: shows that the storage can be written, which a read does not. No session changes.
-   * @throws StorageError if the storage cannot be reached, does not answer in time, is full, is locked or is read-only
+   * Makes a small write that changes no session: shows that the storage can be written, which a read does not.
+   * @throws StorageError if the storage cannot be reached, does not answer in time, is locked or read-only, or has no room for the write. A
+   * database that writes over an old row, such as PostgreSQL, may have room for it on a full disk.
    */
   abstract checkWritable(): MaybePromise<void>;
 
