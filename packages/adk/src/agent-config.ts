@@ -12,6 +12,7 @@ import {
 import { type AgentFile, type ConfigValue, openAgentFiles, type ReadAgentFile } from '#agent-files';
 import { getUserChoiceTool } from './ask-tools.ts';
 import { AdkLoopAgent, AdkParallelAgent, AdkSequentialAgent } from './agents.ts';
+import { requirePath } from './check-arguments.ts';
 import { AgentConfigError } from './errors.ts';
 import { AdkLlmAgent, type AdkLlmAgentConfig, type AdkToolUnion } from './llm-agent.ts';
 import { isBaseNode } from './workflow/base-node.ts';
@@ -52,6 +53,7 @@ export interface LoadAgentOptions {
  * @throws AgentConfigError with the file and the line, for a file that cannot be read, a field or a name that is unknown, and options that agents refuse
  */
 export function loadAgentFromConfig(path: string, options: LoadAgentOptions = {}): BaseAgent {
+  requirePath('loadAgentFromConfig', path, 'agents/root_agent.yaml');
   const { first, read } = openAgentFiles(path);
   return new AgentLoader(read, options).load(first);
 }

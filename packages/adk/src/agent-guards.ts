@@ -1,6 +1,8 @@
 import type { BaseAgent, InvocationContext } from '@eventloom/core';
+import { isRecord } from '@eventloom/core/internal';
 import { isLlmAgent } from '@eventloom/llm-agent';
 import { AgentTool, LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
+import { requireArgument } from './check-arguments.ts';
 
 /** Returns true for a `SequentialAgent`. */
 export function isSequentialAgent(value: unknown): value is SequentialAgent {
@@ -29,7 +31,8 @@ export function isRoutableLlmAgent(agentToRun: BaseAgent): boolean {
   return true;
 }
 
-/** Returns the agent of a context. */
-export function requireAgent({ agent }: InvocationContext): BaseAgent {
-  return agent;
+/** Returns the agent of a context. @throws ConfigurationError for a value that is not a context */
+export function requireAgent(context: InvocationContext): BaseAgent {
+  requireArgument(isRecord(context), 'requireAgent', 'a context', context, 'requireAgent(context)');
+  return context.agent;
 }

@@ -1,6 +1,7 @@
 import type { BaseLlmConnection, LlmResponse, ModelCapabilities } from '@eventloom/core';
 import { ConfigurationError } from '@eventloom/core';
 import { readVariable } from '#environment';
+import { requireOptions } from './check-arguments.ts';
 import { AdkGemini, type AdkLlmRequest, type GeminiParams, geminiInitParams } from './gemini.ts';
 
 /** Parameters of an `ApigeeLlm`: those of a `Gemini`, with a name that begins with `apigee/`. */
@@ -23,7 +24,9 @@ export class ApigeeLlm extends AdkGemini {
   static override readonly supportedModels: readonly (string | RegExp)[] = [/apigee\/.*/];
 
   /** @throws ConfigurationError for a name that is not one of Apigee, and without the URL of the proxy */
-  constructor({ proxyUrl, ...params }: ApigeeLlmParams) {
+  constructor(given: ApigeeLlmParams) {
+    requireOptions('ApigeeLlm', given, "new ApigeeLlm({ model: 'apigee/gemini-flash-latest', proxyUrl })");
+    const { proxyUrl, ...params } = given;
     const { service, version } = partsOf(params.model);
     const baseUrl = proxyUrl || readVariable('APIGEE_PROXY_URL');
     if (!baseUrl)

@@ -9,11 +9,12 @@ export interface ResumabilityConfig {
   readonly isResumable: boolean;
 }
 
-/** Creates a resumability config. Default: not resumable. */
-export function createResumabilityConfig({
-  isResumable = false,
-}: Partial<ResumabilityConfig> = {}): ResumabilityConfig {
-  return { isResumable };
+const RESUMABILITY: OptionRules<ResumabilityConfig> = { isResumable: 'flag' };
+
+/** Creates a resumability config. Default: not resumable. @throws ConfigurationError for an option that is unknown or invalid */
+export function createResumabilityConfig(given: Partial<ResumabilityConfig> = {}): ResumabilityConfig {
+  checkOptions('createResumabilityConfig', RESUMABILITY, given);
+  return { isResumable: given.isResumable ?? false };
 }
 
 /** Options of an `App`. */
@@ -65,7 +66,7 @@ export class App {
 
 /** Checks the name of an app. @throws ConfigurationError for an invalid name */
 export function validateAppName(name: string): void {
-  if (!/^[a-zA-Z][a-zA-Z0-9_-]*$/.test(name) || name === 'user')
+  if (typeof name !== 'string' || !/^[a-zA-Z][a-zA-Z0-9_-]*$/.test(name) || name === 'user')
     throw new ConfigurationError(
       `App: name: expected letters, digits, _ and -, beginning with a letter, other than "user", got ${typeof name === 'string' ? JSON.stringify(name.slice(0, 100)) : describeKind(name)}; write name: 'weather'`,
     );

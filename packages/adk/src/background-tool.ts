@@ -3,6 +3,7 @@ import { checkOptions, isRecord, type OptionRules } from '@eventloom/core/intern
 import { LongRunningFunctionTool, type ToolInputParameters } from '@eventloom/tools';
 import { readWorkerData } from '#worker';
 import { findBackgroundCalls } from './background-calls.ts';
+import { requireArgument } from './check-arguments.ts';
 
 /** Options of a `BackgroundTool`. */
 export interface BackgroundToolParams<P extends ToolInputParameters = undefined> extends Pick<
@@ -73,11 +74,13 @@ export async function getBackgroundToolParams(): Promise<unknown> {
 
 /** Sends the result of the call, in the script of a `BackgroundTool`. The first result or failure counts. */
 export function completeBackgroundTool(port: BackgroundPort, result: Record<string, unknown>): void {
+  requirePort('completeBackgroundTool', port, 'completeBackgroundTool(parentPort, { result })');
   port.postMessage({ type: 'worker_completed', result });
 }
 
 /** Ends the call with an error, in the script of a `BackgroundTool`. The model reads it as `{ error }`. */
 export function failBackgroundTool(port: BackgroundPort, error: string): void {
+  requirePort('failBackgroundTool', port, 'failBackgroundTool(parentPort, message)');
   port.postMessage({ type: 'worker_error', error });
 }
 
@@ -86,7 +89,12 @@ export function failBackgroundTool(port: BackgroundPort, error: string): void {
  * the model.
  * @returns the answer as `{ text }`
  */
-export function requestInputForBackgroundTool(port: BackgroundPort, hint: string, payload?: unknown): Promise<unknown> {
+export async function requestInputForBackgroundTool(
+  port: BackgroundPort,
+  hint: string,
+  payload?: unknown,
+): Promise<unknown> {
+  requirePort('requestInputForBackgroundTool', port, 'requestInputForBackgroundTool(parentPort, hint)');
   return new Promise((resolve) => {
     const onMessage = (message: unknown): void => {
       if (!isRecord(message) || message['type'] !== 'resume_input') return;
@@ -96,4 +104,9 @@ export function requestInputForBackgroundTool(port: BackgroundPort, hint: string
     port.on('message', onMessage);
     port.postMessage({ type: 'require_input', toolConfirmation: { hint, payload } });
   });
+}
+
+function requirePort(caller: string, port: unknown, write: string): void {
+  const isPort = typeof port === 'object' && port !== null && 'postMessage' in port;
+  requireArgument(isPort, caller, 'parentPort of node:worker_threads', port, write);
 }

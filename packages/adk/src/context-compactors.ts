@@ -14,6 +14,7 @@ import {
   checkOptions,
   describeKind,
   integer,
+  isRecord,
   type OptionRules,
   wrongOption,
 } from '@eventloom/core/internal';
@@ -318,7 +319,9 @@ export function compactionOf(root: BaseAgent): EventsCompactionConfig | undefine
 
 /** Returns true for an event with a summary in place of other events. */
 export function isCompactedEvent(event: Event): event is CompactedEvent {
-  return event.actions.compaction !== undefined || ('isCompacted' in event && event.isCompacted === true);
+  // Programs without types may ask about other values.
+  if (!isRecord(event)) return false;
+  return event.actions?.compaction !== undefined || ('isCompacted' in event && event.isCompacted === true);
 }
 
 /** Returns true for a summary that stays the only one of its session. */

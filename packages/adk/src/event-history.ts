@@ -8,9 +8,10 @@ import {
   type Session,
   stringifyContent,
 } from '@eventloom/core';
-import { toSeconds } from '@eventloom/core/internal';
+import { isBaseAgent, isRecord, toSeconds } from '@eventloom/core/internal';
 import { isRoutableLlmAgent } from './agent-guards.ts';
 import type { ResumabilityConfig } from './app.ts';
+import { requireArgument, requireEvent, requireEvents, requireOptions } from './check-arguments.ts';
 
 /**
  * Creates an event as `createEvent` of `@eventloom/core` does, and takes a `timestamp` in milliseconds too, as programs that were written for `@google/adk` give
@@ -20,6 +21,7 @@ import type { ResumabilityConfig } from './app.ts';
  * const event = createEvent({ author: 'system', timestamp: Date.now(), actions: { stateDelta: { step: 2 } } });
  */
 export function createAdkEvent(params: EventParams = {}): Event {
+  requireOptions('createEvent', params, "createEvent({ author: 'helper' })");
   return createEvent(params.timestamp === undefined ? params : { ...params, timestamp: toSeconds(params.timestamp) });
 }
 
@@ -27,8 +29,9 @@ export function createAdkEvent(params: EventParams = {}): Event {
 export function findEventByFunctionCallId(
   events: readonly Event[],
   functionCallId: string,
-  endIndex: number = events.length,
+  endIndex = Infinity,
 ): Event | undefined {
+  requireEvents('findEventByFunctionCallId', events);
   return events.findLast(
     (event, at) => at < endIndex && getFunctionCalls(event).some(({ id }) => id === functionCallId),
   );
@@ -36,6 +39,7 @@ export function findEventByFunctionCallId(
 
 /** Returns the event with the call to which the last event responds; undefined if the last event is not a response. */
 export function findMatchingFunctionCall(events: readonly Event[]): Event | undefined {
+  requireEvents('findMatchingFunctionCall', events);
   const last = events.at(-1);
   const id = last && getFunctionResponses(last)[0]?.id;
   return id ? findEventByFunctionCallId(events, id, events.length - 1) : undefined;
@@ -43,6 +47,7 @@ export function findMatchingFunctionCall(events: readonly Event[]): Event | unde
 
 /** Returns what `findMatchingFunctionCall` does, or null. */
 export function findEventByLastFunctionResponseId(events: readonly Event[]): Event | null {
+  requireEvents('findEventByLastFunctionResponseId', events);
   return findMatchingFunctionCall(events) ?? null;
 }
 
@@ -55,6 +60,13 @@ export function determineAgentForResumption(
   rootAgent: BaseAgent,
   resumabilityConfig?: ResumabilityConfig,
 ): BaseAgent {
+  requireArgument(
+    isRecord(session) && Array.isArray(session.events) && isBaseAgent(rootAgent),
+    'determineAgentForResumption',
+    'a session and an agent',
+    session,
+    'determineAgentForResumption(session, rootAgent)',
+  );
   const asking = resumabilityConfig?.isResumable === true ? findMatchingFunctionCall(session.events) : undefined;
   const asked = asking && rootAgent.findAgent(asking.author);
   if (asked) return asked;
@@ -68,11 +80,13 @@ export function determineAgentForResumption(
 
 /** Returns true for an event with a thought of the model. */
 export function hasThoughts(event: Event): boolean {
+  requireEvent('hasThoughts', event);
   return event.content?.parts?.some((part) => part.thought === true) ?? false;
 }
 
 /** Returns a copy of an event without the model's thoughts. */
 export function pruneThoughts(event: Event): Event {
+  requireEvent('pruneThoughts', event);
   if (!event.content?.parts) return event;
   return {
     ...event,

@@ -1,6 +1,7 @@
 import { ConfigurationError, type LlmRequest, type LlmResponse } from '@eventloom/core';
 import { Gemini, type GeminiOptions } from '@eventloom/gemini';
 import { readVariable } from '#environment';
+import { requireOptions } from './check-arguments.ts';
 import { GoogleLLMVariant } from './model-names.ts';
 
 /**
@@ -34,6 +35,7 @@ const KEYS = ['GOOGLE_GENAI_API_KEY', 'GOOGLE_API_KEY', 'GEMINI_API_KEY'];
 export function geminiInitParams(
   given: Pick<GeminiParams, 'model' | 'vertexai' | 'project' | 'location' | 'apiKey'>,
 ): GeminiSettings {
+  requireOptions('geminiInitParams', given, "geminiInitParams({ model: 'gemini-flash-latest' })");
   const vertexai = given.vertexai === true || usesVertexAi();
   if (!vertexai) {
     const apiKey = given.apiKey || KEYS.map(readVariable).find((key) => key !== undefined);
@@ -86,7 +88,9 @@ export class AdkGemini extends Gemini {
   readonly useInteractionsApi = false;
 
   /** @throws ConfigurationError without a key or a project, and for an option name that this version does not know */
-  constructor({ useInteractionsApi = false, ...params }: GeminiParams = {}) {
+  constructor(given: GeminiParams = {}) {
+    requireOptions('Gemini', given, "new Gemini({ model: 'gemini-flash-latest' })");
+    const { useInteractionsApi = false, ...params } = given;
     if (useInteractionsApi)
       throw new ConfigurationError(
         'Gemini: useInteractionsApi: true is not offered; remove it: each request has the whole conversation, so nothing has to be kept at the service',

@@ -199,6 +199,32 @@ describe('a name of the ADK refuses an input that cannot work, and says what to 
   });
 });
 
+/** Names that only the runtime constructs or calls, with values that it checked itself. */
+const OF_THE_RUNTIME =
+  /Error$|^(?:ActiveStreamingTool|BaseCodeExecutor|CallbackContext|Context|NodeContext|State|ToolContext|hasTrailingCodeExecutionResult|mergeStates)$/;
+const VALUES: readonly (readonly unknown[])[] = [[], [null], [5], ['x'], [{}], [[]], [() => 1]];
+
+describe('an argument of any kind', () => {
+  const functions = Object.entries(names).filter(
+    ([name, value]) => typeof value === 'function' && !OF_THE_RUNTIME.test(name),
+  );
+
+  test.each(functions)('of %s fails with a code, or not at all', async (name, value) => {
+    const isClass =
+      /^(?:class|function [A-Z])/.test(Function.prototype.toString.call(value)) || /^[A-Z][a-z]/.test(name);
+    const uncoded: unknown[] = [];
+    for (const params of VALUES)
+      try {
+        // An agent that loads a page or waits for a message does not settle.
+        const made: unknown = isClass ? Reflect.construct(value, params) : value(...params);
+        if (made instanceof Promise) await Promise.race([made, Promise.resolve()]);
+      } catch (error) {
+        if (!EventloomError.isInstance(error)) uncoded.push([params, error]);
+      }
+    expect(uncoded).toEqual([]);
+  });
+});
+
 function errorOf(use: () => unknown): unknown {
   try {
     return use();

@@ -13,6 +13,7 @@ import {
 } from '@eventloom/core';
 import { isRecord } from '@eventloom/core/internal';
 import type { MCPToolset } from '@eventloom/mcp';
+import { requireArgument, requireOptions } from './check-arguments.ts';
 import { getLogger } from './logger.ts';
 
 /** The connection of programs that were written for `@google/adk` to an MCP server that is started as a process of this machine. Only on Node. */
@@ -104,7 +105,10 @@ export class MCPSessionManager {
   readonly #params: MCPConnectionParams;
   readonly #sessions = new Set<MCPSession>();
 
+  /** @throws ConfigurationError for a value that is not an object */
   constructor(connectionParams: MCPConnectionParams) {
+    const write = "new MCPSessionManager({ type: 'StreamableHTTPConnectionParams', url })";
+    requireOptions('MCPSessionManager', connectionParams, write);
     this.#params = connectionParams;
   }
 
@@ -141,11 +145,19 @@ export class AdkMCPTool extends BaseTool {
   readonly #serverToolName: string;
 
   /** @param originalName The tool's name at the server. Default: `mcpTool.name`. @throws ConfigurationError for a name that models do not accept */
-  constructor(mcpTool: MCPToolDescription, mcpSessionManager: MCPSessionManager, originalName = mcpTool.name) {
+  constructor(mcpTool: MCPToolDescription, mcpSessionManager: MCPSessionManager, originalName?: string) {
+    const isTool = isRecord(mcpTool) && isRecord(mcpSessionManager);
+    requireArgument(
+      isTool,
+      'MCPTool',
+      'a tool of a server and a session manager',
+      mcpTool,
+      'new MCPTool(tool, manager)',
+    );
     super({ name: mcpTool.name, description: mcpTool.description ?? '' });
     this.#description = mcpTool;
     this.#manager = mcpSessionManager;
-    this.#serverToolName = originalName;
+    this.#serverToolName = originalName ?? mcpTool.name;
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {

@@ -11,6 +11,7 @@ import {
 import { getOwn, isRecord, setOwn } from '@eventloom/core/internal';
 import { OpenAPIToolset, type OpenAPIToolsetOptions, RestApiTool } from '@eventloom/openapi';
 import type { AuthScheme } from './auth.ts';
+import { requireOptions } from './check-arguments.ts';
 
 /** Options of the `OpenAPIToolset` for programs that were written for `@google/adk`: those of `@eventloom/openapi`, and `preservePropertyNames`. */
 export interface AdkOpenAPIToolsetOptions extends OpenAPIToolsetOptions {
@@ -168,10 +169,9 @@ export class AdkRestApiTool extends BaseTool {
 }
 
 /** Creates the tool of an operation. @throws ConfigurationError for a name that models do not accept */
-export function createRestApiTool(
-  { name, description, endpoint, operation, authScheme }: ParsedOperation,
-  options: RestApiToolOptions = {},
-): AdkRestApiTool {
+export function createRestApiTool(parsed: ParsedOperation, options: RestApiToolOptions = {}): AdkRestApiTool {
+  requireOptions('createRestApiTool', parsed, 'createRestApiTool({ name, description, endpoint, operation })');
+  const { name, description, endpoint, operation, authScheme } = parsed;
   return new AdkRestApiTool(name, description, endpoint, operation, authScheme, undefined, options);
 }
 
@@ -277,7 +277,9 @@ export class AdkOpenAPIToolset extends BaseToolset {
    * @throws ConfigurationError for an unknown option, a value that cannot work, and a server without an absolute URL
    * @throws OpenApiDocumentError for a document that cannot be read; for YAML `getTools` rejects
    */
-  constructor({ preservePropertyNames = false, toolFilter, ...options }: AdkOpenAPIToolsetOptions) {
+  constructor(given: AdkOpenAPIToolsetOptions) {
+    requireOptions('OpenAPIToolset', given, 'new OpenAPIToolset({ specDict })');
+    const { preservePropertyNames = false, toolFilter, ...options } = given;
     super(toolFilter, options.prefix, { name: options.name, onUnavailable: options.onUnavailable });
     this.#toolset = new OpenAPIToolset({ allowPrivateNetworkAccess: true, ...options });
     this.#preservesNames = preservePropertyNames;

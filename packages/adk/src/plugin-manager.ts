@@ -8,6 +8,7 @@ import {
 } from '@eventloom/core';
 import { PluginManager, wrongOption } from '@eventloom/core/internal';
 import { checkPluginCallbacks } from './base-plugin.ts';
+import { requireArgument } from './check-arguments.ts';
 import { askCallbacks, type NodeCallbacks } from './workflow/node-callbacks.ts';
 
 /** The parameters of a callback of plugins. */
@@ -24,6 +25,18 @@ type CallbackParams<K extends keyof BasePlugin> = BasePlugin[K] extends (params:
 export class AdkPluginManager extends PluginManager {
   /** The name of the class in error messages. */
   static override readonly name: string = 'PluginManager';
+
+  /** @throws ConfigurationError for a value that is not a list of plugins */
+  constructor(plugins: readonly BasePlugin[] = []) {
+    requireArgument(
+      Array.isArray(plugins),
+      'PluginManager',
+      'a list of plugins',
+      plugins,
+      'new PluginManager([new LoggingPlugin()])',
+    );
+    super(plugins);
+  }
 
   /** True if there is a plugin. */
   get hasPlugins(): boolean {

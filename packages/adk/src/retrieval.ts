@@ -5,7 +5,7 @@ import {
   type FunctionDeclaration,
   type RunAsyncToolRequest,
 } from '@eventloom/core';
-import { checkOptions, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, isRecord, type OptionRules } from '@eventloom/core/internal';
 import { type EmbeddingPurpose, GeminiEmbedder } from '@eventloom/gemini';
 import { readTextFiles } from '#files';
 import { geminiInitParams } from './gemini.ts';
@@ -110,7 +110,8 @@ export class FilesRetrieval extends LlamaIndexRetrieval {
   readonly inputDir: string;
 
   /** @throws ConfigurationError for a missing name, description or retriever, and an unknown option */
-  constructor({ inputDir, ...params }: FilesRetrievalConstructorParams) {
+  constructor(given: FilesRetrievalConstructorParams) {
+    const { inputDir, ...params } = isRecord(given) ? given : ({} as FilesRetrievalConstructorParams);
     if (!params.retriever)
       throw new ConfigurationError(
         'FilesRetrieval: retriever is missing; write await FilesRetrieval.create({ name, description, inputDir })',

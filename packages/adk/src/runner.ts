@@ -12,13 +12,14 @@ import {
   RunAbortedError,
   type RunLiveParams,
 } from '@eventloom/core';
-import { checkOptions, describeKind, isBookkeeping, isRecord, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, describeKind, isBookkeeping, type OptionRules } from '@eventloom/core/internal';
 import { live } from '@eventloom/live';
 import { type RunAsyncParams, Runner, type RunnerConfig, type RunStream } from '@eventloom/runner';
 import { type App, isApp, type ResumabilityConfig } from './app.ts';
 import { checkPluginCallbacks } from './base-plugin.ts';
 import type { AdkBaseSessionService } from './base-session-service.ts';
 import { runMessages, type RunStreamParams } from './background-calls.ts';
+import { requireOptions } from './check-arguments.ts';
 import { compactionOf } from './context-compactors.ts';
 import { GeminiSchemas } from './gemini-schema.ts';
 import { LLMRegistry } from './llm-registry.ts';
@@ -115,7 +116,7 @@ export class AdkRunner extends Runner {
 
   /** @throws ConfigurationError for a missing or invalid option, and for one that does not exist */
   constructor(options: AdkRunnerConfig) {
-    requireObject(options, 'Runner: expected an object of options', 'new Runner({ appName, agent, sessionService })');
+    requireOptions('Runner', options, 'new Runner({ appName, agent, sessionService })');
     const { app, appName, agent, plugins, resumabilityConfig, artifactService, memoryService, ...config } = options;
     if (app !== undefined && !isApp(app))
       throw new ConfigurationError(
@@ -223,11 +224,6 @@ const EPHEMERAL_PARAMS: OptionRules<RunEphemeralParams> = {
   runConfig: 'object',
   customMetadata: 'object',
 };
-
-/** @throws ConfigurationError for a value that is not an object */
-function requireObject(value: unknown, fault: string, write: string): void {
-  if (!isRecord(value)) throw new ConfigurationError(`${fault}, got ${describeKind(value)}; write ${write}`);
-}
 
 /** The newest events of a session among which a question is looked for. */
 const RECENT_EVENTS = 200;

@@ -8,6 +8,7 @@ import {
 import { InMemorySessionService } from '@eventloom/sessions';
 import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/internal';
 import { openDatabaseSessions, openFileArtifacts, openGcsArtifacts, openLocalExecutor } from '#services';
+import { requireArgument } from './check-arguments.ts';
 
 /** Sessions in a database, as `DatabaseSessionService` opens them. */
 export type DatabaseSessionService = BaseSessionService & {
@@ -163,6 +164,5 @@ export function getArtifactServiceFromUri(uri: string): BaseArtifactService {
 }
 
 function requireUri(caller: string, uri: unknown, example: string): void {
-  if (typeof uri !== 'string')
-    throw new ConfigurationError(`${caller}: expected a URL, got ${describeKind(uri)}; write ${caller}('${example}')`);
+  requireArgument(typeof uri === 'string', caller, 'a URL', uri, `${caller}('${example}')`);
 }

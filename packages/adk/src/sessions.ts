@@ -1,7 +1,11 @@
 import { type Event, type Session, State } from '@eventloom/core';
+import { isRecord, notAnEvent } from '@eventloom/core/internal';
+import { requireArgument, requireOptions } from './check-arguments.ts';
 
 /** Creates a session object that is in no service, for tests and tools. Only `id` and `appName` are required. */
-export function createSession({ id, appName, ...given }: Partial<Session> & Pick<Session, 'id' | 'appName'>): Session {
+export function createSession(fields: Partial<Session> & Pick<Session, 'id' | 'appName'>): Session {
+  requireOptions('createSession', fields, "createSession({ id: 's1', appName: 'app' })");
+  const { id, appName, ...given } = fields;
   return {
     userId: '',
     state: {},
@@ -17,11 +21,13 @@ export function createSession({ id, appName, ...given }: Partial<Session> & Pick
 
 /** Returns an event without the `temp:` keys of its state delta. */
 export function trimTempDeltaState(event: Event): Event {
+  if (!isRecord(event) || !isRecord(event.actions)) throw notAnEvent('trimTempDeltaState', event);
   return { ...event, actions: { ...event.actions, stateDelta: trimTempState(event.actions.stateDelta) } };
 }
 
 /** Returns state without its `temp:` keys. */
 export function trimTempState(state: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  requireArgument(isRecord(state), 'trimTempState', 'state', state, 'trimTempState(session.state)');
   return Object.fromEntries(Object.entries(state).filter(([key]) => !key.startsWith(State.TEMP_PREFIX)));
 }
 

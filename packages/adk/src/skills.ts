@@ -10,6 +10,7 @@ import {
   SkillToolset,
   type SkillToolsetOptions,
 } from '@eventloom/skills';
+import { requirePath } from './check-arguments.ts';
 
 /** A script of a skill in the shape of `@google/adk`. */
 export interface Script {
@@ -76,12 +77,14 @@ export class AdkSkillToolset extends SkillToolset {
 }
 
 /** Loads the skill in a folder, as `@google/adk` does. Only on Node. @throws SkillError for a skill that is wrong */
-export function loadSkillFromDir(skillDir: string): Promise<Skill> {
+export async function loadSkillFromDir(skillDir: string): Promise<Skill> {
+  requirePath('loadSkillFromDir', skillDir, 'skills/weather');
   return loadOne(skillDir);
 }
 
 /** Returns what is wrong with the skill in a folder; an empty list if nothing is. Only on Node. */
 export async function validateSkillDir(skillDir: string): Promise<string[]> {
+  requirePath('validateSkillDir', skillDir, 'skills/weather');
   try {
     await loadOne(skillDir);
     return [];
@@ -93,6 +96,7 @@ export async function validateSkillDir(skillDir: string): Promise<string[]> {
 
 /** Loads the skill of each folder in a folder, and returns them by their names, as `@google/adk` does. Only on Node. @throws SkillError for the first that is wrong */
 export async function loadAllSkillsInDir(skillsBasePath: string): Promise<Record<string, Skill>> {
+  requirePath('loadAllSkillsInDir', skillsBasePath, 'skills');
   return byName(await loadAll(skillsBasePath));
 }
 

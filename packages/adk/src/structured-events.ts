@@ -6,7 +6,7 @@ import {
   type FunctionResponse,
   isFinalResponse,
 } from '@eventloom/core';
-import { notAnEvent } from '@eventloom/core/internal';
+import { isRecord, notAnEvent } from '@eventloom/core/internal';
 
 /** The kinds of structured events. */
 export const EventType = {
@@ -95,7 +95,7 @@ export type StructuredEvent =
  * for (const part of toStructuredEvents(event)) if (part.type === EventType.CONTENT) process.stdout.write(part.content);
  */
 export function toStructuredEvents(event: Event): StructuredEvent[] {
-  if (!event) throw notAnEvent('toStructuredEvents', event);
+  if (!isRecord(event) || !isRecord(event.actions)) throw notAnEvent('toStructuredEvents', event);
   if (event.errorCode) return [{ type: EventType.ERROR, error: new TypeError(event.errorMessage || event.errorCode) }];
   const found: StructuredEvent[] = [];
   for (const { functionCall, functionResponse, executableCode, codeExecutionResult, text, thought } of event.content

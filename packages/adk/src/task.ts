@@ -1,3 +1,5 @@
+import { requireArgument } from './check-arguments.ts';
+
 /** Work that can be cancelled by the signal that it receives. */
 export type TaskExecutable<T = void> = (abortSignal: AbortSignal) => Promise<T>;
 
@@ -11,10 +13,13 @@ export class AbortableTask<T = void> {
   readonly #abort = new AbortController();
   #isDone = false;
 
-  /** Starts the work. */
+  /** Starts the work. @throws ConfigurationError for a value that is not a function */
   constructor(executable: TaskExecutable<T>) {
+    const isFunction = typeof executable === 'function';
+    requireArgument(isFunction, 'Task', 'an async function', executable, 'new Task(async (abortSignal) => { … })');
     this.executable = executable;
-    this.promise = executable(this.#abort.signal);
+    // A function of a program without types may return another value.
+    this.promise = Promise.resolve(executable(this.#abort.signal));
     const markDone = (): void => void (this.#isDone = true);
     this.promise.then(markDone, markDone);
   }

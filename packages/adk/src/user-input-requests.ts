@@ -1,4 +1,5 @@
 import { type Event, REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT } from '@eventloom/core';
+import { requireEvent, requireEvents } from './check-arguments.ts';
 
 /** The kind of answer that an agent waits for. */
 export type UserInputKind = 'input' | 'credential' | 'confirmation';
@@ -22,6 +23,7 @@ export interface UserInputRequest {
 
 /** Returns the requests for input in an event, in the order of its parts. */
 export function getUserInputRequests(event: Event): UserInputRequest[] {
+  requireEvent('getUserInputRequests', event);
   return (event.content?.parts ?? []).flatMap(({ functionCall }): UserInputRequest[] => {
     const { name, id, args = {} } = functionCall ?? {};
     const interruptId = id ?? textOf(args['interruptId']) ?? textOf(args['functionCallId']);
@@ -55,11 +57,13 @@ export function getUserInputRequests(event: Event): UserInputRequest[] {
 
 /** Returns true for an event with a request to a person. */
 export function requiresUserInput(event: Event): boolean {
+  requireEvent('requiresUserInput', event);
   return getUserInputRequests(event).length > 0;
 }
 
 /** Returns the questions of these events that no function response among them answers, oldest first, each once. */
 export function getPendingUserInputRequests(events: readonly Event[]): UserInputRequest[] {
+  requireEvents('getPendingUserInputRequests', events);
   const answered = new Set(
     events.flatMap(({ content }) => content?.parts?.flatMap((part) => part.functionResponse?.id ?? []) ?? []),
   );

@@ -1,5 +1,7 @@
 import { ConfigurationError } from '@eventloom/core';
-import { describeNodeOrKind, START, type BaseNode } from './base-node.ts';
+import { isRecord } from '@eventloom/core/internal';
+import { requireArgument } from '../check-arguments.ts';
+import { describeNodeOrKind, isBaseNode, START, type BaseNode } from './base-node.ts';
 import { buildNode, isNodeLike, type NodeLike } from './build-node.ts';
 import type { RouteValue } from './node-context.ts';
 
@@ -21,7 +23,10 @@ export class Edge {
   readonly toNode: BaseNode;
   readonly route: RouteValue | readonly RouteValue[] | null;
 
+  /** @throws ConfigurationError for a value that is not a node */
   constructor(fromNode: BaseNode, toNode: BaseNode, route: RouteValue | readonly RouteValue[] | null = null) {
+    for (const each of [fromNode, toNode])
+      requireArgument(isBaseNode(each), 'Edge', 'two nodes', each, 'new Edge(START, node(work))');
     this.fromNode = fromNode;
     this.toNode = toNode;
     this.route = route;
@@ -38,7 +43,10 @@ export class Graph {
   readonly edges: readonly Edge[];
   #terminalNodeNames: ReadonlySet<string> = new Set();
 
+  /** @throws ConfigurationError for a value that is not a list of edges */
   constructor(edges: readonly Edge[]) {
+    const isList = Array.isArray(edges) && edges.every(isRecord);
+    requireArgument(isList, 'Graph', 'a list of edges', edges, 'new Graph([new Edge(START, first)])');
     this.edges = edges;
     this.nodes = [...new Set(edges.flatMap(({ fromNode, toNode }) => [fromNode, toNode]))];
   }

@@ -1,4 +1,6 @@
 import { createEvent, type Event, type EventParams } from '@eventloom/core';
+import { isRecord } from '@eventloom/core/internal';
+import { requireOptions } from '../check-arguments.ts';
 import { namesOf } from './retry.ts';
 
 /** An event that reports the failure of a node. */
@@ -17,11 +19,9 @@ export interface CreateNodeErrorEventParams extends Omit<EventParams, 'error'> {
 }
 
 /** Creates the event that reports the failure of a node. Its `errorCode` is the code of the error, or `UNKNOWN_ERROR`. */
-export function createNodeErrorEvent({
-  error,
-  attemptCount = 1,
-  ...params
-}: CreateNodeErrorEventParams): NodeErrorEvent {
+export function createNodeErrorEvent(given: CreateNodeErrorEventParams): NodeErrorEvent {
+  requireOptions('createNodeErrorEvent', given, "createNodeErrorEvent({ error, author: 'work' })");
+  const { error, attemptCount = 1, ...params } = given;
   const code: unknown = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   const event = createEvent({
     ...params,
@@ -35,5 +35,5 @@ export function createNodeErrorEvent({
 
 /** Returns true for an event that reports the failure of a node. */
 export function isNodeErrorEvent(event: Event): event is NodeErrorEvent {
-  return 'isNodeError' in event && event.isNodeError === true;
+  return isRecord(event) && 'isNodeError' in event && event.isNodeError === true;
 }

@@ -9,7 +9,8 @@ import {
 } from '@eventloom/core';
 import { isLlmAgent } from '@eventloom/llm-agent';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
-import type { BaseNode } from './base-node.ts';
+import { requireArgument } from '../check-arguments.ts';
+import { type BaseNode, isBaseNode } from './base-node.ts';
 import { runNodeAsInvocation } from './workflow.ts';
 import { WorkflowRun } from './workflow-run.ts';
 
@@ -37,6 +38,7 @@ export class NodeTool extends BaseTool {
 
   /** @throws ConfigurationError for a node without an `inputSchema` */
   constructor(node: BaseNode, name?: string, description?: string) {
+    requireArgument(isBaseNode(node), 'NodeTool', 'a node', node, 'new NodeTool(node(work, { inputSchema }))');
     const { inputSchema } = node;
     if (!inputSchema)
       throw new ConfigurationError(

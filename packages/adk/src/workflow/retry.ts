@@ -1,5 +1,6 @@
 import { ConfigurationError } from '@eventloom/core';
 import { checkOptions, type OptionRules, wrongOption } from '@eventloom/core/internal';
+import { requireArgument } from '../check-arguments.ts';
 
 /** The class of an error. */
 export type ErrorClass = new (...args: never[]) => Error;
@@ -27,6 +28,8 @@ export interface PreparedRetryConfig extends Omit<AdkRetryConfig, 'exceptions'> 
 
 /** Returns the names of errors; undefined for all errors. @throws ConfigurationError for a value that is neither a name nor a class */
 export function normalizeRetryExceptions(exceptions?: AdkRetryConfig['exceptions']): string[] | undefined {
+  const isList = exceptions === undefined || exceptions === null || Array.isArray(exceptions);
+  requireArgument(isList, 'retryConfig.exceptions', 'a list', exceptions, "exceptions: ['TypeError']");
   return exceptions?.map((each) => {
     const name = typeof each === 'function' ? each.name : each;
     if (typeof name === 'string' && name !== '') return name;

@@ -11,6 +11,7 @@ import {
   confirmationOf,
   describeKind,
   inputRequestOf,
+  isBaseTool,
   isRecord,
   isToolResult,
   personRequests,
@@ -18,6 +19,7 @@ import {
   runRecorded,
 } from '@eventloom/core/internal';
 import { toToolAnswer } from '@eventloom/llm-agent/internal';
+import { requireArgument } from '../check-arguments.ts';
 import { BaseNode, type BaseNodeConfig, isContent, jsonOrText } from './base-node.ts';
 import type { AdkNodeContext } from './node-context.ts';
 
@@ -30,6 +32,7 @@ export class ToolNode extends BaseNode {
 
   /** @throws ConfigurationError for a long-running tool */
   constructor(tool: BaseTool, config: ToolNodeConfig = {}) {
+    requireArgument(isBaseTool(tool), 'ToolNode', 'a tool', tool, 'new ToolNode(new FunctionTool({ … }))');
     super({ ...config, name: config.name ?? tool.name, rerunOnResume: config.rerunOnResume ?? true });
     if (tool.isLongRunning)
       throw new ConfigurationError(

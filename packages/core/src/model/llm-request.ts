@@ -1,4 +1,4 @@
-import { describeKind } from '../content/json.ts';
+import { describeKind, isRecord } from '../content/json.ts';
 import type { Content, FunctionDeclaration } from '../content/content.ts';
 import type { CacheMetadata, ContextCacheConfig } from './context-cache.ts';
 import { ConfigurationError } from '../errors.ts';
@@ -63,8 +63,12 @@ export function createLlmRequest(): LlmRequest {
 
 const NO_TOOLS: Readonly<Record<string, BaseTool>> = Object.freeze(Object.create(null) as Record<string, BaseTool>);
 
-/** Appends instructions to the system instruction, separated by blank lines. @throws ConfigurationError if the system instruction is not a string */
+/** Appends instructions to the system instruction, separated by blank lines. @throws ConfigurationError for arguments of another kind, and if the system instruction is not a string */
 export function appendInstructions(request: LlmRequest, instructions: readonly string[]): void {
+  if (!isRecord(request) || !Array.isArray(instructions))
+    throw new ConfigurationError(
+      `appendInstructions: expected a request and a list of instructions, got ${describeKind(instructions)}; write appendInstructions(llmRequest, ['Be brief.'])`,
+    );
   let text = '';
   for (const instruction of instructions) {
     if (instruction !== '') text = text === '' ? instruction : `${text}\n\n${instruction}`;

@@ -1,4 +1,5 @@
-import type { LlmResponse } from '@eventloom/core';
+import { ConfigurationError, type LlmResponse } from '@eventloom/core';
+import { describeKind, isRecord } from '@eventloom/core/internal';
 import type { GenerateContentResponse } from '@google/genai';
 import { withFinishError } from './finish-error.ts';
 import { toLlmResponse } from './to-llm-response.ts';
@@ -9,8 +10,12 @@ export type GeminiAnswer = Pick<
   'candidates' | 'modelVersion' | 'promptFeedback' | 'responseId' | 'usageMetadata'
 >;
 
-/** Converts a whole answer of Gemini, for models that call the service themselves. An answer that is blocked, empty or truncated has an `errorCode`. */
+/** Converts a whole answer of Gemini, for models that call the service themselves. An answer that is blocked, empty or truncated has an `errorCode`. @throws ConfigurationError for a value that is not an object */
 export function createLlmResponse(response: GeminiAnswer): LlmResponse {
+  if (!isRecord(response))
+    throw new ConfigurationError(
+      `createLlmResponse: expected an answer of Gemini, got ${describeKind(response)}; write createLlmResponse(await client.models.generateContent({ … }))`,
+    );
   const { candidates = [], promptFeedback } = response;
   return withFinishError(toLlmResponse(response), {
     promptFeedback,
