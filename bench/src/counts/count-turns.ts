@@ -1,8 +1,8 @@
 /**
- * Counts what turns cost, in a separate process, and prints the counts as JSON. Counts depend on the load of the machine only as far as V8
- * optimizes in background threads, so they can have fixed limits; times cannot.
+ * Counts what turns cost, in a separate process, and prints the counts as JSON. With these flags, counts do not depend on the
+ * load of the machine, so they can have fixed limits; times cannot.
  *
- * node --expose-gc --min-semi-space-size=256 --max-semi-space-size=256 src/counts/count-turns.ts [floor]
+ * node --expose-gc --min-semi-space-size=256 --max-semi-space-size=256 --no-concurrent-recompilation src/counts/count-turns.ts [floor]
  */
 import { createHook } from 'node:async_hooks';
 import { StatementSync } from 'node:sqlite';

@@ -4,22 +4,19 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { type CountedTurn, overBudget, TURN_BUDGETS, type TurnCounts } from './turn-counts.ts';
 
-const NODE_OPTIONS = ['--expose-gc', '--min-semi-space-size=256', '--max-semi-space-size=256'];
-const MAX_REPEATS = 4;
-
 /**
- * Counts in separate processes, because other work would be counted too, until a process is within all budgets. One may exceed a budget because
- * V8 optimizes in background threads: 8 concurrent calls allocate 61,000 to 72,000 bytes, depending on when those run.
+ * V8 optimizes on the main thread: from a thread of its own, optimized code comes sooner or later with the load of the machine, and parallel calls
+ * allocate between 61,000 and 72,000 bytes.
  */
-async function countTurns(): Promise<Record<CountedTurn, TurnCounts>> {
-  let counts = await countInProcess();
-  for (let repeats = 0; repeats < MAX_REPEATS && overBudget(counts, TURN_BUDGETS).length > 0; repeats++) {
-    counts = await countInProcess();
-  }
-  return counts;
-}
+const NODE_OPTIONS = [
+  '--expose-gc',
+  '--min-semi-space-size=256',
+  '--max-semi-space-size=256',
+  '--no-concurrent-recompilation',
+];
 
-async function countInProcess(): Promise<Record<CountedTurn, TurnCounts>> {
+/** Counts in a separate process: other work would be counted too. */
+async function countTurns(): Promise<Record<CountedTurn, TurnCounts>> {
   const program = fileURLToPath(new URL('count-turns.ts', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [...NODE_OPTIONS, program]);
   return JSON.parse(stdout) as Record<CountedTurn, TurnCounts>;
