@@ -59,7 +59,7 @@ export function sessionStatements(tables: Tables) {
         WITH ORDINALITY AS call (invocation_id, call_id, name, status, response, actions, place)
       ORDER BY place`),
 
-    /** Writes a row that belongs to no session. */
+    /** Writes a row that does not belong to a session, to test that writes are accepted. */
     probe: toStatement(`
       INSERT INTO ${toolCalls} (session, invocation_id, call_id, name, status) SELECT 0, '', '', '', '' WHERE ${current}
       ON CONFLICT (session, invocation_id, call_id) DO UPDATE SET status = excluded.status RETURNING 1`),

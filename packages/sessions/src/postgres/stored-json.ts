@@ -48,7 +48,7 @@ export function stateJson({ scope, key, value }: StateWrite): string {
   return withinLimit(JSON.stringify(value), MAX_JSON_BYTES, 'state key', prefixedKey(scope, key));
 }
 
-/** Writes to state as lists, the parameters of statements: scopes, keys and values, with null for a key to remove. */
+/** State changes as the parameters of statements: lists of scopes, keys and values, with null for a key to remove. */
 export type StateLists = readonly [scopes: string[], keys: string[], values: (string | null)[]];
 
 /**

@@ -13,7 +13,7 @@ import { type RunTaken, toEnd } from '../session-hold.ts';
 import { checkFound, findSession } from './find-session.ts';
 import type { BeginRow, ListedRow, SessionRow, SqlStatements } from './statements.ts';
 
-/** The open run of a hold. */
+/** The columns for the open run of a hold. */
 type OpenRunColumns = Pick<SessionRow, 'open_run' | 'open_request' | 'open_first_seq'>;
 
 /** The position at which the holder of a lease appends next. It stays valid because only the holder can write to the session. */

@@ -60,7 +60,7 @@ function brokenIds(breaks: string, how: string, change: (id: string) => string):
   }));
 }
 
-/** Appends each id once per space of ids. */
+/** Wraps `appendEvent`: an id that was already appended in the same space of ids is a duplicate. */
 function onceEach<T>(
   spaceOf: (append: EventAppend) => string,
   appendEvent: (append: EventAppend) => T,
