@@ -160,7 +160,7 @@ export class Questions {
   ): Promise<CallContinuation | undefined> {
     if (requestState !== undefined && requestState.length > MAX_STATE)
       throw new MCPLimitError(
-        `the server wants a state of ${requestState.length} characters back; at most ${MAX_STATE}`,
+        `the server sent a requestState of ${requestState.length} characters; at most ${MAX_STATE} are accepted`,
       );
     const requests = Object.entries(inputRequests);
     const questions = requests.filter(([, { method }]) => method === 'elicitation/create');
