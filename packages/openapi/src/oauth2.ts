@@ -145,7 +145,7 @@ export class OAuth2Client {
     if (typeof accessToken !== 'string' || accessToken === '') {
       const { error } = given;
       const reason = typeof error === 'string' && /^[\w.-]{1,60}$/.test(error) ? error : `HTTP status ${status}`;
-      throw new ApiCallError(`${host} gave no token: ${reason}`);
+      throw new ApiCallError(`${host} did not return a token: ${reason}`);
     }
     const [refreshToken, expiresIn] = [given['refresh_token'], Number(given['expires_in'])];
     const nowSeconds = Math.floor(toolContext.invocationContext.platform.now() / 1000);
