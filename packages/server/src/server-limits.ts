@@ -31,8 +31,8 @@ export interface ServerLimits {
    */
   readonly maxBodyMetadataChars: number;
   /**
-   * Maximum number of active runs; a further one is refused with `SERVER_BUSY`. A user who has more runs than are left gets no further one
-   * while others have some. Default 2,000.
+   * Maximum number of active runs; a further one is refused with `SERVER_BUSY`. A user who has more runs than there are free places cannot
+   * start another one while other users have runs. Default 2,000.
    */
   readonly maxRuns: number;
   /** Maximum number of active runs of one user; a further one is refused with `USER_LIMIT`. Default 100. */
