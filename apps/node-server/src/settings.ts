@@ -207,7 +207,7 @@ function readCredentials(
   throw new UsageError(`--credentials ${text}: expected sqlite:<file> or memory:`);
 }
 
-/** Reads a variable. The messages of its errors have no part of the value. */
+/** Reads the encryption keys from the value of a variable. Errors do not quote the value. */
 function readEncryptionKeys(text: string | undefined): readonly Uint8Array[] | undefined {
   try {
     return text?.split(',').map(parseEncryptionKey);
@@ -234,7 +234,7 @@ function readDuration(option: string, text: string | undefined): number | undefi
   const unitMs = MS_OF[unit];
   if (unitMs !== undefined) return Number(count) * unitMs;
   throw new UsageError(
-    `--${option} ${text}: expected a number of seconds, minutes, hours or days, as 90s, 15m, 24h or 7d`,
+    `--${option} ${text}: expected a number of seconds, minutes, hours or days, such as 90s, 15m, 24h or 7d`,
   );
 }
 

@@ -20,7 +20,7 @@ export function JsonView({ value }: { readonly value: unknown }) {
   );
 }
 
-/** Maximum length of JSON that is shown in its line, in characters. */
+/** Maximum length of JSON that is shown on one line, in characters. */
 const MAX_LINE = 60;
 
 /** Shows a value in its line if it is short, and otherwise folded with its size. */

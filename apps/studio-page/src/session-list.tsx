@@ -245,11 +245,11 @@ function readExport(text: string): { readonly state: StateValues; readonly event
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new TypeError('expected JSON: a session that was exported, or GET …/sessions/{id} answered', { cause });
+    throw new TypeError('expected JSON: an exported session, or the response of GET …/sessions/{id}', { cause });
   }
   const { state = {}, events } = isRecord(value) ? value : {};
   if (!isRecord(state) || !Array.isArray(events))
-    throw new TypeError('expected an object with a list "events": a session that was exported');
+    throw new TypeError('expected an object with a list "events": an exported session');
   // The server checks every event, and accepts no summaries of events that another server wrote.
   const kept = (events as Partial<Event>[]).filter((event) => event?.actions?.compaction === undefined);
   // The file has no state of the user and the app, so an old file does not change it.
