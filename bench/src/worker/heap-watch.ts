@@ -28,7 +28,7 @@ export class HeapWatch {
       webSocketDebuggerUrl: string;
       devtoolsFrontendUrl: string;
     }[];
-    if (!target) throw new TypeError('there is nothing to inspect');
+    if (!target) throw new TypeError('the inspector of workerd lists no target');
     // Only developer tools are admitted. Node's own sockets accept headers, which the web's type lacks.
     const options: object = { headers: { origin: new URL(target.devtoolsFrontendUrl).origin } };
     const socket: WebSocket = Reflect.construct(WebSocket, [target.webSocketDebuggerUrl, options]);

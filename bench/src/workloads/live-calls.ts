@@ -61,7 +61,7 @@ export async function liveCalls(): Promise<Row[]> {
   }
 }
 
-/** Runs rounds of both, which take turns. The median round counts. */
+/** Runs rounds of both in turn. Returns the median cost of each. */
 async function rounds(
   [bare, ours]: readonly [Callers, Callers],
   count: number,
