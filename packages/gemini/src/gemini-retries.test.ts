@@ -70,7 +70,7 @@ test('a retry waits for the delay that the service names', async () => {
 test.each([
   ['7', 7000],
   ['Thu, 01 Jan 2026 00:00:09 GMT', 9000],
-])('the delay of a Retry-After header is kept: %s', async (header, waitMs) => {
+])('a retry waits for the delay of a Retry-After header: %s', async (header, waitMs) => {
   await server.enqueue(
     errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED' }, { headers: { 'retry-after': header } }),
     hello,

@@ -72,7 +72,7 @@ test('a failed send is not among the sends that the service counts', () => {
   expect(readAll(requests)).toEqual([blob('E')]);
 });
 
-test('an activity end after its transcription is not sent again with a history', () => {
+test('an activity end whose transcription was received is not sent again with the history', () => {
   const requests = new UnconsumedRequests();
   requests.add({ activityStart: true });
   requests.add(blob('A'));
