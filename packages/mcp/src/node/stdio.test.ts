@@ -11,14 +11,23 @@ import { StdioConnectionParams } from './index.ts';
 
 const run = promisify(execFile);
 
-/** Returns a port that was free a moment ago: the server takes no port 0. */
+/**
+ * Returns a free port for a server that takes no port 0. It is below those that systems choose for other servers and for connections, so that
+ * nobody gets it before the server listens.
+ */
 async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  const address = listener.address();
-  listener.close();
-  await once(listener, 'close');
-  return typeof address === 'object' && address ? address.port : expect.unreachable();
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const listener = createServer().listen(port);
+    const isFree = await once(listener, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    listener.close();
+    await once(listener, 'close');
+    return port;
+  }
 }
 
 const EVERYTHING = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'));
