@@ -13,7 +13,7 @@ import { isRecord } from '@eventloom/core/internal';
 import type { MCPConnectionParams, OpenTransport } from './connection-params.ts';
 import { MCPAuthorizationError, MCPConnectionError, MCPLimitError, MCPProtocolError } from './errors.ts';
 
-/** Maximum length of the server's own words in an error. */
+/** Maximum length of the server's message that an error quotes, in characters. */
 const MAX_QUOTED = 500;
 
 /** The connection that an error is about. */

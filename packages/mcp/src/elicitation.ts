@@ -15,16 +15,16 @@ import { plainText } from './server-tools.ts';
 
 /** Maximum number of questions in one call. */
 const MAX_QUESTIONS = 16;
-/** Maximum length of the text of a question. */
+/** Maximum length of the text of a question, in characters. */
 const MAX_MESSAGE = 4096;
 /** Maximum number of fields of a form, and of choices of a field. */
 const MAX_FIELDS = 64;
 const MAX_CHOICES = 256;
-/** Maximum length of the texts of a field. */
+/** Maximum length of the texts of a field, in characters. */
 const MAX_TEXT = 1024;
-/** Maximum length of an address that the person is asked to open. */
+/** Maximum length of an address that the person is asked to open, in characters. */
 const MAX_URL = 4096;
-/** Maximum length of the state that a server wants back with the answer. */
+/** Maximum length of the state that a server wants back with the answer, in characters. */
 const MAX_STATE = 65_536;
 
 /** A question that an MCP server asks the person during a call (elicitation). */

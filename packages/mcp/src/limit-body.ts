@@ -75,7 +75,7 @@ class EventSizes {
   #head = '';
   #last = 0;
 
-  /** Returns the size of the largest event that the chunk belongs to. */
+  /** Returns the size of the largest event that the chunk belongs to, in bytes. */
   add(chunk: Uint8Array): number {
     let largest = 0;
     let start = 0;

@@ -32,7 +32,7 @@ const MAX_PAGES = 100;
 const LIST_AGE_MS = 300_000;
 /** Maximum time for which a list is used, whatever the server says. */
 const MAX_LIST_AGE_MS = 3_600_000;
-/** Maximum length of the text of a progress message. */
+/** Maximum length of the text of a progress message, in characters. */
 const MAX_PROGRESS = 4096;
 /** Maximum time for the answer to one call. */
 const MAX_CALL_MS = 3_600_000;

@@ -5,7 +5,7 @@ import { MCPToolRefusedError } from './errors.ts';
 
 /** Maximum length of a tool's name, in characters: all vendors of models accept it. */
 const MAX_NAME = 64;
-/** Maximum length of a description. */
+/** Maximum length of a description, in characters. */
 const MAX_DESCRIPTION = 4096;
 /** Maximum size of an input schema, in characters of JSON. */
 const MAX_SCHEMA = 65_536;

@@ -26,7 +26,7 @@ import { AddressRefusedError } from '@eventloom/tools/internal';
 import { MCPAuthorizationError } from './errors.ts';
 import { createProofKey, isStoredKey, PROOF_ALGORITHM, type ProofKey, readProofKey } from './proof-key.ts';
 
-/** Maximum length of the address of a consent page. */
+/** Maximum length of the address of a consent page, in characters. */
 const MAX_URL = 8192;
 /** Time that a user has to consent, in milliseconds. */
 const CONSENT_MS = 3_600_000;
