@@ -1,6 +1,6 @@
-/** Maximum length of a tool's name, as in the ADK. */
+/** Maximum length of a tool's name in characters, as in the ADK. */
 const MAX_NAME = 60;
-/** Maximum length of a tool's name for models, including the prefix of its toolset. */
+/** Maximum length of a tool's name for models in characters, including the prefix of its toolset. */
 const MAX_PREFIXED_NAME = 64;
 
 /** Converts a name to snake case, as the ADK does: `getPetById` and `get-pet-by-ID` become `get_pet_by_id`. */

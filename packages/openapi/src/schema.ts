@@ -5,7 +5,7 @@ import { OpenApiDocumentError } from './errors.ts';
 /** A JSON Schema under construction. */
 export type DeclaredSchema = Record<string, unknown>;
 
-/** Maximum length of a description in a schema; the rest is dropped. */
+/** Maximum length of a description in a schema, in characters; the rest is dropped. */
 const MAX_DESCRIPTION = 500;
 /** Maximum length of a definition that is repeated at each use to save the model a look-up, in characters. */
 const MAX_REPEATED = 200;
