@@ -184,7 +184,10 @@ export function refusedAppend(
   return hold.leaseUntilMs > nowMs ? { status: 'busy', freeAtMs: hold.leaseUntilMs } : undefined;
 }
 
-/** Returns the time at which the last ticket before this one expires; a claim without a ticket comes after all tickets. */
+/**
+ * Returns the time at which the last ticket before this one expires, in milliseconds since the epoch; a claim without a ticket comes after
+ * all tickets.
+ */
 function untilTurn(tickets: readonly StoredTicket[], ticket: LeaseTicket | undefined): number {
   const before = tickets.filter(
     ({ id, sinceMs }) =>

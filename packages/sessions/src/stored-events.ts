@@ -9,10 +9,10 @@ const BLOCK = 1 << BLOCK_BITS;
 /** Consecutive events, with summaries so that a read need not examine each event. */
 interface EventBlock {
   readonly events: Event[];
-  /** The earliest timestamp of the events in the block. */
+  /** The earliest timestamp of the events in the block, in seconds. */
   oldest: number;
   latest: number;
-  /** The latest timestamp in this block and all blocks before it. */
+  /** The latest timestamp in this block and all blocks before it, in seconds. */
   latestSoFar: number;
   /** True if one of the events has a compaction. */
   hasCompaction: boolean;

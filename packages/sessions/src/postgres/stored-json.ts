@@ -7,7 +7,10 @@ import { storedOutcome } from '../tool-outcome.ts';
 /** Maximum size of the JSON of an event, a state value or the response of a tool call, in bytes. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
-/** Maximum length of all state values of one statement together, because a client makes one text of them that can be twice as long. */
+/**
+ * Maximum length of all state values of one statement together, in characters, because a client makes one text of them that can be twice as
+ * long.
+ */
 const MAX_LIST_LENGTH = 192 * 1024 * 1024;
 
 /**

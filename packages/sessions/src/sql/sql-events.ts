@@ -109,7 +109,7 @@ export class SqlEvents {
 
   readonly #toEvent = ({ event }: SqlRow): Event => this.#texts.read(event) as Event;
 
-  /** Returns the end of the compacted time range; undefined without a compaction. */
+  /** Returns the end of the compacted time range, in seconds since the epoch; undefined without a compaction. */
   coveredUntil(pk: number): number | undefined {
     const end = this.#sql.compactionEnd.get(pk)?.['compaction_end'];
     return typeof end === 'number' ? end : undefined;

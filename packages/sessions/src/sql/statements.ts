@@ -72,11 +72,11 @@ const STATE_SIZE = `octet_length(key) + ${KEY_BYTES} + ${sizeOf('value')} AS siz
 /** A row of a session: its latest lease, its open run, and data of its last event. */
 export interface SessionRow {
   readonly pk: number;
-  /** The time of the last update, or a time shortly before it. */
+  /** The time of the last update or shortly before it, in milliseconds since the epoch. */
   readonly listed_at: number;
   /** The epoch of the latest lease. */
   readonly epoch: number;
-  /** Time at which a live lease expires; 0 if no lease is live. */
+  /** Time at which a live lease expires, in milliseconds since the epoch; 0 if no lease is live. */
   readonly free_at: number;
   readonly open_run: string | null;
   /** The latest request of the open run. */
