@@ -226,7 +226,7 @@ export class RunPublisher {
   }
 }
 
-/** Returns the time that new frames of a run may wait. */
+/** Returns the time that new frames of a run may wait, in milliseconds. */
 function delayOf({ isUrgent, isFollowed }: PublishedRun): number {
   if (isUrgent) return 0;
   return isFollowed ? FOLLOWED_MS : UNFOLLOWED_MS;

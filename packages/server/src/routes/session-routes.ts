@@ -71,7 +71,7 @@ async function createWithId(request: ServerRequest): Promise<Response> {
   const body = await readCreation(request, toCreateBody(await request.json(true)));
   if (body.sessionId !== undefined && body.sessionId !== sessionId) {
     throw new InvalidRequestError(
-      `sessionId: is ${JSON.stringify(body.sessionId)} in the body, and different in the path; remove it from the body`,
+      `sessionId: the body has ${JSON.stringify(body.sessionId)}, and the path has another id; remove it from the body`,
     );
   }
   const { state, events } = body;
@@ -82,7 +82,7 @@ async function createWithId(request: ServerRequest): Promise<Response> {
 
 const CREATE_KEYS = new Set(['sessionId', 'session_id', 'state', 'events']);
 
-/** Reads the body of this route: clients of the ADK send the state itself, other clients the body of the other route. */
+/** Reads the body of this route: clients of the ADK send the state itself, other clients a body with `state`, `sessionId` or `events`. */
 function toCreateBody(body: unknown): unknown {
   if (!isRecord(body)) return body;
   return Object.keys(body).every((key) => CREATE_KEYS.has(key)) ? body : { state: body };

@@ -16,7 +16,7 @@ interface UserLogs {
 export class RunMemory {
   readonly #platform: Platform;
   readonly #limits: ServerLimits;
-  /** Finished runs in the order in which they ended, with the time of their end. */
+  /** Finished runs in the order in which they ended, with the time of their end in milliseconds since the epoch. */
   readonly #finished = new Map<string, { readonly log: RunLog; readonly endedMs: number }>();
   readonly #users = new Map<string, UserLogs>();
   /** Number of characters of all logs. */
