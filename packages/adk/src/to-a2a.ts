@@ -61,7 +61,7 @@ export interface ToA2aOptions<App extends Pick<ExpressApplication, 'use'> = Expr
   readonly agentCard?: A2aAgentCard | string | undefined;
   /** Runs the agent. Default: a runner with the services below. */
   readonly runner?: AdkRunner | undefined;
-  /** Default: sessions in memory. */
+  /** Stores the sessions. Default: sessions in memory. */
   readonly sessionService?: BaseSessionService | undefined;
   readonly memoryService?: BaseMemoryService | undefined;
   readonly artifactService?: BaseArtifactService | undefined;

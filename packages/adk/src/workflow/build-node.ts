@@ -39,7 +39,7 @@ export interface AdkNodeOptions extends Partial<Omit<BaseNodeConfig, 'waitForOut
   readonly authConfig?: AuthConfig | undefined;
   /** True runs the node once for each item of its input, which is a list, and makes a list of the outputs. Default false. */
   readonly parallelWorker?: boolean | undefined;
-  /** Runs of a parallel worker at the same time. Default 8. */
+  /** Maximum number of runs of a parallel worker at the same time. Default 8. */
   readonly maxParallelWorkers?: number | undefined;
 }
 
@@ -291,7 +291,7 @@ function withOutput({ mode, outputSchema }: LlmAgent, event: Event): Event {
 
 /** Options of a parallel worker. */
 export interface ParallelWorkerConfig {
-  /** Runs at the same time. Default 8. */
+  /** Maximum number of runs at the same time. Default 8. */
   readonly maxParallelWorkers?: number | undefined;
 }
 

@@ -16,7 +16,7 @@ export type DynamicEntry = (context: AdkNodeContext, input: unknown) => unknown;
 export interface WorkflowConfig extends BaseNodeConfig {
   readonly edges?: readonly EdgeItem[] | undefined;
   readonly dynamicEntry?: DynamicEntry | undefined;
-  /** Nodes of the graph that run at the same time. Default: no limit. */
+  /** Maximum number of nodes of the graph that run at the same time. Default: no limit. */
   readonly maxConcurrency?: number | undefined;
 }
 
