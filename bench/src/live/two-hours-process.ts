@@ -14,7 +14,7 @@ import { PieceCounter } from './piece-counter.ts';
 const CONNECTIONS = 12;
 const MINUTES = 10;
 const PIECES_A_MINUTE = 60_000 / PIECE_MS;
-/** The number of words that each side says per minute. */
+/** Words that the transcription has for each minute, of the user and of the model. */
 const HEARD = 'and what would you say if somebody asked you for the way '.repeat(2);
 const SAID = 'go down the road and turn left at the second light and then '.repeat(4);
 /** The audio that the client sends in a second: 100 ms of 16 kHz PCM. It is short because the fake Gemini keeps it. */

@@ -4,7 +4,7 @@ import type { BackEnd } from '../session-back-ends/back-end.ts';
 import type { SessionTask } from '../session-back-ends/session-task.ts';
 
 const SIZES = [10, 1000, 100_000] as const;
-/** Size of the largest session, which is created once and shared by all figures. */
+/** Number of events of the largest session, which is created once and shared by all figures. */
 const LARGEST = 100_000;
 const ROUNDS = 21;
 const WARMUPS = 4;
