@@ -19,7 +19,7 @@ export interface StageOptions {
   readonly models: ModelResolver;
   /** Receives the transcript line by line as it is produced. */
   readonly print?: (line: string) => void;
-  /** Default: sessions in memory. */
+  /** Stores the sessions. Default: sessions in memory. */
   readonly sessionService?: BaseSessionService;
 }
 
