@@ -12,6 +12,7 @@ import {
 import {
   artifactUri,
   checkArtifactName,
+  checkArgument,
   checkName,
   isUserArtifact,
   storageFailure,
@@ -118,6 +119,7 @@ export class DriverArtifactService extends BaseArtifactService {
 }
 
 function toPlace(key: ArtifactKey): ArtifactPlace {
+  checkArgument('{ appName, userId, sessionId, filename }', key);
   const { appName, userId, sessionId, filename } = key;
   checkArtifactName(filename);
   checkSessionKey(key);
@@ -140,5 +142,6 @@ function toVersion(key: ArtifactKey, record: ArtifactVersionRecord): ArtifactVer
 
 /** Checks the names that artifacts are stored under. @throws InvalidRequestError that names the field */
 function checkSessionKey(key: SessionKey): void {
+  checkArgument('listArtifactKeys({ appName, userId, sessionId })', key);
   for (const field of ['appName', 'userId', 'sessionId'] as const) checkName(field, key[field]);
 }

@@ -29,7 +29,7 @@ export class CredentialCipher {
   readonly #keys: readonly Uint8Array<ArrayBuffer>[];
   #imported: Promise<readonly NamedKey[]> | undefined;
 
-  /** @throws ConfigurationError without a key, or for one that is not of 32 bytes */
+  /** @throws ConfigurationError without a key, or for a key that does not have 32 bytes */
   constructor(keys: readonly Uint8Array[]) {
     checkEncryptionKeys(keys);
     this.#keys = keys.map((key) => Uint8Array.from(key));
@@ -98,7 +98,7 @@ export function createEncryptionKey(): Uint8Array<ArrayBuffer> {
   return crypto.getRandomValues(new Uint8Array(ENCRYPTION_KEY_BYTES));
 }
 
-/** @throws ConfigurationError if there is no key, or a key does not have 32 bytes */
+/** Checks the keys. @throws ConfigurationError if there is no key, or a key does not have 32 bytes */
 export function checkEncryptionKeys(keys: readonly Uint8Array[]): void {
   if (!Array.isArray(keys))
     throw new ConfigurationError(
@@ -118,10 +118,10 @@ export function checkEncryptionKeys(keys: readonly Uint8Array[]): void {
  * @throws ConfigurationError if the text is not the base64 of 32 bytes; the message does not quote the text
  */
 export function parseEncryptionKey(text: string): Uint8Array<ArrayBuffer> {
-  const trimmed = text.trim();
-  const bytes = isBase64(trimmed) ? decodeBase64(trimmed) : undefined;
+  const trimmed = typeof text === 'string' ? text.trim() : '';
+  const bytes = trimmed !== '' && isBase64(trimmed) ? decodeBase64(trimmed) : undefined;
   if (bytes?.length === ENCRYPTION_KEY_BYTES) return bytes;
   throw new ConfigurationError(
-    `encryption key: expected the base64 of ${ENCRYPTION_KEY_BYTES} random bytes; create one with \`openssl rand -base64 32\``,
+    `encryption key: expected the base64 of ${ENCRYPTION_KEY_BYTES} random bytes, got ${typeof text === 'string' ? 'another text' : describeKind(text)}; create one with \`openssl rand -base64 32\``,
   );
 }

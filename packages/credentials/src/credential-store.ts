@@ -1,5 +1,5 @@
 import { type AuthCredential, type CredentialKey, InvalidRequestError } from '@eventloom/core';
-import { checkName, copyJson } from '@eventloom/core/internal';
+import { checkArgument, checkName, copyJson } from '@eventloom/core/internal';
 
 /** An encrypted credential, as a store keeps it. */
 export interface SealedCredential {
@@ -44,9 +44,8 @@ export function parseStoredCredential(kept: unknown): AuthCredential | undefined
   return typeof authType === 'string' ? { ...kept, authType } : undefined;
 }
 
-/** @throws InvalidRequestError for an invalid name; the message names the field */
-export function checkCredentialKey({ appName, userId, credentialKey }: CredentialKey): void {
-  checkName('appName', appName);
-  checkName('userId', userId);
-  checkName('credentialKey', credentialKey);
+/** Checks the key of a credential. @throws InvalidRequestError for an invalid name; the message names the field */
+export function checkCredentialKey(key: CredentialKey): void {
+  checkArgument('{ appName, userId, credentialKey }', key);
+  for (const field of ['appName', 'userId', 'credentialKey'] as const) checkName(field, key[field]);
 }

@@ -155,3 +155,9 @@ test.each(['', 'hunter2', 'hunter2!', btoa('hunter2 is no key'), btoa('hunter2'.
     if (text !== '') expect(read).not.toThrow(text);
   },
 );
+
+test('parseEncryptionKey refuses a missing text, as of a variable of the environment that is not set', () => {
+  const parse = (): Uint8Array => parseEncryptionKey(undefined as never);
+  expect(parse).toThrow(ConfigurationError);
+  expect(parse).toThrow('encryption key: expected the base64 of 32 random bytes, got nothing; create one with');
+});

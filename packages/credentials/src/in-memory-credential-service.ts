@@ -19,8 +19,8 @@ export class InMemoryCredentialService extends BaseCredentialService {
     return structuredClone(this.#credentials.get(nameOf(key)));
   }
 
-  override async saveCredential({ credential, ...key }: SaveCredentialRequest): Promise<void> {
-    this.#credentials.set(nameOf(key), copyCredential(credential));
+  override async saveCredential(request: SaveCredentialRequest): Promise<void> {
+    this.#credentials.set(nameOf(request), copyCredential(request.credential));
   }
 
   override async deleteCredential(key: CredentialKey): Promise<void> {

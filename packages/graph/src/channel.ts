@@ -127,8 +127,12 @@ export function isChannel(value: unknown): value is AnyChannel {
   return typeof value === 'object' && value !== null && 'schema' in value && 'stateKey' in value;
 }
 
-/** A reducer for lists: appends the written items to the current ones. */
+/** A reducer for lists: appends the written items to the current ones. @throws ConfigurationError for a written value that is not a list */
 export function append<T>(current: readonly T[] | undefined, update: readonly T[]): T[] {
+  if (!Array.isArray(update))
+    throw new ConfigurationError(
+      `append: expected a list of items to append, got ${describeKind(update)}; write [item]`,
+    );
   return [...(current ?? []), ...update];
 }
 

@@ -5,7 +5,7 @@ import { type GraphNode, passOn } from './graph-node.ts';
 import { type GraphPlan, reachableFrom, targetsIn, targetsOf } from './graph-plan.ts';
 import { DEFAULT_ROUTE, END, quoted, START } from './names.ts';
 
-/** @throws ConfigurationError for the first mistake in a graph; the message names the node or the channel */
+/** Checks a graph. @throws ConfigurationError for the first mistake; the message names the node or the channel */
 export function checkGraph(plan: GraphPlan): void {
   const fail = (fault: string): never => {
     throw new ConfigurationError(`graph "${plan.name}": ${fault}`);
@@ -127,7 +127,7 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
 
 /** Returns the reason why state cannot be stored under a key; undefined if it can. */
 function faultOfKey(stateKey: unknown): string | undefined {
-  if (typeof stateKey !== 'string') return 'it is no text';
+  if (typeof stateKey !== 'string') return 'it is not a string';
   try {
     checkStateKey(stateKey);
     return undefined;

@@ -1,7 +1,17 @@
 import { ConfigurationError } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { type AnyNodes, type Channels, channel, END, node, type NodeOptions, START, StateGraph } from './index.ts';
+import {
+  type AnyNodes,
+  type Channels,
+  channel,
+  END,
+  isGraphAgent,
+  node,
+  type NodeOptions,
+  START,
+  StateGraph,
+} from './index.ts';
 
 const same = (input: unknown): unknown => input;
 
@@ -74,4 +84,9 @@ test('assigning the inputSchema of a graph agent throws ConfigurationError with 
   const assign = (): void => void Object.assign(compiledWith({})(), { inputSchema: z.string() });
   expect(assign).toThrow(ConfigurationError);
   expect(assign).toThrow('agent "g": inputSchema cannot be assigned; write new StateGraph({ …, inputSchema })');
+});
+
+test('isGraphAgent is false for values other than agents', () => {
+  for (const value of [undefined, null, 'g', {}]) expect(isGraphAgent(value as never)).toBe(false);
+  expect(isGraphAgent(compiledWith({})())).toBe(true);
 });

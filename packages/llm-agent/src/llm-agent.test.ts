@@ -220,3 +220,10 @@ test('assigning the inputSchema of an agent throws ConfigurationError with what 
   expect(assign).toThrow(ConfigurationError);
   expect(assign).toThrow('agent "bot": inputSchema cannot be assigned; write new LlmAgent({ …, inputSchema })');
 });
+
+test.each([
+  [{ temperature: 'hot' }, 'temperature: expected a number, got a string; write temperature: 0'],
+  [{ stopSequences: '.' }, 'stopSequences: expected a list, got a string; write stopSequences: […]'],
+])('an agent with the generateContentConfig %j is refused', (generateContentConfig, message) => {
+  expect(() => agentOf({ generateContentConfig })).toThrow(`agent "bot": generateContentConfig: ${message}`);
+});

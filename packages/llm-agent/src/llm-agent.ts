@@ -232,10 +232,19 @@ const OWNED = {
  * The usual options of a model. Other names are passed to it, because its service may know them, unless they are close to one of these: that
  * is a misspelling, which the service would ignore or refuse later.
  */
-const GENERATION_OPTIONS =
-  'temperature topP topK maxOutputTokens stopSequences presencePenalty frequencyPenalty seed responseMimeType safetySettings thinkingConfig'.split(
-    ' ',
-  );
+const GENERATION_OPTIONS = {
+  temperature: { is: 'number', write: '0' },
+  topP: { is: 'number', write: '0.9' },
+  topK: 'number',
+  maxOutputTokens: 'number',
+  stopSequences: 'list',
+  presencePenalty: 'number',
+  frequencyPenalty: 'number',
+  seed: 'number',
+  responseMimeType: 'text',
+  safetySettings: 'list',
+  thinkingConfig: 'object',
+};
 
 function checkGenerateContentConfig(owner: string, config: LlmAgentConfig['generateContentConfig']): void {
   for (const [option, instead] of Object.entries(OWNED)) {
@@ -243,8 +252,11 @@ function checkGenerateContentConfig(owner: string, config: LlmAgentConfig['gener
       throw new ConfigurationError(`${owner}: generateContentConfig.${option} is set by the agent; use ${instead}`);
   }
   for (const option in config) {
-    if (GENERATION_OPTIONS.includes(option)) continue;
-    const [meant, ...others] = nearestNames(option, GENERATION_OPTIONS);
+    if (option in GENERATION_OPTIONS) {
+      checkOptions(`${owner}: generateContentConfig`, GENERATION_OPTIONS, { [option]: config[option] });
+      continue;
+    }
+    const [meant, ...others] = nearestNames(option, Object.keys(GENERATION_OPTIONS));
     if (meant !== undefined && others.length === 0)
       throw new ConfigurationError(
         `${owner}: generateContentConfig has no option "${option}"; did you mean "${meant}"?`,

@@ -11,7 +11,14 @@ import {
   type Session,
   type SessionKey,
 } from '@eventloom/core';
-import { describeKind, checkDriver, checkName, sessionKeyOf, storageFailure } from '@eventloom/core/internal';
+import {
+  checkArgument,
+  describeKind,
+  checkDriver,
+  checkName,
+  sessionKeyOf,
+  storageFailure,
+} from '@eventloom/core/internal';
 import type { MemoryDriver, MemoryOwner, NewMemory, StoredMemory } from './memory-driver.ts';
 import { checkEvents, isSaid, spokenContent } from './remembered-events.ts';
 import { applyRewinds } from './rewound-events.ts';
@@ -38,6 +45,7 @@ export class DriverMemoryService extends BaseMemoryService {
   }
 
   override addSessionToMemory(session: Session): Promise<void> {
+    checkArgument('addSessionToMemory(session)', session);
     return this.#add(sessionKeyOf(session), session.events);
   }
 
@@ -61,6 +69,7 @@ export class DriverMemoryService extends BaseMemoryService {
   }
 
   override async searchMemory(request: SearchMemoryRequest): Promise<SearchMemoryResponse> {
+    checkArgument('searchMemory({ appName, userId, query })', request);
     const { appName, userId, query, limit = DEFAULT_LIMIT, exceptSessionId } = request;
     checkOwner(request);
     if (exceptSessionId !== undefined) checkName('exceptSessionId', exceptSessionId);

@@ -22,6 +22,8 @@ import {
   checkRunConfig,
   copyJson,
   type OptionRules,
+  describeKind,
+  isRecord,
 } from '@eventloom/core/internal';
 import { answeredCallIds, checkNewMessage } from './check-message.ts';
 import type { Runner } from './runner.ts';
@@ -133,7 +135,7 @@ const HINTS: Readonly<Record<string, string>> = {
   state: 'did you mean "stateDelta"?',
 };
 
-/** @throws ConfigurationError for an unknown parameter, or one of the wrong kind */
+/** Checks the parameters of `runAsync`. @throws ConfigurationError for an unknown parameter, or one of the wrong kind */
 export function checkRunParams(params: RunAsyncParams, appName: string): void {
   checkOptions('runAsync', PARAMS, params, HINTS, 'runAsync({ userId, sessionId, newMessage })');
   if (params.appName !== undefined && params.appName !== appName) {
@@ -226,7 +228,7 @@ export interface RunRequest {
   readonly webhook: RunAsyncParams['webhook'];
 }
 
-/** @throws ConfigurationError, InvalidMessageError, InvalidRequestError, StateKeyError, StateValueError */
+/** Parses the parameters of a run. @throws ConfigurationError, InvalidMessageError, InvalidRequestError, StateKeyError, StateValueError */
 export function parseRunRequest(runner: Runner, input: RunInput): RunRequest {
   if (input.method === 'runLive') return parseLive(runner, input.params);
   const { params } = input;
@@ -269,6 +271,10 @@ function parseLive(runner: Runner, params: RunLiveParams): RunRequest {
   if (!runner.live)
     throw new ConfigurationError(
       "runLive: the runner has no live support; install @eventloom/live and write `new Runner({ ..., live: live() })` with `import { live } from '@eventloom/live'`, or use the Runner of `eventloom`",
+    );
+  if (!isRecord(params))
+    throw new ConfigurationError(
+      `runLive: expected an object of options, got ${describeKind(params)}; write runLive({ userId, sessionId, liveRequestQueue })`,
     );
   const { bounds } = params;
   const given = toGivenConfig(params);

@@ -16,7 +16,7 @@ import {
   systemPlatform,
   closeAll,
 } from '@eventloom/core';
-import { combineInstrumentation, PluginManager } from '@eventloom/core/internal';
+import { checkOptions, combineInstrumentation, type OptionRules, PluginManager } from '@eventloom/core/internal';
 import { EventsCompactor } from '@eventloom/llm-agent/internal';
 import { findAnsweredRun, type FindAnsweredRunParams } from './answered-run.ts';
 import { OpenToolsets } from './open-toolsets.ts';
@@ -165,7 +165,9 @@ export class Runner {
    * @throws InvalidMessageError for an invalid message, and for answers to calls of several runs
    * @throws SessionNotFoundError
    */
-  async findAnsweredRun({ userId, sessionId, newMessage }: FindAnsweredRunParams): Promise<string | undefined> {
+  async findAnsweredRun(params: FindAnsweredRunParams): Promise<string | undefined> {
+    checkOptions('findAnsweredRun', ANSWERED_PARAMS, params, {}, 'findAnsweredRun({ userId, sessionId, newMessage })');
+    const { userId, sessionId, newMessage } = params;
     const key: SessionKey = { appName: this.appName, userId, sessionId };
     const callIds = answeredCallIds(checkNewMessage(newMessage));
     if (callIds.length === 0) return undefined;
@@ -178,7 +180,8 @@ export class Runner {
    *
    * @throws InvalidRequestError for a cursor of another service, or a limit that is not a positive integer
    */
-  listOpenRuns(request: Omit<ListOpenRunsRequest, 'appName'> = {}): Promise<ListOpenRunsResponse> {
+  async listOpenRuns(request: Omit<ListOpenRunsRequest, 'appName'> = {}): Promise<ListOpenRunsResponse> {
+    checkOptions('listOpenRuns', OPEN_RUNS, request, {}, 'listOpenRuns({ limit: 10 })');
     const { limit, cursor } = request;
     return this.sessionService.listOpenRuns({ appName: this.appName, limit, cursor });
   }
@@ -202,6 +205,10 @@ export class Runner {
     return closeAll([this.agent, ...this.pluginManager.plugins]);
   }
 }
+
+// The values are checked when they are used, with errors of the class InvalidRequestError or InvalidMessageError.
+const ANSWERED_PARAMS: OptionRules<FindAnsweredRunParams> = { userId: 'any', sessionId: 'any', newMessage: 'any' };
+const OPEN_RUNS: OptionRules<Omit<ListOpenRunsRequest, 'appName'>> = { limit: 'any', cursor: 'any' };
 
 async function collect(stream: RunStream): Promise<Event[]> {
   const events: Event[] = [];

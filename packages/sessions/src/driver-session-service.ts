@@ -9,6 +9,7 @@ import {
   type EndRunRequest,
   type Event,
   type FindRunRequest,
+  type GetSessionConfig,
   type GetSessionRequest,
   type ImportSessionRequest,
   type ListEventsRequest,
@@ -36,6 +37,7 @@ import {
   InvalidRequestError,
 } from '@eventloom/core';
 import {
+  checkArgument,
   checkName,
   checkStateDelta,
   checkToolCall,
@@ -105,8 +107,14 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override async createSession(request: CreateSessionRequest): Promise<Session> {
-    checkRequest('createSession({ appName, userId, sessionId })', request);
-    checkCreateFields(request);
+    checkArgument('createSession({ appName, userId, sessionId })', request);
+    checkFields('createSession', CREATE_FIELDS, request);
+    if (request.state && !isRecord(request.state)) {
+      const kind = describeKind(request.state);
+      throw new InvalidRequestError(
+        `createSession: state: expected an object, got ${kind}; write state: { city: 'Rome' }`,
+      );
+    }
     const { appName, userId, sessionId = this.#platform.newUuid(), state } = request;
     this.#check(appName, userId, sessionId);
     const writes = state ? toStateWrites(checkStateDelta(state)) : NO_WRITES;
@@ -118,14 +126,16 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override getSession(request: GetSessionRequest): MaybePromise<Session | undefined> {
-    checkRequest('getSession({ appName, userId, sessionId })', request);
+    checkArgument('getSession({ appName, userId, sessionId })', request);
     const { appName, userId, sessionId, config } = request;
+    if (config !== undefined) checkConditions(config);
     this.#check(appName, userId, sessionId);
     return whenReady(this.#driver.readSession(request, toEventWindow(config)), (stored) => stored && toSession(stored));
   }
 
   override listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
-    checkRequest('listSessions({ appName, userId })', request);
+    checkArgument('listSessions({ appName, userId })', request);
+    checkFields('listSessions', LIST_FIELDS, request);
     return listSessions(this.#driver, request);
   }
 
@@ -143,6 +153,7 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override async importSession(request: ImportSessionRequest): Promise<Session> {
+    checkArgument('importSession({ records })', request);
     const session = await planImport(request, this.#platform.now());
     const { appName, userId, sessionId, updatedAtMs, events } = session;
     this.#check(appName, userId, sessionId);
@@ -153,16 +164,17 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override async deleteSession(request: SessionKey): Promise<void> {
-    checkRequest('deleteSession({ appName, userId, sessionId })', request);
+    checkArgument('deleteSession({ appName, userId, sessionId })', request);
     this.#check(request.appName, request.userId, request.sessionId);
     const deleted = this.#driver.deleteSession(request);
     if (deleted instanceof Promise) await deleted;
     this.#leases.wake(request);
   }
 
-  override appendEvent({ session, event, lease, repeatedState }: AppendEventRequest): MaybePromise<Event> {
-    if (!event || !session)
+  override appendEvent(request: AppendEventRequest): MaybePromise<Event> {
+    if (!request?.event || !request.session)
       throw new InvalidRequestError('appendEvent: session or event is missing; write appendEvent({ session, event })');
+    const { session, event, lease, repeatedState } = request;
     if (event.partial === true) return event;
     const append = this.#planned(session, event, lease, repeatedState);
     if (!lease && this.#leases.isAwaited(append)) return this.#appendInTurn(session, append);
@@ -434,27 +446,28 @@ function requireLive(isLive: boolean, lease: SessionLease): void {
 }
 
 const CREATE_FIELDS: readonly (keyof CreateSessionRequest)[] = ['appName', 'userId', 'sessionId', 'state'];
+const CONDITIONS: readonly (keyof GetSessionConfig)[] = [
+  'numRecentEvents',
+  'afterTimestamp',
+  'afterSeq',
+  'beforeSeq',
+  'sinceCompaction',
+];
+const LIST_FIELDS: readonly (keyof ListSessionsRequest)[] = ['appName', 'userId', 'limit', 'cursor'];
 
 /** @throws InvalidRequestError for a wrong field name in place of a missing one, such as `user_id` or `id` */
-function checkCreateFields(request: CreateSessionRequest): void {
+function checkFields<R extends object>(method: string, fields: readonly (keyof R & string)[], request: R): void {
   for (const name in request) {
-    if (CREATE_FIELDS.some((field) => field === name)) continue;
-    const [near] = name === 'id' ? ['sessionId'] : nearestNames(name, CREATE_FIELDS);
-    const meant = CREATE_FIELDS.find((field) => field === near);
+    if (fields.some((field) => field === name)) continue;
+    const [near] = name === 'id' ? ['sessionId'] : nearestNames(name, fields);
+    const meant = fields.find((field) => field === near);
     if (meant !== undefined && request[meant] === undefined)
-      throw new InvalidRequestError(`createSession: has no option "${name}"; did you mean "${meant}"?`);
-  }
-  if (request.state && !isRecord(request.state)) {
-    const kind = describeKind(request.state);
-    throw new InvalidRequestError(
-      `createSession: state: expected an object, got ${kind}; write state: { city: 'Rome' }`,
-    );
+      throw new InvalidRequestError(`${method}: has no option "${name}"; did you mean "${meant}"?`);
   }
 }
 
-/** Refuses positional arguments. @throws InvalidRequestError */
-function checkRequest(example: string, request: unknown): void {
-  if (isRecord(request)) return;
-  const method = example.slice(0, example.indexOf('('));
-  throw new InvalidRequestError(`${method}: expected one object, got ${describeKind(request)}; write ${example}`);
+/** Checks the names of the conditions of a read; `toEventWindow` checks their values. @throws InvalidRequestError */
+function checkConditions(config: GetSessionConfig): void {
+  checkArgument('{ numRecentEvents: 10 }', config);
+  checkFields('getSession: config', CONDITIONS, config);
 }

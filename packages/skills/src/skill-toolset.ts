@@ -177,7 +177,8 @@ export class SkillToolset extends BaseToolset {
   }
 }
 
-function bySkillName(skills: readonly Skill[]): ReadonlyMap<string, Skill> {
+function bySkillName(skills: readonly Skill[] | undefined): ReadonlyMap<string, Skill> {
+  if (skills === undefined) throw wrongOption('SkillToolset', 'skills', 'a list of skills', skills, SKILLS);
   const byName = new Map<string, Skill>();
   for (const [index, skill] of skills.entries()) {
     if (!isSkill(skill)) throw wrongOption('SkillToolset', `skills[${index}]`, 'a skill', skill, SKILLS);

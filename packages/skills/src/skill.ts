@@ -65,7 +65,7 @@ export const KINDS = ['references', 'assets', 'scripts'] as const;
  */
 export function loadSkillFromFiles(files: Readonly<Record<string, SkillFile>>, folder = ''): Skill {
   const where = folder === '' ? 'SKILL.md' : `${folder}/SKILL.md`;
-  const text = files['SKILL.md'];
+  const text = files?.['SKILL.md'];
   if (typeof text !== 'string')
     throw new SkillError(
       `${where}: expected the text of a skill, got ${describeKind(text)}; write loadSkillFromFiles({ 'SKILL.md': text })`,
@@ -80,6 +80,10 @@ export function loadSkillFromFiles(files: Readonly<Record<string, SkillFile>>, f
 
 /** Creates skills from files by their paths, such as `greeting/SKILL.md`: each folder with a SKILL.md is a skill. @throws SkillError */
 export function loadAllSkillsFromFiles(files: Readonly<Record<string, SkillFile>>): Skill[] {
+  if (!isRecord(files))
+    throw new SkillError(
+      `loadAllSkillsFromFiles: expected files by path, got ${describeKind(files)}; write loadAllSkillsFromFiles({ 'weather/SKILL.md': text })`,
+    );
   const folders = new Map<string, Record<string, SkillFile>>();
   for (const [path, file] of Object.entries(files)) {
     const slash = path.indexOf('/');

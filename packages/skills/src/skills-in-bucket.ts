@@ -1,3 +1,4 @@
+import { describeKind } from '@eventloom/core/internal';
 import { SkillError } from './errors.ts';
 import {
   loadAllSkillsFromFiles,
@@ -31,6 +32,10 @@ const MAX_OBJECTS = 20 * MAX_FILES;
  * const createToolset = async (env: { SKILLS: SkillBucket }) => new SkillToolset({ skills: await loadAllSkillsInBucket(env.SKILLS, 'skills/') });
  */
 export async function loadAllSkillsInBucket(bucket: SkillBucket, prefix = ''): Promise<Skill[]> {
+  if (typeof bucket?.list !== 'function')
+    throw new SkillError(
+      `loadAllSkillsInBucket: expected a bucket, got ${describeKind(bucket)}; write loadAllSkillsInBucket(env.SKILLS)`,
+    );
   const files: Record<string, SkillFile> = {};
   let count = 0;
   let cursor: string | undefined;

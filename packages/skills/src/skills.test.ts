@@ -423,3 +423,14 @@ describe('skills in a bucket', () => {
     expect(bucket.gets).toEqual([]);
   });
 });
+
+test('SkillToolset without skills, files and buckets of another kind are refused with what to write', async () => {
+  expect(() => new SkillToolset({} as never)).toThrow('SkillToolset: skills: expected a list of skills, got nothing');
+  expect(() => loadSkillFromFiles(undefined as never)).toThrow("write loadSkillFromFiles({ 'SKILL.md': text })");
+  expect(() => loadAllSkillsFromFiles('skills' as never)).toThrow(
+    "loadAllSkillsFromFiles: expected files by path, got a string; write loadAllSkillsFromFiles({ 'weather/SKILL.md': text })",
+  );
+  await expect(loadAllSkillsInBucket({} as never)).rejects.toThrow(
+    'loadAllSkillsInBucket: expected a bucket, got an object; write loadAllSkillsInBucket(env.SKILLS)',
+  );
+});

@@ -89,7 +89,7 @@ function* callbackEvent(
   callback: string,
 ): Generator<Event, void, void> {
   if (!content && isEmptyActions(context.actions)) return;
-  if (content && !isRecord(content))
+  if (content && (!isRecord(content) || 'text' in content))
     throw new ConfigurationError(
       `agent "${context.agentName}": ${callback}: expected a content or nothing as the result, got ${describeKind(content)}; write return { role: 'model', parts: [{ text: 'hello' }] }`,
     );

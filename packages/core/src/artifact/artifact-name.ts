@@ -1,3 +1,4 @@
+import { describeKind } from '../content/json.ts';
 import { InvalidArtifactNameError } from '../errors.ts';
 import { nameFault } from '../session/check-name.ts';
 import { USER_PREFIX } from '../state/state-scope.ts';
@@ -17,6 +18,8 @@ export function checkArtifactName(filename: string): void {
 }
 
 function findFault(filename: string): string | undefined {
+  if (typeof filename !== 'string')
+    return `expected a string, got ${describeKind(filename)}; write filename: 'report.pdf'`;
   const path = isUserArtifact(filename) ? filename.slice(USER_PREFIX.length) : filename;
   const fault = nameFault(path, MAX_NAME_BYTES);
   if (fault !== undefined) return fault;

@@ -1,4 +1,4 @@
-import { readOnlyError } from '../agent/options.ts';
+import { checkOptions, readOnlyError } from '../agent/options.ts';
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { Part, Content } from '../content/content.ts';
 import { copyJson } from '../content/copy-json.ts';
@@ -23,7 +23,7 @@ export type ReadonlyState = Pick<State, 'get' | 'has' | 'toRecord'>;
  * const instruction = (context: ReadonlyContext): string => `Answer in ${context.state.get('language', 'English')}.`;
  */
 export class ReadonlyContext {
-  /** The context of the agent that runs, for what this class does not offer. */
+  /** The context of the agent that runs, for properties that this class does not have. */
   readonly invocationContext: InvocationContext;
 
   constructor(invocationContext: InvocationContext) {
@@ -85,6 +85,9 @@ export interface CallbackContextParams {
    */
   readonly state?: State;
 }
+
+// `toJson` checks that the payload is JSON.
+const CONFIRMATION = { hint: { is: 'text', write: "'Delete all files?'" }, payload: 'any' };
 
 /** Options of a memory search. */
 export type MemorySearchOptions = Pick<SearchMemoryRequest, 'limit' | 'exceptSessionId'>;
@@ -204,7 +207,15 @@ export class CallbackContext extends ReadonlyContext {
    *   },
    * });
    */
-  requestConfirmation({ hint, payload }: { readonly hint?: string; readonly payload?: unknown } = {}): void {
+  requestConfirmation(request: { readonly hint?: string; readonly payload?: unknown } = {}): void {
+    checkOptions(
+      'requestConfirmation',
+      CONFIRMATION,
+      request,
+      {},
+      "requestConfirmation({ hint: 'Delete all files?' })",
+    );
+    const { hint, payload } = request;
     const confirmation: ToolConfirmation = { hint: hint ?? '', confirmed: false };
     if (payload !== undefined) confirmation.payload = toJson('requestConfirmation: payload', payload);
     setOwn((this.actions.requestedToolConfirmations ??= {}), this.callId('requestConfirmation'), confirmation);

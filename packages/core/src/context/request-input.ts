@@ -1,4 +1,6 @@
 import { type RecordedCall, Calls } from '../calls/calls.ts';
+import { describeKind, isRecord } from '../content/json.ts';
+import { ConfigurationError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import {
   inputOf,
@@ -20,7 +22,8 @@ import type { InvocationContext } from './invocation-context.ts';
  * In a resumable run the agents around this one wait, and continue when it is done. In other runs the run ends with the question, and the
  * answer starts a run of this agent alone.
  *
- * @throws ConfigurationError for a schema that JSON Schema cannot express, and for values that are not JSON
+ * @throws ConfigurationError for a value that is not a context, for a misspelt parameter, for a schema that JSON Schema cannot express, and for
+ * values that are not JSON
  *
  * @example
  * class Tailor extends BaseAgent {
@@ -35,6 +38,10 @@ export async function* requestInput(
   context: InvocationContext,
   params: InputRequestParams = {},
 ): AsyncGenerator<Event, unknown, void> {
+  if (!isRecord(context?.invocation))
+    throw new ConfigurationError(
+      `requestInput: expected the context of an agent, got ${describeKind(context)}; write requestInput(context, { message: 'Which size?' })`,
+    );
   const request = toInputRequest('requestInput', params);
   const asked = findRequest(context, request.key);
   const response = asked?.responses.findLast(({ event }) => event.author === 'user')?.response;

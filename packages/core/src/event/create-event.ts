@@ -1,6 +1,6 @@
 import { misspeltName } from '../agent/nearest-names.ts';
 import { InvalidEventError } from '../errors.ts';
-import { setOwn } from '../content/json.ts';
+import { describeKind, setOwn } from '../content/json.ts';
 import { type Event, ObjectType, STRUCTURED_OUTPUT } from './event.ts';
 import { systemPlatform } from '../platform/platform.ts';
 import { createEventActions, type EventActions } from './event-actions.ts';
@@ -21,7 +21,7 @@ export const COMMON_FIELDS: ReadonlySet<string> = new Set([
   'actions',
 ] satisfies (keyof Event)[]);
 
-/** Fields that an event does not have although one may expect them, and the code to write instead. */
+/** Fields that belong elsewhere but are often written in an event, and the code to write instead. */
 const MISPLACED: ReadonlyMap<string, string> = new Map([
   ['text', "content: { role: 'model', parts: [{ text: … }] }"],
   ['parts', "content: { role: 'model', parts: … }"],
@@ -64,7 +64,7 @@ export function checkEventField(owner: string, field: string): void {
 export type EventParams = Omit<Partial<Event>, 'actions'> & { readonly actions?: Partial<EventActions> };
 
 /**
- * Copies the fields that not every event has.
+ * Copies the fields that only some events have.
  * @throws InvalidEventError for a field that belongs elsewhere
  */
 export function copyOtherFields(params: EventParams, event: { [STRUCTURED_OUTPUT]?: unknown }): void {
@@ -95,6 +95,10 @@ export function copyOtherFields(params: EventParams, event: { [STRUCTURED_OUTPUT
  * });
  */
 export function createEvent(params: EventParams = {}): Event {
+  if (typeof params !== 'object' || params === null)
+    throw new InvalidEventError(
+      `createEvent: expected an object of fields, got ${describeKind(params)}; write createEvent({ content: { role: 'user', parts: [{ text: 'Hello' }] } })`,
+    );
   checkEventFields('createEvent', params);
   const event: { -readonly [K in keyof Event]: Event[K] } = {
     ...params,
@@ -133,7 +137,7 @@ export function toSeconds(timestamp: number): number {
 const YIELDED = new WeakSet<Event>();
 
 /**
- * Notes that an agent yielded an event that it made without a context. Returns true if the same object was yielded before: it is then another
+ * Records that an agent yielded an event that it created without a context. Returns true if the same object was yielded before: it is then another
  * event, and needs its own id and time.
  */
 export function isYieldedAgain(event: Event): boolean {

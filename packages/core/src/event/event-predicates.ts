@@ -22,7 +22,7 @@ export function getFunctionResponses(event: Event): FunctionResponse[] {
   return responses;
 }
 
-/** True for an event that an agent answers: of the user, or the request of the agent that called it as a tool or a node. */
+/** True for an event that an agent answers: a message of the user, or the request of an agent that called it as a tool or a node. */
 export function isInput({ author, object }: Event): boolean {
   return author === 'user' || object === ObjectType.agentInput;
 }

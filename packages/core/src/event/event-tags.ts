@@ -1,7 +1,9 @@
-import type { Event } from './event.ts';
+import { isRecord } from '../content/json.ts';
+import { type Event, notAnEvent } from './event.ts';
 
 /** True if the event has the tag. */
 export function hasTag(event: Event, tag: string): boolean {
+  if (!isRecord(event)) throw notAnEvent('hasTag', event);
   return event.tags?.includes(tag.trim()) ?? false;
 }
 

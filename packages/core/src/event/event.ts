@@ -8,11 +8,10 @@ import { InvalidEventError } from '../errors.ts';
  * One step of a conversation. A run yields events, and a session is a list of them: the user's message, the model's text, a function call,
  * its response, a change of state, an error.
  *
- * What an event says is in `content.parts`, and what it does is in `actions`. `isFinalResponse`, `getFunctionCalls` and
- * `stringifyContent` read it. With `streamingMode: 'sse'` chunks come as events with `partial: true`; show them, or the whole event
- * that follows them, not both.
+ * The message of an event is in `content.parts`, and its effects are in `actions`. `isFinalResponse`, `getFunctionCalls` and `stringifyContent`
+ * read them. With `streamingMode: 'sse'` chunks come as events with `partial: true`; show them, or the whole event that follows them, not both.
  *
- * An event is plain JSON: it passes through `JSON.stringify` and `structuredClone` unchanged. Nothing changes it after it was yielded.
+ * An event is plain JSON: it passes through `JSON.stringify` and `structuredClone` unchanged. It does not change after it was yielded.
  */
 export interface Event extends Readonly<LlmResponse> {
   /** Unique id; each chunk has its own. Empty until the runner fills it in. */
@@ -90,6 +89,7 @@ export const STRUCTURED_OUTPUT: unique symbol = Symbol.for('eventloom.structured
 
 /** Returns the value parsed from the model's answer by `outputSchema`. Undefined for events read from a session: the value is not stored. */
 export function getStructuredOutput(event: Event): unknown {
+  if (!isRecord(event)) throw notAnEvent('getStructuredOutput', event);
   return event[STRUCTURED_OUTPUT];
 }
 
@@ -116,6 +116,7 @@ export const ObjectType = {
 
 /** Returns the event's kind: `object`, or the kind derived from the event's content if `object` is absent. */
 export function objectTypeOf(event: Event): string {
+  if (!isRecord(event)) throw notAnEvent('objectTypeOf', event);
   if (event.object !== undefined) return event.object;
   if (event.errorCode !== undefined || event.error !== undefined) return ObjectType.error;
   if (event.content?.parts?.some((part) => part.functionResponse)) return ObjectType.toolResponse;
@@ -133,7 +134,7 @@ export function stringifyContent(event: Event): string {
   return contentText(event.content);
 }
 
-/** Creates the error for a function that a program calls with another value than an event. */
+/** Creates the error for a function that was called with a value that is not an event. */
 export function notAnEvent(caller: string, value: unknown): InvalidEventError {
   return new InvalidEventError(
     `${caller}: expected an event, got ${describeKind(value)}; write ${caller}(event) with an event of a run, or one of createEvent`,

@@ -1,3 +1,5 @@
+import { describeKind } from '../content/json.ts';
+import { InvalidRequestError } from '../errors.ts';
 import type { Event } from './event.ts';
 
 /**
@@ -72,6 +74,10 @@ interface Entry {
  * }
  */
 export function groupByExecution(events: Iterable<Event>): RequestNode[] {
+  if (typeof events?.[Symbol.iterator] !== 'function')
+    throw new InvalidRequestError(
+      `groupByExecution: expected events, got ${describeKind(events)}; write groupByExecution(session.events)`,
+    );
   const requests = new Map<string, { readonly root: RequestNode; readonly entries: Map<string, Entry> }>();
   for (const event of events) {
     const { invocationId, executionId = invocationId, requestId = invocationId } = event;

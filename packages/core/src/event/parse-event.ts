@@ -47,7 +47,7 @@ function parseJson(text: string): unknown {
 /**
  * Reads parsed JSON by the description of a field.
  *
- * @param path what the path at fault starts with; empty for a body, whose faults begin with the names of its members
+ * @param path the start of the path in errors; empty for a body, whose faults begin with the names of its members
  * @param faults takes all faults, a line each, also those against limits and missing members, which only request bodies must not have.
  *   Without it the first fault is thrown.
  * @throws InvalidEventError that names the path at fault

@@ -1,9 +1,11 @@
+import { checkOptions, type OptionRules } from '../agent/options.ts';
+import { isRecord } from '../content/json.ts';
 import { InvalidRequestError } from '../errors.ts';
-import type { Event } from './event.ts';
+import { type Event, notAnEvent } from './event.ts';
 
 /** Options that select the fields to write. Paths are dotted and reach through lists: `content.parts.inlineData`. */
 export interface SerializeEventOptions {
-  /** Only these paths (and what leads to them). */
+  /** Only these paths, with the objects around them. */
   readonly include?: readonly string[];
   /** All but these paths. Applied after `include`. */
   readonly exclude?: readonly string[];
@@ -11,8 +13,12 @@ export interface SerializeEventOptions {
   readonly indent?: number;
 }
 
+const OPTIONS: OptionRules<SerializeEventOptions> = { include: 'list', exclude: 'list', indent: 'number' };
+
 /** Returns an event as JSON text. Omits optional fields that are null or empty; always writes `stateDelta` and `artifactDelta`. */
 export function serializeEvent(event: Event, options: SerializeEventOptions = {}): string {
+  if (!isRecord(event)) throw notAnEvent('serializeEvent', event);
+  checkOptions('serializeEvent', OPTIONS, options);
   const { include, exclude, indent } = options;
   let value: unknown = isTidy(event) ? event : tidy(event);
   if (include?.length) value = pick(value, pathTree(include, 'include'));
@@ -58,7 +64,10 @@ function textOf({ id, timestamp, content, actions }: Event): string | undefined 
   return part.text;
 }
 
-/** True if two text chunks have the same fields, and the same values but for id, time, text and the empty actions. An object equals no other. */
+/**
+ * True if two text chunks have the same fields, and the same values except for id, time, text and the empty actions. Two objects never count as
+ * equal.
+ */
 function sharesFields(chunk: Event, last: Partial<Event>): boolean {
   let more = 0;
   for (const key in chunk) {

@@ -1,5 +1,5 @@
-import { setOwn } from '../content/json.ts';
-import type { Event } from './event.ts';
+import { isRecord, setOwn } from '../content/json.ts';
+import { type Event, notAnEvent } from './event.ts';
 
 /** Key of `customMetadata` for Eventloom's additional fields in an ADK event. */
 const CARRIER = 'eventloom';
@@ -41,6 +41,7 @@ const ADK_FIELDS = new Set([
  * inverse, even if the event's own metadata has that key.
  */
 export function toStrictAdk(event: Event): Event {
+  if (!isRecord(event?.actions)) throw notAnEvent('toStrictAdk', event);
   const strict: Record<string, unknown> = {};
   const moved: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(event)) setOwn(ADK_FIELDS.has(key) ? strict : moved, key, value);
@@ -63,6 +64,7 @@ export function toStrictAdk(event: Event): Event {
 
 /** Restores the event that was given to `toStrictAdk`. */
 export function fromStrictAdk(strict: Event): Event {
+  if (!isRecord(strict)) throw notAnEvent('fromStrictAdk', strict);
   const carried: unknown = strict.customMetadata?.[CARRIER];
   if (typeof carried !== 'object' || carried === null) return strict;
   const { customMetadata, ...event } = strict;

@@ -117,7 +117,7 @@ export { LockLine } from '../platform/lock-line.ts';
 export { makeFolder } from '../platform/make-folder.ts';
 export { requireSqlite } from '../platform/sqlite-module.ts';
 export { sqliteResult, storageFailure } from '../platform/storage-failure.ts';
-export { checkName, nameFault } from '../session/check-name.ts';
+export { checkArgument, checkName, nameFault } from '../session/check-name.ts';
 export { faultOfLeftRun } from '../session/open-run.ts';
 export { checkToolCall, type ToolLedger } from '../session/tool-ledger.ts';
 export { isPromiseLike } from '../session/maybe-promise.ts';

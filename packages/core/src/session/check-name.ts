@@ -13,7 +13,7 @@ export const EXAMPLE_IDS: ReadonlyMap<string, string> = /* @__PURE__ */ new Map(
 
 /**
  * Checks a name or id that is stored: text, not empty, without NUL, well-formed Unicode, at most `maxBytes` long in UTF-8.
- * @throws InvalidRequestError that names the field, and for a value that is empty or no string what to write
+ * @throws InvalidRequestError that names the field. For a value that is empty or not a string it also says what to write
  */
 export function checkName(field: string, value: unknown, maxBytes: number = MAX_NAME_BYTES): void {
   const fault = nameFault(value, maxBytes);
@@ -22,6 +22,17 @@ export function checkName(field: string, value: unknown, maxBytes: number = MAX_
   const code = field === 'sessionId' && isRecord(value) ? 'session.id' : `'${example}'`;
   const write = example === undefined ? '' : `; write ${field}: ${code}`;
   throw new InvalidRequestError(`${field}: ${fault}${write}`);
+}
+
+/**
+ * Checks that the one argument of a method is an object.
+ * @param example code of a call, e.g. `searchMemory({ appName, userId, query })`, or of the argument alone
+ * @throws InvalidRequestError
+ */
+export function checkArgument(example: string, value: unknown): void {
+  if (isRecord(value)) return;
+  const method = example.slice(0, example.indexOf('(') + 1).replace('(', ': ');
+  throw new InvalidRequestError(`${method}expected one object, got ${describeKind(value)}; write ${example}`);
 }
 
 /** Returns the reason for which a name cannot be stored; undefined if it can. */

@@ -1,3 +1,4 @@
+import { checkOptions, type OptionRules } from '../agent/options.ts';
 import { isBase64 } from '../content/bytes.ts';
 import type { FunctionResponsePart, Part, Content } from '../content/content.ts';
 import { sealJson } from '../content/copy-json.ts';
@@ -27,12 +28,19 @@ export type ToolResult = {
   readonly parts: readonly FunctionResponsePart[];
 };
 
+const PARAMS: OptionRules<ToolResultParams> = {
+  // Checked below, with an error that has the path of the field.
+  response: 'any',
+  parts: 'list',
+};
+
 /**
  * Creates the result of a tool that has images, documents or recordings for the model, beside the JSON of `response`. The tool returns it.
  *
  * The parts are stored in the function response of the event. The model receives them in the function response, or after it
  * in the same user content if it does not accept media there. A streaming tool returns the result, or yields it as `new FinalToolResult(toolResult(…))`.
  *
+ * @throws ConfigurationError for an unknown parameter, and for parts that are not a list
  * @throws InvalidEventError for a response that is not an object and for a part that is not media
  * @throws SizeLimitError for more than 16 parts or more than 10 MiB of base64
  *
@@ -46,7 +54,9 @@ export type ToolResult = {
  *   },
  * });
  */
-export function toolResult({ response, parts = [] }: ToolResultParams): ToolResult {
+export function toolResult(params: ToolResultParams): ToolResult {
+  checkOptions('toolResult', PARAMS, params, {}, 'toolResult({ response: {} })');
+  const { response, parts = [] } = params;
   if (!isRecord(response))
     throw new InvalidEventError(
       `toolResult: response: expected an object, got ${describeKind(response)}; write toolResult({ response: {} })`,

@@ -116,7 +116,7 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
       isPastAwaited: hasContext,
       platform,
       failure: () => failure,
-      onStall: () => giveUp('the network takes nothing any more'),
+      onStall: () => giveUp('the network accepts no more data'),
       onClose: () => {
         abortSignal?.removeEventListener('abort', abort);
         inbox.end({});

@@ -136,7 +136,7 @@ export class WatchedConnection {
     } catch {
       return this.#broken('is no JSON');
     }
-    if (typeof message !== 'object' || message === null) return this.#broken('is no JSON object');
+    if (typeof message !== 'object' || message === null) return this.#broken('is not a JSON object');
     if ('setupComplete' in message) client.onmessage({ data: '{"setupComplete":{}}' });
     this.#tell(message);
   }

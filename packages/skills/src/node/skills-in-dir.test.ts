@@ -49,3 +49,12 @@ test('a symbolic link, a SKILL.md that is a link, and a missing folder are refus
     await expect(loadSkillFromDir(join(folder, name))).rejects.toMatchObject({ code: 'SKILL_INVALID' });
   await expect(loadAllSkillsInDir(join(folder, 'nowhere'))).rejects.toThrow('cannot be read as a folder');
 });
+
+test.each([undefined, 5, { dir: 'skills' }])('a folder that is %j is refused with what to write', async (dir) => {
+  const load = loadSkillFromDir(dir as never);
+  await expect(load).rejects.toMatchObject({ code: 'SKILL_INVALID' });
+  await expect(load).rejects.toThrow(
+    /^loadSkillFromDir: expected the path of a folder, got .*; write loadSkillFromDir\('skills'\)$/,
+  );
+  await expect(loadAllSkillsInDir(dir as never)).rejects.toThrow("write loadAllSkillsInDir('skills')");
+});

@@ -1,6 +1,7 @@
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { toError } from '@eventloom/core';
+import { describeKind } from '@eventloom/core/internal';
 import { SkillError } from '../errors.ts';
 import {
   KINDS,
@@ -22,6 +23,7 @@ import {
  * const skill = await loadSkillFromDir('skills/weather');
  */
 export async function loadSkillFromDir(dir: string): Promise<Skill> {
+  checkDir('loadSkillFromDir', dir);
   const folder = resolve(dir);
   const text = await readRegular(join(folder, 'SKILL.md'), MAX_SKILL_BYTES);
   const files: Record<string, SkillFile> = { 'SKILL.md': new TextDecoder().decode(text) };
@@ -31,12 +33,20 @@ export async function loadSkillFromDir(dir: string): Promise<Skill> {
 
 /** Loads the skills in the subfolders that have a SKILL.md, in the order of their names. @throws SkillError for the first invalid skill */
 export async function loadAllSkillsInDir(dir: string): Promise<Skill[]> {
+  checkDir('loadAllSkillsInDir', dir);
   const folder = resolve(dir);
   const skills: Skill[] = [];
   for (const entry of await entriesOf(folder))
     if (entry.isDirectory() && (await hasSkill(join(folder, entry.name))))
       skills.push(await loadSkillFromDir(join(folder, entry.name)));
   return skills;
+}
+
+function checkDir(caller: string, dir: unknown): void {
+  if (typeof dir !== 'string')
+    throw new SkillError(
+      `${caller}: expected the path of a folder, got ${describeKind(dir)}; write ${caller}('skills')`,
+    );
 }
 
 async function hasSkill(folder: string): Promise<boolean> {
