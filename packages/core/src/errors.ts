@@ -74,7 +74,7 @@ function reasonOf(thrown: unknown): string {
 
 // Setup and input
 
-/** An option of an agent, a tool, a runner or a service is missing, unknown or cannot work; the message says what to write instead. */
+/** An option of an agent, a tool, a runner or a service is missing, unknown or invalid; the message says what to write instead. */
 export class ConfigurationError extends EventloomError {
   static override readonly code = 'CONFIGURATION';
 }
@@ -226,7 +226,7 @@ export class StorageError extends EventloomError {
 
   /**
    * Returns the error of a driver that threw. Its `publicMessage` names only `storage`, because the driver's text may name hosts and files.
-   * @param storage what cannot be used, e.g. `the session database`
+   * @param storage the storage that failed, e.g. `the session database`
    */
   static of(storage: string, cause: unknown, retryable = true): StorageError {
     const publicMessage = `${storage} is not available${retryable ? '; try again' : ''}`;
@@ -251,8 +251,8 @@ export class AgentError extends EventloomError {
   static override readonly code = 'AGENT';
 
   /**
-   * Returns an Eventloom error unchanged, and anything else as the `cause` of an AgentError, whose message names `who` and quotes the
-   * thrown one. Its `publicMessage` names only `who`.
+   * Returns an Eventloom error unchanged, and anything else as the `cause` of an AgentError, whose message names `who` and quotes the thrown error.
+   * Its `publicMessage` names only `who`.
    * @param who the part that failed, e.g. `agent "helper"`
    */
   static around(thrown: unknown, who: string): EventloomError {

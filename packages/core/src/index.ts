@@ -1,4 +1,4 @@
-// The vocabulary of the runtime: everything other packages and user code name. Web standards only, no dependency.
+// The types and functions of the runtime that other packages and programs use. Needs web standards only, and has no dependencies.
 
 // Content
 export type {

@@ -103,9 +103,9 @@ export function checkOptions(
 }
 
 /**
- * Checks the options that a base class gets from its subclasses, which may pass options of their own too. Options with a rule are checked as
- * in `checkOptions`. Another option is refused only if its name differs from that of an option which is not given by one character or by its
- * notation, and its value is valid for that option: then it is probably misspelt. A subclass may have an option `subAgent: writer`, which is no list like `subAgents`.
+ * Checks the options of a base class, whose subclasses may pass options of their own too. Checks options with a rule as `checkOptions` does.
+ * Refuses another option only if it is probably misspelt: its name is one character, or the notation, off an option that is not given, and its
+ * value is valid for that option. So a subclass may have an option `subAgent: writer`, because `subAgents` is a list.
  * @throws ConfigurationError
  */
 export function checkBaseOptions(owner: string, rules: Rules, given: object): void {
@@ -181,7 +181,7 @@ export const ABORT_SIGNAL_RULE: OptionRule<'object'> = {
   write: 'controller.signal',
 };
 
-/** @throws ConfigurationError for an object that is not a signal, such as an AbortController */
+/** Checks that an option is a signal. @throws ConfigurationError for an object that is not a signal, such as an AbortController */
 export function checkAbortSignal(owner: string, signal: AbortSignal | undefined): void {
   if (signal === undefined || typeof signal.aborted === 'boolean') return;
   throw wrongValueError(owner, 'abortSignal', ABORT_SIGNAL_RULE, signal);

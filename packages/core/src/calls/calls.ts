@@ -63,7 +63,7 @@ interface ResponsePlace {
  *
  * Models may reuse call ids in every reply, so an id alone does not identify a call. A response belongs to the newest call before it that
  * has its id and its branch; calls of its own run come before those of other runs. A response without a branch, as other ADKs store the
- * answers of users, belongs to the newest call of its id if no call without a branch has it, calls of agents that run as tools excepted.
+ * answers of users, belongs to the newest call of its id if no call without a branch has it. Calls of agents that run as tools are excepted.
  * A request to a person belongs to the call that it is about by the same rule.
  *
  * The lists of calls by their state:
@@ -334,7 +334,7 @@ export function openAnswers({ requests }: RecordedCall): CallResponse[] {
 
 const CALLS = new DerivedKey<Calls>('calls');
 const NO_CALLS: readonly RecordedCall[] = [];
-/** The lists that a new call begins with: `listWith` replaces them. */
+/** The empty lists of a new call: `listWith` replaces them. */
 const EMPTY: never[] = [];
 
 /** Adds an item to a list. Most lists have one item, and pushing to an empty list would allocate room for 17. */

@@ -102,7 +102,7 @@ export abstract class BaseCodeExecutor {
   /** See `CodeExecutorOptions.timeoutMs`. */
   readonly timeoutMs: number;
 
-  /** @throws ConfigurationError for a number or a delimiter that cannot work */
+  /** @throws ConfigurationError for an invalid number or delimiter */
   constructor(options: CodeExecutorOptions = {}) {
     this.stateful = options.stateful ?? false;
     this.errorRetryAttempts = options.errorRetryAttempts ?? 2;

@@ -24,7 +24,7 @@ export interface ServiceUnderTest<S> {
   /** Makes another service over the same storage, as another process would. Without it the storage has one service. */
   another?(): Promise<S> | S;
   /**
-   * True while the storage works on a call of any service of the case. Rules about waiting go on only after it is false. A storage that
+   * True while the storage works on a call of any service of the case. Rules about waiting continue only after it is false. A storage that
    * needs more than a few turns of the event loop for a call, such as a database, must have it.
    */
   isBusy?(): boolean;

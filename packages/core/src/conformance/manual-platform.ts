@@ -36,7 +36,7 @@ export class ManualPlatform implements Platform {
     work.catch(() => undefined);
   }
 
-  /** Moves the clock on and calls every timer that falls due, in time's order. */
+  /** Advances the clock and calls every timer that is due, in the order of their times. */
   advance(ms: number): void {
     const target = this.#nowMs + ms;
     for (;;) {

@@ -65,7 +65,7 @@ export class AbortGuard {
     });
   }
 
-  /** @throws RunAbortedError when the run was aborted */
+  /** Throws if the guard was aborted. @throws RunAbortedError when the run was aborted */
   check(): void {
     if (this.signal.aborted) throw this.error();
   }

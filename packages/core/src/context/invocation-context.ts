@@ -466,7 +466,7 @@ export class InvocationContext {
     return error !== undefined && this.progress.reportedError === error;
   }
 
-  /** @throws RunAbortedError when the run was aborted */
+  /** Throws if the run was aborted. @throws RunAbortedError when the run was aborted */
   throwIfAborted(): void {
     if (this.abortSignal.aborted) throw this.abortGuard.error();
   }

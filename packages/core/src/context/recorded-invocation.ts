@@ -35,7 +35,7 @@ export interface RecordedInvocation {
   readonly llmCalls: number;
   /** Returns the execution with this id and this agent name; undefined if there is none. */
   findExecution(executionId: string, agentName: string): RecordedExecution | undefined;
-  /** Returns the first matching execution, and never again: it belongs to the agent that continues it. Undefined if there is none. */
+  /** Returns the first matching execution, each execution only once: it belongs to the agent that continues it. Undefined if there is none. */
   claimChild(execution: ExecutionQuery): RecordedExecution | undefined;
   /** True if an event after the loop's last checkpoint ended this loop, and not a loop inside it. */
   isLeft(loop: RecordedExecution): boolean;

@@ -18,7 +18,7 @@ import { CallbackContext, type CallbackContextParams, toJson } from './callback-
 export interface ToolListener {
   progress(output: JsonValue, scheduling: ResponseScheduling | undefined): Promise<boolean>;
   event(event: Event): Promise<boolean>;
-  /** Reports that the tool now reads the client's input. Resolves once the model has got the report; undefined if it gets none. */
+  /** Reports that the tool now reads the client's input. Resolves once the model has received the report. Undefined if no report is sent. */
   began?(): Promise<void> | undefined;
 }
 

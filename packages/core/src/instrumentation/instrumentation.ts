@@ -200,7 +200,7 @@ export class ObservedOperation {
   }
 
   /**
-   * Runs a function to its end inside the operation, and ends the operation with its outcome. What returns at once is not waited for.
+   * Runs a function to its end inside the operation, and ends the operation with its outcome. Does not wait for a result that is returned at once.
    * @param resultOf returns the `result` of the operation
    */
   around<T>(work: () => Promise<T>, resultOf?: (returned: T) => unknown): Promise<T>;

@@ -175,7 +175,7 @@ function sumOf(before: UsageMetadata | undefined, usage: UsageMetadata): UsageMe
   return total;
 }
 
-/** A name of few values: the code of the model's error, the code of the error, or its class. */
+/** Returns a name with few different values: the code of the model's error, the code of the error, or its class. */
 function typeOf(error: Error): string {
   if ('errorCode' in error && typeof error.errorCode === 'string') return error.errorCode;
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;

@@ -35,10 +35,10 @@ export interface BaseLiveRequestQueue extends AsyncIterable<LiveRequest> {
   /** Sends a piece of audio or video, base64. @throws LiveQueueFullError InvalidMessageError when the queue is closed, or the blob has no data or no type */
   sendRealtime(blob: Blob): void;
 
-  /** @throws LiveQueueFullError InvalidMessageError when the queue is closed */
+  /** Reports that the user begins to speak or to act. @throws LiveQueueFullError InvalidMessageError when the queue is closed */
   sendActivityStart(): void;
 
-  /** @throws LiveQueueFullError InvalidMessageError when the queue is closed */
+  /** Reports that the user has stopped speaking or acting. @throws LiveQueueFullError InvalidMessageError when the queue is closed */
   sendActivityEnd(): void;
 
   /** Sends responses to calls that wait. @throws LiveQueueFullError InvalidMessageError when the queue is closed, or without a response */

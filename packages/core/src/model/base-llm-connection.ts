@@ -42,9 +42,9 @@ export interface BaseLlmConnection {
   sendToolResponses?(responses: readonly FunctionResponse[]): Promise<void>;
   /** Sends a piece of audio or video. */
   sendRealtime(blob: Blob): Promise<void>;
-  /** Reports that the user began to speak. Absent: the service finds that out itself. */
+  /** Reports that the user began to speak. Absent if the service detects that itself. */
   sendActivityStart?(): Promise<void>;
-  /** Reports that the user has finished speaking. Absent: the service finds that out itself. */
+  /** Reports that the user has finished speaking. Absent if the service detects that itself. */
   sendActivityEnd?(): Promise<void>;
   /**
    * Yields the output of the model: one response for each message of the service, in order, with all that the message

@@ -85,9 +85,9 @@ export abstract class BaseLlm {
   ): AsyncGenerator<LlmResponse, void, void>;
 
   /**
-   * Returns the features of the model, which agents and the runtime read before they send a request. Default: on are features whose absence
-   * the service reports clearly (tools, thinking, built-in tools, all media); off are those that the runtime can replace
-   * (`outputSchemaWithTools`, `responseMedia`). `live` is true if the class overrides `connect`.
+   * Returns the features of the model, which agents and the runtime read before they send a request. By default a feature is on if the service
+   * reports its absence clearly (tools, thinking, built-in tools, all media), and off if the runtime can replace it (`outputSchemaWithTools`,
+   * `responseMedia`). `live` is true if the class overrides `connect`.
    * @param _model the name of the model, for a class that calls several. Default: `this.model`
    */
   capabilities(_model: string = this.model): ModelCapabilities {

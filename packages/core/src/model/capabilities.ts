@@ -5,19 +5,19 @@ import { checkOptions, type OptionRules, wrongOption } from '../agent/options.ts
  * types (`image/png`) and whole kinds (`image/*`); `*` means every kind.
  */
 export interface ModelCapabilities {
-  /** The model calls functions. If false, an agent with tools is refused before the request. */
+  /** True if the model can call functions. If false, an agent with tools is refused before the request. */
   readonly tools: boolean;
-  /** A reply can both call functions and follow `responseJsonSchema`. If false, agents use the tool `set_model_response`. */
+  /** True if one reply can both call functions and follow `responseJsonSchema`. If false, agents use the tool `set_model_response`. */
   readonly outputSchemaWithTools: boolean;
   /** Media that the model reads in messages. */
   readonly media: readonly string[];
   /** Media that the model reads inside a function response: bytes, and files by their address. Other media is sent after the response. */
   readonly responseMedia: { readonly inlineData: readonly string[]; readonly fileData: readonly string[] };
-  /** The model thinks before it answers. If false, an agent with a `BuiltInPlanner` is refused before the request. */
+  /** True if the model can think before it answers. If false, an agent with a `BuiltInPlanner` is refused before the request. */
   readonly thinking: boolean;
-  /** The model's service runs Google's built-in tools, such as `googleSearch`. If false, an agent with one is refused before the request. */
+  /** True if the model's service runs Google's built-in tools, such as `googleSearch`. If false, an agent with one is refused before the request. */
   readonly builtInTools: boolean;
-  /** The model has live connections, for `runLive`. */
+  /** True if the model has live connections, for `runLive`. */
   readonly live: boolean;
 }
 
@@ -36,7 +36,7 @@ const RESPONSE_MEDIA: OptionRules<ModelCapabilities['responseMedia']> = { inline
 /**
  * Checks the option `capabilities` of a model.
  * @param owner the class that has the option, for error messages, e.g. `AiSdkLlm`
- * @throws ConfigurationError for an unknown name, a value of another kind, and a list with anything but texts
+ * @throws ConfigurationError for an unknown name, a value of another kind, and a list with items that are not strings
  */
 export function checkCapabilities(owner: string, given: Partial<ModelCapabilities> = {}): void {
   const place = `${owner}: capabilities`;
@@ -57,7 +57,7 @@ function checkMedia(place: string, name: string, list: readonly unknown[] = []):
     if (typeof type !== 'string') throw wrongOption(place, `${name}[${index}]`, 'a media type', type, MEDIA.write);
 }
 
-/** Returns the features with those over them that the option `capabilities` gives; undefined ones are left out. */
+/** Returns the features, overridden by those of the option `capabilities`. Undefined values of the option are ignored. */
 export function withCapabilities(
   assumed: ModelCapabilities,
   given: Partial<ModelCapabilities> = {},
@@ -75,7 +75,7 @@ export function acceptsMedia(patterns: readonly string[], mimeType: string): boo
   return false;
 }
 
-/** Returns the features that all of several models have, so that each can take any request. `live` is true if one of them has it. */
+/** Returns the features that all given models have, so that each model can take any request. `live` is true if one of them has it. */
 export function sharedCapabilities(all: readonly ModelCapabilities[]): ModelCapabilities {
   const [first, ...others] = all;
   const shared = (read: (capabilities: ModelCapabilities) => readonly string[]): readonly string[] =>

@@ -62,7 +62,7 @@ export class FallbackModel extends BaseLlm {
 
   /**
    * Calls the models in turn until one replies.
-   * @throws ModelError of the last model, or that of a model whose failure does not pass
+   * @throws ModelError the error of the last model, or at once an error that is not transient
    */
   override async *generateContentAsync(
     request: LlmRequest,
@@ -102,7 +102,7 @@ export class FallbackModel extends BaseLlm {
   }
 
   /**
-   * Opens a live connection of the first model that can, or of the next one if that fails and another attempt may succeed.
+   * Opens a live connection of the first model that has live connections. If it fails with a transient error, tries the next such model.
    * @throws ConfigurationError if no model has live connections
    */
   override async connect(request: LlmRequest, abortSignal?: AbortSignal): Promise<BaseLlmConnection> {
@@ -153,7 +153,10 @@ function hasContent(content: Content | undefined): boolean {
   return (content?.parts ?? []).some((part) => (part.text ?? '') !== '' || hasMoreThanText(part));
 }
 
-/** Returns the request under the model's name; for another model than the first without its caches, and with media where the model reads it. */
+/**
+ * Returns the request with the model's name. For a model other than the first, leaves out the context caches and moves media to where the model
+ * reads it.
+ */
 function requestFor(model: BaseLlm, request: LlmRequest, index: number): LlmRequest {
   if (index === 0) return { ...request, model: model.model };
   const { cacheConfig: _, cacheMetadata: _m, ...uncached } = request;

@@ -5,7 +5,7 @@ import { ConfigurationError } from '../errors.ts';
 import type { BaseTool } from '../tool/base-tool.ts';
 
 /**
- * Options of a model's generation, with the structure of `@google/genai`'s type of the same name (checked by a type test of
+ * Options for the generation of a reply, with the structure of `@google/genai`'s type of the same name (checked by a type test of
  * `gemini`). Fields that Eventloom does not read are typed loosely and passed to the model.
  */
 export interface GenerateContentConfig {

@@ -57,13 +57,13 @@ export interface LlmResponse {
   interrupted?: boolean;
   /** Reason why the model stopped, as reported by the service: `STOP`, `MAX_TOKENS`, `SAFETY`, … */
   finishReason?: string;
-  /** Code of a failure, such as `MAX_TOKENS` or `UNAVAILABLE`. Content that was received may be beside it. */
+  /** Code of a failure, such as `MAX_TOKENS` or `UNAVAILABLE`. The response may also have the content that was received before the failure. */
   errorCode?: string;
   /** Description of the failure, for people. */
   errorMessage?: string;
   /** Token counts and times of the call. */
   usageMetadata?: UsageMetadata;
-  /** Sources of the reply, with Google Search and the like. */
+  /** Sources of the reply, for example of Google Search. */
   groundingMetadata?: object;
   /** Citations in the reply, as the service reports them. */
   citationMetadata?: object;

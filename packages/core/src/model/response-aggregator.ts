@@ -81,7 +81,7 @@ export class ResponseAggregator {
     this.#text = '';
   }
 
-  /** Returns the whole reply. If one of its calls is incomplete, it has none of its calls, so that none is run, and an error code that says so. */
+  /** Returns the whole reply. If one of its calls is incomplete, all calls are left out, so that none is run, and the reply has an error code. */
   finish(): LlmResponse {
     const { incomplete } = this.#calls;
     return incomplete.length > 0 ? withoutCalls(this.#merged(), incomplete) : this.#merged();
@@ -105,7 +105,7 @@ export class ResponseAggregator {
 export const INCOMPLETE_CALL = 'INCOMPLETE_CALL';
 
 /**
- * Returns the received part of a reply that ended too early, as an error that names its calls, of which none is to be run.
+ * Returns the received part of a reply that ended too early, as an error. It names the calls of the reply; none of them may be run.
  * @param names the functions that the incomplete calls name
  */
 export function withoutCalls(reply: LlmResponse, names: readonly string[]): LlmResponse {
@@ -134,7 +134,7 @@ export function hasMoreThanText(part: Part): boolean {
   for (const key in part) {
     if (key === 'text' || key === 'thought') continue;
     const value = part[key as keyof Part];
-    // Some services send an empty signature, which says nothing.
+    // Some services send an empty signature, which has no meaning.
     if (value !== undefined && !(key === 'thoughtSignature' && value === '')) return true;
   }
   return false;

@@ -42,7 +42,7 @@ export function toRetry(owner: string, options: RetryOptions = {}): Retry {
   return { attempts, initialDelayMs, maxDelayMs, jitter, random };
 }
 
-/** Calls `ask` until it succeeds. Throws its error if that is not retryable, or no attempt is left. */
+/** Calls `ask` until it succeeds. Throws the error of `ask` if it is not retryable or if no attempt is left. */
 export async function withRetries<T>(
   ask: () => Promise<T>,
   retry: Retry,
@@ -96,7 +96,7 @@ export function isRetryableStatus(status: number): boolean {
   return status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
 }
 
-/** Returns the milliseconds that a `Retry-After` header (seconds, or a date) asks to wait; undefined if it says nothing usable. */
+/** Returns the milliseconds that a `Retry-After` header (seconds, or a date) asks to wait; undefined if it is neither. */
 export function retryAfterMs(header: string | null | undefined, nowMs: number): number | undefined {
   if (header === null || header === undefined || header.trim() === '') return undefined;
   const seconds = Number(header);

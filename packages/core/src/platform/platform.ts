@@ -5,14 +5,14 @@ import { RunAbortedError, toError } from '../errors.ts';
  * control them and a Worker can pass its own.
  */
 export interface Platform {
-  /** Milliseconds since the epoch, fractional where the clock is finer. */
+  /** Returns the time in milliseconds since the epoch, with fractions where the clock is finer. */
   now(): number;
-  /** A unique event id: UUID version 7. `nowMs` is the current time if the caller knows it already. Default: `now()`. */
+  /** Returns a unique event id: UUID version 7. `nowMs` is the current time if the caller knows it already. Default: `now()`. */
   newEventId(nowMs?: number): string;
-  /** A unique id without order: UUID version 4. */
+  /** Returns a unique id without order: UUID version 4. */
   newUuid(): string;
   /**
-   * Calls `callback` once after `delayMs` milliseconds; with 0 as soon as the work that is ready now has had its turn. The returned function
+   * Calls `callback` once after `delayMs` milliseconds; with 0 after the work that is ready now. The returned function
    * cancels the timer. A pending timer keeps the process alive, unless it is `idle` (for maintenance work). Default: not idle.
    */
   schedule(delayMs: number, callback: () => void, options?: { readonly idle?: boolean }): () => void;
@@ -91,7 +91,7 @@ function codesOf(version: 4 | 7): number[] {
   return codes;
 }
 
-/** Writes the random digits of a UUID (RFC 9562), those from an index in `PLACES` on. One call to the generator serves hundreds of ids. */
+/** Writes the random digits of a UUID (RFC 9562), from an index in `PLACES` on. One call to the generator serves hundreds of ids. */
 function writeRandom(codes: number[], first: number): void {
   if (used + PLACES.length > POOL_BYTES) {
     crypto.getRandomValues(pool);
@@ -103,7 +103,7 @@ function writeRandom(codes: number[], first: number): void {
   codes[19] = HEX[8 | ((pool[used - 1] ?? 0) >>> 6)] ?? 0;
 }
 
-/** A UUID version 7 for a time in milliseconds since the epoch, now if none is given. Ids of one millisecond are in no order. */
+/** Returns a UUID version 7 for a time in milliseconds since the epoch. Default: the current time. Ids of one millisecond are in no order. */
 export function uuidV7(timeMs: number = Date.now()): string {
   if (timeMs !== codedMs) {
     codedMs = timeMs;
@@ -118,7 +118,7 @@ export function uuidV7(timeMs: number = Date.now()): string {
   return String.fromCharCode(...timedCodes);
 }
 
-/** A random UUID, version 4. */
+/** Returns a random UUID, version 4. */
 export function uuidV4(): string {
   writeRandom(randomCodes, 0);
   return String.fromCharCode(...randomCodes);

@@ -15,7 +15,7 @@ export interface PostgresResult {
 /** A connection that was taken from a pool. */
 export interface PostgresClient {
   query(query: PostgresQuery): Promise<PostgresResult>;
-  /** Called with what `NOTIFY` sends to a channel that the connection listens to. */
+  /** Called with each message that `NOTIFY` sends to a channel that the connection listens to. */
   on(event: 'notification', listener: (message: { readonly payload?: string | undefined }) => void): unknown;
   /** Called when the connection is lost. Statements in progress fail as well. */
   on(event: 'error', listener: (error: Error) => void): unknown;

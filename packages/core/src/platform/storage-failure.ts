@@ -6,8 +6,8 @@ const PROGRAM_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError];
 const PASSING: readonly unknown[] = [5, 6, 7, 9, 10, 13, 14, 15];
 
 /**
- * Returns what a driver threw as a StorageError. An Eventloom error and a fault of the program are returned as they are.
- * @param storage what cannot be used, e.g. `the artifact storage`
+ * Wraps an error that a driver threw in a StorageError. Returns Eventloom errors and programming errors unchanged.
+ * @param storage the storage that failed, e.g. `the artifact storage`
  */
 export function storageFailure(storage: string, thrown: unknown): unknown {
   if (EventloomError.isInstance(thrown) || isProgramError(thrown)) return thrown;

@@ -39,7 +39,10 @@ export abstract class BasePlugin {
   /** Unique name among the plugins of a runner. */
   readonly name: string;
 
-  /** @param name the plugin's name in error messages; two plugins of a runner cannot have the same @throws ConfigurationError if it is empty, and for a method with the misspelt name of a callback */
+  /**
+   * @param name the plugin's name in error messages; two plugins of a runner cannot have the same name
+   * @throws ConfigurationError if it is empty, and for a method with the misspelt name of a callback
+   */
   constructor(name: string) {
     if (typeof name !== 'string' || name === '')
       throw new ConfigurationError(
@@ -155,7 +158,10 @@ export abstract class BasePlugin {
   }
 }
 
-/** @throws ConfigurationError for a method of the class or its parents that is one character off a callback, which would never be called */
+/**
+ * Checks the names of the methods of a class and its parents.
+ * @throws ConfigurationError for a name that is one character off a callback, because such a method is never called
+ */
 function checkCallbackNames({ name, prototype }: { name: string; prototype: BasePlugin }, base: BasePlugin): void {
   const callbacks = Object.getOwnPropertyNames(base).filter((method) => /Callback$|^beforeTool/.test(method));
   for (let level = prototype; level !== base && level !== null; level = Object.getPrototypeOf(level) as BasePlugin) {

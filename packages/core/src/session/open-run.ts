@@ -34,7 +34,7 @@ export function faultOfLeftRun(
 /**
  * A run that was begun and has not ended: it is in progress, or its process ended first. A session has at most one.
  *
- * The store and the events each know a part of the life of a run. Open means what the store knows:
+ * The store and the events each record a part of a run's state. A run is open according to its record in the store:
  *
  * | the run                       | record in the store       | its events (resumable run)            | a message with answers  |
  * | ----------------------------- | ------------------------- | ------------------------------------- | ----------------------- |
@@ -44,7 +44,7 @@ export function faultOfLeftRun(
  * | has ended                     | `end`                     | `runner.end`                          | starts a new run        |
  *
  * `Calls.canContinue` is true for the first three rows of a resumable run. A run that is not resumable never has `runner.end`: it ends when
- * its record does, and answers to its calls start a new run. Only the server tells its clients `waiting` apart: see `readRunState`.
+ * its record does, and answers to its calls start a new run. Only the server reports `waiting` as a state of its own: see `readRunState`.
  */
 export interface OpenRun extends SessionKey, OpenRunState {
   readonly invocationId: string;

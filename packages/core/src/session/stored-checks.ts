@@ -7,7 +7,7 @@ import { checkStateKey, stateScopeOf } from '../state/state-scope.ts';
 import { checkName } from './check-name.ts';
 
 /**
- * Prepares an imported event for storing. Refuses what an append refuses, and what a stored event never has, such as `partial`.
+ * Prepares an imported event for storing. Refuses the values that an append refuses, and fields that a stored event never has, such as `partial`.
  * @throws InvalidEventError and InvalidRequestError that name the field
  */
 export function toStoredEvent(event: Event): Event {
@@ -26,7 +26,7 @@ export function checkStoredActions(path: string, { stateDelta, removedState = []
   for (const name of Object.keys(artifactDelta)) inField(`${path}.artifactDelta`, () => checkArtifactName(name));
 }
 
-/** @throws InvalidRequestError for a key that cannot be stored, and for a `temp:` key, which is never stored */
+/** Checks a state key. @throws InvalidRequestError for a key that cannot be stored, and for a `temp:` key, which is never stored */
 export function checkStoredKeys(field: string, keys: readonly string[]): void {
   for (const key of keys) {
     if (stateScopeOf(key) === 'temp') {

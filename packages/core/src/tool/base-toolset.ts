@@ -96,8 +96,8 @@ export abstract class BaseToolset {
   }
 
   /**
-   * True if others name the tools, such as a server. A tool whose name is taken by another tool of the agent is then left out and reported to
-   * the platform; otherwise the run fails. Default: false.
+   * True if the names of the tools come from elsewhere, such as a server. A tool whose name is taken by another tool of the agent is then left out
+   * and reported to the platform; otherwise the run fails. Default: false.
    */
   get skipsTakenNames(): boolean {
     return false;

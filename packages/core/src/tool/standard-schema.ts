@@ -47,7 +47,7 @@ function standardOf(schema: object): StandardPart {
 }
 
 /**
- * A library schema as JSON Schema, draft 2020-12, of the values that it takes.
+ * Returns a library schema as JSON Schema, draft 2020-12, of the values that it accepts.
  * @throws ConfigurationError for a schema that JSON Schema cannot express
  */
 export function librarySchemaToJson(owner: string, schema: object): Record<string, unknown> {

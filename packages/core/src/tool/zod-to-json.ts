@@ -215,7 +215,7 @@ function isNever(schema: object): boolean {
   return def !== undefined && typeOf(def) === 'never';
 }
 
-/** True for a property that an object may lack. */
+/** Returns true for a property that may be absent. */
 function isOptional(schema: unknown): boolean {
   if (!isSchema(schema)) return false;
   if ('_zod' in schema && isRecord(schema._zod)) return schema._zod['optin'] !== undefined;

@@ -21,7 +21,7 @@ let schemas: Readonly<Record<OpenApiSchemaName, WireSchema>> | undefined;
 
 /**
  * The JSON Schema of everything that goes over the wire, for `components.schemas` of an OpenAPI 3.1 document; they refer to each other
- * there. Written from the shapes by which events and bodies are read.
+ * there. Generated from the shapes that describe events and bodies.
  */
 export function wireSchemas(): Readonly<Record<OpenApiSchemaName, WireSchema>> {
   schemas ??= Object.fromEntries(Object.entries(WIRE_SHAPES).map(([name, shape]) => [name, schemaOf(shape)])) as Record<
@@ -68,7 +68,7 @@ function schemaOf(field: Field): WireSchema {
   };
 }
 
-/** A field that is a component itself is referred to. */
+/** Returns a reference for a field that is a component itself. */
 function referenceTo(field: Field): WireSchema {
   return field.name === undefined ? schemaOf(field) : { $ref: `#/components/schemas/${field.name}` };
 }

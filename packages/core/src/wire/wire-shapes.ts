@@ -76,7 +76,7 @@ const ON_BUSY = described(
   'Handling of a busy session: wait for it, refuse the request, or interrupt the run that holds it.',
 );
 
-/** A body: `readBody` refuses members that are not known. */
+/** Describes a body: `readBody` refuses unknown members. */
 const CLOSED = { isOpen: false };
 
 export const RUN_BODY: Field<RunBody> = described(
@@ -124,7 +124,7 @@ export const REWIND_SESSION_BODY: Field<RewindSessionBody> = shape<RewindSession
 export const FORK_SESSION_BODY: Field<ForkSessionBody> = shape<ForkSessionBody>(
   {
     afterEventId: required(described(NAME, 'Id of the last event of the copy.')),
-    sessionId: described(NAME, 'Id of the new session; without it, the server makes one up.'),
+    sessionId: described(NAME, 'Id of the new session. Default: an id that the server creates.'),
   },
   CLOSED,
 );
