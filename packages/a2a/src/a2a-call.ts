@@ -156,7 +156,7 @@ export class A2ACall {
     return { jsonrpc: '2.0', id: this.#id, result: this.#isLegacy ? toLegacyUpdate(update) : update };
   }
 
-  /** Answers with a task by itself: not as one of several results. */
+  /** Answers with the task itself, not as one of several kinds of results. */
   #task(view: TaskView, historyLength?: number): Response {
     this.#tasks.checkSize(view);
     const task = view.toTask(historyLength);

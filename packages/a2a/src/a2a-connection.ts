@@ -8,9 +8,9 @@ import { type A2ASendRequest, type A2AUpdate, readUpdate, toLegacyMessage } from
 
 /** The deepest nesting of JSON of a server. Deeper values would overflow the stack of a recursive reader. */
 const MAX_DEPTH = 256;
-/** Characters of a server's text in an error message. */
+/** Maximum number of characters of a server's text in an error message. */
 const MAX_QUOTED = 500;
-/** Bytes of the body of a refusal that are read. */
+/** Maximum number of bytes that are read of the body of a refusal. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 export interface A2AConnectionOptions {
@@ -19,9 +19,9 @@ export interface A2AConnectionOptions {
   /** Names the server of an address in the messages of errors. */
   readonly describe: (url: string) => string;
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
-  /** Time without a byte from the server after which a request fails. */
+  /** Time without a byte from the server after which a request fails, in milliseconds. */
   readonly timeoutMs: number;
-  /** Bytes of one answer. */
+  /** Maximum size of one answer, in bytes. */
   readonly maxAnswerBytes: number;
 }
 
@@ -60,7 +60,7 @@ export class A2AConnection {
     });
   }
 
-  /** Sends a message, and yields what the server answers: the items of its stream, or the one result. */
+  /** Sends a message, and yields the answer: the items of the stream, or the one result. */
   async *send(
     endpoint: A2AEndpoint,
     { message, configuration }: A2ASendRequest,

@@ -85,7 +85,7 @@ export interface A2AEndpoint {
   readonly tenant: string | undefined;
 }
 
-/** The end of the error for a card that names other transports alone. */
+/** The end of the error for a card that names only other transports. */
 export const NO_JSON_RPC =
   'the card has no address for JSON-RPC of A2A 1.0 or 0.3, and no other transport is supported';
 
@@ -122,7 +122,7 @@ export function readEndpoint(card: unknown): A2AEndpoint {
   throw new A2AProtocolError(NO_JSON_RPC);
 }
 
-/** True for an address that requests can have: of HTTP, without a user name and a password. */
+/** True for an address that requests can be sent to: HTTP or HTTPS, without a user name and a password. */
 function isAddress(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password } = new URL(text);

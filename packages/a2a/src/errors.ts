@@ -35,7 +35,7 @@ export class A2AConnectionError extends EventloomError {
   static override readonly retryable = true;
 }
 
-/** A card, a message or an answer is not what A2A describes, or the server answered with an error of the protocol. Not retryable. */
+/** A card, a message or an answer does not match the specification of A2A, or the server answered with an error of the protocol. Not retryable. */
 export class A2AProtocolError extends EventloomError {
   static override readonly code = 'A2A_PROTOCOL';
 }
@@ -45,7 +45,7 @@ export class A2ALimitError extends EventloomError {
   static override readonly code = 'A2A_LIMIT';
 }
 
-/** The task of the remote agent failed, or was cancelled or rejected. The message has what the remote agent said. Not retryable. */
+/** The task of the remote agent failed, or was cancelled or rejected. The message quotes the remote agent. Not retryable. */
 export class A2ATaskError extends EventloomError {
   static override readonly code = 'A2A_TASK';
 }

@@ -2,7 +2,7 @@ import { isRecord } from '@eventloom/core/internal';
 import { A2ARequestError } from './errors.ts';
 import type { Metadata } from './wire.ts';
 
-// Agents that call each other in a circle would begin runs without an end. Each message says how many remote agents it passed before.
+// Agents that call each other in a circle would start runs endlessly. Each message says how many remote agents it passed before.
 
 /** Metadata of messages and of the runs that they begin: the number of remote agents that the message passed. */
 const HOPS = 'eventloom_hops';

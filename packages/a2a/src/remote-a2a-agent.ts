@@ -40,7 +40,10 @@ export interface RemoteA2AAgentOptions extends BaseAgentConfig {
    * Default: 300,000.
    */
   readonly timeoutMs?: number | undefined;
-  /** Bytes of one answer, a stream as a whole; also characters of all artifacts of a task, however many streams bring them. Default: 8 MiB. */
+  /**
+   * Maximum size of one answer, in bytes; a stream counts as a whole. Also the maximum number of characters of all artifacts of a task, over all
+   * streams. Default: 8 MiB.
+   */
   readonly maxAnswerBytes?: number | undefined;
   /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
@@ -73,7 +76,7 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 const CANCEL_MS = 10_000;
 
 /**
- * An agent on another server, reached over A2A 1.0 or 0.3. It sends what the remote agent has not seen of the session, streams its answer as
+ * An agent on another server, reached over A2A 1.0 or 0.3. It sends the part of the session that the remote agent has not seen, streams its answer as
  * chunks and whole events, and continues the same context in later turns. Task and context ids are in the `customMetadata` of its events
  * (`a2a:task_id`, `a2a:context_id`), as the ADK has them.
  *
@@ -252,8 +255,8 @@ export class RemoteA2AAgent extends BaseAgent {
   }
 
   /**
-   * Merges headers whatever the case of their names: the last one wins.
-   * @throws A2AProtocolError for a header that cannot be sent. Its value may be a secret, so the error has the name alone.
+   * Merges headers, ignoring the case of their names: the last one wins.
+   * @throws A2AProtocolError for a header that cannot be sent. Its value may be a secret, so the error has only the name.
    */
   #mergeHeaders(...all: readonly (Readonly<Record<string, string>> | undefined)[]): Record<string, string> {
     const merged: Record<string, string> = {};

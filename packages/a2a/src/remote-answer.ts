@@ -21,7 +21,7 @@ interface OpenArtifact {
   shown?: readonly Part[] | undefined;
   /** The number of parts that are the same as those that were shown, and are not compared again. */
   same?: number;
-  /** Characters of the text behind these parts that are the same as those that were shown. */
+  /** Number of characters of the text after these parts that are the same as those that were shown. */
   sameChars?: number | undefined;
   /** True if the received parts do not begin with the parts already shown, so nothing can be appended to them. */
   differs?: boolean;
@@ -33,7 +33,7 @@ interface OpenArtifact {
 interface ShownArtifact {
   /** The parts of its newest events, oldest first: an artifact that the server changes is one more event. */
   readonly versions: Part[][];
-  /** Index of the first version that the stream may repeat. Infinity: all that comes is new, as in the stream of a message. */
+  /** Index of the first version that the stream may repeat. Infinity: everything that arrives is new, as in the stream of a message. */
   repeatable: number;
 }
 
@@ -48,7 +48,7 @@ export class RemoteAnswer {
   status: A2AStatus | undefined;
   /** True once the server has named the task of the answer. */
   isBound = false;
-  /** Changes that the answer has brought, as a number that grows. */
+  /** Number of changes that the answer has brought so far. */
   progress = 0;
   readonly #context: InvocationContext;
   /** The artifacts that the session has already, by `responseId`. */
@@ -59,14 +59,14 @@ export class RemoteAnswer {
   #mayBeOld: boolean;
   #oldStatus: A2AStatus | undefined;
   readonly #maxChars: number;
-  /** Characters of the answer's artifacts, by their ids. A repeated artifact replaces the earlier count. */
+  /** Number of characters of the answer's artifacts, by their ids. A repeated artifact replaces the earlier count. */
   readonly #chars = new Map<string, number>();
   #allChars = 0;
 
   /**
    * @param known the events that the session has of the task, oldest first
    * @param isContinued true if the answer is that to a message for a task which waited for it
-   * @param maxChars characters of all artifacts, however many streams bring them
+   * @param maxChars maximum number of characters of all artifacts, over all streams
    */
   constructor(
     context: InvocationContext,
@@ -138,12 +138,12 @@ export class RemoteAnswer {
     this.#mayBeOld = false;
   }
 
-  /** Call it after the answer ended: restores the status that a continued task had before, if the answer brought no other. */
+  /** Restores the status that a continued task had before, if the answer brought no other. Call it after the answer ended. */
   end(): void {
     this.status ??= this.#oldStatus;
   }
 
-  /** Call it after the answer ended: yields the artifacts that the server never marked as complete, and the message of a completed task. */
+  /** Yields the artifacts that the server never marked as complete, and the message of a completed task. Call it after the answer ended. */
   *rest(): Generator<Event, void, void> {
     for (const [artifactId, { parts, isAppended }] of this.#open) yield* this.#whole(artifactId, parts, isAppended);
     this.#open.clear();

@@ -9,8 +9,8 @@ export function toContent({ parts }: A2AMessage): Content {
 }
 
 /**
- * Returns the message with which a client answers what its task waits for: the responses in its parts, or its text or data if the task waits
- * for one answer. Undefined if it answers nothing.
+ * Returns the message with which a client answers the requests that its task waits for: the responses in its parts, or its text or data if the task
+ * waits for one answer. Undefined if it answers nothing.
  */
 export function toAnswers(message: A2AMessage, waiting: readonly FunctionCall[]): Content | undefined {
   const responses = message.parts.filter(isFunctionResponse);

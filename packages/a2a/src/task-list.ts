@@ -56,7 +56,7 @@ export function readListRequest(params: Readonly<Record<string, unknown>>): List
   };
 }
 
-/** Clients that are generated from the schema send the first state for none. */
+/** Clients that are generated from the schema send the first state where they mean none. */
 function isUnspecified(status: unknown): boolean {
   return status === undefined || status === null || status === '' || status === 'TASK_STATE_UNSPECIFIED';
 }

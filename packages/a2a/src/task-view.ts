@@ -76,7 +76,7 @@ export class TaskView {
   statusMetadata: Metadata | undefined;
   /** The calls that the task waits for. */
   waiting: readonly FunctionCall[] = [];
-  /** Characters of the artifacts. */
+  /** Number of characters of the artifacts. */
   chars = 0;
   /** Ids of the task's runs. */
   readonly runs: Set<string>;
@@ -266,7 +266,7 @@ function toQuestion(call: FunctionCall): A2APart[] {
   return [{ text: questionOf(call) }, ...toA2AParts([{ functionCall: call }], ids)];
 }
 
-/** Returns what a call asks of the client, in words. */
+/** Describes in words the request that a call makes to the client. */
 export function questionOf(call: FunctionCall): string {
   const { name = '', args = {} } = call;
   if (name === REQUEST_CONFIRMATION) {

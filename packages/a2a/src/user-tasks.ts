@@ -79,7 +79,7 @@ export class UserTasks {
     return this.#request.runState({ appName, userId, sessionId, invocationId: view.invocationId });
   }
 
-  /** @throws A2ARequestError if the artifacts of a task are too large for one answer */
+  /** Checks the size of a task. @throws A2ARequestError if the artifacts of a task are too large for one answer */
   checkSize({ chars }: TaskView): void {
     if (chars > this.#request.limits.maxRunChars)
       throw new A2ARequestError(
