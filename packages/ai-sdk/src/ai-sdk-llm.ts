@@ -51,7 +51,7 @@ export interface AiSdkLlmOptions {
   /** Features of the model that differ from those assumed of its provider, e.g. `{ tools: false }` for a small local model. Default: none. */
   readonly capabilities?: Partial<ModelCapabilities> | undefined;
   /**
-   * Provider options that mark the end of a beginning of the prompt that the vendor should cache. They are set if the runner has a `contextCacheConfig`.
+   * Provider options that mark the end of a prompt prefix that the vendor should cache. They are set if the runner has a `contextCacheConfig`.
    * Default: those of Anthropic and of Bedrock for their models; none for others, most of which cache by themselves.
    */
   readonly cacheBreakpoint?: SharedV4ProviderOptions | undefined;
@@ -94,7 +94,10 @@ export class AiSdkLlm extends BaseLlm {
   readonly #retry: Retry;
   readonly #platform: Platform;
 
-  /** @throws ConfigurationError for anything but a language model of AI SDK 6 or 7, and for an unknown name or kind of an option or a capability */
+  /**
+   * @throws ConfigurationError for a value that is not a language model of AI SDK 6 or 7, and for an unknown name or kind of an option or a
+   * capability
+   */
   constructor(model: LanguageModelV4 | LanguageModelV3, options: AiSdkLlmOptions = {}) {
     checkModel(model);
     super({ model: model.modelId });
@@ -125,7 +128,7 @@ export class AiSdkLlm extends BaseLlm {
     };
   }
 
-  /** Returns the features of the provider's models, as far as they are known, with the option `capabilities` over them. */
+  /** Returns the features of the provider's models, as far as they are known, overridden by the option `capabilities`. */
   override capabilities(): ModelCapabilities {
     return this.#capabilities;
   }
@@ -178,7 +181,7 @@ export class AiSdkLlm extends BaseLlm {
   }
 }
 
-/** @throws ConfigurationError for anything but a language model of a known version of the specification */
+/** Checks the model. @throws ConfigurationError for a value that is not a language model of a known version of the specification */
 function checkModel(model: unknown): void {
   const example = "write new AiSdkLlm(openai('gpt-5'))";
   if (typeof model === 'string')

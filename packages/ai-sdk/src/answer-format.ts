@@ -20,7 +20,7 @@ export interface AnswerFormat {
   readonly isStrict: boolean;
 }
 
-/** Returns the way in which a model is asked for the answer that a request wants; without a format if any text will do. */
+/** Returns the way in which a model is asked for the answer that a request wants; without a format if any text is allowed. */
 export function toAnswerFormat(config: LlmRequest['config'], schemas: AnswerSchemas): AnswerFormat {
   const given = config.responseJsonSchema ?? config.responseSchema;
   if (given === undefined)
@@ -65,7 +65,7 @@ const FORMATS: readonly unknown[] = [
 const STRICT = new WeakMap<object, { readonly schema: JSONSchema7 | undefined }>();
 
 /**
- * Returns a schema for OpenAI's strict mode, with `additionalProperties: false` where it says nothing about other properties; undefined if
+ * Returns a schema for OpenAI's strict mode, with `additionalProperties: false` where the schema does not mention other properties; undefined if
  * that mode would refuse it, for example because a property is not required.
  */
 function toStrictSchema(schema: JSONSchema7): JSONSchema7 | undefined {

@@ -22,7 +22,7 @@ export function breakpointOf(
 }
 
 /**
- * Marks the ends of the beginnings of a prompt that the vendor should cache, if the request has a `cacheConfig` and its last prompt was large
+ * Marks the ends of the prompt prefixes that the vendor should cache, if the request has a `cacheConfig` and its last prompt was large
  * enough: the system instruction (with the tools before it), the end of the previous request, and the end of this one, which the next
  * request reads. Services accept four marks.
  */

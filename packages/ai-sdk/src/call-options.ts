@@ -23,7 +23,7 @@ export interface CallTarget extends PromptReader {
   readonly providerOptions: SharedV4ProviderOptions;
   readonly headers: Readonly<Record<string, string>>;
   readonly answerSchemas: AnswerSchemas;
-  /** The mark of the end of a cached beginning of a prompt; undefined for vendors without one. */
+  /** The mark of the end of a cached prompt prefix; undefined for vendors without one. */
   readonly cacheBreakpoint: ((ttlSeconds: number | undefined) => SharedV4ProviderOptions) | undefined;
 }
 

@@ -19,11 +19,10 @@ export interface FailedAttempt {
 type ResponseHeaders = Readonly<Record<string, string>>;
 
 /**
- * Converts an error of a provider to a ModelError with the service's message. Its `errorCode` is the one of the HTTP status, which is the same
- * for all vendors; the vendor's own code follows the message. Without a status it is `UNAVAILABLE` (no connection, a broken connection, or an empty answer),
- * `DEADLINE_EXCEEDED` (a time limit), `DATA_LOSS` (the reply is malformed or no stream), `REQUEST_NOT_SENT` (the provider refused the request) or
- * `MODEL_ERROR` (anything else).
- * An error of Eventloom is returned unchanged.
+ * Converts an error of a provider to a ModelError with the service's message. Its `errorCode` is the one of the HTTP status, which is the same for
+ * all vendors; the vendor's own code follows the message. Without a status it is `UNAVAILABLE` (no connection, a broken connection, or an empty
+ * answer), `DEADLINE_EXCEEDED` (a time limit), `DATA_LOSS` (the reply is malformed or is not a stream), `REQUEST_NOT_SENT` (the provider refused
+ * the request) or `MODEL_ERROR` (anything else). An error of Eventloom is returned unchanged.
  */
 export function toModelError(error: unknown, call: FailedAttempt): EventloomError {
   if (EventloomError.isInstance(error)) return error;
@@ -66,7 +65,7 @@ function otherAnswerError(model: string, type: string, wanted: string): ModelErr
   );
 }
 
-/** True for a successful answer that was to be JSON, and says that it is something else. */
+/** True for a successful answer that should be JSON but has another content type. */
 function answeredWithOtherThanJson(fields: Readonly<Record<string, unknown>>): boolean {
   const { statusCode: status, responseBody } = fields;
   if (status !== 200 || typeof responseBody !== 'string') return false;

@@ -39,7 +39,7 @@ export class Reply {
    * is yielded only when the stream continues after it.
    */
   #held: Part[] = [];
-  /** Names of the functions in calls whose arguments are no JSON object. */
+  /** Names of the functions in calls whose arguments are not a JSON object. */
   readonly #malformed: string[] = [];
   #responseId: string;
   /** True once a chunk was returned. The id then stays, because all chunks of a reply have the same one. */
@@ -210,7 +210,10 @@ export class Reply {
     if (end.type === 'text-end') this.#cite(end.citations);
   }
 
-  /** Notes that a part has data of the provider's. Thoughts and calls are noted always, because they go only to their maker. */
+  /**
+   * Records the provider of a part that has data of this provider. Thoughts and calls are always recorded, because they go only to the provider
+   * that made them.
+   */
   #note(part: Part, metadata: SharedV4ProviderMetadata | undefined): void {
     if (!part.thought && !part.functionCall && !part.toolCall && !part.toolResponse && !hasValues(metadata)) return;
     const known = part.partMetadata?.['madeBy'] as MadeBy | undefined;
@@ -318,7 +321,7 @@ function keyOf(isThought: boolean, id: string): string {
   return `${isThought ? 'thought' : 'text'} ${id}`;
 }
 
-/** Parses the arguments of a call; undefined if they are not a JSON object. Services leave out the arguments of a call without any. */
+/** Parses the arguments of a call; undefined if they are not a JSON object. Services omit the arguments of a call that has none. */
 function parseArgs(input: string): Record<string, unknown> | undefined {
   if (input.trim() === '') return {};
   try {
