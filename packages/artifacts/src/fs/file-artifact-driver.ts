@@ -129,7 +129,7 @@ function numbersOf(entries: readonly string[], ending: string): number[] {
     .sort((one, other) => one - other);
 }
 
-/** Turns an error of this code into a value, for a `catch`. */
+/** Returns a value in place of an error with this code, for a `catch`. */
 function ifCode<T>(code: string, value: T): (error: unknown) => T {
   return (error) => {
     if (error instanceof Error && 'code' in error && error.code === code) return value;
@@ -151,7 +151,7 @@ function ownerPath(rootDir: string, { appName, userId, sessionId }: ArtifactOwne
   return join(user, ...(sessionId === undefined ? [] : ['sessions', ...encodeName(sessionId)]), 'artifacts');
 }
 
-/** The folder of an artifact's versions. */
+/** Returns the folder of an artifact's versions. */
 export function artifactPath(rootDir: string, place: ArtifactPlace): string {
   return join(ownerPath(rootDir, place), ...encodeName(place.name));
 }
@@ -161,7 +161,7 @@ function isContinued(segment: string): boolean {
   return segment.endsWith(CONTINUED);
 }
 
-/** The name that was encoded into these segments. */
+/** Returns the name that was encoded into these segments. */
 export function decodeName(segments: readonly string[]): string {
   const encoded = segments.map((segment) => (isContinued(segment) ? segment.slice(0, -1) : segment)).join('');
   return decodeURIComponent(encoded.replaceAll(/!([a-z])/g, (_, letter: string) => letter.toUpperCase()));

@@ -10,7 +10,7 @@ import type { GcsBucket, GcsObject } from './gcs-bucket.ts';
 import { artifactFolder, artifactOf, deletedKey, isVersion, nameOf, ownerFolder, versionIn } from './gcs-keys.ts';
 import { fromGcsVersion, recordIn, toGcsVersion } from './gcs-version.ts';
 
-/** Objects that are deleted at the same time. */
+/** Number of objects that are deleted at the same time. */
 const DELETED_AT_ONCE = 16;
 const FLOOR = 'floor';
 

@@ -10,7 +10,7 @@ export interface GcsArtifactServiceOptions extends DriverArtifactServiceOptions 
   readonly bucket: string;
   /**
    * Returns an OAuth access token that may read, create and delete objects of the bucket. Called for each request, so it keeps the token until shortly before
-   * that expires. Absent: requests carry none, as an emulator takes them.
+   * that expires. Absent: requests carry no token, which an emulator accepts.
    */
   readonly accessToken?: (() => MaybePromise<string>) | undefined;
   /** URL of the service. Default `https://storage.googleapis.com`. */
@@ -50,7 +50,7 @@ const BUCKET = /^[a-z\d][a-z\d._-]{1,220}[a-z\d]$/;
  * const artifacts = (accessToken: () => Promise<string>) => new GcsArtifactService({ bucket: 'my-artifacts', accessToken });
  */
 export class GcsArtifactService extends DriverArtifactService {
-  /** @throws ConfigurationError for a name that no bucket has, an endpoint that is not a URL, and for an option this version does not have */
+  /** @throws ConfigurationError for an invalid name of a bucket, an endpoint that is not a URL, and for an option this version does not have */
   constructor(options: GcsArtifactServiceOptions) {
     checkOptions('GcsArtifactService', OPTIONS, options);
     const { bucket, accessToken, endpoint = 'https://storage.googleapis.com', platform = systemPlatform } = options;

@@ -37,7 +37,7 @@ interface GcsRequest {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array<ArrayBuffer>;
-  /** Statuses that are answers and no errors, in addition to those of success. */
+  /** Statuses that are answers rather than errors, in addition to those of success. */
   readonly expected?: readonly number[];
 }
 
@@ -47,7 +47,7 @@ const FIELDS = 'name,generation,contentType,metadata,timeCreated';
 const BUSY = [429, 500, 502, 503, 504];
 /** Delays between repeated requests, in milliseconds. */
 const WAITS_MS: readonly number[] = [500, 1000, 2000, 4000];
-/** Characters of an error of the service that are kept. */
+/** Maximum number of characters that are kept of an error of the service. */
 const MAX_ERROR_CHARS = 1000;
 
 /** A bucket of Cloud Storage, over its JSON API. */
@@ -133,7 +133,7 @@ export class GcsBucket {
     return undefined;
   }
 
-  /** @throws StorageError if the service cannot be reached, or refuses */
+  /** Sends a request. @throws StorageError if the service cannot be reached, or refuses */
   async #send({ method, path, query = {}, headers, body, expected = [] }: GcsRequest): Promise<Response> {
     const { endpoint, accessToken, fetch, timeoutMs, platform } = this.#params;
     const url = `${endpoint}${path}?${new URLSearchParams(query).toString()}`;

@@ -69,7 +69,10 @@ async function ownerSegment(name: string): Promise<string> {
   return OTHERWISE + toUrlBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(name))));
 }
 
-/** Encodes percent signs and the characters that names of objects may not have. The result is not `.` or `..`, and begins like no reserved name. */
+/**
+ * Encodes percent signs and the characters that names of objects may not have. The result is not `.` or `..`, and does not begin like a reserved
+ * name.
+ */
 function percentEncode(segment: string): string {
   // oxlint-disable-next-line no-control-regex -- the names of objects may not hold them
   return segment.replaceAll(/[\u0000-\u001f\u007f%]|^\./g, percentOf);

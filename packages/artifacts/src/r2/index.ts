@@ -1,4 +1,4 @@
-// Artifacts in an R2 bucket. Needs nothing but the binding that is handed in.
+// Artifacts in an R2 bucket. Needs only the binding of the bucket.
 
 export type {
   R2ArtifactBody,

@@ -4,7 +4,7 @@ import { DriverArtifactService } from '../../driver-artifact-service.ts';
 import { InMemoryArtifactDriver } from '../../in-memory-artifact-driver.ts';
 import type { ArtifactDriver } from '../../artifact-driver.ts';
 
-/** A service that is broken on purpose, to see that a case notices. */
+/** A service that is broken on purpose, to check that a case detects the fault. */
 export interface Mutant {
   /** Id of the case. */
   readonly breaks: string;
