@@ -183,7 +183,7 @@ export class AgentChat {
     }
   }
 
-  /** Adds an event. @param before what it is added to; default: all that is shown */
+  /** Adds an event. @param before the conversation to add it to; default: the one that is shown */
   #add(event: Event, { conversation, events }: ChatSnapshot = this.#snapshot): void {
     const isKnown = event.partial === true || conversation.progress.seen.has(event.id);
     this.#set({

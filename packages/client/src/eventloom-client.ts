@@ -49,7 +49,7 @@ export interface PageOptions {
 export class EventloomClient {
   readonly #http: HttpConnection;
 
-  /** @throws ConfigurationError for an option that is unknown or cannot work */
+  /** @throws ConfigurationError for an unknown or invalid option */
   constructor(options: ClientOptions = {}) {
     this.#http = new HttpConnection(options);
   }
@@ -184,7 +184,7 @@ export class ClientSession {
 
   #start(request: object, options: RunOptions): ClientRun {
     const { streaming = true, requestId = newId(), signal: _, onConnection: __, ...others } = options;
-    // The event at the end of a run saves the request that asks whether there is more.
+    // After the event at the end of a run, no request is needed to find out whether more events follow.
     const body = { ...others, ...this.key, ...request, requestId, streaming, completionEvent: true };
     return new ClientRun({ http: this.#http, path: this.#path, id: requestId, body, options });
   }

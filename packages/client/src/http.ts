@@ -101,7 +101,7 @@ export class HttpConnection {
     return this.readJson(path, { method: 'POST', json });
   }
 
-  /** Waits before an attempt. @param attempt how many attempts in a row failed; 0 and 1 do not wait */
+  /** Waits before an attempt. @param attempt number of attempts in a row that failed; 0 and 1 do not wait */
   async wait(attempt: number, retryAfterMs: number, signal: AbortSignal | undefined): Promise<void> {
     const { firstDelayMs, maxDelayMs } = this.retry;
     const delay = attempt <= 1 ? 0 : Math.min(maxDelayMs, firstDelayMs * 2 ** (attempt - 2));
@@ -133,7 +133,7 @@ export function serverAddress(caller: string, baseUrl: string | undefined = glob
 }
 
 /**
- * Checks options, and suggests a known one for an unknown one: that which begins alike, or `baseUrl` for an address.
+ * Checks options. The error for an unknown option suggests a known one that begins alike, or `baseUrl` for an address.
  * @param known the names of all options; the compiler refuses an incomplete list
  * @param example code of a valid call
  * @throws ConfigurationError
@@ -172,7 +172,7 @@ export function errorIn(json: string, status = 200): ServerError | undefined {
   return new ServerError(error, { status, serverCode: typeof code === 'string' ? code : undefined });
 }
 
-/** Returns how long the server asks to wait, in milliseconds; 0 if it does not say. */
+/** Returns the time that the server asks to wait, in milliseconds; 0 if it names none. */
 export function retryAfterMs(response: Response): number {
   // A date in the header is ignored: the client then uses its own delays.
   const seconds = Number(response.headers.get('retry-after'));

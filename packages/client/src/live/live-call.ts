@@ -57,7 +57,7 @@ const OPTIONS = [
  * for await (const event of call) show(event);
  */
 export class LiveCall implements AsyncIterable<Event> {
-  /** Called with the model's speech: 16-bit samples, one channel, 24,000 a second. */
+  /** Called with the model's speech: 16-bit samples, one channel, 24,000 samples a second. */
   onAudio: ((samples: Int16Array) => void) | undefined;
   readonly #socket: WebSocket;
   readonly #opened: Promise<void>;
@@ -66,7 +66,7 @@ export class LiveCall implements AsyncIterable<Event> {
   #isClosed = false;
   #wake: (() => void) | undefined;
 
-  /** Connects to the server. @throws ConfigurationError for an option that is unknown or cannot work, and if there is no WebSocket */
+  /** Connects to the server. @throws ConfigurationError for an unknown or invalid option, and if there is no WebSocket */
   constructor(options: LiveCallOptions) {
     checkOptions('LiveCall', options, 'new LiveCall({ appName, userId, sessionId })', OPTIONS);
     const { baseUrl, WebSocket = globalThis.WebSocket } = options;
@@ -120,7 +120,7 @@ export class LiveCall implements AsyncIterable<Event> {
     else this.#socket.close();
   }
 
-  /** @throws ServerError if the server refuses or ends the call @throws ConnectionLostError */
+  /** Yields the events of the call. @throws ServerError if the server refuses or ends the call @throws ConnectionLostError */
   async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, undefined> {
     try {
       for (;;) {
