@@ -4,13 +4,13 @@ import { type AppStateAnswer, type AppStateExchange, isAppStateAnswer } from './
 import type { ObjectNamespace } from './cloudflare-bindings.ts';
 import { AppStateUnreachableError } from './errors.ts';
 
-/** Age up to which a replica is fresh. */
+/** Age up to which a replica is fresh, in milliseconds. */
 const FRESH_MS = 1000;
-/** Time that a request waits for a refresh. */
+/** Time that a request waits for a refresh, in milliseconds. */
 const WAIT_MS = 1000;
-/** Characters of pending changes in one request. */
+/** Maximum number of characters of pending changes in one request. */
 const DELIVERY_CHARS = 1_000_000;
-/** Timeout of one request to the app's object. */
+/** Timeout of one request to the app's object, in milliseconds. */
 const ANSWER_MS = 10_000;
 /** Delay before a failed delivery is retried; it grows up to the maximum while deliveries fail. */
 const RETRY_MS = 5000;
