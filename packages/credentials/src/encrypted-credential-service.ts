@@ -35,7 +35,7 @@ export class EncryptedCredentialService extends BaseCredentialService {
   readonly #store: CredentialStore;
   readonly #cipher: CredentialCipher;
 
-  /** @throws ConfigurationError without a key, for one that is not of 32 bytes, and for an option this version does not have */
+  /** @throws ConfigurationError without a key, for a key that does not have 32 bytes, and for an option this version does not have */
   constructor(options: EncryptedCredentialServiceOptions) {
     super();
     checkOptions('EncryptedCredentialService', OPTIONS, options);
@@ -44,7 +44,7 @@ export class EncryptedCredentialService extends BaseCredentialService {
     this.#cipher = new CredentialCipher(keys);
   }
 
-  /** @throws SealedCredentialError if the stored credential was altered, or belongs to another user */
+  /** Loads and decrypts a credential. @throws SealedCredentialError if the stored credential was altered, or belongs to another user */
   override async loadCredential(key: CredentialKey): Promise<AuthCredential | undefined> {
     checkCredentialKey(key);
     const found = await this.#ask((store) => store.load(key));

@@ -1,4 +1,4 @@
-// Credential services that need no runtime beyond web standards, and the seam for storage that you write.
+// Credential services that need no runtime beyond web standards, and the interface for storage of your own.
 
 export { InMemoryCredentialService } from './in-memory-credential-service.ts';
 export type { EncryptedCredentialServiceOptions, EncryptionOptions } from './encrypted-credential-service.ts';

@@ -14,8 +14,8 @@ export interface SqliteCredentialServiceOptions extends EncryptionOptions {
   /** Path of the database file. The file and its folder are created if they do not exist. `:memory:` keeps everything in memory. */
   readonly path?: string;
   /**
-   * An open database, which may hold other tables, those of sessions too: that of this package is `eventloom_credentials`. It is
-   * switched to WAL, its `busy_timeout` is set to 0, and it must not be inside a transaction when the service is called.
+   * An open database, which may hold other tables, for example those of sessions. The table of this package is `eventloom_credentials`. The
+   * database is switched to WAL, its `busy_timeout` is set to 0, and it must not be inside a transaction when the service is called.
    */
   readonly database?: DatabaseSync;
   /** Clock and timers for retries while the file is locked. Default: those of the system. */
