@@ -183,7 +183,7 @@ function traceRoutes(spans: SpanStore | undefined): ProtocolRoute[] {
   ];
 }
 
-/** Routes of adk-web about things that this server does not have: lists are empty, and changes are refused. */
+/** Routes of adk-web for features that this server does not have: lists are empty, and changes are refused. */
 function absentRoutes(): ProtocolRoute[] {
   const empty = (path: string, operationId: string, schema: object, body: unknown): ProtocolRoute =>
     route(`${APP}/${path}`, operationId, 'Empty: for adk-web', schema, () => Response.json(body));

@@ -29,7 +29,7 @@ export interface StoredSpan {
   /** `left`: it was closed early, because its reader stopped reading or the run was aborted. */
   readonly status: 'running' | 'ok' | 'left' | 'error';
   /**
-   * Names as in the GenAI semantic conventions of OpenTelemetry. Content is JSON. A failure has `error.type`, `error.message` and, one in a line,
+   * Names as in the GenAI semantic conventions of OpenTelemetry. Content is JSON. A failure has `error.type`, `error.message` and, one per line,
    * the errors that caused it in `error.cause`; text that looks like a key is left out of them.
    */
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
@@ -214,7 +214,7 @@ function fromKey(key: string): SessionKey {
   return { appName, userId, sessionId };
 }
 
-/** A span in a store. It refers to the messages, which are JSON only when they are read. */
+/** A span in a store. It refers to the messages, which are converted to JSON only when they are read. */
 class KeptSpan extends OperationRecord {
   /** The session that keeps the span; undefined before and afterwards. */
   session: SessionSpans | undefined;
@@ -357,7 +357,7 @@ class KeptSpan extends OperationRecord {
 
 const redact = secretRedactor(undefined);
 
-/** Maximum number of causes of an error, which may be in a circle. */
+/** Maximum number of causes of an error, because causes may form a circle. */
 const MAX_CAUSES = 5;
 
 /** Returns the cause of an error, the cause of that one, and so on. */
@@ -384,7 +384,7 @@ interface KeptRequest {
   readonly config: KeptContent;
 }
 
-/** A value that is JSON when it is read, or its JSON. */
+/** A value that is converted to JSON when it is read, or its JSON. */
 type KeptContent = { readonly bytes: number } & ({ readonly value: unknown } | { readonly json: string });
 
 /** Keeps plain data by reference, because events share it unchanged. Other values are kept as JSON, and values that are too long as a note. */
@@ -419,8 +419,8 @@ function sizeOf(value: unknown, most: number): number {
 const MAX_DEPTH = 100;
 
 /**
- * Returns about how many characters the JSON of a value has, at least one for each value and key. Stops above `most`. NaN for what is not plain
- * data, whose JSON may say less than the memory that it takes.
+ * Returns the approximate number of characters of the JSON of a value, at least one for each value and key. Stops above `most`. NaN for a value
+ * that is not plain data, because its JSON may be smaller than the memory that it takes.
  */
 function charactersOf(value: unknown, most: number, depth: number): number {
   if (typeof value === 'string') return value.length + 2;

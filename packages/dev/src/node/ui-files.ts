@@ -5,7 +5,7 @@ import type { UiFiles } from '../dev-protocol.ts';
 
 /**
  * Reads the files of a page from a folder, such as a copy of adk-web: the folder that holds its `index.html`. Files outside of the folder
- * are not served, not even over links.
+ * are not served, not even through links.
  * @throws ConfigurationError if the folder has no index.html
  *
  * @example
