@@ -19,7 +19,7 @@ function convertList(schemas: readonly unknown[]): readonly unknown[] {
   return converted.some((schema, index) => schema !== schemas[index]) ? converted : schemas;
 }
 
-/** Keywords whose values are data and no schemas. */
+/** Keywords whose values are data rather than schemas. */
 const DATA: ReadonlySet<string> = new Set(['enum', 'default', 'example', 'examples', 'required', 'propertyOrdering']);
 /** Keywords whose values are schemas by names that the developer chose. */
 const NAMED: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions', 'patternProperties']);

@@ -90,13 +90,13 @@ export class KeyedApi {
     if (!headers.has(KEY_HEADER)) headers.set(KEY_HEADER, this.#apiKey);
   }
 
-  /** @throws ApiError for a status other than 2xx; what fetch throws */
+  /** Sends a request. @throws ApiError for a status other than 2xx; what fetch throws */
   async request(request: ApiRequest): Promise<ApiResponse> {
     const response = await this.#fetch(request);
     return { headers: Object.fromEntries(response.headers), json: () => response.json() };
   }
 
-  /** @throws ApiError for a status other than 2xx, and later for an error in the stream; what fetch throws */
+  /** Sends a request, and returns the events of the streamed answer. @throws ApiError for a status other than 2xx, and later for an error in the stream; what fetch throws */
   async requestStream(request: ApiRequest): Promise<AsyncGenerator<ApiResponse, void, void>> {
     return pieces(await this.#fetch(request));
   }

@@ -10,7 +10,7 @@ export class WebCaches {
     this.#api = api;
   }
 
-  /** @throws ApiError for a status other than 2xx; what fetch throws */
+  /** Creates a cache. @throws ApiError for a status other than 2xx; what fetch throws */
   async create({ model, config = {} }: CreateCachedContentParameters): Promise<CachedContent> {
     const { contents = [], systemInstruction, tools, toolConfig, httpOptions, abortSignal, ...rest } = config;
     const draft = await draftRequest(this.#api, {
@@ -34,7 +34,7 @@ export class WebCaches {
     return (await created.json()) as CachedContent;
   }
 
-  /** @throws ApiError for a status other than 2xx; what fetch throws */
+  /** Deletes a cache. @throws ApiError for a status other than 2xx; what fetch throws */
   async delete({ name, config: { httpOptions } = {} }: DeleteCachedContentParameters): Promise<void> {
     const path = this.#whole(name);
     await this.#api.request({ path, body: '{}', httpMethod: 'DELETE', httpOptions });
