@@ -55,7 +55,7 @@ export class Attempt {
     return (this.#context ??= this.run.beginAttempt());
   }
 
-  /** @throws RunAbortedError if the attempt has ended */
+  /** Throws if the attempt has ended. @throws RunAbortedError if the attempt has ended */
   check(): void {
     if (this.isEnded) throw new RunAbortedError(`node "${this.run.node.name}": this attempt has ended`);
   }

@@ -84,7 +84,7 @@ export async function forkRun(plan: GraphPlan, params: ForkParams): Promise<Sess
   return fork;
 }
 
-/** @throws ConfigurationError if there are artifacts to copy and no service */
+/** Checks that the artifacts of a fork can be copied. @throws ConfigurationError if there are artifacts to copy and no service */
 function checkCopied(artifacts: ReadonlyMap<string, number>, service: BaseArtifactService | undefined): void {
   const [filename] = artifacts.keys();
   if (filename !== undefined && !service)

@@ -116,7 +116,7 @@ export class GraphAgent extends BaseAgent {
     }).events();
   }
 
-  /** @throws InvalidRequestError for a message that does not match the input schema, and for an answer to a completed run */
+  /** Reads the input of the graph. @throws InvalidRequestError for a message that does not match the input schema, and for an answer to a completed run */
   async #readInput({ userContent }: InvocationContext): Promise<JsonValue | undefined> {
     if (hasResponses(userContent)) {
       throw new InvalidRequestError(

@@ -149,7 +149,7 @@ export function passOn(input: unknown): unknown {
   return input;
 }
 
-/** @throws ConfigurationError if `runNode` cannot run the value; the message begins with `owner` */
+/** Checks that a value can be run as a node. @throws ConfigurationError if `runNode` cannot run the value; the message begins with `owner` */
 export function checkRunnable(owner: string, value: unknown): asserts value is GraphNode | BaseAgent | BaseTool {
   if (isGraphNode(value) || isBaseAgent(value) || isBaseTool(value)) return;
   const work = typeof value === 'function' ? 'work' : '(input) => …';

@@ -66,7 +66,7 @@ export function checkGraphOptions(config: StateGraphConfig): void {
   }
 }
 
-/** @throws ConfigurationError for an unknown or invalid option of `compile` */
+/** Checks the options of `compile`. @throws ConfigurationError for an unknown or invalid option of `compile` */
 export function checkCompileOptions(name: string, options: CompileOptions): void {
   checkOptions(`graph "${name}": compile`, COMPILE_OPTIONS, options);
 }

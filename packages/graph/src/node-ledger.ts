@@ -113,7 +113,7 @@ export class NodeLedger {
     };
   }
 
-  /** @throws ConfigurationError if the completed run had another input than this one */
+  /** Checks that the input is that of the completed run. @throws ConfigurationError if the completed run had another input than this one */
   checkGiven(given: unknown): void {
     if (given === this.#given) return;
     throw new ConfigurationError(

@@ -32,7 +32,7 @@ const OPTIONS: OptionRules<NodeRetryOptions> = {
   retryOn: 'function',
 };
 
-/** @throws ConfigurationError for an invalid option; the message begins with `owner` */
+/** Checks the retries of a node. @throws ConfigurationError for an invalid option; the message begins with `owner` */
 export function checkRetry(owner: string, retry: NodeRetryOptions): void {
   checkOptions(`${owner}: retry`, OPTIONS, retry);
   const { maxAttempts } = retry;
