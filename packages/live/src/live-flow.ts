@@ -327,7 +327,7 @@ class LiveFlow {
     if (this.#isDone && !this.#calls.isBusy) this.#ending.end(this.#calls.isHandingOver ? 'handedOver' : 'ended');
   }
 
-  /** @throws RunAbortedError when the run has no reader */
+  /** Yields an event, and resolves when it is stored. @throws RunAbortedError when the run has no reader */
   async #emit(event: Event): Promise<void> {
     if (!(await this.#emitted.emit(event))) throw new RunAbortedError('the reader of this run stopped reading');
     this.#endIfDone();

@@ -52,7 +52,7 @@ export function live(): LiveSupport {
   };
 }
 
-/** @throws ConfigurationError for an unknown parameter, and for one that the runner cannot serve */
+/** Checks the parameters of a live run. @throws ConfigurationError for an unknown parameter, and for one that the runner cannot serve */
 function checkParams(params: RunLiveParams, { appName, artifactService }: LiveRunHost): void {
   if (typeof params.liveRequestQueue?.peek !== 'function')
     throw wrongOption('runLive', 'liveRequestQueue', 'a LiveRequestQueue', params.liveRequestQueue, QUEUE);

@@ -116,7 +116,7 @@ export class ServiceSession {
     return update?.newHandle || undefined;
   }
 
-  /** @throws LiveConnectionError when the connection is lost */
+  /** Sends a request to the model. @throws LiveConnectionError when the connection is lost */
   async send(request: LiveRequest): Promise<void> {
     if (!('toolResponses' in request)) return this.#deliver(request);
     for (const response of request.toolResponses) {

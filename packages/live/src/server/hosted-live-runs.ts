@@ -90,7 +90,7 @@ export class HostedLiveRuns implements LiveHost {
     }
   }
 
-  /** @throws ServerBusyError @throws UserLimitError @throws ShuttingDownError, and what the runner throws */
+  /** Starts a live run. @throws ServerBusyError @throws UserLimitError @throws ShuttingDownError, and what the runner throws */
   start(params: OwnParams): HostedLiveRun {
     const { limits, platform, report } = this.#server;
     const { maxLiveRuns, maxLiveRunsPerUser, maxLiveWaitingBytes } = limits;
@@ -191,7 +191,7 @@ function liveRunConfig(asked: RunConfig, decidedConfig: RunPolicy | undefined, r
   return mergeRunConfigs(decided, { ...asked, busyWaitMs });
 }
 
-/** @throws InvalidRequestError for an option that the runner cannot serve */
+/** Checks the options of a live run. @throws InvalidRequestError for an option that the runner cannot serve */
 function checkAgainst({ artifactService }: Pick<Runner, 'artifactService'>, { runConfig }: LiveQuery): void {
   if (runConfig.saveLiveBlob && !artifactService) {
     throw new InvalidRequestError('save_live_blob: the app has no artifact service to save audio in; remove it');
