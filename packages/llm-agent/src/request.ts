@@ -184,7 +184,7 @@ const checkRequestTools: RequestProcessor = (request, turn) => {
   if (request.config.tools?.length) checkTools(request.config.tools, turn);
 };
 
-/** @throws ConfigurationError for tools of a model without them, and for a built-in tool of Google's service with another service's model */
+/** Checks that the model can use the tools. @throws ConfigurationError for tools of a model without them, and for a built-in tool of Google's service with another service's model */
 function checkTools(tools: readonly unknown[], { agent, model }: AgentTurn): void {
   const capabilities = model.capabilities();
   if (capabilities.tools && capabilities.builtInTools) return;

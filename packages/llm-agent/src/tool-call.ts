@@ -185,7 +185,7 @@ export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
     return context.untilAborted(this.#askAfter(running, returned));
   }
 
-  /** Runs the tool without its callbacks. Returns what the tool returned, or the response for its error. */
+  /** Runs the tool without its callbacks. Returns the tool's result, or the response for its error. */
   #callTool(running: RunningTool): unknown {
     const { tool, args } = running;
     try {
@@ -216,7 +216,7 @@ export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
     return toToolAnswer(tool.name, returned);
   }
 
-  /** Returns what a callback gives in place of the tool's result; undefined if the tool is to run. */
+  /** Returns the value that a callback gives in place of the tool's result; undefined if the tool is to run. */
   async #askBefore({ tool, args }: RunningTool): Promise<unknown> {
     const { agent, context } = this.#batch.turn;
     const toolContext = this.#toolContext;
@@ -226,7 +226,7 @@ export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
     );
   }
 
-  /** Shows the callbacks what the tool returned, unchanged and not copied, as the ADK does: they may change it in place. */
+  /** Shows the callbacks the tool's result, unchanged and not copied, as the ADK does: they may change it in place. */
   async #askAfter({ tool, args }: RunningTool, returned: unknown): Promise<ToolAnswer | undefined> {
     const { agent, context } = this.#batch.turn;
     const toolContext = this.#toolContext;

@@ -28,7 +28,7 @@ class TurnToolsets {
   /** Names of the unavailable toolsets that no event has reported yet. */
   readonly unreported = new Set<string>();
 
-  /** @throws ToolsetUnavailableError if the tools cannot be listed, unless the toolset's `onUnavailable` is `'skip'` */
+  /** Lists the tools of a toolset. @throws ToolsetUnavailableError if the tools cannot be listed, unless the toolset's `onUnavailable` is `'skip'` */
   async list(toolset: BaseToolset, context: InvocationContext): Promise<readonly BaseTool[]> {
     const { version } = toolset;
     let listed = this.#listed.get(toolset);

@@ -87,7 +87,7 @@ const OPTIONS: OptionRules<SandboxCodeExecutorOptions> = {
 };
 const EXAMPLE = 'new SandboxCodeExecutor({ open: () => openSandbox() })';
 
-/** Number of output files that are kept of one program. */
+/** Maximum number of output files that are kept of one program. */
 const MAX_FILES = 20;
 
 /** The sandbox of a session. */
@@ -118,7 +118,7 @@ export class SandboxCodeExecutor extends BaseCodeExecutor {
   readonly #kept = new Map<string, KeptSandbox>();
   #openCount = 0;
 
-  /** @throws ConfigurationError without `open`, for a number that cannot work, and for an option name that this version does not know */
+  /** @throws ConfigurationError without `open`, for an invalid number, and for an option name that this version does not know */
   constructor(options: SandboxCodeExecutorOptions) {
     checkOptions('SandboxCodeExecutor', OPTIONS, options, {}, EXAMPLE);
     super(options);

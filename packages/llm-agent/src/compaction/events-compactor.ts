@@ -162,7 +162,7 @@ const OPTIONS: OptionRules<EventsCompactionConfig> = {
   eventRetentionSize: integer(0),
 };
 
-/** @throws ConfigurationError for an invalid config, and for an option name that this version does not know */
+/** Checks the config of compactions. @throws ConfigurationError for an invalid config, and for an option name that this version does not know */
 function checkEventsCompactionConfig(config: EventsCompactionConfig): void {
   checkOptions('eventsCompaction', OPTIONS, config);
   if (!isBaseEventsSummarizer(config.summarizer))

@@ -66,7 +66,7 @@ export class LlmEventSummarizer extends BaseEventsSummarizer {
     this.#template = promptTemplate;
   }
 
-  /** @throws ModelError if the model call fails, or the summary is empty or was truncated */
+  /** Summarizes events with the model. @throws ModelError if the model call fails, or the summary is empty or was truncated */
   override async maybeSummarizeEvents({ events, abortSignal }: SummarizeEventsRequest): Promise<Event | undefined> {
     const transcript = toTranscript(events);
     if (transcript === '') return undefined;

@@ -38,9 +38,9 @@ const OPTIONS: OptionRules<UnsafeLocalCodeExecutorOptions> = {
 
 const COMMANDS: Readonly<Record<string, readonly string[]>> = { python: ['python3', '-'], javascript: [execPath, '-'] };
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-/** Bytes of stdout and of stderr that are kept of one program. */
+/** Maximum number of bytes that are kept of stdout, and of stderr, of one program. */
 const MAX_OUTPUT_BYTES = 10_000_000;
-/** Size of a file that is read, in bytes, and number of files. */
+/** Maximum size of a file that is read, in bytes, and maximum number of files. */
 const MAX_FILE_BYTES = 10_000_000;
 const MAX_FILES = 100;
 
@@ -58,7 +58,7 @@ const MAX_FILES = 100;
  * const agent = new LlmAgent({ name: 'analyst', model: 'gemini-flash-latest', codeExecutor: new UnsafeLocalCodeExecutor() });
  */
 export class UnsafeLocalCodeExecutor extends SandboxCodeExecutor {
-  /** @throws ConfigurationError for a value that cannot work, and for an option name that this version does not know */
+  /** @throws ConfigurationError for an invalid value, and for an option name that this version does not know */
   constructor(options: UnsafeLocalCodeExecutorOptions = {}) {
     checkOptions('UnsafeLocalCodeExecutor', OPTIONS, options);
     const { commands, env, ...rest } = options;
