@@ -159,7 +159,7 @@ const HINTS = {
   eventsCompactionConfig: 'did you mean "eventsCompaction"?',
 };
 
-/** @throws ConfigurationError for a missing or an unknown option, and for a value of the wrong kind */
+/** Checks the options of a runner. @throws ConfigurationError for a missing or an unknown option, and for a value of the wrong kind */
 export function checkRunnerConfig(config: RunnerConfig): void {
   if (!('withResolvers' in Promise))
     throw new ConfigurationError(
@@ -200,7 +200,7 @@ function hasCompile(value: unknown): boolean {
   return isRecord(value) && typeof value['compile'] === 'function';
 }
 
-/** @throws ConfigurationError for invalid defaults, and for defaults that need a service which the runner does not have */
+/** Checks the defaults of run configs. @throws ConfigurationError for invalid defaults, and for defaults that need a service which the runner does not have */
 function checkDefaults(defaults: RunConfigDefaults, { artifactService }: RunnerConfig): void {
   checkRunConfigDefaults(defaults);
   for (const option of ['resumable', 'getSessionConfig'] as const)
