@@ -228,7 +228,7 @@ async function openRunner(runner: RunnerOrRunnerConfig): Promise<AdkRunner> {
   return toRunner(typeof runner === 'function' ? await runner() : runner);
 }
 
-/** @throws ConfigurationError for another value, and for options that a runner does not take */
+/** Returns a runner, or creates one from its options. @throws ConfigurationError for another value, and for options that a runner does not take */
 function toRunner(given: AdkRunner | AdkRunnerConfig): AdkRunner {
   if (isRunner(given)) return given;
   if (!isRecord(given) || isBaseAgent(given))
@@ -248,7 +248,7 @@ function withoutAdkNames(runConfig: RunConfig): RunConfig {
   return Object.fromEntries(Object.entries(runConfig).filter(([name]) => !ADK_NAMES.has(name)));
 }
 
-/** @throws InvalidRequestError for values that are not those of a server */
+/** Checks the parameters of an execution. @throws InvalidRequestError for values that are not those of a server */
 function checkExecution(requestContext: unknown, eventBus: unknown): void {
   if (!isRecord(requestContext))
     throw new InvalidRequestError(

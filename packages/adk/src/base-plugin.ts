@@ -47,7 +47,7 @@ export const AdkBasePlugin: typeof OwnPlugin = OwnPlugin;
 /** Callbacks of plugins of the ADK that no run calls. */
 const NEVER_CALLED = ['beforeContextCompaction', 'afterContextCompaction'] as const;
 
-/** @throws ConfigurationError for a plugin of `@google/adk` itself, and for one with a callback that no run would call */
+/** Checks the plugins of a runner. @throws ConfigurationError for a plugin of `@google/adk` itself, and for one with a callback that no run would call */
 export function checkPluginCallbacks(owner: string, plugins: readonly BasePlugin[]): void {
   for (const plugin of plugins) {
     // The runner itself refuses values that are not plugins.

@@ -82,7 +82,7 @@ export class LlmSummarizer implements BaseSummarizer {
     this.#prompt = prompt || PROMPT;
   }
 
-  /** @throws ConfigurationError without events @throws ModelError if the model gives no summary */
+  /** Summarizes events of a conversation in one event. @throws ConfigurationError without events @throws ModelError if the model gives no summary */
   async summarize(events: readonly Event[]): Promise<CompactedEvent> {
     const [first] = events;
     const last = events.at(-1);

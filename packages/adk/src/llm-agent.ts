@@ -231,7 +231,7 @@ function withoutTransfers(
   return { disallowTransferToParent: true, disallowTransferToPeers: true };
 }
 
-/** @throws ConfigurationError for a model of a package that imports `@google/adk` itself. The agent refuses other values that are not models */
+/** Checks the model of an agent. @throws ConfigurationError for a model of a package that imports `@google/adk` itself. The agent refuses other values that are not models */
 function checkModel(owner: string, model: unknown): void {
   if (!isRecord(model) || !('generateContentAsync' in model) || typeof model['capabilities'] === 'function') return;
   throw new ConfigurationError(

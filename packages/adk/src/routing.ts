@@ -43,7 +43,7 @@ export function checkRouting(
       );
 }
 
-/** @throws ConfigurationError for a missing router */
+/** Checks a router. @throws ConfigurationError for a missing router */
 export function checkRouter(owner: string, router: unknown): void {
   if (typeof router !== 'function') throw wrongOption(owner, 'router', 'a function', router, "() => 'quick'");
 }

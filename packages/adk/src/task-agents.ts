@@ -37,7 +37,7 @@ export class TaskAgentTool extends BaseTool {
     return { name: this.name, description: this.description, parametersJsonSchema: this.#input.json };
   }
 
-  /** @throws ConfigurationError in a live run, in which no task starts */
+  /** Adds the tool to the request. @throws ConfigurationError in a live run, in which no task starts */
   override processLlmRequest(request: ToolProcessLlmRequest): Promise<void> | void {
     const { agentName, invocationContext } = request.toolContext;
     if (invocationContext.liveRequestQueue)

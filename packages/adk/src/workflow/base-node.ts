@@ -133,7 +133,7 @@ export abstract class BaseNode<TInput = unknown, _TOutput = unknown> extends Bas
     return item.output === undefined ? item : { ...item, output: await this.checkOutput(item.output) };
   }
 
-  /** @throws ConfigurationError for an output that has no JSON, such as a circular object */
+  /** Returns an output as a content. @throws ConfigurationError for an output that has no JSON, such as a circular object */
   #contentOf(output: unknown): Content {
     try {
       return contentOf(output);

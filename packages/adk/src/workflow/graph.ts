@@ -75,7 +75,7 @@ export class Graph {
     return next;
   }
 
-  /** @throws ConfigurationError for a graph that cannot run */
+  /** Checks the graph. @throws ConfigurationError for a graph that cannot run */
   validate(): void {
     checkNames(this.nodes);
     checkReach(this.nodes, this.edges);

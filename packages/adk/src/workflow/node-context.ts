@@ -208,7 +208,7 @@ class CheckedState extends State {
     super.set(key, value);
   }
 
-  /** @throws StateSchemaError for a key without a prefix that the schema does not have, and for a value that does not match */
+  /** Checks a write to state. @throws StateSchemaError for a key without a prefix that the schema does not have, and for a value that does not match */
   #check(key: string, value: unknown): void {
     const { properties, $defs } = this.#schema;
     if (key.includes(':') || typeof properties !== 'object' || properties === null) return;

@@ -107,7 +107,7 @@ async function runTool(
   return { ...toToolAnswer(tool.name, result), actions: createEventActions(toolContext.actions) };
 }
 
-/** @throws ConfigurationError for an input that is not an object */
+/** Returns the input as the arguments of a tool. @throws ConfigurationError for an input that is not an object */
 function toArgs(owner: string, input: unknown): Record<string, unknown> {
   const text = isContent(input) ? contentText(input) : input;
   const value = typeof text === 'string' ? (text.trim() === '' ? {} : jsonOrText(text)) : text;
