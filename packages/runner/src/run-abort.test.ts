@@ -203,7 +203,8 @@ describe('an abort during a streamed reply', () => {
 
   test('stores the streamed content, without calls, and the model gets it in the next turn', async () => {
     const call = { functionCall: { name: 'look', args: {} } };
-    const chunks = [[{ text: 'Why?', thought: true }], 'The sky ', [call], new Gate()];
+    const last = { content: { role: 'model', parts: [call] }, finishReason: 'STOP' };
+    const chunks = [[{ text: 'Why?', thought: true }], 'The sky ', last, new Gate()];
     const model = new ScriptedModel([{ chunks }, 'Blue.']);
     const look = new FunctionTool({ name: 'look', description: 'Looks.', execute: () => expect.unreachable() });
     const { runner, stored } = await abortAfter('look', new LlmAgent({ name: 'bot', model, tools: [look] }));
@@ -211,6 +212,7 @@ describe('an abort during a streamed reply', () => {
     expect(stored).toMatchObject([
       { author: 'bot', content: { role: 'model', parts }, errorCode: 'RUN_ABORTED', interrupted: true },
     ]);
+    expect(stored[0]?.finishReason).toBeUndefined();
     expect(stored[0]?.responseId).toMatch(/^r-/);
     await runner.run(saying('Go on'));
     expect(model.requests.at(-1)?.request.contents).toEqual([
@@ -220,7 +222,7 @@ describe('an abort during a streamed reply', () => {
     ]);
   });
 
-  test('stores the replies of all agents that run at the same time, and one error', async () => {
+  test('stores the replies of all agents that run at the same time', async () => {
     const second = new Gate();
     const agent = new ParallelAgent({
       name: 'both',
@@ -231,7 +233,7 @@ describe('an abort during a streamed reply', () => {
     });
     const { stored } = await abortAfter('two', agent);
     expect(stored.map((event) => [event.author, event.branch, textOf(event), event.errorCode])).toEqual([
-      ['left', 'both.left', 'one', undefined],
+      ['left', 'both.left', 'one', 'RUN_ABORTED'],
       ['right', 'both.right', 'two', 'RUN_ABORTED'],
     ]);
   });

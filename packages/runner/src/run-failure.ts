@@ -92,10 +92,11 @@ export async function storeFailure(run: RunInvocation, reason: RunFailure): Prom
     events.push(...(await storeMissingResponses(run)));
     const replies = interruptedReplies(context);
     const isAnswered = replies.length === 0 && hasAnswer(run, reason);
-    // One reply is part of the error event, as that of a model that fails.
-    const reply = replies.pop();
-    for (const each of replies) await committer.append(committer.complete(each));
-    if (!isAnswered && !context.isReported(thrown)) events.push(await storeErrorEvent(run, reason, reply));
+    if (!isAnswered && !context.isReported(thrown)) {
+      const failed = reason.failed ?? context;
+      for (const reply of replies.length > 0 ? replies : [failed.createEvent()])
+        events.push(await storeErrorEvent(run, reason, reply));
+    }
     if (context.isResumable) await committer.append(committer.endEvent());
     return { events, outcome: isAnswered ? { state: 'completed' } : outcomeOf(failure) };
   } catch (error) {
@@ -147,16 +148,18 @@ function hasAnswer({ context, committer }: RunInvocation, { failure, thrown }: R
 
 /** Returns the events of the replies that readers of an aborted run got only in part. */
 function interruptedReplies({ progress }: InvocationContext): Event[] {
-  return Array.from(progress.openReplies ?? [], (reply) => ({ ...reply.broken(), interrupted: true })).filter(
-    ({ content }) => content,
-  );
+  return Array.from(progress.openReplies ?? [], (reply) => {
+    // A reply with a finish reason is a whole one.
+    const { finishReason: _, ...broken } = reply.broken();
+    return { ...broken, interrupted: true };
+  }).filter(({ content }) => content);
 }
 
-/** @param reply the event of the reply that the failure interrupted. Default: a new event of the agent that failed */
+/** @param reply the event of the interrupted reply, or a new event of the agent that failed */
 async function storeErrorEvent(
   { context, committer }: RunInvocation,
-  { failure, thrown, failed = context }: RunFailure,
-  reply = failed.createEvent(),
+  { failure, thrown }: RunFailure,
+  reply: Event,
 ): Promise<Event> {
   const { code, publicMessage } = failure;
   const event = committer.complete(createErrorEvent(reply, errorCodeOf(failure), publicMessage, code));
