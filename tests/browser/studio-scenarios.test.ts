@@ -44,6 +44,7 @@ describe.each([
     await log.getByText('The sky').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
     await log.getByText('Stopped', { exact: true }).waitFor();
+    await expect.poll(() => page.locator('.event-type').allTextContents()).toEqual(['message', 'error', 'end']);
     await page.reload();
     await log.getByText('The sky').waitFor();
     await log.getByText('Stopped', { exact: true }).waitFor();

@@ -5,8 +5,9 @@ import { emptyConversation, reduceEvents, ServerError } from '@eventloom/client'
 import { useAgent } from '@eventloom/client/react';
 import { AgentsTab } from './agents-tab.tsx';
 import { ArtifactsTab } from './artifacts-tab.tsx';
-import { Chat } from './chat.tsx';
+import { Chat, codeOf } from './chat.tsx';
 import { EventsTab } from './events-tab.tsx';
+import { STOPPED } from './message-view.tsx';
 import { type StateValues, stateBefore } from './past-state.ts';
 import { SessionList } from './session-list.tsx';
 import { StateTab } from './state-tab.tsx';
@@ -205,7 +206,8 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
   useEffect(() => {
     const hasEnded = (lastStatus.current === 'running' || lastStatus.current === 'reconnecting') && status === 'idle';
     lastStatus.current = status;
-    if (hasEnded && !agent.error) void chat.load();
+    // The end of a stopped run is stored; other errors are shown until the person does something about them.
+    if (hasEnded && (!agent.error || codeOf(agent.error) === STOPPED)) void chat.load();
   }, [status, agent.error, chat]);
   /** Events of a voice call, until the session is read after the call. */
   const [spoken, setSpoken] = useState<readonly Event[]>([]);

@@ -194,7 +194,7 @@ export function Chat({ agent, conversation, isPast, isQueued, prompts, canSpeak,
   );
 }
 
-function codeOf(error: Error | undefined): string | undefined {
+export function codeOf(error: Error | undefined): string | undefined {
   return ServerError.isInstance(error) ? error.serverCode : undefined;
 }
 
