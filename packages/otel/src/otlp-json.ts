@@ -17,28 +17,13 @@ interface SentSpan extends SpanRecord {
  * objects for all attributes would take several times as long.
  */
 export function toRequestJson(spans: readonly SentSpan[], resource: Attributes): string {
-  const list = new AttributeList();
-  for (const [name, value] of Object.entries(resource)) if (value !== undefined) list.add(name, value);
-  const resourceAttributes = list.take();
+  const writer = new SpanWriter();
+  let resourceAttributes = '';
+  for (const [name, value] of Object.entries(resource))
+    if (value !== undefined) resourceAttributes += `${resourceAttributes && ','}${toJson(name, value)}`;
   let written = '';
-  for (const span of spans) {
-    span.describeStart(list.add);
-    span.describeEnd(list.add);
-    written += `${written === '' ? '' : ','}${spanJson(span, list.take())}`;
-  }
+  for (const span of spans) written += `${written === '' ? '' : ','}${writer.write(span)}`;
   return `{"resourceSpans":[{"resource":{"attributes":[${resourceAttributes}]},"scopeSpans":[{"scope":{"name":"@eventloom/otel"},"spans":[${written}]}]}]}`;
-}
-
-function spanJson(span: SentSpan, attributes: string): string {
-  const { startMs, endMs = startMs, errorMessage, remote } = span;
-  const parentSpanId = span.parent?.spanId ?? remote?.spanId;
-  const parent = parentSpanId === undefined ? '' : `,"parentSpanId":"${parentSpanId}"`;
-  const tracestate = remote?.tracestate === undefined ? '' : `,"traceState":${JSON.stringify(remote.tracestate)}`;
-  const message = errorMessage === undefined ? '' : `,"message":${JSON.stringify(errorMessage)}`;
-  const status = span.status === 'error' ? `{"code":${ERROR}${message}}` : '{}';
-  const times = `"startTimeUnixNano":"${toNanoseconds(startMs)}","endTimeUnixNano":"${toNanoseconds(Math.max(startMs, endMs))}"`;
-  const kind = span.kind === 'model' ? CLIENT : INTERNAL;
-  return `{"traceId":"${span.traceId}","spanId":"${span.spanId}"${parent}${tracestate},"name":${JSON.stringify(span.name)},"kind":${kind},${times},"attributes":[${attributes}],"status":${status}}`;
 }
 
 /** Returns nanoseconds since the epoch as text, because they exceed the precision of a number. */
@@ -47,34 +32,59 @@ function toNanoseconds(ms: number): string {
   return `${whole}${ms === whole ? '000000' : String(Math.floor((ms - whole) * 1e6)).padStart(6, '0')}`;
 }
 
-/** Maximum length of a text whose JSON is reused, in characters: names and ids, but not content. */
-const MAX_KNOWN = 100;
+/**
+ * Writes the spans of a batch as JSON. Most of their attributes are those of the run, of the execution of an agent, or of a
+ * model or tool, and equal in many spans: their JSON is made once.
+ */
+class SpanWriter {
+  readonly #runs = new Map<string, string>();
+  readonly #executions = new Map<string, string>();
+  readonly #subjects: Readonly<Record<SentSpan['kind'], Map<string, string>>> = {
+    run: new Map(),
+    agent: new Map(),
+    model: new Map(),
+    tool: new Map(),
+  };
+  #attributes = '';
 
-/** Writes attributes as JSON. Many attributes of a batch are equal, such as names and ids of runs; their JSON is created once. */
-class AttributeList {
-  /** The JSON of short texts, by the name of the attribute and the text. */
-  readonly #known = new Map<string, Map<string, string>>();
-  #written = '';
-
-  readonly add = (name: string, value: AttributeValue): void => {
-    const json =
-      typeof value === 'string' && value.length <= MAX_KNOWN ? this.#textJson(name, value) : toJson(name, value);
-    this.#written += this.#written === '' ? json : `,${json}`;
+  readonly #add = (name: string, value: AttributeValue): void => {
+    this.#attributes += `,${toJson(name, value)}`;
   };
 
-  /** Returns the attributes since the last call. */
-  take(): string {
-    const written = this.#written;
-    this.#written = '';
-    return written;
+  write(span: SentSpan): string {
+    const { kind, subject, invocationId, executionId, startMs, endMs = startMs, errorMessage, remote } = span;
+    let start = this.#subjects[kind].get(subject);
+    if (start === undefined) {
+      span.describeSubject(this.#add);
+      start = `,"name":${JSON.stringify(span.name)},"kind":${kind === 'model' ? CLIENT : INTERNAL},"attributes":[${this.#take().slice(1)}`;
+      this.#subjects[kind].set(subject, start);
+    }
+    let ofRun = this.#runs.get(invocationId);
+    if (ofRun === undefined) {
+      span.describeRun(this.#add);
+      this.#runs.set(invocationId, (ofRun = this.#take()));
+    }
+    let ofExecution = kind === 'run' ? '' : this.#executions.get(executionId);
+    if (ofExecution === undefined) {
+      span.describeExecution(this.#add);
+      this.#executions.set(executionId, (ofExecution = this.#take()));
+    }
+    span.describeCall(this.#add);
+    span.describeEnd(this.#add);
+    const parentSpanId = span.parent?.spanId ?? remote?.spanId;
+    const parent = parentSpanId === undefined ? '' : `,"parentSpanId":"${parentSpanId}"`;
+    const tracestate = remote?.tracestate === undefined ? '' : `,"traceState":${JSON.stringify(remote.tracestate)}`;
+    const message = errorMessage === undefined ? '' : `,"message":${JSON.stringify(errorMessage)}`;
+    const status = span.status === 'error' ? `{"code":${ERROR}${message}}` : '{}';
+    const times = `"startTimeUnixNano":"${toNanoseconds(startMs)}","endTimeUnixNano":"${toNanoseconds(Math.max(startMs, endMs))}"`;
+    return `{"traceId":"${span.traceId}","spanId":"${span.spanId}"${parent}${tracestate}${start}${ofRun}${ofExecution}${this.#take()}],${times},"status":${status}}`;
   }
 
-  #textJson(name: string, text: string): string {
-    let texts = this.#known.get(name);
-    if (!texts) this.#known.set(name, (texts = new Map()));
-    let json = texts.get(text);
-    if (json === undefined) texts.set(text, (json = toJson(name, text)));
-    return json;
+  /** Returns the attributes since the last call, each after a comma. */
+  #take(): string {
+    const attributes = this.#attributes;
+    this.#attributes = '';
+    return attributes;
   }
 }
 

@@ -117,30 +117,45 @@ export class SpanRecord extends OperationRecord {
 
   /** Passes on the attributes that are known when the operation starts, without content. */
   describeStart(add: AddAttribute): void {
-    const { kind } = this;
-    add(OPERATION_NAME, this.operationName);
+    this.describeRun(add);
+    if (this.kind !== 'run') this.describeExecution(add);
+    this.describeSubject(add);
+    this.describeCall(add);
+  }
+
+  /** Passes on the attributes that all operations of a run have. */
+  describeRun(add: AddAttribute): void {
     add(CONVERSATION_ID, this.sessionId);
     add(INVOCATION_ID, this.invocationId);
     if (this.settings.captureUserId) add(USER_ID, this.userId);
-    if (kind === 'run') {
-      add(AGENT_NAME, this.appName);
-      if (this.isResumed) add(RESUMED, true);
-      return;
-    }
+  }
+
+  /** Passes on the attributes that all operations of an execution of an agent have. */
+  describeExecution(add: AddAttribute): void {
     add(AGENT_NAME, this.agentName);
     add(EXECUTION_ID, this.executionId);
-    if (kind === 'agent') {
-      if (this.agentDescription !== '') add(AGENT_DESCRIPTION, this.agentDescription);
-    } else if (kind === 'tool') {
+  }
+
+  /** Passes on the attributes that all operations of this kind with this subject have. */
+  describeSubject(add: AddAttribute): void {
+    const { kind } = this;
+    add(OPERATION_NAME, this.operationName);
+    if (kind === 'run') add(AGENT_NAME, this.appName);
+    else if (kind === 'model') add(REQUEST_MODEL, this.subject);
+    else if (kind === 'tool') {
       add(TOOL_NAME, this.subject);
       add(TOOL_TYPE, 'function');
-      if (this.callId !== undefined) add(TOOL_CALL_ID, this.callId);
-    } else {
-      if (this.provider !== undefined) add(PROVIDER_NAME, this.provider);
-      add(REQUEST_MODEL, this.subject);
-      if (this.isLive) add(LIVE, true);
-      for (const [name, value] of this.#numbers ?? []) add(name, value);
     }
+  }
+
+  /** Passes on the attributes that are this operation's own when it starts. */
+  describeCall(add: AddAttribute): void {
+    if (this.isResumed) add(RESUMED, true);
+    if (this.kind === 'agent' && this.agentDescription !== '') add(AGENT_DESCRIPTION, this.agentDescription);
+    if (this.callId !== undefined) add(TOOL_CALL_ID, this.callId);
+    if (this.provider !== undefined) add(PROVIDER_NAME, this.provider);
+    if (this.isLive) add(LIVE, true);
+    for (const [name, value] of this.#numbers ?? []) add(name, value);
   }
 
   /** Passes on the attributes that are known when the operation has ended, and the content. */
