@@ -26,16 +26,15 @@ describe('an answer', () => {
     await log.getByText('Approved', { exact: true }).waitFor();
     await log.getByText('completed').waitFor();
     await expect.poll(() => approve.count()).toBe(2);
-    expect(await approve.first().isDisabled()).toBe(true);
+    await expect.poll(() => approve.first().isDisabled()).toBe(true);
     await expect.poll(() => approve.last().isEnabled()).toBe(true);
     await keepPicture(page, 'approved-one-of-two');
     await log.getByRole('button', { name: 'Reject', exact: true }).last().click();
     await log.getByText('rejected', { exact: true }).waitFor();
     await approve.first().waitFor({ state: 'detached' });
-    expect(await log.locator('.call-status').allTextContents()).toEqual([
-      expect.stringMatching(/^completed, /),
-      'rejected',
-    ]);
+    await expect
+      .poll(() => log.locator('.call-status').allTextContents())
+      .toEqual([expect.stringMatching(/^completed, /), 'rejected']);
     expect(errors).toEqual([]);
   });
 
@@ -51,8 +50,8 @@ describe('an answer', () => {
     await form.getByLabel('count').fill('9');
     await submit.click();
     // The texts are those of the browser.
-    expect(await faults()).toHaveLength(4);
-    expect(await page.evaluate('document.activeElement.name')).toBe('.name');
+    await expect.poll(faults).toHaveLength(4);
+    await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('.name');
     expect(await violations(page)).toEqual([]);
     await keepPicture(page, 'form-checked');
     await form.getByLabel('name').fill('Ann');
@@ -62,7 +61,7 @@ describe('an answer', () => {
     await form.getByLabel('tags').fill('red');
     await submit.click();
     await form.getByText('too few').waitFor();
-    expect(await faults()).toHaveLength(1);
+    await expect.poll(faults).toHaveLength(1);
     expect(await form.getByLabel('street').inputValue()).toBe('Main Street 1');
     expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
     await form.getByLabel('tags').fill('red\nblue');

@@ -49,7 +49,7 @@ test('an earlier moment, a fork at that moment and an export have the initial st
   await state.getByText('90', { exact: true }).waitFor();
   await page.getByRole('slider').press('Home');
   await state.getByText('100', { exact: true }).waitFor();
-  expect(await state.locator('dt').allInnerTexts()).toEqual(['budget', 'plan', 'user:name']);
+  await expect.poll(() => state.locator('dt').allInnerTexts()).toEqual(['budget', 'plan', 'user:name']);
   const downloading = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Export' }).click();
   const path = await (await downloading).path();

@@ -74,7 +74,9 @@ describe('a session', () => {
     await expect.poll(() => list.getByRole('button').count()).toBe(2);
     await page.getByLabel('Search sessions').fill('blue');
     await list.getByText('And the grass?').waitFor({ state: 'detached' });
-    expect(await list.locator('b, .found').allInnerTexts()).toEqual(['What color is the sky?', '…The sky is blue.']);
+    await expect
+      .poll(() => list.locator('b, .found').allInnerTexts())
+      .toEqual(['What color is the sky?', '…The sky is blue.']);
     await keepPicture(page, 'session-search');
     await list.getByRole('button').click();
     await page.getByRole('log').getByText('The sky is blue.').waitFor();
@@ -182,9 +184,9 @@ describe('a trace', () => {
     await expect.poll(() => labels('[data-open=true]')).toEqual(['run', 'helper', 'scripted']);
     second.open();
     await expect.poll(() => labels('[data-open=false]')).toHaveLength(5);
-    expect(await bars.last().textContent()).toMatch(
-      /tokens in 800, tokens out 100, first token (?:<1 ms|\d+ ms|[\d.]+ s), cost 1$/,
-    );
+    await expect
+      .poll(() => bars.last().textContent())
+      .toMatch(/tokens in 800, tokens out 100, first token (?:<1 ms|\d+ ms|[\d.]+ s), cost 1$/);
     await expect.poll(() => bars.last().locator('.first-token').count()).toBe(1);
     await page.getByText('2 model calls, 800 tokens in, 100 out, cost 1').waitFor();
     expect(await page.getByText(source).count()).toBe(0);
@@ -204,11 +206,11 @@ describe('a trace', () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     const reply = page.getByRole('article').filter({ hasText: 'The sky is blue.' });
     await reply.getByRole('button', { name: 'Copy' }).click();
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('The sky is blue.');
+    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe('The sky is blue.');
     // The first event is the question; then the model works.
     await page.getByRole('slider').press('Home');
     await expect.poll(() => labels()).toEqual(['run', 'helper', 'scripted']);
-    expect(await labels('[data-open=true]')).toHaveLength(3);
+    await expect.poll(() => labels('[data-open=true]')).toHaveLength(3);
     expect(errors).toEqual([]);
   });
 

@@ -123,7 +123,7 @@ test('an earlier moment has its active agent, its request and the versions of it
   for (let event = 3; event < 8; event++) await slider.press('ArrowRight');
   const approve = log.getByRole('button', { name: 'Approve', exact: true });
   await approve.waitFor();
-  expect(await approve.isDisabled()).toBe(true);
+  await expect.poll(() => approve.isDisabled()).toBe(true);
   await page.locator('.agent[data-active=true]').waitFor({ state: 'detached' });
   expect(await violations(page)).toEqual([]);
   await keepPicture(page, 'earlier-request');
@@ -180,7 +180,7 @@ test('a person signs in with a token that only the server can read, and sees the
   await send(page, 'Hello');
   await page.getByRole('log').getByText('Hello, Bob.').waitFor();
   const user = page.getByLabel('User', { exact: true });
-  expect([await user.inputValue(), await user.isEditable()]).toEqual(['bob', false]);
+  await expect.poll(async () => [await user.inputValue(), await user.isEditable()]).toEqual(['bob', false]);
   // The address that was opened names another user.
   expect((await sessionService.listSessions({ appName: 'app', userId: 'bob' })).sessions).toHaveLength(1);
   expect(new URL(page.url()).searchParams.get('user')).toBe('bob');
