@@ -108,8 +108,8 @@ export interface ProtocolRequest extends CommonRequest {
    */
   followRun(request: FollowRunRequest): HostedRun;
   /**
-   * Ends a run of the user. Does nothing for a run that has ended. @returns true if the run has ended; false if it was asked to end and has
-   * not ended within `limits.answerAfterMs` @throws RunNotFoundError @throws RunRelayError and StorageError if the run could not be ended,
+   * Ends a run of the user. Does nothing for a run that has ended. @returns true if the run has ended; false if it was asked to end while it waits for
+   * its session, or is a live run that has not ended within `limits.answerAfterMs` @throws RunNotFoundError @throws RunRelayError and StorageError if the run could not be ended,
    * and the errors of `followRun`
    */
   cancelRun(request: FollowRunRequest): Promise<boolean>;

@@ -22,7 +22,7 @@ class LateRelay extends InMemoryRunRelay {
 }
 
 /** A server on a database that can become read-only, like a file system. */
-async function setUp(steps: readonly ScriptedStep[], beforeAgent = (): void => undefined) {
+async function setUp(steps: readonly ScriptedStep[], beforeAgent = (): void => undefined, unfinishedRunsEveryMs = 0) {
   const database = new DatabaseSync(':memory:');
   const setWritable = (isWritable: boolean): void => database.exec(`PRAGMA query_only = ${isWritable ? 'off' : 'on'}`);
   const background = (work: Promise<unknown>): void => void work.catch(() => undefined);
@@ -40,7 +40,7 @@ async function setUp(steps: readonly ScriptedStep[], beforeAgent = (): void => u
       platform,
       relay,
       onError: () => undefined,
-      limits: { unfinishedRunsEveryMs: 0, answerAfterMs: 60_000 },
+      limits: { unfinishedRunsEveryMs, answerAfterMs: 60_000 },
     });
     const send = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
       server.fetch(
@@ -97,9 +97,9 @@ test('a run is not reported as cancelled before its end is stored', async () => 
 });
 
 describe('a cancelled run whose end could not be stored', () => {
-  async function cancelWithoutStorage() {
+  async function cancelWithoutStorage(unfinishedRunsEveryMs?: number) {
     const gate = new Gate();
-    const served = await setUp([{ gate, text: 'never' }, 'resumed']);
+    const served = await setUp([{ gate, text: 'never' }, 'resumed'], undefined, unfinishedRunsEveryMs);
     const answer = served.send('POST', '/run', { ...KEY, ...MESSAGE });
     await gate.reached;
     served.setWritable(false);
@@ -113,6 +113,12 @@ describe('a cancelled run whose end could not be stored', () => {
     const { server, stateOf } = await cancelWithoutStorage();
     await server.takeUpUnfinishedRuns();
     expect(await stateOf('r-1')).toMatchObject({ state: 'interrupted', error: 'the run was cancelled' });
+  });
+
+  test('is closed soon after the storage is back, however seldom its server looks for unfinished runs', async () => {
+    const { server, stateOf } = await cancelWithoutStorage(3_600_000);
+    await expect.poll(() => stateOf('r-1')).toMatchObject({ state: 'interrupted', error: 'the run was cancelled' });
+    await server.drain(0);
   });
 
   test('is closed before the next message', async () => {

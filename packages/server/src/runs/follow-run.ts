@@ -280,7 +280,7 @@ export class RunFollower {
    * Ends a run of this session in any process. The process of the run has a short time to end it. After that, the end is stored in the
    * run's session, which takes the session from that process. Does not change an ended run.
    *
-   * @returns true if the run has ended; false if it was asked to end, but waits for its session or cannot store its end yet
+   * @returns true if the run has ended; false if it was asked to end, but waits for its session
    * @throws RunNotFoundError
    * @throws RunRelayError for a run that cannot be asked to end, which continues
    * @throws StorageError if the end cannot be stored

@@ -124,6 +124,7 @@ export class UnfinishedRuns {
     this.#isStopped = true;
     this.#callOff?.();
     await this.#looking;
+    await this.#params.hub.whenIdle();
     for (const run of this.#cancelled.values()) void this.#track(this.#closeAttempt(run));
     await Promise.all(this.#endings);
   }
@@ -131,7 +132,7 @@ export class UnfinishedRuns {
   /** Notes that the end of a cancelled run of this process could not be stored, and searches soon: another process may resume the run. */
   noteCancelled({ key, invocationId, attempt }: CancelledRun): void {
     this.#cancelled.set(runName(key, invocationId), { key, invocationId, attempt });
-    if (this.#callOff) this.#schedule(CANCELLED_EVERY_MS);
+    if (this.#callOff && !this.#isStopped) this.#schedule(CANCELLED_EVERY_MS);
   }
 
   /**
