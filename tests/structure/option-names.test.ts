@@ -284,7 +284,11 @@ const CASES: Readonly<Record<string, Case>> = {
   toA2a: ['hosts', 'host', (options: object) => toA2a(agent, options)],
   JoinNode: ['timeouts', 'timeout', (options: object) => new JoinNode({ ...named, ...options })],
   SecurityPlugin: ['policy_engine', 'policyEngine', (options: object) => new SecurityPlugin(options)],
-  RoutedAgent: ['routers', 'router', (options: object) => new RoutedAgent({ ...named, ...routes(), ...options })],
+  RoutedAgent: [
+    'routers',
+    'router',
+    (options: object) => new RoutedAgent({ ...named, ...routesTo(new LlmAgent({ name: 'one' })), ...options }),
+  ],
   RoutedLlm: [
     'routers',
     'router',
@@ -321,8 +325,8 @@ const CASES: Readonly<Record<string, Case>> = {
   testContext: ['states', 'state', (options) => testContext(options)],
 };
 
-function routes() {
-  return { agents: {}, router: () => undefined };
+function routesTo(one: LlmAgent) {
+  return { agents: { one }, router: () => 'one' };
 }
 
 function toolOf() {

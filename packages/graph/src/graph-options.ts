@@ -36,6 +36,10 @@ export interface CompileOptions {
 
 const CONFIG_OPTIONS: OptionRules<StateGraphConfig> = {
   ...BASE_AGENT_OPTIONS,
+  // Agents check them when they are created, a graph only when it is compiled.
+  beforeAgentCallback: 'function or list',
+  afterAgentCallback: 'function or list',
+  onAgentErrorCallback: 'function or list',
   // Checked below, with an error that names the graph.
   channels: 'any',
   inputSchema: SCHEMA_RULE,
