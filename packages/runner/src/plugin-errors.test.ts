@@ -68,6 +68,25 @@ test("a plugin that refuses every event does not hide the run's error", async ()
   await expectFree(runner);
 });
 
+test('a plugin that refuses an event asynchronously fails the run, and the abort of the run is not reported as another error', async () => {
+  class Refusing extends BasePlugin {
+    override async onEventCallback(): Promise<never> {
+      throw new RangeError('refused');
+    }
+  }
+  const { runner, platform, start } = await scenario({
+    async *agent() {
+      yield modelEvent('bot', 'one');
+    },
+    plugins: [new Refusing('refusing')],
+  });
+  const { events, error } = await runToError(start());
+  expect(error).toMatchObject({ code: 'AGENT', message: 'agent "bot" failed: refused' });
+  expect(events).toMatchObject([{ errorCode: 'AGENT' }]);
+  await platform.drain();
+  await expectFree(runner);
+});
+
 test('an error of a plugin in onUserMessageCallback is typed, and nothing is written', async () => {
   class Refusing extends BasePlugin {
     override onUserMessageCallback(): never {

@@ -15,7 +15,7 @@ import {
   ShuttingDownError,
   StaleWriterError,
 } from '@eventloom/core';
-import { createErrorEvent, errorCodeOf, errorOutcome, isYielded, nameFault, reportTo } from '@eventloom/core/internal';
+import { createErrorEvent, errorCodeOf, errorOutcome, isYielded, nameFault, reportTo, reportUnlessStopped } from '@eventloom/core/internal';
 import { stampEvent } from './event-committer.ts';
 import { isUnavailable } from './lease-keeper.ts';
 import { responsesToOpenCalls } from './resume/close-run.ts';
@@ -168,7 +168,7 @@ async function storeErrorEvent(
   try {
     return await committer.commit(event);
   } catch (error) {
-    if (error !== thrown) reportTo(context.platform, error);
+    if (error !== thrown) reportUnlessStopped(context.platform, error);
   }
   // A plugin that fails on events must not keep the failure out of the session.
   return committer.append(event);
