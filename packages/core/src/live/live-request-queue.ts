@@ -29,10 +29,20 @@ export interface BaseLiveRequestQueue extends AsyncIterable<LiveRequest> {
   /** True while contents or tool responses wait; media and activity signals do not count. @internal */
   readonly holdsWritten: boolean;
 
-  /** Sends a whole turn of the user. @throws LiveQueueFullError InvalidMessageError when the queue is closed, or the content has no parts */
+  /**
+   * Sends a whole turn of the user.
+   *
+   * @throws LiveQueueFullError if the request does not fit
+   * @throws InvalidMessageError when the queue is closed, or the content has no parts
+   */
   sendContent(content: Content): void;
 
-  /** Sends a piece of audio or video, base64. @throws LiveQueueFullError InvalidMessageError when the queue is closed, or the blob has no data or no type */
+  /**
+   * Sends a piece of audio or video, base64.
+   *
+   * @throws LiveQueueFullError if the request does not fit
+   * @throws InvalidMessageError when the queue is closed, or the blob has no data or no type
+   */
   sendRealtime(blob: Blob): void;
 
   /** Reports that the user begins to speak or to act. @throws LiveQueueFullError InvalidMessageError when the queue is closed */
@@ -41,7 +51,12 @@ export interface BaseLiveRequestQueue extends AsyncIterable<LiveRequest> {
   /** Reports that the user has stopped speaking or acting. @throws LiveQueueFullError InvalidMessageError when the queue is closed */
   sendActivityEnd(): void;
 
-  /** Sends responses to calls that wait. @throws LiveQueueFullError InvalidMessageError when the queue is closed, or without a response */
+  /**
+   * Sends responses to calls that wait.
+   *
+   * @throws LiveQueueFullError if the request does not fit
+   * @throws InvalidMessageError when the queue is closed, or without a response
+   */
   sendToolResponse(...toolResponses: FunctionResponse[]): void;
 
   /** Closes the queue: the run ends after it has read all earlier requests. A second call is a no-op. A run that ends closes its queue. */
