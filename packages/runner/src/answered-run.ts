@@ -41,7 +41,7 @@ const MAX_TRIES = 10;
  *
  * @param tries how often the run is looked up for one message, this time included
  * @throws SessionBusyError after too many tries
- * @throws SessionNotFoundError InvalidMessageError
+ * @throws SessionNotFoundError, InvalidMessageError
  */
 export async function findAnsweredRun(
   service: BaseSessionService,

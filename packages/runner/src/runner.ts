@@ -152,7 +152,7 @@ export class Runner {
    * @returns the event as it was stored
    * @throws InvalidRequestError when the session has no such invocation, or an artifact cannot be restored; nothing is changed
    * @throws ConfigurationError when artifacts were saved and the runner has no artifact service; nothing is changed
-   * @throws SessionNotFoundError SessionBusyError StaleWriterError RunAbortedError and what the services throw; nothing is changed
+   * @throws SessionNotFoundError, SessionBusyError, StaleWriterError, RunAbortedError, and errors of the services; nothing is changed
    */
   rewindAsync(params: RewindParams): Promise<Event> {
     return rewind(this, params);
@@ -192,7 +192,7 @@ export class Runner {
    * are still accepted; they start a new run.
    *
    * @returns the error event; undefined if the run has already ended, or does not belong to the session
-   * @throws SessionNotFoundError SessionBusyError RunAbortedError
+   * @throws SessionNotFoundError, SessionBusyError, RunAbortedError
    * @throws UnfinishedRunError if another run is open
    * @throws StaleWriterError if another writer took the session, or has locked it since the `attempt` to close
    */

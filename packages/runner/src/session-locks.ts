@@ -108,7 +108,7 @@ export class SessionLocks {
   /**
    * Locks a session for work other than a run.
    *
-   * @throws SessionNotFoundError SessionBusyError RunAbortedError
+   * @throws SessionNotFoundError, SessionBusyError, RunAbortedError
    */
   async lock(request: LockRequest): Promise<SessionLock> {
     const yielding = this.#yield(request);
@@ -123,7 +123,7 @@ export class SessionLocks {
    * Locks a session for a run, reads it, and appends the message if there is one, in one call of the store. If older
    * events cannot be read after that, the failure is stored after the message of a run that is not resumable.
    *
-   * @throws SessionNotFoundError SessionBusyError UnfinishedRunError RequestKnownError RunNotFoundError
+   * @throws SessionNotFoundError, SessionBusyError, UnfinishedRunError, RequestKnownError, RunNotFoundError
    * RunAbortedError, and the errors of `appendEvent` for the message
    */
   begin(request: BeginRequest, hasYielded = false): MaybePromise<BegunSession> {

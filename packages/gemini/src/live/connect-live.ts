@@ -33,7 +33,7 @@ const MAX_INBOX_CHARS = 4 * 1024 * 1024;
 
 /**
  * Opens a live connection and waits until the service has taken the setup.
- * @throws LiveConnectionError RunAbortedError
+ * @throws LiveConnectionError, RunAbortedError
  */
 export async function connectLive(request: LlmRequest, target: LiveTarget): Promise<GeminiLiveConnection> {
   const { model, client, platform, redact, setupTimeoutMs } = target;
