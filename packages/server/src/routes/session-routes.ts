@@ -229,7 +229,7 @@ const WAIT_MS = 10_000;
 
 /**
  * Changes the state of a session with an event, under a lease like a run's.
- * @throws SessionNotFoundError SessionBusyError StateKeyError StateValueError SizeLimitError; nothing is changed then
+ * @throws SessionNotFoundError, SessionBusyError, StateKeyError, StateValueError, SizeLimitError; then nothing is changed
  */
 async function patchState(
   { sessionService, platform }: Runner,

@@ -336,7 +336,7 @@ export class UnfinishedRuns {
 
 /**
  * Stores the end of a cancelled run that is open. A process that holds its session loses the session. Does nothing for a run that has ended.
- * @throws SessionNotFoundError SessionBusyError StorageError
+ * @throws SessionNotFoundError, SessionBusyError, StorageError
  */
 export async function closeCancelled(
   runner: Pick<Runner, 'closeRun'>,

@@ -46,7 +46,7 @@ interface SessionToCreate {
 /**
  * Creates a session and appends its first events. If that fails, the session is deleted. Other work runs in between.
  * @returns the session, without the events
- * @throws SessionAlreadyExistsError InvalidRequestError ForbiddenError StateKeyError StateValueError
+ * @throws SessionAlreadyExistsError, InvalidRequestError, ForbiddenError, StateKeyError, StateValueError
  */
 export async function createSessionWithEvents(
   { appName, sessionService }: Runner,
