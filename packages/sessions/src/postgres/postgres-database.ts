@@ -83,7 +83,7 @@ export class PostgresDatabase {
   /**
    * Creates missing tables, once. After a failure the next call tries again.
    *
-   * @throws StorageError ConfigurationError
+   * @throws StorageError, ConfigurationError
    */
   ready(): Promise<void> {
     this.#ready ??= this.#migrate().then(

@@ -4,7 +4,7 @@ import type { Tables } from './tables.ts';
 /** Selects the session of $1 app, $2 user and $3 session. */
 export const THIS_SESSION = 'app_name = $1 AND user_id = $2 AND session_id = $3';
 
-/** Returns the values of these parameters. */
+/** Returns the values of the parameters of `THIS_SESSION`. */
 export function keyOf({
   appName,
   userId,
