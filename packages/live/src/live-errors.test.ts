@@ -52,7 +52,7 @@ test.each([
   },
 );
 
-test('audio to be saved that is not base64 is left out with an error event, and the run continues', async () => {
+test('audio that is not base64 is not saved but reported in an error event, and the run continues', async () => {
   const { model, queue, stream, stored } = await setup([{ heard: 'activityEnd' }, 'Yes', END], { saveLiveBlob: true });
   queue.sendRealtime({ data: '*', mimeType: 'audio/pcm' });
   queue.sendRealtime({ data: 'AAAA', mimeType: 'audio/pcm' });
