@@ -27,7 +27,7 @@ const ROUNDS = 15;
 const WARMUPS = 5;
 const SDK_ALONE = 'SDK alone';
 
-/** The rounds of both workloads take about as long. A turn of W2 has 11 calls of the model and 10 of the tool. */
+/** The rounds of both workloads take about the same time. A turn of W2 has 11 calls of the model and 10 of the tool. */
 const workloads = {
   W1: { createModel: () => new InstantModel(), turns: 2000, spansBelowAgent: 1 },
   W2: { createModel: () => new ToolCallingModel(10), turns: 200, spansBelowAgent: 21 },
