@@ -3,7 +3,7 @@ import * as z from 'zod';
 
 const model = 'gemini-flash-latest';
 
-/** An agent that researches one subject and stores its findings in state under its name. */
+/** Creates an agent that researches one subject and stores its findings in state under its name. */
 function scout(name: string, found: Readonly<Record<string, string>>): LlmAgent {
   const lookUp = new FunctionTool({
     name: `look_up_${name}`,

@@ -44,7 +44,8 @@ export async function* followRun(url: string, headers: Record<string, string>, b
       for await (const { id, data } of messagesOf(response)) {
         lastEventId = id ?? lastEventId;
         // The run continues in another process, or when the lease of its session has run out.
-        if (isFailure(data) && data.includes('"RUN_GOES_ON"')) throw new TypeError('the run continues elsewhere');
+        if (isFailure(data) && data.includes('"RUN_GOES_ON"'))
+          throw new TypeError('the run continues in another process');
         if (isFailure(data)) throw new RunFailedError(data);
         lost = 0;
         yield parseEvent(data);

@@ -5,7 +5,7 @@ import { type BaseLlm, Runner } from 'eventloom';
 import { Pool } from 'pg';
 import { createAgent } from './agent.ts';
 
-/** One of several processes that serve the same agents over one PostgreSQL. */
+/** Creates the server of one process. Several processes serve the same agents over one PostgreSQL. */
 export function createSharedServer(
   url: string,
   model: BaseLlm,
