@@ -45,10 +45,20 @@ export interface BaseLiveRequestQueue extends AsyncIterable<LiveRequest> {
    */
   sendRealtime(blob: Blob): void;
 
-  /** Reports that the user begins to speak or to act. @throws LiveQueueFullError InvalidMessageError when the queue is closed */
+  /**
+   * Reports that the user begins to speak or to act.
+   *
+   * @throws LiveQueueFullError if the request does not fit
+   * @throws InvalidMessageError when the queue is closed
+   */
   sendActivityStart(): void;
 
-  /** Reports that the user has stopped speaking or acting. @throws LiveQueueFullError InvalidMessageError when the queue is closed */
+  /**
+   * Reports that the user has stopped speaking or acting.
+   *
+   * @throws LiveQueueFullError if the request does not fit
+   * @throws InvalidMessageError when the queue is closed
+   */
   sendActivityEnd(): void;
 
   /**
