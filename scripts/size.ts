@@ -34,8 +34,9 @@ const bundles = [
   // errors for streams and promises that are used as lists, assigned lists of agents, and state in the wrong context (0.3 kB);
   // checks of resumption handles and of parameters of live runs, and errors for models of a wrong kind (0.3 kB);
   // errors for misspelt fields of events, assigned callbacks and schemas, and models that are not generators (0.4 kB);
-  // errors for models of another class or without a name, instructions that are not text, and values that are not drivers (0.5 kB).
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 98_000 },
+  // errors for models of another class or without a name, instructions that are not text, and values that are not drivers (0.5 kB);
+  // the attempt that closes a run, a bounded wait for a storage that does not answer, and errors for wrong arguments of services and events (0.9 kB).
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 98_900 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
@@ -45,8 +46,8 @@ const bundles = [
   // Chunks whose shared fields are written once (0.3 kB), ends of runs that other processes ended, and cancellations that outlive the process of
   // their run (0.5 kB). Copies of sessions as they were after an event, with their artifacts (1.7 kB). Frames that a relay lost and that are
   // read from the session, ends of cancelled runs of other processes, bounds of the keys and the metadata of a body, and the order of paths
-  // (0.6 kB). It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 146_000 },
+  // (0.6 kB). Imports in steps, room for other users, and cancelled runs that are closed by their attempt (0.8 kB). It grows with the runtime.
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 147_500 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The root entry: the code that a page with a chat loads. The limit is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -75,7 +76,8 @@ const bundles = [
   // Bodies of protocols, above: 0.7 kB. Checks of live runs, above: 0.3 kB. Errors, above: 0.7 kB. Chunks, above: 0.3 kB.
   // Ends and cancellations, above: 0.5 kB. Copies, above: 1.7 kB. Causes of errors in spans, and the state with which a session began: 0.4 kB.
   // Errors of models, instructions and bundles, above: 0.7 kB. Lost frames and bounds of bodies, above: 0.6 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 242_000 },
+  // Imports, room for users, attempts and arguments, above: 1.7 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 244_000 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
