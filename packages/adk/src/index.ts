@@ -354,13 +354,13 @@ export {
   ContextFilterPlugin,
   DebugLoggingPlugin,
   GlobalInstructionPlugin,
-  LoggingPlugin,
   ReflectAndRetryModelPlugin,
   ReflectAndRetryToolPlugin,
   SaveFilesAsArtifactsPlugin,
   ToolCallIntegrityPlugin,
 } from '@eventloom/plugins';
 export { AdkBasePlugin as BasePlugin } from './base-plugin.ts';
+export { AdkLoggingPlugin as LoggingPlugin } from './logging-plugin.ts';
 export { AdkPluginManager as PluginManager } from './plugin-manager.ts';
 export type { BasePolicyEngine, PolicyCheckResult, ToolCallPolicyContext } from './security-plugin.ts';
 export {

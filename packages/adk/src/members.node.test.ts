@@ -1,9 +1,10 @@
 import { InMemorySessionService } from '@eventloom/sessions';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   BasePlugin,
   DatabaseSessionService,
   Gemini,
+  getLogger,
   InMemoryRunner,
   InvocationContext,
   LiveRequestQueue,
@@ -11,6 +12,7 @@ import {
   LoggingPlugin,
   LogLevel,
   PluginManager,
+  setLogger,
   setLogLevel,
   State,
 } from './index.ts';
@@ -110,6 +112,19 @@ test('LogLevel has the names of its levels', () => {
   const levels = [LogLevel.DEBUG, LogLevel.INFO, LogLevel.WARN, LogLevel.ERROR];
   expect(levels.map((level) => LogLevel[level])).toEqual(['DEBUG', 'INFO', 'WARN', 'ERROR']);
   expect(() => setLogLevel('DEBUG' as never)).toThrow(refusal('CONFIGURATION', 'setLogLevel: expected a level'));
+});
+
+test('a LoggingPlugin writes to the logger of the program', async () => {
+  const lines: string[] = [];
+  const note = (...args: unknown[]): void => void lines.push(args.join(' '));
+  const logger = getLogger();
+  setLogger({ setLogLevel() {}, log: note, debug: note, info: note, warn: note, error: note });
+  onTestFinished(() => setLogger(logger));
+  const agent = new LlmAgent({ name: 'a', beforeAgentCallback: () => ({ role: 'model', parts: [{ text: 'hi' }] }) });
+  const runner = new InMemoryRunner({ agent, plugins: [new LoggingPlugin('log')] });
+  const run = runner.runEphemeral({ userId: 'ann', newMessage: { parts: [{ text: 'hi' }] } });
+  for await (const event of run) void event;
+  expect(lines).toContain('[log] INVOCATION STARTING');
 });
 
 test('a database is ready after init', async () => {

@@ -315,13 +315,13 @@ export {
   ContextFilterPlugin,
   DebugLoggingPlugin,
   GlobalInstructionPlugin,
-  LoggingPlugin,
   ReflectAndRetryModelPlugin,
   ReflectAndRetryToolPlugin,
   SaveFilesAsArtifactsPlugin,
   ToolCallIntegrityPlugin,
 } from '@eventloom/adk';
 export { BasePlugin } from '@eventloom/adk';
+export { LoggingPlugin } from '@eventloom/adk';
 export { PluginManager } from '@eventloom/adk';
 export type { BasePolicyEngine, PolicyCheckResult, ToolCallPolicyContext } from '@eventloom/adk';
 export {
