@@ -1,6 +1,7 @@
 import { ConfigurationError, type Platform } from '@eventloom/core';
 import { checkOptions, wrongOption, type OptionRules } from '@eventloom/core/internal';
 import { Runner } from '@eventloom/runner';
+import { originToWrite } from './http/request-guard.ts';
 import type { RunConfigHook } from './http/run-policy.ts';
 import type { Protocol } from './protocol.ts';
 import type { LiveEndpoint } from './live-endpoint.ts';
@@ -160,6 +161,6 @@ export function checkServerOptions(options: ServerOptions): void {
 function checkOrigin(origin: string): void {
   if (origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)) return;
   throw new ConfigurationError(
-    `createServer: origins: ${JSON.stringify(origin)} is not an origin; write it like https://app.example, without a path`,
+    `createServer: origins: ${JSON.stringify(origin)} is not an origin; ${originToWrite(origin, 'https://app.example')}`,
   );
 }

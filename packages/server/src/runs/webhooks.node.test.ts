@@ -354,8 +354,9 @@ test.each([
   [{ secret: 'short', origins: ['https://a.example'] }, /webhooks\.secret/],
   [{ secret: 'whsec_c2hvcnQ=', origins: ['https://a.example'] }, /webhooks\.secret/],
   [{ secret: SECRET, origins: [] }, /webhooks\.origins/],
-  [{ secret: SECRET, origins: ['https://a.example/path'] }, /is not an origin/],
-  [{ secret: SECRET, origins: ['*'] }, /is not an origin/],
+  [{ secret: SECRET, origins: ['https://a.example/path'] }, /is not an origin; write "https:\/\/a\.example"$/],
+  [{ secret: SECRET, origins: ['https://A.example:443'] }, /is not an origin; write "https:\/\/a\.example"$/],
+  [{ secret: SECRET, origins: ['*'] }, /is not an origin; write it like https:\/\/hooks\.example$/],
 ])('the options %j are refused', (webhooks, message) => {
   const create = () => createServer({ runners: [], webhooks });
   expect(create).toThrow(ConfigurationError);

@@ -14,6 +14,7 @@ import {
 import { checkOptions, isRecord, type OptionRules, describeKind } from '@eventloom/core/internal';
 import { ForbiddenError, UserLimitError, WebhookError } from '../errors.ts';
 import { quotedName, shownAddress } from '../http/request-body.ts';
+import { originToWrite } from '../http/request-guard.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import type { HostedRunner, RunHub } from './run-hub.ts';
 import { within } from './within.ts';
@@ -342,7 +343,7 @@ export function checkWebhookOptions(options: WebhookOptions): Uint8Array<ArrayBu
     )
       continue;
     throw new ConfigurationError(
-      `createServer: webhooks.origins: ${JSON.stringify(origin)} is not an origin; write it like https://hooks.example, without a path`,
+      `createServer: webhooks.origins: ${JSON.stringify(origin)} is not an origin; ${originToWrite(origin, 'https://hooks.example')}`,
     );
   }
   return bytes;
