@@ -91,15 +91,13 @@ export abstract class BaseAgent {
    * sub-agent that is not an agent or has a parent already, and for a name that two agents of the tree share
    */
   constructor(config: BaseAgentConfig) {
-    if (!isRecord(config))
-      throw new ConfigurationError(
-        `${new.target.name}: expected an object of options, got ${describeKind(config)}; write new ${new.target.name}({ name: 'helper', … })`,
-      );
-    const owner = typeof config.name === 'string' ? `agent "${config.name}"` : new.target.name;
-    checkBaseOptions(owner, BASE_AGENT_OPTIONS, config);
+    const { name: given } = config ?? {};
+    const owner = typeof given === 'string' ? `agent "${given}"` : new.target.name;
+    const example = `new ${new.target.name}({ name: 'helper', … })`;
+    checkBaseOptions(owner, BASE_AGENT_OPTIONS, config, example);
     if (config.name === undefined)
       throw new ConfigurationError(
-        `${new.target.name}: name is missing; write new ${new.target.name}({ name: 'helper', … }), with a name that no other agent of the tree has`,
+        `${owner}: name is missing; write ${example}, with a name that no other agent of the tree has`,
       );
     if (!AGENT_NAME.test(config.name)) {
       throw new ConfigurationError(

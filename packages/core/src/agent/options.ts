@@ -108,8 +108,8 @@ export function checkOptions(
  * value is valid for that option. So a subclass may have an option `subAgent: writer`, because `subAgents` is a list.
  * @throws ConfigurationError
  */
-export function checkBaseOptions(owner: string, rules: Rules, given: object): void {
-  if (!isRecord(given)) throw noObjectError(owner, rules, given);
+export function checkBaseOptions(owner: string, rules: Rules, given: object, example?: string): void {
+  if (!isRecord(given)) throw noObjectError(owner, rules, given, example);
   for (const name in given) {
     const rule = getOwn(rules, name);
     if (rule === undefined) {
