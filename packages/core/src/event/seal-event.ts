@@ -51,7 +51,7 @@ function sealByField<T extends object>(field: Field<T>, value: T, root: string, 
 
 /*
  * Nearly every event is a text, a call or a response, with empty actions and a few fields beside. The functions below copy such an
- * event in a third of the time of the walk by fields. They return undefined for anything else, whatever is wrong or unusual about it:
+ * event in a third of the time of the walk by fields. They return undefined for any other event, faulty or unusual:
  * the walk then decides, and describes the fault. A test compares the two.
  */
 

@@ -102,7 +102,7 @@ export abstract class BaseMemoryService {
    */
   abstract searchMemory(request: SearchMemoryRequest): Promise<SearchMemoryResponse>;
 
-  /** Deletes one memory for good: adding its session again does not restore it. A no-op if it does not exist. */
+  /** Deletes one memory permanently: adding its session again does not restore it. A no-op if it does not exist. */
   abstract deleteMemory(request: DeleteMemoryRequest): Promise<void>;
 
   /**

@@ -175,9 +175,8 @@ export interface ListToolCallsRequest extends SessionKey {
  * `getSession`, `listSessions`, `listEvents` and `deleteSession`; the runner calls the rest. `InMemorySessionService` is for tests and first
  * steps; `@eventloom/sessions` has services for SQLite and PostgreSQL. For another storage write a `SessionDriver`, not a subclass.
  *
- * An append is one transaction: the event and the state that it changes are stored together or not at all. `temp:` keys and partial events
- * are never stored. Different sessions never wait for each other. The suite in `@eventloom/sessions/conformance` checks all that is said
- * here.
+ * An append is one transaction: the event and the state that it changes are stored together or not at all. `temp:` keys and partial events are
+ * never stored. Different sessions never wait for each other. The suite in `@eventloom/sessions/conformance` checks everything that is stated here.
  *
  * Methods that a run calls return a value or a promise; a back end without I/O returns the value. Their errors are thrown
  * synchronously or reject the promise, so `await` the call inside the `try`.
@@ -265,8 +264,7 @@ export abstract class BaseSessionService {
    * @throws StateKeyError and StateValueError for a delta that cannot be stored; nothing is changed
    * @throws InvalidEventError for an event that is not JSON, or with a known field of another type; a known field that
    * is null counts as absent, and unknown fields are stored; nothing is changed
-   * @throws InvalidRequestError for an id, InvalidArtifactNameError for a name in `artifactDelta`, that cannot be
-   * stored
+   * @throws InvalidRequestError for an id that cannot be stored, and InvalidArtifactNameError for such a name in `artifactDelta`
    * @throws SizeLimitError for an event or a value that is larger than the back end stores; nothing is changed
    */
   abstract appendEvent(request: AppendEventRequest): MaybePromise<Event>;
@@ -298,10 +296,9 @@ export abstract class BaseSessionService {
   abstract beginRun(request: BeginRunRequest): MaybePromise<BegunRun>;
 
   /**
-   * Appends the run's last event, if there is one, and releases the session, in one transaction: `appendEvent` and
-   * `releaseLease` in one call. Returns the event as `appendEvent` does. Safe to repeat: once the event is stored, the
-   * call changes nothing and returns it, whatever lease holds the session by then; without an event, the same once the
-   * run has ended with this `outcome`.
+   * Appends the run's last event, if there is one, and releases the session, in one transaction: `appendEvent` and `releaseLease` in one call.
+   * Returns the event as `appendEvent` does. Safe to repeat: once the event is stored, the call changes nothing and returns it, whichever lease
+   * holds the session by then. Without an event, it changes nothing once the run has ended with this `outcome`.
    * @throws the errors of `appendEvent`; nothing is changed then, and the run keeps the session
    * @throws StaleWriterError without an event if the lease no longer holds the session and the run did not end with this
    * `outcome`; nothing is changed
