@@ -278,7 +278,7 @@ function toParts(parts: readonly A2APart[]): Part[] {
 
 /**
  * Returns the parts of an artifact behind those that were shown. Undefined if the artifact does not begin with the shown parts: then the
- * whole artifact is yielded at the end. Takes linear time for an artifact that grows, whatever the number of its chunks.
+ * whole artifact is yielded at the end. Takes linear time for an artifact that grows, independent of the number of its chunks.
  */
 function newParts(open: OpenArtifact, shown: readonly Part[]): Part[] | undefined {
   const { parts } = open;
