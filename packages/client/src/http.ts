@@ -71,7 +71,7 @@ export class HttpConnection {
     this.retry = { attempts: 12, firstDelayMs: 250, maxDelayMs: 10_000, idleMs: 45_000, ...retry };
   }
 
-  /** Sends a request and returns the answer, whatever its status. */
+  /** Sends a request and returns the answer with any status. */
   async send(path: string, init: JsonRequest = {}): Promise<Response> {
     const { json, headers, ...rest } = init;
     const own = typeof this.#headers === 'function' ? await this.#headers() : this.#headers;
