@@ -122,7 +122,7 @@ async function answer(
   if (toolContext.isPaused || !plugins.has('afterToolCallback')) return result;
   // The output of a graph called as a tool is frozen, and plugins may change the result.
   if (tool.calledAgent && Object.isFrozen(result)) result = structuredClone(result);
-  // Plugins see what the tool returned, whatever it is; the type is that of the ADK.
+  // Plugins see the result of the tool, of any type; the declared type is that of the ADK.
   const given = { tool, toolArgs, toolContext, result: result as Record<string, unknown> };
   return (await plugins.first('afterToolCallback', given)) ?? result;
 }
