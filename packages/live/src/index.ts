@@ -1,4 +1,4 @@
-// Live runs: both sides speak when they like, over connections that are re-established when they end.
+// Live runs: both sides may speak at any time, over connections that are re-established when they end.
 
 export { live } from './live.ts';
 export type { LiveRequestQueueOptions } from './live-request-queue.ts';

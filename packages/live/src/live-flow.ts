@@ -28,9 +28,9 @@ import { isLoss, ReconnectPolicy } from './reconnect-policy.ts';
 import { resumeAnswered } from './resume-answered.ts';
 import { closeConnection, ServiceSession } from './service-session.ts';
 
-/** Time that callbacks, stores and transfers have to finish after the client disconnected. */
+/** Time that callbacks, stores and transfers have to finish after the client disconnected, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 4000;
-/** Time that saving audio has to finish after the client disconnected. */
+/** Time that saving audio has to finish after the client disconnected, in milliseconds. */
 const SAVE_TIMEOUT_MS = 30_000;
 /** The error code of the last event of a run that ends with the service's time limit. */
 const SESSION_TIME_LIMIT = 'SESSION_TIME_LIMIT';
@@ -216,7 +216,7 @@ class LiveFlow {
     this.#ending.end('closed');
   }
 
-  /** Emits the words so far, whatever the end is. @throws the failure of the run */
+  /** Emits the words so far, after any end. @throws the failure of the run */
   async #finish(): Promise<void> {
     const { reason, failure } = this.#ending;
     if (reason === 'stopped') return;

@@ -9,7 +9,7 @@ import {
 import { sessionKeyOf } from '@eventloom/core/internal';
 import { isPcm, sampleRateOf, toWav } from './to-wav.ts';
 
-/** The most audio of one side that is kept in memory, in seconds: more becomes a file at once. */
+/** Maximum length of the audio of one side that is kept in memory, in seconds: more becomes a file at once. */
 const MAX_SECONDS = 120;
 /** The same in bytes, for audio of unknown length and for the highest rates. */
 const MAX_BYTES = 6 * 1024 * 1024;

@@ -6,7 +6,7 @@ import { TurnRecording } from './live-recording.ts';
 /** The code of the error event for audio that is lost because the artifact service failed. */
 const AUDIO_NOT_SAVED = 'AUDIO_NOT_SAVED';
 
-/** The most files that are saved at a time; a further one waits. */
+/** Maximum number of files that are saved at a time; a further one waits. */
 const MAX_SAVING = 4;
 
 export interface LiveRecordingsParams {

@@ -17,9 +17,9 @@ import { runLiveFlow } from './live-flow.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
 import { isOnlyStreamed } from './streamed-events.ts';
 
-/** Time that the run waits for application code, or for a model that does not answer, after the client disconnected. */
+/** Time that the run waits for application code, or for a model that does not answer, after the client disconnected, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 60_000;
-/** Time that another run waits, when it takes the session, until the words spoken so far are stored. */
+/** Time that another run waits, when it takes the session, until the words spoken so far are stored, in milliseconds. */
 const YIELD_SESSION_MS = 2000;
 
 /** A request of the client that was checked, and stored if it is written. It may have to be sent again, by another agent. */

@@ -26,7 +26,7 @@ export async function resumeAnswered(
   }
 }
 
-/** Other agents that made these calls, without agents that the tree lost. */
+/** Returns the other agents that made these calls, without agents that the tree no longer has. */
 function otherAgents({ agent, context }: AgentTurn, answered: readonly RecordedCall[]): Iterable<AgentTurn> {
   const steps = new Map<BaseAgent, AgentTurn>();
   for (const { event } of answered) {

@@ -110,7 +110,7 @@ export class ServiceSession {
     this.#calls.noteHandle();
   }
 
-  /** The handle in a response. Ignored unless sessionResumption is on, because the next connection would not resume with it. */
+  /** Returns the handle in a response. It is ignored unless sessionResumption is on, because the next connection would not resume with it. */
   #handleIn({ liveSessionResumptionUpdate: update }: LiveLlmResponse): string | undefined {
     if (!this.#context.runConfig.sessionResumption || update?.resumable === false) return undefined;
     return update?.newHandle || undefined;
@@ -187,7 +187,10 @@ function sendResponses(connection: BaseLlmConnection, responses: readonly Functi
   return connection.sendContent({ role: 'user', parts });
 }
 
-/** The result of a call as text, for a service that takes no response to it. Undefined when there is only the end of its responses. */
+/**
+ * Returns the result of a call as text, for a service that accepts no response to it. Undefined if the response only ends the responses to the
+ * call.
+ */
 function inWords(
   { name, response = {} }: FunctionResponse,
   { call, author }: FoundCall,

@@ -36,10 +36,10 @@ const LIVE_RUN_ENDED: SocketClose = { code: 1000, reason: 'the live run has ende
 const MAX_MISSED_BEATS = 2;
 /** Maximum number of heartbeats that a client may be paused. A paused client cannot answer a heartbeat. */
 const MAX_PAUSED_BEATS = 10;
-/** Time that a run has to end after its client disconnected. */
+/** Time that a run has to end after its client disconnected, in milliseconds. */
 const GRACE_MS = 5000;
 
-/** Short enough for the frame that closes a WebSocket. */
+/** The reason for closing a WebSocket. It fits into the 123 bytes of a close frame. */
 const TOO_MUCH_UNCONFIRMED =
   'too many bytes were sent without a confirmation; connect with ping=text, and answer pings';
 

@@ -17,9 +17,9 @@ export interface FrameHost {
   refused(error: EventloomError): void;
 }
 
-/** The most that may wait for the model. A client that can be paused is paused from half of it on. */
+/** Maximum number of characters that may wait for the model. A client that can be paused is paused at half of it. */
 const MAX_QUEUED_CHARS = 4 * 1024 * 1024;
-/** The most faulty frames in a row that do not end the run. */
+/** Maximum number of faulty frames in a row that do not end the run. */
 const MAX_FAULTY = 32;
 
 /** Reads a client's frames into the queue of its run. Frames after `close`, or while the run ends, are dropped. */

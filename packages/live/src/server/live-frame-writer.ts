@@ -7,13 +7,13 @@ export interface LiveFrameWriterOptions {
   readonly isAudioBinary: boolean;
   /** True: the client answers `{"ping": n}` with `{"pong": n}`. */
   readonly answersPings: boolean;
-  /** The most characters and bytes that may be in flight. */
+  /** Maximum number of characters and bytes that may be in flight. */
   readonly maxWaiting: number;
   /** Counts the bytes that may wait in memory, where the socket does not report them. */
   readonly unconfirmed: UnconfirmedBytes;
 }
 
-/** The most that is sent between two pings. */
+/** Maximum number of characters and bytes that are sent between two pings. */
 const PING_EVERY = 64 * 1024;
 
 /**
