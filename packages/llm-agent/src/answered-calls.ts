@@ -89,7 +89,7 @@ export function answersTo(
   const calls = new Set(onBranch.map((call) => call.about ?? call).filter(({ isImported }) => !isImported));
   const replies = new Set([...calls].map(({ inReply }) => inReply));
   const toRun = new Map<string, AnsweredCall>();
-  // In the order of the calls, whatever the order of the answers.
+  // In the order of the calls, independent of the order of the answers.
   for (const call of [...replies].flat()) {
     if (!calls.has(call) || openRequests(call).some(({ event }) => event.author !== agent.name)) continue;
     const found = toAnsweredCall(call);

@@ -44,7 +44,7 @@ export function settledPrefix({ events, indexes, atMost, coveredUntil }: PrefixR
   return settled;
 }
 
-/** The event's time in seconds; -Infinity for a compaction, because readers use it whatever its time is. */
+/** The event's time in seconds; -Infinity for a compaction, because readers use it independent of its time. */
 function timeOf(event: Event | undefined): number {
   return event === undefined || event.actions.compaction ? -Infinity : event.timestamp;
 }
