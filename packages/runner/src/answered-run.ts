@@ -39,7 +39,7 @@ const MAX_TRIES = 10;
 /**
  * Finds the run as `answeredRun` does, after reading the session's newest events.
  *
- * @param tries how often the run is looked up for one message, this time included
+ * @param tries number of times that the run was looked up for this message, this time included
  * @throws SessionBusyError after too many tries
  * @throws SessionNotFoundError, InvalidMessageError
  */

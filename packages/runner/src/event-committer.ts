@@ -51,7 +51,7 @@ export class EventCommitter {
   readonly #invocationId: string;
   readonly #asksPlugins: boolean;
   readonly #isStamped: boolean;
-  /** The end of the time range that compactions cover. No event is stored with an earlier timestamp, whatever the clock. */
+  /** The end of the time range that compactions cover. No event is stored with an earlier timestamp, even if the clock is behind. */
   readonly #coveredUntil: number;
   /** Events of sub-invocations that are being stored. */
   #underWay: Set<Promise<Event>> | undefined;

@@ -74,8 +74,7 @@ function outsideScopes(call: RecordedCall, known: Calls): RecordedCall {
 }
 
 /**
- * Returns the agent that made the calls which a message answers, wherever it is in the tree; the root if the tree no
- * longer has it.
+ * Returns the agent that made the calls which a message answers, at any place in the tree; the root if the tree no longer has it.
  *
  * @throws InvalidMessageError if the calls are of several agents
  */

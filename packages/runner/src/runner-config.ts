@@ -41,7 +41,7 @@ export interface RunnerConfig {
   readonly sessionService: BaseSessionService;
   /** Stores files that agents and tools save. Without one, saving and loading a file throws a ConfigurationError. */
   readonly artifactService?: BaseArtifactService | undefined;
-  /** Stores what agents remember across sessions. Without one, searching and adding memories throws a ConfigurationError. */
+  /** Stores memories of earlier sessions, for later ones. Without one, searching and adding memories throws a ConfigurationError. */
   readonly memoryService?: BaseMemoryService | undefined;
   /** Stores the keys and tokens that tools ask users for. Without one, asking for a credential throws a ConfigurationError. */
   readonly credentialService?: BaseCredentialService | undefined;
