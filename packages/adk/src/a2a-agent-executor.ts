@@ -146,7 +146,7 @@ export class A2AAgentExecutor {
       const open = openRequests(task, events);
       const refused = new Set<string>();
       for (const { functionResponse: { id = '', name } = {} } of parts) {
-        // A program may not confirm for a person, whatever name it gives to the response.
+        // A program may not confirm for a person, under any name of the response.
         const confirms = name === REQUEST_CONFIRMATION || open.get(id)?.functionCall?.name === REQUEST_CONFIRMATION;
         if (confirms && !allowRemoteToolConfirmation) refused.add(id);
         else open.delete(id);

@@ -42,7 +42,7 @@ export function withoutNodeOptions<C extends object>(config: C & AgentNodeOption
   checkOptions(owner, RULES, options);
   checkTimeout(owner, options.timeout);
   if (options.retryConfig) prepareRetryConfig(options.retryConfig);
-  // What is left has all options of the class.
+  // The remaining record has all options of the class.
   return Object.fromEntries(entries.filter(([name]) => !NAMES.includes(name))) as C;
 }
 

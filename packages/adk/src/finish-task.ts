@@ -4,11 +4,11 @@ import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 
 /** The name of the tool with which an agent in the mode `task` hands in its result. */
 export const FINISH_TASK_TOOL_NAME: string = FINISH_TASK;
-/** The response of that tool to a result that fits. */
+/** The response of that tool to a valid result. */
 export const FINISH_TASK_SUCCESS_RESULT = 'Task completed.';
 
 /**
- * The tool with which a model hands in the result of a task. An agent with `mode: 'task'` has it without further ado; this class is for programs that read
+ * The tool with which a model hands in the result of a task. An agent with `mode: 'task'` has it already; this class is for programs that read
  * its calls, or that test with it.
  *
  * @example

@@ -71,7 +71,7 @@ export class AdkLiveRequestQueue extends LiveRequestQueue {
   override async *[Symbol.asyncIterator](): AsyncGenerator<LiveRequest & AdkLiveRequest, void, void> {
     for (;;) {
       const request = await this.get();
-      // `{ close: true }` is no request of a queue of other packages, and ends the loop.
+      // `{ close: true }` is not a request that queues of other packages have. It ends the loop.
       yield request as LiveRequest & AdkLiveRequest;
       if (request.close) return;
     }

@@ -9,7 +9,7 @@ import {
 import { toStdioParams } from '#stdio';
 import type { MCPConnectionParams, MCPSession, StreamableHTTPConnectionParams } from './mcp.ts';
 
-/** Creates the toolset of a server. @throws ConfigurationError for params that cannot work */
+/** Creates the toolset of a server. @throws ConfigurationError for invalid params */
 export function createToolset(
   params: MCPConnectionParams,
   toolFilter: ToolPredicate | readonly string[],
@@ -18,7 +18,7 @@ export function createToolset(
   return new MCPToolset({ connectionParams: toServerParams(params), toolFilter, toolNamePrefix: prefix });
 }
 
-/** Connects to a server. @throws ConfigurationError for params that cannot work, MCPConnectionError */
+/** Connects to a server. @throws ConfigurationError for invalid params, MCPConnectionError */
 export async function openSession(params: MCPConnectionParams): Promise<MCPSession> {
   const server = toServerParams(params);
   const { transport } = server['~open']({ platform: systemPlatform, headers: () => ({}), isBusy: true });

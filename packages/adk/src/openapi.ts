@@ -274,7 +274,7 @@ export class AdkOpenAPIToolset extends BaseToolset {
   readonly #tools = new Map<BaseTool, AdkRestApiTool>();
 
   /**
-   * @throws ConfigurationError for an unknown option, a value that cannot work, and a server without an absolute URL
+   * @throws ConfigurationError for an unknown option, an invalid value, and a server without an absolute URL
    * @throws OpenApiDocumentError for a document that cannot be read; for YAML `getTools` rejects
    */
   constructor(given: AdkOpenAPIToolsetOptions) {

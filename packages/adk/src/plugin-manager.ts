@@ -16,7 +16,7 @@ type CallbackParams<K extends keyof BasePlugin> = BasePlugin[K] extends (params:
 
 /**
  * The plugins of a runner, for programs that were written for `@google/adk`. Each `run…` method calls one callback of the plugins in their order, until one returns a
- * value, and resolves to the value. Null is no value, but for callbacks of nodes.
+ * value, and resolves to the value. Null counts as no value, except for callbacks of nodes.
  *
  * @example
  * const plugins = new PluginManager();

@@ -71,7 +71,7 @@ import type { AdkBaseSessionService } from './base-session-service.ts';
 
 const METHODS = ['createSession', 'getSession', 'listSessions', 'deleteSession', 'appendEvent'] as const;
 
-/** The service for runs over each service of a program, so that runners that share the one share the other. */
+/** The service for runs over each service of a program, so that runners with the same service of the program also share the service for runs. */
 const ADAPTED: WeakMap<object, BaseSessionService> = new WeakMap();
 
 /**
@@ -348,7 +348,7 @@ class ProgramSessionDriver implements SessionDriver {
     return done;
   }
 
-  /** Returns what is in memory of a session, and reads the session if nothing is. */
+  /** Returns the part of a session that is in memory. Reads the session if nothing of it is in memory. */
   async #known(key: SessionKey): Promise<ProgramSession | undefined> {
     return this.#sessions.get(nameOf(key)) ?? this.#read(key);
   }

@@ -18,7 +18,7 @@ export type DatabaseSessionService = BaseSessionService & {
 
 /**
  * Opens the sessions of a URL, on Node: `sqlite://` with a path, `sqlite://:memory:`, or `postgres://`, for which the package `pg` must be installed.
- * It gives a `SqliteSessionService` or a `PostgresSessionService`.
+ * Returns a `SqliteSessionService` or a `PostgresSessionService`.
  *
  * @example
  * const sessionService = new DatabaseSessionService('sqlite://sessions.db');
@@ -143,7 +143,7 @@ function opener<P extends unknown[], T extends object>(
 }
 
 /**
- * Opens the session service of a URL: `memory://`, or what `DatabaseSessionService` opens.
+ * Opens the session service of a URL: `memory://`, or a URL that `DatabaseSessionService` opens.
  * @throws ConfigurationError for another URL
  */
 export function getSessionServiceFromUri(uri: string): BaseSessionService {

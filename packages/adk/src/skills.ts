@@ -82,7 +82,7 @@ export async function loadSkillFromDir(skillDir: string): Promise<Skill> {
   return loadOne(skillDir);
 }
 
-/** Returns what is wrong with the skill in a folder; an empty list if nothing is. Only on Node. */
+/** Returns the faults of the skill in a folder; an empty list if it has none. Only on Node. */
 export async function validateSkillDir(skillDir: string): Promise<string[]> {
   requirePath('validateSkillDir', skillDir, 'skills/weather');
   try {

@@ -88,7 +88,7 @@ export type StructuredEvent =
   | FinishedEvent;
 
 /**
- * Splits an event into what it says, in the order of its parts: thoughts, text, calls, results and code, then requests for confirmation, and
+ * Splits an event into its statements, in the order of its parts: thoughts, text, calls, results and code, then requests for confirmation, and
  * `finished` for a final response. An event with an error code gives only the error.
  *
  * @example

@@ -91,7 +91,7 @@ export async function* runTasks(
   }
 }
 
-/** The open calls of tasks that the agent of the context made, oldest first. */
+/** Returns the open calls of tasks that the agent of the context made, oldest first. */
 function openTasks(
   { agent, branch, session, invocation }: InvocationContext,
   tools: readonly TaskAgentTool[],
@@ -107,7 +107,10 @@ function openTasks(
   );
 }
 
-/** The result of the task that a call handed over; undefined while there is none. An interrupted run may have stored the result and not the response. */
+/**
+ * Returns the result of the task that a call handed over; undefined while there is none. An interrupted run may have stored the result and not the
+ * response.
+ */
 function findOutput({ session }: InvocationContext, { name }: LlmAgent, { id, eventIndex }: RecordedCall): unknown {
   for (let at = session.events.length - 1; at > eventIndex; at--) {
     const event = session.events[at];

@@ -223,7 +223,7 @@ export function bearerTokenUserBuilder(token: string): A2aUserBuilder {
   };
 }
 
-/** Compares the hashes of two texts, so that the time says nothing about the texts. */
+/** Compares the hashes of two texts, so that the time of the comparison reveals nothing about the texts. */
 async function isEqual(one: string, other: string): Promise<boolean> {
   const [left = [], right = []] = await Promise.all(
     [one, other].map(

@@ -70,7 +70,7 @@ interface GcsOptions {
 /**
  * Opens the artifacts of a bucket, with the credentials of the options or those of the environment, for which the package `google-auth-library` must be
  * installed. An emulator, which `STORAGE_EMULATOR_HOST` names, needs none.
- * @throws ConfigurationError for a value that cannot work
+ * @throws ConfigurationError for an invalid value
  */
 export function openGcsArtifacts(bucket: string, options: GcsOptions = {}): BaseArtifactService {
   const emulator = readVariable('STORAGE_EMULATOR_HOST');
@@ -142,7 +142,7 @@ interface LocalExecutorOptions {
   readonly shellCommandPath?: string | undefined;
 }
 
-/** Creates an executor that runs Python, JavaScript and shell scripts in processes of this machine. @throws ConfigurationError for a value that cannot work */
+/** Creates an executor that runs Python, JavaScript and shell scripts in processes of this machine. @throws ConfigurationError for an invalid value */
 export function openLocalExecutor({
   timeoutSeconds = 30,
   commandPath = process.execPath,

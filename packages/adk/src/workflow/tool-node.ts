@@ -100,7 +100,7 @@ async function runTool(
     result = await plugins.first('onToolErrorCallback', { tool, toolArgs, toolContext, error });
     if (!result) throw thrown;
   }
-  // Plugins see what the tool returned, whatever it is; the type is that of the ADK.
+  // Plugins see the result of the tool, of any type; the declared type is that of the ADK.
   const given = isToolResult(result) ? result.response : result;
   const returned = given as Record<string, unknown>;
   result = (await plugins.first('afterToolCallback', { tool, toolArgs, toolContext, result: returned })) ?? result;
