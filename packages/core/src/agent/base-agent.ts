@@ -17,7 +17,7 @@ import {
 import { toValidName } from './nearest-names.ts';
 import { checkBaseOptions, type OptionRules, readOnlyError, wrongOption } from './options.ts';
 import { runResumable } from './run-resumable.ts';
-import { describeKind, isRecord } from '../content/json.ts';
+import { describeKind } from '../content/json.ts';
 
 /** Options of every agent. */
 export interface BaseAgentConfig {
