@@ -26,6 +26,8 @@ const answered = (author: string, path: string, id: string, name: string, respon
 });
 
 const TASK_CALL = said('desk', 'desk@1', { functionCall: { id: 'fc-1', name: 'clerk', args: { request: 'A book.' } } });
+/** The branch that newer recordings have beside the scope. */
+const TASK_BRANCH = { branch: 'clerk@fc-1' };
 const IN_TASK = said('clerk', 'desk@1/clerk@fc-1', { text: 'Which title?' }, { isolationScope: 'fc-1' });
 const SESSIONS: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>> = {
   'a workflow with outputs': [
@@ -86,8 +88,13 @@ test.each(Object.entries(SESSIONS))('%s is read, exported and continued', async 
   expect(await scoreSession(events)).toEqual({ passed: ['read', 'exported unchanged', 'continued'], faults: [] });
 });
 
-test('a message to a task that waits for the user goes to the agent of the task', async () => {
-  expect(await scoreSession([user('A book.', 'i-1'), TASK_CALL, IN_TASK])).toEqual({
+test.each([
+  ['the branch of its caller', {}],
+  ['a branch of its own', TASK_BRANCH],
+])('a task on %s that waits for the user gets the message, and reads its conversation', async (_title, place) => {
+  const more = said('clerk', 'desk@1/clerk@fc-1', { text: 'Which edition?' }, { isolationScope: 'fc-1', ...place });
+  const events = [user('A book.', 'i-1'), TASK_CALL, { ...IN_TASK, ...place }, user('Emma.', 'i-2'), more];
+  expect(await scoreSession(events)).toEqual({
     passed: ['read', 'exported unchanged', 'continued by its task agent'],
     faults: [],
   });

@@ -88,10 +88,14 @@ interface OpenTask {
   readonly caller: string;
   readonly agent: string;
   readonly scope: string;
+  /** The index of the event with the call. */
+  readonly at: number;
 }
 
 function openTask(events: readonly Event[]): OpenTask | undefined {
-  const parts = events.flatMap(({ author, content }) => (content?.parts ?? []).map((part) => ({ author, ...part })));
+  const parts = events.flatMap(({ author, content }, at) =>
+    (content?.parts ?? []).map((part) => ({ author, at, ...part })),
+  );
   const answered = new Set(parts.map(({ functionResponse }) => functionResponse?.id));
   const last = events.findLast(({ author }) => author !== 'user');
   const call = parts.find(
@@ -100,7 +104,7 @@ function openTask(events: readonly Event[]): OpenTask | undefined {
   const scope = call?.functionCall?.id;
   const agent = call?.functionCall?.name;
   if (!call || scope === undefined || agent === undefined || answered.has(scope)) return undefined;
-  return agent === last?.author ? { caller: call.author, agent, scope } : undefined;
+  return agent === last?.author ? { caller: call.author, agent, scope, at: call.at } : undefined;
 }
 
 /** Sends one more message to agents with the names of the recorded ones, and returns the fault of the request to the model. */
@@ -129,11 +133,9 @@ async function continueSession(
   const sent = JSON.stringify(parts);
   const isSent = (text: string): boolean => sent.includes(JSON.stringify(text).slice(1, -1));
   const whole = events.filter(({ partial }) => partial !== true);
-  const own = whole.filter(({ isolationScope, branch, author }) =>
-    task
-      ? isolationScope === task.scope && author === task.agent
-      : isolationScope === undefined && branch === undefined,
-  );
+  const own = task
+    ? whole.slice(task.at).filter(({ isolationScope, author }) => isolationScope === task.scope || author === 'user')
+    : whole.filter(({ isolationScope, branch }) => isolationScope === undefined && branch === undefined);
   const missing = own.flatMap(textsOf).find((text) => !isSent(text));
   if (missing !== undefined) return `the model does not read ${JSON.stringify(missing.slice(0, 60))}`;
   const open = new Set(own.flatMap(textsOf));

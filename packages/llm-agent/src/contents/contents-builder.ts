@@ -116,8 +116,7 @@ function turnStart(events: readonly Event[], calls: Calls, { agent, branch, isol
   let firstCall = events.length;
   for (let at = events.length - 1; at >= 0; at--) {
     const event = events[at];
-    if (!event || event.partial === true || !isVisibleOn(event.branch, branch) || !isInScope(event, isolationScope))
-      continue;
+    if (!event || event.partial === true || !isVisibleTo(event, branch, isolationScope)) continue;
     for (const call of calls.answeredIn(event))
       if (call.event.author === agentName) firstCall = Math.min(firstCall, call.eventIndex);
     if (at < firstCall && event.author !== agentName && startsTurn(event, agentName)) return at;
@@ -125,9 +124,16 @@ function turnStart(events: readonly Event[], calls: Calls, { agent, branch, isol
   return 0;
 }
 
-/** Returns true unless the event belongs to another scope. (ADK 2.) */
-function isInScope({ isolationScope }: Event, scope: string | undefined): boolean {
-  return isolationScope === undefined || isolationScope === scope;
+/** Returns true if an agent on this branch and in this scope sees the event: events of other scopes are hidden from it. (ADK 2.) */
+function isVisibleTo(event: Event, branch: string | undefined, scope: string | undefined): boolean {
+  if (event.isolationScope === undefined) return isVisibleOn(event.branch, branch);
+  return event.isolationScope === scope && isVisibleOn(branchInScope(event), branch);
+}
+
+/** Returns the branch of an event within its scope. adk-python also gives a task a branch of its own, `agent@<scope>`, which is left out. */
+function branchInScope({ branch = '', isolationScope }: Event): string | undefined {
+  const segments = branch.split('.').filter((segment) => !segment.endsWith(`@${isolationScope}`));
+  return segments.join('.') || undefined;
 }
 
 function startsTurn(event: Event, agentName: string): boolean {
@@ -290,8 +296,7 @@ export class ContentsBuilder {
   }
 
   #addEvent(event: Event): void {
-    if (event.partial === true || !isVisibleOn(event.branch, this.#branch)) return;
-    if (!isInScope(event, this.#options.scope)) return;
+    if (event.partial === true || !isVisibleTo(event, this.#branch, this.#options.scope)) return;
     const parts = event.content?.parts;
     if (!parts?.length) {
       const spoken = transcriptionOf(event);
