@@ -31,7 +31,7 @@ describe.each(places)('AdkApiClient of @google/adk-devtools against %s', (_place
   const textOf = ({ content }: Said): string => content?.parts?.map(({ text = '' }) => text).join('') ?? '';
 
   test('lists the apps', async () => {
-    expect(await client.listApps()).toEqual([...apps, 'voice']);
+    expect(await client.listApps()).toEqual([...apps, 'voice', 'bidi-demo']);
   });
 
   test.each(apps)('%s: creates, reads, lists and deletes sessions', async (appName) => {

@@ -1,6 +1,6 @@
-import { BaseLlm, type LlmRequest, type LlmResponse } from '@eventloom/core';
+import { BaseLlm, type LiveLlmResponse, type LlmRequest, type LlmResponse } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
-import { ScriptedLiveModel } from '@eventloom/testing';
+import { type LiveSent, ScriptedLiveModel } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 
 /** A model without a key: the last message determines its reply. */
@@ -68,17 +68,51 @@ export function createAgent(): LlmAgent {
   return new LlmAgent({ name: 'helper', model: new Director(), tools });
 }
 
+const speech = { inlineData: { mimeType: 'audio/pcm;rate=24000', data: 'AAAA'.repeat(1000) } };
+
 /** Creates an agent for calls, which receives one piece of audio and speaks once. */
 export function createSpeaker(): LlmAgent {
-  const speech = { inlineData: { mimeType: 'audio/pcm;rate=24000', data: 'AAAA'.repeat(1000) } };
-  const model = new ScriptedLiveModel([
-    [
-      { heard: 'blob' },
-      { inputTranscription: { text: 'What color is the sky?', finished: true } },
-      { content: { role: 'model', parts: [speech] } },
-      { outputTranscription: { text: 'The sky is blue.', finished: true } },
-      { turnComplete: true },
-    ],
+  const model = new ScriptedLiveModel(({ config }) => [
+    { heard: 'blob' },
+    ...heard(config, 'What color is the sky?'),
+    ...spoken(config, 'The sky is blue.'),
+    { turnComplete: true },
   ]);
   return new LlmAgent({ name: 'speaker', model });
+}
+
+/** Creates an agent for any number of calls. It turns on the camera after a typed message, describes a picture, and is interrupted by speech. */
+export function createVideoSpeaker(): LlmAgent {
+  const isBlob = (type: string) => (sent: LiveSent) => 'blob' in sent && sent.blob.mimeType?.startsWith(type) === true;
+  const model = new ScriptedLiveModel(({ config }) => [
+    { heard: 'content' },
+    { content: { role: 'model', parts: [{ functionCall: { id: 'call-1', name: 'camera_toggle', args: {} } }] } },
+    { heard: 'toolResponses' },
+    ...spoken(config, 'The camera ', 'is on.'),
+    { turnComplete: true },
+    { heard: isBlob('image/') },
+    ...spoken(config, 'I see ', 'a picture.'),
+    { turnComplete: true },
+    { heard: isBlob('audio/pcm') },
+    ...heard(config, 'And ', 'now?'),
+    ...spoken(config, 'Now I'),
+    { interrupted: true },
+  ]);
+  const camera = new FunctionTool({
+    name: 'camera_toggle',
+    description: 'Turns the camera on or off.',
+    execute: () => ({ message: 'Camera tool called successfully!' }),
+  });
+  return new LlmAgent({ name: 'video-speaker', model, tools: [camera] });
+}
+
+/** Returns the user's speech as text if the request asks for it. */
+function heard({ inputAudioTranscription }: LlmRequest['config'], ...texts: string[]): LiveLlmResponse[] {
+  return inputAudioTranscription ? texts.map((text) => ({ inputTranscription: { text } })) : [];
+}
+
+/** Returns speech of the model, and its text if the request asks for it. */
+function spoken({ outputAudioTranscription }: LlmRequest['config'], ...texts: string[]): LiveLlmResponse[] {
+  const transcriptions = outputAudioTranscription ? texts.map((text) => ({ outputTranscription: { text } })) : [];
+  return [{ content: { role: 'model', parts: [speech] } }, ...transcriptions];
 }

@@ -11,9 +11,9 @@ import { createServer } from '@eventloom/server';
 import { serve } from '@eventloom/server/node';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { startDevServer } from '../runtimes/dev-server.ts';
-import { createAgent, createSpeaker } from './agent.ts';
+import { createAgent, createSpeaker, createVideoSpeaker } from './agent.ts';
 
-/** A server with the apps `plain` and `resumable`, with the same agent, and `voice` for calls. */
+/** A server with the apps `plain` and `resumable`, with the same agent, and `voice` and `bidi-demo` for calls. */
 export interface Started {
   readonly url: string;
   stop(): Promise<void>;
@@ -29,6 +29,13 @@ async function startOnNode(): Promise<Started> {
     new Runner({ appName: 'plain', agent: createAgent(), instrumentation: spans, ...services }),
     new Runner({ appName: 'resumable', agent: createAgent(), resumable: true, instrumentation: spans, ...services }),
     new Runner({ appName: 'voice', agent: createSpeaker(), live: live(), ...services }),
+    new Runner({
+      appName: 'bidi-demo',
+      agent: createVideoSpeaker(),
+      live: live(),
+      autoCreateSession: true,
+      ...services,
+    }),
   ];
   const server = await serve(
     createServer({

@@ -3,7 +3,7 @@ import { dev, SpanStore } from '@eventloom/dev';
 import { live } from '@eventloom/live';
 import { liveEndpoint } from '@eventloom/live/server';
 import { Runner } from '@eventloom/runner';
-import { createAgent, createSpeaker } from './agent.ts';
+import { createAgent, createSpeaker, createVideoSpeaker } from './agent.ts';
 
 const spans = new SpanStore();
 interface Env extends CloudflareBindings {
@@ -12,7 +12,7 @@ interface Env extends CloudflareBindings {
 }
 
 const server = createCloudflareServer<Env>({
-  appNames: ['plain', 'resumable', 'voice'],
+  appNames: ['plain', 'resumable', 'voice', 'bidi-demo'],
   live: liveEndpoint(),
   protocols: ({ ASSETS }) => [
     dev({
@@ -27,6 +27,13 @@ const server = createCloudflareServer<Env>({
     new Runner({ appName: 'plain', agent: createAgent(), instrumentation: spans, ...services }),
     new Runner({ appName: 'resumable', agent: createAgent(), resumable: true, instrumentation: spans, ...services }),
     new Runner({ appName: 'voice', agent: createSpeaker(), live: live(), ...services }),
+    new Runner({
+      appName: 'bidi-demo',
+      agent: createVideoSpeaker(),
+      live: live(),
+      autoCreateSession: true,
+      ...services,
+    }),
   ],
 });
 

@@ -48,13 +48,7 @@ export function useVoiceCall(place: SessionKey, onEvent: (event: Event) => void,
     let own: Line | undefined;
     try {
       await createSession(place);
-      const call = new LiveCall({
-        ...place,
-        baseUrl: serverUrl,
-        inputAudioTranscription: true,
-        outputAudioTranscription: true,
-        protocols: bearerProtocols(),
-      });
+      const call = new LiveCall({ ...place, baseUrl: serverUrl, protocols: bearerProtocols() });
       own = { call, player };
       line.current = own;
       call.onAudio = (samples) => player.play(samples);

@@ -11,9 +11,9 @@ export interface LiveCallOptions extends SessionKey {
   readonly WebSocket?: typeof WebSocket;
   /** Modality of the model's answers. Default `AUDIO`. */
   readonly modality?: 'AUDIO' | 'TEXT';
-  /** True yields the user's speech as text as well, in `inputTranscription`. Default false. */
+  /** True yields the user's speech as text as well, in `inputTranscription`. Default true. */
   readonly inputAudioTranscription?: boolean;
-  /** True yields the model's speech as text as well, in `outputTranscription`. Default false. */
+  /** True yields the model's speech as text as well, in `outputTranscription`. Default true. */
   readonly outputAudioTranscription?: boolean;
   /** True saves the audio of both sides as artifacts. Default false. */
   readonly saveLiveBlob?: boolean;
@@ -52,7 +52,7 @@ const OPTIONS = [
  * conversation is in the session: create another call to continue.
  *
  * @example
- * const call = new LiveCall({ appName: 'demo', userId: 'ann', sessionId: 'first', outputAudioTranscription: true });
+ * const call = new LiveCall({ appName: 'demo', userId: 'ann', sessionId: 'first' });
  * call.onAudio = (samples) => player.play(samples);
  * for await (const event of call) show(event);
  */

@@ -184,11 +184,18 @@ export function refuseLive(error: unknown, socket: LiveSocket): LiveSocketEvents
 /** Default time that a live run waits for its session: short, because the client waits. */
 const BUSY_WAIT_MS = 5000;
 
-/** Returns the config of a live run: values of the server before those of the query, without options that apply only to resumable runs. */
+/**
+ * Returns the config of a live run: values of the server before those of the query, without options that apply only to resumable runs. The query
+ * only switches transcriptions on or off, so the runner's options for them are kept.
+ */
 function liveRunConfig(asked: RunConfig, decidedConfig: RunPolicy | undefined, runner: Runner): RunConfig {
   const { resumable: _, ...decided } = decidedConfig ?? {};
-  const busyWaitMs = runner.runConfig.busyWaitMs ?? BUSY_WAIT_MS;
-  return mergeRunConfigs(decided, { ...asked, busyWaitMs });
+  const {
+    busyWaitMs = BUSY_WAIT_MS,
+    inputAudioTranscription = asked.inputAudioTranscription,
+    outputAudioTranscription = asked.outputAudioTranscription,
+  } = runner.runConfig;
+  return mergeRunConfigs(decided, { ...asked, busyWaitMs, inputAudioTranscription, outputAudioTranscription });
 }
 
 /** Checks the options of a live run. @throws InvalidRequestError for an option that the runner cannot serve */

@@ -21,13 +21,13 @@ export const LIVE_PROTOCOL = 'eventloom';
 export const LIVE_PARAMETERS = {
   app_name: 'The app.',
   user_id: 'The user.',
-  session_id: 'The session, which must exist.',
+  session_id: 'The session, which must exist unless the runner has `autoCreateSession`.',
   modalities: 'The kind of the answers of the model: AUDIO (default) or TEXT.',
   audio: '`binary`: audio comes as binary frames, before the event it belongs to. Default `base64`: in the event.',
   ping: '`text`: the client answers `{"ping": n}` with `{"pong": n}`.',
   on_busy: 'Handling of a busy session: `queue` (default: wait, up to 5 seconds), `reject` or `interrupt`.',
-  input_audio_transcription: '`true`: the speech of the user is sent as text too.',
-  output_audio_transcription: '`true`: the speech of the model is sent as text too.',
+  input_audio_transcription: '`true` (default): the speech of the user is sent as text too.',
+  output_audio_transcription: '`true` (default): the speech of the model is sent as text too.',
   enable_session_resumption:
     '`true`: requests resumption handles, with which a new connection to the service continues the session of a lost one.',
   proactive_audio: '`true`: the model may choose not to answer.',
@@ -75,9 +75,9 @@ export function parseLiveQuery(query: URLSearchParams): LiveQuery {
       responseModalities: modality && [modality],
       proactivity: proactiveAudio === undefined ? undefined : { proactiveAudio },
       enableAffectiveDialog: flag(query, 'enable_affective_dialog'),
-      sessionResumption: ifTrue(flag(query, 'enable_session_resumption')),
-      inputAudioTranscription: ifTrue(flag(query, 'input_audio_transcription')),
-      outputAudioTranscription: ifTrue(flag(query, 'output_audio_transcription')),
+      sessionResumption: flag(query, 'enable_session_resumption') ? {} : undefined,
+      inputAudioTranscription: flag(query, 'input_audio_transcription') === false ? undefined : {},
+      outputAudioTranscription: flag(query, 'output_audio_transcription') === false ? undefined : {},
       saveLiveBlob: flag(query, 'save_live_blob'),
       onBusy: choice(query, 'on_busy', ['queue', 'reject', 'interrupt']),
     },
@@ -114,8 +114,4 @@ function choice<T extends string>(query: URLSearchParams, name: ParameterName, v
 function flag(query: URLSearchParams, name: ParameterName): boolean | undefined {
   const given = choice(query, name, ['true', 'false']);
   return given === undefined ? undefined : given === 'true';
-}
-
-function ifTrue(isWanted: boolean | undefined): object | undefined {
-  return isWanted ? {} : undefined;
 }
