@@ -15,7 +15,15 @@ import {
   ShuttingDownError,
   StaleWriterError,
 } from '@eventloom/core';
-import { createErrorEvent, errorCodeOf, errorOutcome, isYielded, nameFault, reportTo, reportUnlessStopped } from '@eventloom/core/internal';
+import {
+  createErrorEvent,
+  errorCodeOf,
+  errorOutcome,
+  isYielded,
+  nameFault,
+  reportTo,
+  reportUnlessStopped,
+} from '@eventloom/core/internal';
 import { stampEvent } from './event-committer.ts';
 import { isUnavailable } from './lease-keeper.ts';
 import { responsesToOpenCalls } from './resume/close-run.ts';
