@@ -131,6 +131,18 @@ test('the list of names includes every value that the installed @google/adk expo
   expect(Object.keys(installed).filter((name) => !known.has(name))).toEqual([]);
 });
 
+test('constants have the values that they have in @google/adk', () => {
+  const isConstant = (value: unknown): boolean => {
+    if (typeof value !== 'object' || value === null) return typeof value !== 'function';
+    return Object.getPrototypeOf(value) === Object.prototype;
+  };
+  const offered = Object.entries(installed).filter(
+    ([name, value]) => isConstant(value) && name in values && typeof values[name] !== 'function',
+  );
+  expect(offered.length).toBeGreaterThan(10);
+  expect(Object.fromEntries(offered.map(([name]) => [name, values[name]]))).toEqual(Object.fromEntries(offered));
+});
+
 describe('a name that is not offered', () => {
   const Service = adk.VertexAiSessionService as never as new () => object;
   const refusal = expect.objectContaining({

@@ -1,5 +1,4 @@
-/** Status of a node in a run of its workflow. */
-export const NodeStatus = {
+const STATUSES = {
   INACTIVE: 0,
   PENDING: 1,
   RUNNING: 2,
@@ -8,7 +7,19 @@ export const NodeStatus = {
   FAILED: 5,
   CANCELLED: 6,
 } as const;
-export type NodeStatus = (typeof NodeStatus)[keyof typeof NodeStatus];
+
+/** Status of a node in a run of its workflow, and the names of the statuses: `NodeStatus[0]` is `INACTIVE`. */
+export const NodeStatus = {
+  ...STATUSES,
+  0: 'INACTIVE',
+  1: 'PENDING',
+  2: 'RUNNING',
+  3: 'COMPLETED',
+  4: 'WAITING',
+  5: 'FAILED',
+  6: 'CANCELLED',
+} as const;
+export type NodeStatus = (typeof STATUSES)[keyof typeof STATUSES];
 
 /** State of a node in a run of its workflow. */
 export interface NodeState {
