@@ -1,3 +1,5 @@
+import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
+import { DurableObjectSessionService } from '@eventloom/sessions/durable-object';
 import { ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import * as eventloom from './index.ts';
@@ -138,6 +140,26 @@ describe('refused with what to write:', () => {
       'saveCredential of nothing',
       () => call(new InMemoryCredentialService(), 'saveCredential'),
       'expected one object, got nothing; write { appName, userId, credentialKey }',
+    ],
+    [
+      'toSessionLines of a text',
+      () => firstOf(root['toSessionLines']?.('session.jsonl')),
+      'toSessionLines: expected records, got a string; write toSessionLines(sessionService.exportSession({ … }))',
+    ],
+    [
+      'parseSessionLines of nothing',
+      () => firstOf(root['parseSessionLines']?.()),
+      "parseSessionLines: expected chunks of text or bytes, got nothing; write parseSessionLines(createReadStream('session.jsonl'))",
+    ],
+    [
+      'DurableObjectSessionService without the storage',
+      () => new DurableObjectSessionService({} as never),
+      'DurableObjectSessionService: storage: expected the SQL storage of a Durable Object, got nothing; write storage: ctx.storage',
+    ],
+    [
+      'DurableObjectArtifactService without the storage',
+      () => new DurableObjectArtifactService({ storage: {} } as never),
+      'DurableObjectArtifactService: storage: expected the SQL storage of a Durable Object, got an object; write storage: ctx.storage',
     ],
     [
       'findAnsweredRun of nothing',

@@ -1,7 +1,10 @@
 import { InvalidRequestError, type SessionRecord, toError } from '@eventloom/core';
+import { describeKind } from '@eventloom/core/internal';
 
 /**
  * Converts an exported session to text for a file: one line of JSON for each record, with its line feed. `parseSessionLines` reads it.
+ *
+ * @throws InvalidRequestError, while iterating, for a value without records
  *
  * @example
  * import { createWriteStream } from 'node:fs';
@@ -12,6 +15,7 @@ import { InvalidRequestError, type SessionRecord, toError } from '@eventloom/cor
 export async function* toSessionLines(
   records: AsyncIterable<SessionRecord> | Iterable<SessionRecord>,
 ): AsyncGenerator<string, void, undefined> {
+  checkIterable('toSessionLines', 'records', records, 'sessionService.exportSession({ … })');
   for await (const record of records) yield `${JSON.stringify(record)}\n`;
 }
 
@@ -19,7 +23,8 @@ export async function* toSessionLines(
  * Parses text of `toSessionLines` into the records of a session, for `importSession`, which checks them. Takes the chunks of a file or a
  * request body, as text or UTF-8 bytes; a chunk may end in the middle of a line. Blank lines are skipped.
  *
- * @throws InvalidRequestError, while iterating, for a line that is not JSON (with its number) and for bytes that are not UTF-8
+ * @throws InvalidRequestError, while iterating, for a value without chunks, for a line that is not JSON (with its number) and for bytes that are
+ * not UTF-8
  *
  * @example
  * import { createReadStream } from 'node:fs';
@@ -29,6 +34,8 @@ export async function* toSessionLines(
 export async function* parseSessionLines(
   chunks: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,
 ): AsyncGenerator<SessionRecord, void, undefined> {
+  if (typeof chunks !== 'string')
+    checkIterable('parseSessionLines', 'chunks of text or bytes', chunks, "createReadStream('session.jsonl')");
   let number = 0;
   for await (const line of splitLines(chunks)) {
     number += 1;
@@ -36,6 +43,12 @@ export async function* parseSessionLines(
     const text = line.trim();
     if (text !== '') yield parseLine(text, number);
   }
+}
+
+function checkIterable(caller: string, wanted: string, value: unknown, write: string): void {
+  if (typeof value === 'object' && value !== null && (Symbol.asyncIterator in value || Symbol.iterator in value))
+    return;
+  throw new InvalidRequestError(`${caller}: expected ${wanted}, got ${describeKind(value)}; write ${caller}(${write})`);
 }
 
 async function* splitLines(

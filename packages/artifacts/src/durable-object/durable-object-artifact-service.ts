@@ -1,5 +1,5 @@
 import { type DurableObjectStorage } from '@eventloom/core';
-import { type OptionRules, checkOptions } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions, wrongOption } from '@eventloom/core/internal';
 import { DriverArtifactService, type DriverArtifactServiceOptions } from '../driver-artifact-service.ts';
 import { DurableObjectArtifactDriver } from './durable-object-artifact-driver.ts';
 
@@ -28,10 +28,18 @@ const OPTIONS: OptionRules<DurableObjectArtifactServiceOptions> = { storage: 'ob
  * error of the storage that changes nothing.
  */
 export class DurableObjectArtifactService extends DriverArtifactService {
-  /** @throws ConfigurationError when the tables were made by a newer version, and for an unknown option */
+  /** @throws ConfigurationError without the SQL storage, when the tables were made by a newer version, and for an unknown option */
   constructor(options: DurableObjectArtifactServiceOptions) {
     checkOptions('DurableObjectArtifactService', OPTIONS, options);
     const { storage, platform } = options;
+    if (storage?.sql === undefined)
+      throw wrongOption(
+        'DurableObjectArtifactService',
+        'storage',
+        'the SQL storage of a Durable Object',
+        storage,
+        'ctx.storage',
+      );
     super(new DurableObjectArtifactDriver(storage), { platform });
   }
 }

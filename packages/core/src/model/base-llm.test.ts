@@ -38,7 +38,8 @@ test('a model whose constructor passes no options throws ConfigurationError, and
 });
 
 test.each([
-  [{ version: 'x' }, 'nothing'],
+  [{ version: 'x' }, 'nothing beside version'],
+  [{}, 'nothing'],
   [{ model: '' }, 'an empty string'],
   [{ model: 5 }, 'the number 5'],
 ])('a model with the options %j throws ConfigurationError, because its service needs a name', (options, kind) => {
@@ -60,7 +61,7 @@ test.each([
 test('a model whose class passes its options on to BaseLlm names the misspelt model, and ignores options of the class', () => {
   const options = { modle: 'm' } as unknown as { model: string };
   expect(() => new Mute(options)).toThrow(
-    'Mute: model: expected the name of a model, got nothing; write model in place of modle',
+    'Mute: model: expected the name of a model, got nothing beside modle; write new Mute(',
   );
   const own = { model: 'm', models: [], temperature: 0 };
   expect(new Mute(own).model).toBe('m');

@@ -1,4 +1,3 @@
-import { nearestNames } from '../agent/nearest-names.ts';
 import { wrongOption } from '../agent/options.ts';
 import { describeKind, isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
@@ -56,10 +55,10 @@ export abstract class BaseLlm {
       throw new ConfigurationError(`${name}: expected an object of options, got ${describeKind(options)}; ${write}`);
     const { model } = options;
     if (typeof model !== 'string' || model === '') {
-      const isMisspelt = (option: string): boolean => option !== 'model' && nearestNames(option, ['model']).length > 0;
-      const misspelt = Object.keys(options).find(isMisspelt);
+      const others = Object.keys(options).filter((option) => option !== 'model');
+      const among = others.length > 0 ? ` beside ${others.join(', ')}` : '';
       throw new ConfigurationError(
-        `${name}: model: expected the name of a model, got ${model === '' ? 'an empty string' : describeKind(model)}; ${misspelt === undefined ? write : `write model in place of ${misspelt}`}`,
+        `${name}: model: expected the name of a model, got ${model === '' ? 'an empty string' : describeKind(model)}${among}; ${write}`,
       );
     }
     this.model = model;

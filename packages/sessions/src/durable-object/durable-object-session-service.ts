@@ -6,7 +6,7 @@ import {
   type Session,
   systemPlatform,
 } from '@eventloom/core';
-import { type OptionRules, checkOptions } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions, wrongOption } from '@eventloom/core/internal';
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { toEventWindow, toSession } from '../session-view.ts';
 import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
@@ -83,6 +83,14 @@ export class DurableObjectSessionService extends DriverSessionService {
   constructor(options: DurableObjectSessionServiceOptions) {
     checkOptions('DurableObjectSessionService', OPTIONS, options);
     const { storage, bucket, prefix = '', onLoose, maxRowBytes = MAX_ROW_BYTES, platform = systemPlatform } = options;
+    if (storage?.sql === undefined)
+      throw wrongOption(
+        'DurableObjectSessionService',
+        'storage',
+        'the SQL storage of a Durable Object',
+        storage,
+        'ctx.storage',
+      );
     const values = new LargeValues(storage, bucket, prefix, platform, onLoose);
     const texts = new LargeTexts(values, maxRowBytes);
     const run = <T>(work: () => T) => texts.run(work);
