@@ -93,11 +93,10 @@ export abstract class BaseAgent {
   constructor(config: BaseAgentConfig) {
     const { name: given } = config ?? {};
     const owner = typeof given === 'string' ? `agent "${given}"` : new.target.name;
-    const example = `new ${new.target.name}({ name: 'helper', … })`;
-    checkBaseOptions(owner, BASE_AGENT_OPTIONS, config, example);
+    checkBaseOptions(owner, BASE_AGENT_OPTIONS, config, given === undefined ? exampleOf(new.target) : undefined);
     if (config.name === undefined)
       throw new ConfigurationError(
-        `${owner}: name is missing; write ${example}, with a name that no other agent of the tree has`,
+        `${owner}: name is missing; write ${exampleOf(new.target)}, with a name that no other agent of the tree has`,
       );
     if (!AGENT_NAME.test(config.name)) {
       throw new ConfigurationError(
@@ -380,4 +379,9 @@ export async function closeAll(all: Iterable<{ close(): Promise<void> | void }>)
     }
   }
   if (failures.length > 0) throw failures[0];
+}
+
+/** Returns the code that creates an agent of a class. */
+function exampleOf({ name }: { readonly name: string }): string {
+  return `new ${name}({ name: 'helper', … })`;
 }
