@@ -29,6 +29,17 @@ describe('a run', () => {
     expect(reported).toEqual([log.failure]);
   });
 
+  test('is dropped from its kept log when it has ended, because it holds a message that may be large', async () => {
+    const { hub, play } = setUp();
+    const gate = new Gate();
+    const log = play([say('one'), gate]);
+    await gate.reached;
+    expect(log.stream).toBeDefined();
+    gate.open();
+    await log.ended;
+    expect([hub.find(KEY, log.invocationId), log.stream]).toEqual([log, undefined]);
+  });
+
   test('continues when its reader disconnects', async () => {
     const { hub, play } = setUp();
     const gate = new Gate();

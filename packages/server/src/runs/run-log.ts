@@ -59,7 +59,7 @@ export class RunLog implements RelayedLog {
   /** The name under which the process lists the run. It changes if the run that gets the session is another one than expected. */
   name: string;
   readonly readers: Set<RunReader> = new Set();
-  /** The run that is recorded; undefined in a mirror. */
+  /** The run that is recorded; undefined in a mirror, and after the end, because it holds the message. */
   stream: Pick<RecordedRun, 'invocationId'> | undefined;
   invocationId: string;
   readonly requestId: string | undefined;
@@ -213,6 +213,7 @@ export class RunLog implements RelayedLog {
   end(leftOpen: EventloomError | undefined = this.leftOpen): void {
     this.leftOpen = leftOpen;
     this.isEnded = true;
+    this.stream = undefined;
     this.#stored?.resolve(this.isStored);
     this.#firstFrame.resolve();
     this.#ended.resolve();
