@@ -79,6 +79,8 @@ export class LeaseKeeper {
   readonly #held = new Set<HeldLease>();
   /** Leases that are being renewed. */
   readonly #renewing = new Set<HeldLease>();
+  /** True while the storage cannot be used and this was reported. */
+  #isOutageReported = false;
   #callOff: (() => void) | undefined;
   /** Time at which the timer is due; 0 without one. */
   #dueMs = 0;
@@ -104,7 +106,10 @@ export class LeaseKeeper {
     this.#callOff?.();
     this.#callOff = undefined;
     this.#dueMs = 0;
-    if (this.#held.size === 0) return;
+    if (this.#held.size === 0) {
+      this.#isOutageReported = false;
+      return;
+    }
     this.#dueMs = nowMs + periodMs;
     this.#callOff = this.#platform.schedule(periodMs, () => this.#tick(ttlMs, this.#platform.now()), { idle: true });
     for (const held of this.#held) {
@@ -115,9 +120,9 @@ export class LeaseKeeper {
   }
 
   /**
-   * Renews one lease. A failure other than the loss of the lease is reported to the platform: the next tick tries
-   * again, and appends check the lease. A run that writes nothing therefore survives a storage outage longer than its
-   * lease, unless another writer takes the session.
+   * Renews one lease. A failure other than the loss of the lease is reported to the platform, a storage outage once for
+   * all leases: the next tick tries again, and appends check the lease. A run that writes nothing therefore survives a
+   * storage outage longer than its lease, unless another writer takes the session.
    */
   async #renew(held: HeldLease, nowMs: number): Promise<void> {
     if (this.#renewing.has(held)) return;
@@ -131,11 +136,15 @@ export class LeaseKeeper {
         await repeatWhileUnavailable(renew, error, this.#platform, held.endMs);
         held.renewedMs = this.#platform.now();
       }
+      if (this.#held.has(held)) this.#isOutageReported = false;
     } catch (error) {
       // The lease was released in the meantime.
       if (!this.#held.has(held)) return;
-      if (!StaleWriterError.isInstance(error)) throw error;
-      held.lose(error);
+      if (StaleWriterError.isInstance(error)) return held.lose(error);
+      const isOutage = isUnavailable(error);
+      if (isOutage && this.#isOutageReported) return;
+      this.#isOutageReported = isOutage;
+      throw error;
     } finally {
       this.#renewing.delete(held);
     }

@@ -16,8 +16,7 @@ import { caller, modelOf } from './fixtures/agent-tool-run.ts';
 import { call, KEY, runToError, scenario, type ScenarioOptions, scripted, textOf } from './fixtures/scenario.ts';
 import { type Fault, passTimeUntil, withOutages } from './fixtures/storage-outage.ts';
 
-async function setUp(options: ScenarioOptions) {
-  const platform = fixedPlatform();
+async function setUp(options: ScenarioOptions, platform: FixedPlatform = fixedPlatform()) {
   const store = new InMemorySessionService({ platform });
   const outages = withOutages(store);
   const played = await scenario({ platform, sessionService: outages.service, ...options });
@@ -292,6 +291,40 @@ describe('a storage outage longer than the lease', () => {
     outages.fault = () => undefined;
     gate.open();
     expect((await running).map(textOf)).toEqual(['done']);
+  });
+
+  test('is reported once for all lease renewals that fail in it, and so is the next outage', async () => {
+    const gate = new Gate();
+    const reported: unknown[] = [];
+    const fixed = fixedPlatform();
+    const platform: FixedPlatform = {
+      ...fixed,
+      background: (work) => fixed.background(work.catch((error: unknown) => reported.push(error))),
+    };
+    const { run, outages } = await setUp(
+      {
+        agent: async function* () {
+          await gate.pass();
+          yield modelEvent('bot', 'done');
+        },
+        autoCreateSession: true,
+      },
+      platform,
+    );
+    const running = [run('hi'), run('hi', { sessionId: 'other' })];
+    await gate.reached;
+    let refused = 0;
+    for (const outage of [1, 2]) {
+      outages.fault = (name) => (name === 'renewLease' ? (refused++, 'refused') : undefined);
+      await passSeconds(platform, 90);
+      expect(reported).toHaveLength(outage);
+      expect(refused).toBeGreaterThan(4);
+      outages.fault = () => undefined;
+      await passSeconds(platform, 30);
+    }
+    expect(reported).toEqual([expect.any(StorageError), expect.any(StorageError)]);
+    gate.open();
+    expect((await Promise.all(running)).flat().map(textOf)).toEqual(['done', 'done']);
   });
 });
 
