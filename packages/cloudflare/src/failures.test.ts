@@ -78,16 +78,27 @@ test('an invalid configuration is answered and reported once, and /livez still a
   expect(reported).toEqual([expect.any(ConfigurationError)]);
 });
 
-test.each([{ origins: ['app.example'] }, { limits: { maxRuns: -1 } }])(
-  'an invalid configuration is found when the Worker starts: %j',
-  async (options) => {
+test.each([
+  ['origins', { origins: ['app.example'] }, /^createCloudflareServer: origins: /],
+  ['a limit', { limits: { maxRuns: -1 } }, /^createCloudflareServer: limits: maxRuns: /],
+  ['a live endpoint', { live: {} }, /^createCloudflareServer: live: /],
+  ['a hook', { authenticate: () => 5 }, /^createCloudflareServer: authenticate: /],
+  ['webhooks', { webhooks: () => 5 }, /^createCloudflareServer: webhooks: /],
+  ['the secret of webhooks', { webhooks: () => ({ secret: '', origins: [] }) }, /^webhooks\.secret: /],
+  ['protocols', { protocols: () => ({}) }, /^createCloudflareServer: protocols: /],
+  ['a protocol', { protocols: [{}] }, /^protocols: expected a name/],
+])(
+  'an invalid value is found when the Worker starts, and the error does not name createServer: %s',
+  async (_what, options, message) => {
     const { handler } = createCloudflareServer<CloudflareBindings>({
       appNames: ['app'],
       runners: () => [],
       onError: () => undefined,
-      ...options,
+      ...(options as object),
     });
     const response = await handler.fetch(new Request(PATH), countedObjects().bindings);
-    expect(await response.json()).toMatchObject({ code: 'CONFIGURATION' });
+    const body = await response.json();
+    expect(body).toEqual({ code: 'CONFIGURATION', error: expect.stringMatching(message) });
+    expect(JSON.stringify(body)).not.toContain('createServer');
   },
 );

@@ -215,6 +215,16 @@ test('an error message of 3 MB is truncated in the answer', async () => {
   expect(again.length).toBeLessThan(100_000);
 });
 
+test('an object names createCloudflareServer in the error for an invalid option', () =>
+  runInDurableObject(env.EVENTLOOM_USERS.getByName(crypto.randomUUID()), (_instance, state) => {
+    const { UserObject } = createCloudflareServer<typeof env>({
+      appNames: [],
+      runners: () => [],
+      runConfig: () => 5 as never,
+    });
+    expect(() => new UserObject(state, env)).toThrow(/^createCloudflareServer: runConfig: expected a function/);
+  }));
+
 test('an object whose storage fails once at its start answers the next request', () =>
   runInDurableObject(env.EVENTLOOM_USERS.getByName(crypto.randomUUID()), async (_instance, state) => {
     let isUnavailable = true;

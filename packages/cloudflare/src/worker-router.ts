@@ -88,12 +88,10 @@ export class WorkerRouter<Env extends CloudflareBindings> {
         throw wrongOption('createCloudflareServer', 'appNames', 'a list of names', undefined, "['weather']");
       this.#authenticate = authenticate?.(env);
       const own = { ...given, protocols: typeof listed === 'function' ? listed(env) : listed };
-      checkServerOptions({
-        ...own,
-        authenticate: this.#authenticate,
-        webhooks: webhooks?.(env),
-        runners: [],
-      });
+      checkServerOptions(
+        { ...own, authenticate: this.#authenticate, webhooks: webhooks?.(env), runners: [] },
+        'createCloudflareServer',
+      );
       ofUsers = userRoutes(own.protocols);
       names = appNames;
       shared = own;

@@ -72,10 +72,11 @@ export interface LiveGate {
 /**
  * Creates a server like `createServer`, on an empty router of the caller.
  *
+ * @param owner the function that got the options, for error messages. Default: `createServer`
  * @throws ConfigurationError for an invalid or unknown option, and for two runners with the same `appName`
  */
-export function createServerOn(app: Hono, options: ServerOptions): EventloomServer {
-  checkServerOptions(options);
+export function createServerOn(app: Hono, options: ServerOptions, owner?: string): EventloomServer {
+  checkServerOptions(options, owner);
   const platform = options.platform ?? systemPlatform;
   const limits = mergeLimits(DEFAULT_LIMITS, options.limits);
   const report = createReporter(platform, options.onError);

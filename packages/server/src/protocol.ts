@@ -145,7 +145,7 @@ export function checkProtocols(
 ): void {
   if (!Array.isArray(protocols))
     throw new ConfigurationError(
-      `createServer: protocols: expected a list of protocols, got ${describeKind(protocols)}; write protocols: [studio({ files })]`,
+      `protocols: expected a list of protocols, got ${describeKind(protocols)}; write protocols: [studio({ files })]`,
     );
   const names = new Set<string>();
   const addresses = new Set<string>();
@@ -158,11 +158,11 @@ export function checkProtocols(
     const { name, routes, commonRoutes = [] } = protocol ?? {};
     if (typeof name !== 'string' || name === '' || !Array.isArray(routes) || !Array.isArray(commonRoutes))
       throw new ConfigurationError(
-        "createServer: protocols: expected a name and a list of routes in each protocol; write { name: 'chat', routes: [{ … }] }",
+        "protocols: expected a name and a list of routes in each protocol; write { name: 'chat', routes: [{ … }] }",
       );
     if (names.has(name))
       throw new ConfigurationError(
-        `createServer: protocols: two protocols have the name ${JSON.stringify(name)}; give one of them another name`,
+        `protocols: two protocols have the name ${JSON.stringify(name)}; give one of them another name`,
       );
     names.add(name);
     for (const route of [...routes, ...commonRoutes]) checkRoute(name, route as ProtocolRoute, addresses, ids);
@@ -170,7 +170,7 @@ export function checkProtocols(
       const { path } = route;
       if (typeof route.owner === 'function' || (path.includes('{userId}') && path.includes('{appName}'))) continue;
       throw new ConfigurationError(
-        `createServer: protocols: ${name}: ${path}: does not name a user; write {appName} and {userId} in the path, add owner(request) to the route, or list it in commonRoutes`,
+        `protocols: ${name}: ${path}: does not name a user; write {appName} and {userId} in the path, add owner(request) to the route, or list it in commonRoutes`,
       );
     }
   }
@@ -207,10 +207,10 @@ const isStatus = (status: unknown): boolean =>
 
 /** Checks the fields that the server reads. A route may be an instance of a class with further fields. */
 function checkRoute(name: string, route: ProtocolRoute & CommonRoute, addresses: Set<string>, ids: Set<string>): void {
-  const owner = `createServer: protocols: ${name}: ${JSON.stringify(route?.path)}`;
+  const owner = `protocols: ${name}: ${JSON.stringify(route?.path)}`;
   const where = `${owner}:`;
   if (!isRecord(route))
-    throw new ConfigurationError(`createServer: protocols: ${name}: expected a route, got ${describeKind(route)}`);
+    throw new ConfigurationError(`protocols: ${name}: expected a route, got ${describeKind(route)}`);
   for (const [field, code] of Object.entries(REQUIRED))
     if (Reflect.get(route, field) === undefined)
       throw new ConfigurationError(`${where} ${field}: is missing; write ${field}: ${code}`);

@@ -128,39 +128,41 @@ const LIMITS = {
   maxParallelToolCalls: COUNT,
 };
 
-/** Checks the options of a server. @throws ConfigurationError for an invalid value, and for an unknown option */
-export function checkServerOptions(options: ServerOptions): void {
+/**
+ * Checks the options of a server.
+ * @param owner the function that got the options, for error messages
+ * @throws ConfigurationError for an invalid value, and for an unknown option
+ */
+export function checkServerOptions(options: ServerOptions, owner = 'createServer'): void {
   if (options instanceof Runner)
     throw new ConfigurationError('createServer: got a runner; write createServer({ runners: [runner] })');
-  checkOptions('createServer', OPTIONS, options, HINTS, EXAMPLE);
-  if (options.runners === undefined)
-    throw wrongOption('createServer', 'runners', 'a list of runners', undefined, RUNNERS);
+  checkOptions(owner, OPTIONS, options, HINTS, EXAMPLE);
+  if (options.runners === undefined) throw wrongOption(owner, 'runners', 'a list of runners', undefined, RUNNERS);
   const names = new Set<string>();
   for (const [index, runner] of options.runners.entries()) {
-    if (!(runner instanceof Runner))
-      throw wrongOption('createServer', `runners[${index}]`, 'a runner', runner, RUNNERS);
+    if (!(runner instanceof Runner)) throw wrongOption(owner, `runners[${index}]`, 'a runner', runner, RUNNERS);
     if (names.has(runner.appName))
       throw new ConfigurationError(
-        `createServer: two runners have the appName "${runner.appName}"; give one of them another name, because it is part of the addresses`,
+        `${owner}: two runners have the appName "${runner.appName}"; give one of them another name, because it is part of the addresses`,
       );
     names.add(runner.appName);
   }
   if (options.webhooks !== undefined) checkWebhookOptions(options.webhooks);
   if (options.live !== undefined && typeof options.live.createHost !== 'function')
-    throw wrongOption('createServer', 'live', 'a live endpoint', options.live, LIVE);
+    throw wrongOption(owner, 'live', 'a live endpoint', options.live, LIVE);
   if (options.relay !== undefined && typeof options.relay.attach !== 'function')
-    throw wrongOption('createServer', 'relay', 'a run relay', options.relay, RELAY);
-  for (const origin of options.origins ?? []) checkOrigin(origin);
-  if (options.limits !== undefined) checkOptions('createServer: limits', LIMITS, options.limits);
+    throw wrongOption(owner, 'relay', 'a run relay', options.relay, RELAY);
+  for (const origin of options.origins ?? []) checkOrigin(owner, origin);
+  if (options.limits !== undefined) checkOptions(`${owner}: limits`, LIMITS, options.limits);
   const { maxLlmCalls = 1, maxParallelToolCalls = 1 } = options.limits ?? {};
   for (const [limit, value] of Object.entries({ maxLlmCalls, maxParallelToolCalls }))
     if (value !== Infinity && !Number.isSafeInteger(value))
-      throw wrongOption('createServer: limits', limit, COUNT.wanted, value, COUNT.write);
+      throw wrongOption(`${owner}: limits`, limit, COUNT.wanted, value, COUNT.write);
 }
 
-function checkOrigin(origin: string): void {
+function checkOrigin(owner: string, origin: string): void {
   if (origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)) return;
   throw new ConfigurationError(
-    `createServer: origins: ${JSON.stringify(origin)} is not an origin; ${originToWrite(origin, 'https://app.example')}`,
+    `${owner}: origins: ${JSON.stringify(origin)} is not an origin; ${originToWrite(origin, 'https://app.example')}`,
   );
 }

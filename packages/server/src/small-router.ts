@@ -10,7 +10,7 @@ import type { ServerOptions } from './server-options.ts';
  * @throws ConfigurationError for an invalid or unknown option, and for two runners with the same `appName`
  */
 export function createSmallServer(options: ServerOptions): EventloomServer {
-  return createServerOn(new Hono(), options);
+  return createServerOn(new Hono(), options, 'createCloudflareServer');
 }
 
 /** Creates a `fetch` that answers requests to these routes, and all others with an error. */

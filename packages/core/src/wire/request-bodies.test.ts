@@ -113,7 +113,7 @@ describe('the body of a run', () => {
           const read = (): unknown => readRunRequest({ ...RUN, [name]: value });
           expect(read).toThrow(InvalidRequestError);
           expect(read).toThrow(
-            new RegExp(`^${name}: is set on the server.* new Runner\\(.* hook runConfig of createServer`),
+            new RegExp(`^${name}: is set on the server.* new Runner\\(.* hook runConfig of the server`),
           );
         }
         expect(readRunRequest({ ...RUN, [name]: null })).toEqual(RUN);

@@ -78,7 +78,7 @@ function wayToSet(option: string): string {
   const set = option === 'runConfig' ? '…' : `{ ${option}: … }`;
   return (
     `is set on the server, not by a request; for all runs of an app write new Runner({ runConfig: ${set} }), ` +
-    `for single requests use the hook runConfig of createServer${instead}`
+    `for single requests use the hook runConfig of the server${instead}`
   );
 }
 

@@ -313,6 +313,18 @@ test('the request that starts a run is answered with the end of the run, if the 
   }
 });
 
+test('a webhook is refused by a server that sends none, with the option to set', async () => {
+  const { send } = await setUp(['done']);
+  const response = await send('POST', `${SESSION}/runs`, { ...MESSAGE, webhook: { url: 'https://hooks.example' } });
+  expect([response.status, await response.json()]).toEqual([
+    400,
+    {
+      code: 'INVALID_REQUEST',
+      error: 'webhook: this server sends no webhooks; give it the option webhooks, or request the state of the run',
+    },
+  ]);
+});
+
 test('an unknown run is a 404', async () => {
   const { send } = await setUp(['done']);
   expect((await send('POST', '/apps/app/users/ann/sessions/t/runs', MESSAGE)).status).toBe(404);

@@ -68,7 +68,7 @@ describe('a run body', () => {
       expect([status, json.code]).toEqual([400, 'INVALID_REQUEST']);
       expect(json.error).toBe(
         `${name}: is set on the server, not by a request; for all runs of an app write ` +
-          'new Runner({ runConfig: { maxLlmCalls: … } }), for single requests use the hook runConfig of createServer',
+          'new Runner({ runConfig: { maxLlmCalls: … } }), for single requests use the hook runConfig of the server',
       );
     }
     expect([model.calls, await stored()]).toEqual([0, []]);

@@ -211,7 +211,7 @@ async function readWebhook(
   const { webhooks } = request.server;
   if (webhooks) return webhooks.check(webhook, request.runner().sessionService, key);
   throw new InvalidRequestError(
-    'webhook: this server sends no webhooks; add the option webhooks to createServer, or request the state of the run',
+    'webhook: this server sends no webhooks; give it the option webhooks, or request the state of the run',
   );
 }
 

@@ -323,16 +323,16 @@ async function sign(secret: Uint8Array<ArrayBuffer>, text: string): Promise<stri
  * @throws ConfigurationError that does not quote the secret
  */
 export function checkWebhookOptions(options: WebhookOptions): Uint8Array<ArrayBuffer> {
-  checkOptions('createServer: webhooks', OPTIONS, options);
+  checkOptions('webhooks', OPTIONS, options);
   const { secret, origins } = options;
   const bytes = secretBytes(secret);
   if (!bytes || bytes.length < 24 || bytes.length > 64)
     throw new ConfigurationError(
-      'createServer: webhooks.secret: expected whsec_ and the base64 of 24 to 64 random bytes; create one with echo "whsec_$(openssl rand -base64 32)"',
+      'webhooks.secret: expected whsec_ and the base64 of 24 to 64 random bytes; create one with echo "whsec_$(openssl rand -base64 32)"',
     );
   if (!Array.isArray(origins) || origins.length === 0)
     throw new ConfigurationError(
-      "createServer: webhooks.origins: expected a list of the origins that messages may be sent to; write origins: ['https://hooks.example']",
+      "webhooks.origins: expected a list of the origins that messages may be sent to; write origins: ['https://hooks.example']",
     );
   for (const origin of origins) {
     if (
@@ -343,7 +343,7 @@ export function checkWebhookOptions(options: WebhookOptions): Uint8Array<ArrayBu
     )
       continue;
     throw new ConfigurationError(
-      `createServer: webhooks.origins: ${JSON.stringify(origin)} is not an origin; ${originToWrite(origin, 'https://hooks.example')}`,
+      `webhooks.origins: ${JSON.stringify(origin)} is not an origin; ${originToWrite(origin, 'https://hooks.example')}`,
     );
   }
   return bytes;
