@@ -98,8 +98,8 @@ export interface RunnerConfig {
    */
   readonly getSessionConfig?: GetSessionConfig | undefined;
   /**
-   * Limits of the cache that keeps events of recent sessions in memory between runs: `maxSessions` (default 1,000) and `maxEvents` of all
-   * of them together (default 250,000).
+   * Limits of the cache that keeps events of recent sessions in memory between runs: `maxSessions` (default 1,000), and for all of them
+   * together `maxEvents` (default 250,000) and `maxChars` (default 64,000,000).
    */
   readonly sessionCache?: SessionCacheOptions | undefined;
 }
@@ -146,7 +146,11 @@ const OPTIONS: OptionRules<RunnerConfig> = {
   getSessionConfig: { is: 'object', write: '{ numRecentEvents: 200 }' },
 };
 
-const SESSION_CACHE_OPTIONS: OptionRules<SessionCacheOptions> = { maxSessions: 'number', maxEvents: 'number' };
+const SESSION_CACHE_OPTIONS: OptionRules<SessionCacheOptions> = {
+  maxSessions: 'number',
+  maxEvents: 'number',
+  maxChars: 'number',
+};
 const WRITE_MODELS = 'write models: geminiModels({ apiKey })';
 const EXAMPLE = "new Runner({ appName: 'app', agent, sessionService })";
 const IN_RUN = 'write it in the parameters of runAsync';

@@ -1,12 +1,16 @@
-import { userEvent } from '@eventloom/testing';
+import { createEvent, type Event } from '@eventloom/core';
+import { modelEvent, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { type LoadedSession, type SessionCacheOptions, SessionLoader } from './session-loader.ts';
 
 /** A session with this number of events, in the form that a run leaves it. */
 function loadedOf(count: number): LoadedSession {
-  const events = Array.from({ length: count }, (_, index) => userEvent(String(index)));
+  return loadedWith(...Array.from({ length: count }, (_, index) => userEvent(String(index))));
+}
+
+function loadedWith(...events: Event[]): LoadedSession {
   const key = { appName: 'app', userId: 'u', id: 's' };
-  const session = { ...key, state: {}, events, lastUpdateTime: 0, lastSeq: count, incarnation: 'i' };
+  const session = { ...key, state: {}, events, lastUpdateTime: 0, lastSeq: events.length, incarnation: 'i' };
   return { session, derived: new Map(), places: undefined, isKept: true };
 }
 
@@ -60,6 +64,30 @@ test('a session with more events than the limit is not cached and removes no oth
   loader.keep('b', loadedOf(5));
   expect(loader.take('b')).toBeUndefined();
   expect(loader.take('a')?.lastSeq).toBe(4);
+});
+
+const DATA = 'x'.repeat(400);
+const largeEvents = [
+  ['a text', modelEvent('bot', [{ text: DATA }])],
+  ['a file', modelEvent('bot', [{ inlineData: { mimeType: 'text/plain', data: DATA } }])],
+  ['a tool call', modelEvent('bot', [{ functionCall: { name: 'save', args: { DATA } } }])],
+  ['a state change', createEvent({ author: 'bot', actions: { stateDelta: { DATA } } })],
+] as const;
+
+test.each(largeEvents)('sessions are removed until the characters fit: %s', (_, event) => {
+  const loader = createLoader({ maxChars: 1000 });
+  loader.keep('a', loadedWith(event, event));
+  loader.keep('b', loadedWith(event));
+  expect(['a', 'b'].map((key) => loader.take(key)?.lastSeq)).toEqual([undefined, 1]);
+  loader.keep('c', loadedWith(event, event, event));
+  expect(loader.take('c')).toBeUndefined();
+});
+
+test('the characters of a session are counted again only for its new events', () => {
+  const loader = createLoader({ maxChars: 1000 });
+  const event = modelEvent('bot', [{ text: DATA }]);
+  loader.keep('a', { ...loadedWith(event, event), counted: { events: 1, chars: 100 } });
+  expect(loader.take('a')?.chars).toBe(500);
 });
 
 test('a limit of zero caches nothing', () => {

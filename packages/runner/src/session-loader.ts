@@ -22,8 +22,10 @@ export interface LoadedSession {
   readonly places: HistoryPlaces | undefined;
   /** True if the events are worth caching: the session had events before this run, and all effective ones are here. */
   isKept: boolean;
+  /** The number of events that were cached before the run, and their characters. Default: none. */
+  readonly counted?: { readonly events: number; readonly chars: number };
   /** The entry that is cached in place of all events. */
-  kept?: Omit<CachedEvents, 'incarnation'>;
+  kept?: Omit<CachedEvents, 'incarnation' | 'chars'>;
 }
 
 /** The events of a session that a run needs. */
@@ -48,6 +50,8 @@ export interface CachedEvents {
   /** Values that agents derived from the events; see `Invocation.derived`. */
   readonly derived: DerivedValues;
   readonly places: HistoryPlaces | undefined;
+  /** Number of characters of the events' contents and state changes. */
+  readonly chars: number;
 }
 
 /** Limits of the events that a runner keeps in memory between runs. */
@@ -56,6 +60,8 @@ export interface SessionCacheOptions {
   readonly maxSessions?: number;
   /** Maximum number of events of all these sessions together. Default 250,000. */
   readonly maxEvents?: number;
+  /** Maximum number of characters of the contents and state changes of all these events. Default 64,000,000. */
+  readonly maxChars?: number;
 }
 
 /** The window of the first read of a session that this process has not cached. */
@@ -63,18 +69,21 @@ const FIRST_PAGE = { numRecentEvents: 100 } as const;
 
 /**
  * Reads the sessions of runs, and caches the events of recent sessions, so that a turn reads none of them again. The
- * cache is limited by sessions and by events; the least recently used session is dropped first. An entry is taken out
+ * cache is limited by sessions, events and characters; the least recently used session is dropped first. An entry is taken out
  * while a run uses it.
  */
 export class SessionLoader {
   readonly #entries = new Map<string, CachedEvents>();
   readonly #maxSessions: number;
   readonly #maxEvents: number;
+  readonly #maxChars: number;
   #eventCount = 0;
+  #chars = 0;
 
-  constructor({ maxSessions = 1000, maxEvents = 250_000 }: SessionCacheOptions = {}) {
+  constructor({ maxSessions = 1000, maxEvents = 250_000, maxChars = 64_000_000 }: SessionCacheOptions = {}) {
     this.#maxSessions = maxSessions;
     this.#maxEvents = maxEvents;
+    this.#maxChars = maxChars;
   }
 
   /** Returns the window of events to read when a run begins; `load` adds the other effective events. */
@@ -134,6 +143,7 @@ export class SessionLoader {
     if (!entry) return undefined;
     this.#entries.delete(name);
     this.#eventCount -= entry.events.length;
+    this.#chars -= entry.chars;
     return entry;
   }
 
@@ -141,16 +151,26 @@ export class SessionLoader {
    * Caches the events that a run read and appended for the next run, and drops the least recently used sessions if
    * there are too many. Nothing is cached after a session's first run: most sessions have no second one.
    */
-  keep(name: string, { session, derived, places, isKept, kept }: LoadedSession): void {
+  keep(name: string, { session, derived, places, isKept, counted, kept }: LoadedSession): void {
     if (!isKept) return;
     this.take(name);
     const { incarnation, lastSeq, events } = session;
-    const entry: CachedEvents = { incarnation, ...(kept ?? { lastSeq, events, derived, places }) };
-    if (entry.events.length > this.#maxEvents || this.#maxSessions <= 0) return;
-    this.#entries.set(name, entry);
-    this.#eventCount += entry.events.length;
+    const cached = kept ?? { lastSeq, events, derived, places };
+    let { events: index = 0, chars = 0 } = kept ? {} : (counted ?? {});
+    for (; index < cached.events.length; index++) {
+      const { content, actions } = cached.events[index] as Event;
+      // Other parts are small, or what a tool was given and returned.
+      for (const part of content?.parts ?? [])
+        chars += part.text?.length ?? part.inlineData?.data?.length ?? JSON.stringify(part).length;
+      for (const key in actions.stateDelta) chars += JSON.stringify(actions.stateDelta[key])?.length ?? 0;
+    }
+    if (cached.events.length > this.#maxEvents || chars > this.#maxChars || this.#maxSessions <= 0) return;
+    this.#entries.set(name, { incarnation, ...cached, chars });
+    this.#eventCount += cached.events.length;
+    this.#chars += chars;
     for (const [oldest] of this.#entries) {
-      if (this.#entries.size <= this.#maxSessions && this.#eventCount <= this.#maxEvents) return;
+      const hasRoom = this.#eventCount <= this.#maxEvents && this.#chars <= this.#maxChars;
+      if (hasRoom && this.#entries.size <= this.#maxSessions) return;
       this.take(oldest);
     }
   }
@@ -176,6 +196,7 @@ function loadWarm(
   invocationId: string | undefined,
 ): LoadedSession | undefined {
   const { events, derived, places, lastSeq, incarnation } = cached;
+  const counted = { events: events.length, chars: cached.chars };
   // A session that was restored from a copy has lost events.
   const isOlder = session.lastSeq - appended < lastSeq;
   const known = lastSeq - (session.lastSeq - session.events.length);
@@ -189,7 +210,7 @@ function loadWarm(
   // After a rewind, older events than the cached ones are in effect again.
   const isPartial = events.length < session.lastSeq;
   if (isPartial && (isRewound || needsEarlierEvents(events, callIds, invocationId))) return undefined;
-  return { session: { ...session, events }, derived, places, isKept: true };
+  return { session: { ...session, events }, derived, places, isKept: true, counted };
 }
 
 /** Freezes the events that were read: all runs that use the cache share them, and so do the model requests made of them. */
