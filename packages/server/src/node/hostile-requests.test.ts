@@ -1,12 +1,15 @@
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel } from '@eventloom/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
-import { type NodeServer, serve } from './serve.ts';
+import { answerMalformed, type NodeServer, serve } from './serve.ts';
 
 const MAX_BYTES = 100_000;
 const failures: unknown[] = [];
@@ -159,4 +162,19 @@ describe('a request line', () => {
 
 test('none of these requests is reported as a failure', () => {
   expect(failures).toEqual([]);
+});
+
+test('a request whose body does not arrive in time is answered with 408', async () => {
+  const http = createHttpServer({ requestTimeout: 1, headersTimeout: 1, connectionsCheckingInterval: 1 });
+  http.on('clientError', answerMalformed);
+  await once(http.listen(0, '127.0.0.1'), 'listening');
+  const socket = connect((http.address() as AddressInfo).port, '127.0.0.1');
+  socket.write('POST /run HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf');
+  const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
+  expect(head).toMatch(/^HTTP\/1\.1 408 /);
+  expect(JSON.parse(body)).toEqual({
+    error: 'the request did not arrive completely in time; send it again',
+    code: 'INVALID_REQUEST',
+  });
+  http.close();
 });

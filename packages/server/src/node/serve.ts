@@ -210,10 +210,15 @@ function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   return hosts > 1;
 }
 
-/** Answers bytes that are not an HTTP request with a body in the format of all other errors. */
-function answerMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
+/** Answers bytes that are not an HTTP request, or only a part of one, with a body in the format of all other errors. */
+export function answerMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
+    return;
+  }
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    const late = new InvalidRequestError('the request did not arrive completely in time; send it again');
+    socket.end(rawAnswer('408 Request Timeout', late));
     return;
   }
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
