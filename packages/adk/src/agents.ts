@@ -1,4 +1,4 @@
-import { BaseAgent, type BaseAgentConfig, ConfigurationError, nearestNames } from '@eventloom/core';
+import { BaseAgent, type BaseAgentConfig } from '@eventloom/core';
 import {
   LoopAgent,
   type LoopAgentConfig,
@@ -19,9 +19,6 @@ export interface AdkBaseAgentConfig extends BaseAgentConfig, AgentNodeOptions {
   readonly outputSchema?: SchemaLike | undefined;
 }
 
-/** Options whose misspelt names are refused. Other names are those of a subclass. */
-const CALLBACKS = ['beforeAgentCallback', 'afterAgentCallback', 'onAgentErrorCallback'];
-
 /** The base of agent classes of the program. */
 abstract class OwnAgent extends BaseAgent {
   /** The name of the class in error messages. */
@@ -34,10 +31,9 @@ abstract class OwnAgent extends BaseAgent {
     return isInstanceOf(this, OwnAgent, BaseAgent, value);
   }
 
-  /** @throws ConfigurationError for an invalid option, for `parentAgent`, and for a misspelt name of a callback */
+  /** @throws ConfigurationError for an invalid or misspelt option, and for `parentAgent` */
   constructor(config: AdkBaseAgentConfig) {
     super(withoutNodeOptions(config));
-    checkNames(config);
     this.outputSchema = config.outputSchema;
     this.#inputSchema = config.inputSchema;
     keepConfig(this, config);
@@ -54,15 +50,6 @@ abstract class OwnAgent extends BaseAgent {
    */
   clone(changes: Partial<AdkBaseAgentConfig> = {}): this {
     return copyAgent(this, changes);
-  }
-}
-
-function checkNames(config: AdkBaseAgentConfig): void {
-  for (const [name, value] of Object.entries(config)) {
-    if (value === undefined || CALLBACKS.includes(name)) continue;
-    const [meant = ''] = nearestNames(name, CALLBACKS);
-    if (meant !== '' && Math.abs(meant.length - name.length) <= 2)
-      throw new ConfigurationError(`agent "${config.name}": has no option "${name}"; did you mean "${meant}"?`);
   }
 }
 
