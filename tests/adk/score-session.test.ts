@@ -26,7 +26,7 @@ const answered = (author: string, path: string, id: string, name: string, respon
 });
 
 const TASK_CALL = said('desk', 'desk@1', { functionCall: { id: 'fc-1', name: 'clerk', args: { request: 'A book.' } } });
-/** The branch that newer recordings have beside the scope. */
+/** The branch that events of a task have beside the scope in adk-python 2.5.0. */
 const TASK_BRANCH = { branch: 'clerk@fc-1' };
 const IN_TASK = said('clerk', 'desk@1/clerk@fc-1', { text: 'Which title?' }, { isolationScope: 'fc-1' });
 const SESSIONS: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>> = {

@@ -7,6 +7,8 @@ import {
   type EndRunRequest,
   type Event,
   EventloomError,
+  type EventParams,
+  type FunctionCall,
   getFunctionCalls,
   getFunctionResponses,
   type Platform,
@@ -266,6 +268,85 @@ test('a task that finished before its process was lost does not run again', asyn
   ])
     await runner.sessionService.appendEvent({ session, event });
   expect(await say('Is it there?')).toEqual(['clerk gives {"title":"Emma"}', 'desk: You get Emma.']);
+});
+
+describe.each([
+  ['on the branch of its caller', {}],
+  ['on a branch of its own', { branch: 'clerk@fc-1' }],
+])('a recorded task %s gets the answer of the user', (_title, place) => {
+  const buy = { id: 'fc-2', name: 'buy', args: {} };
+  const reply = (author: string, ...calls: readonly FunctionCall[]): EventParams => ({
+    author,
+    content: { role: 'model', parts: calls.map((functionCall) => ({ functionCall })) },
+    ...(author === 'clerk' ? { isolationScope: 'fc-1', ...place } : {}),
+  });
+  const responseTo = ({ id = '', name = '' }: FunctionCall, response: Record<string, unknown>): Content => ({
+    role: 'user',
+    parts: [{ functionResponse: { id, name, response } }],
+  });
+  const confirmation = {
+    id: 'fc-3',
+    name: 'adk_request_confirmation',
+    args: { originalFunctionCall: buy, toolConfirmation: { confirmed: false, hint: 'Buy?' } },
+  };
+  const input = { id: 'fc-3', name: 'adk_request_input', args: { message: 'Which title?' } };
+  const rest = [
+    'clerk calls finish_task',
+    'finish_task gives {"result":"Task completed."}',
+    'clerk gives {"title":"Emma"}',
+    'desk: You get Emma.',
+  ];
+
+  /** Records that the clerk's calls wait for the user, and returns a function that answers the last one. */
+  async function setUpRecorded(calls: readonly EventParams[], asked: FunctionCall) {
+    const parameters = { type: 'object', properties: {} };
+    const execute = (): string => 'bought';
+    const tool = new FunctionTool({ name: 'buy', description: '', parameters, requireConfirmation: true, execute });
+    const setting = await setUp({ tools: [tool], desk: ['You get Emma.'], clerk: [finished('Emma')] });
+    const { runner } = setting;
+    const session = (await runner.sessionService.getSession(KEY)) ?? expect.unreachable();
+    const task = { id: 'fc-1', name: 'clerk', args: { request: 'A book.' } };
+    const recorded = [{ author: 'user', content: { role: 'user', parts: [{ text: 'A book.' }] } }, reply('desk', task)];
+    for (const params of [...recorded, ...calls])
+      await runner.sessionService.appendEvent({ session, event: createEvent({ invocationId: 'i-1', ...params }) });
+    const answer = async (response: Record<string, unknown>): Promise<string[]> => {
+      const newMessage = responseTo(asked, response);
+      return shown(await runner.run({ userId: 'ann', sessionId: 's', newMessage }));
+    };
+    return { ...setting, answer };
+  }
+
+  test('to a request for a confirmation', async () => {
+    const pending = { error: 'This tool call requires confirmation.' };
+    const { answer, clerkModel } = await setUpRecorded(
+      [
+        reply('clerk', buy),
+        { ...reply('clerk', confirmation), longRunningToolIds: ['fc-3'] },
+        { ...reply('clerk'), content: responseTo(buy, pending) },
+      ],
+      confirmation,
+    );
+    expect(await answer({ confirmed: true })).toEqual(['buy gives {"result":"bought"}', ...rest]);
+    expect(JSON.stringify(clerkModel.requests[0]?.request.contents)).toContain('bought');
+    await expect(answer({ confirmed: true })).rejects.toThrow('has already been answered');
+  });
+
+  test('to a request for input', async () => {
+    const { answer, clerkModel } = await setUpRecorded(
+      [{ ...reply('clerk', input), longRunningToolIds: ['fc-3'] }],
+      input,
+    );
+    expect(await answer({ result: 'Emma' })).toEqual(rest);
+    expect(clerkModel.requests).toHaveLength(1);
+    await expect(answer({ result: 'Emma' })).rejects.toThrow('has already been answered');
+  });
+
+  test('to a long-running call', async () => {
+    const { answer, clerkModel } = await setUpRecorded([{ ...reply('clerk', buy), longRunningToolIds: ['fc-2'] }], buy);
+    expect(await answer({ status: 'bought' })).toEqual(rest);
+    const sent = clerkModel.requests[0]?.request.contents.flatMap(({ parts = [] }) => parts) ?? [];
+    expect(sent.find((part) => part.functionResponse)?.functionResponse?.response).toEqual({ status: 'bought' });
+  });
 });
 
 test('an agent with mode single_turn sees only the events of its call, and returns its answer as the result', async () => {

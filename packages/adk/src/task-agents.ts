@@ -92,17 +92,15 @@ export async function* runTasks(
 }
 
 /** Returns the open calls of tasks that the agent of the context made, oldest first. */
-function openTasks(
-  { agent, branch, session, invocation }: InvocationContext,
-  tools: readonly TaskAgentTool[],
-): RecordedCall[] {
+function openTasks(context: InvocationContext, tools: readonly TaskAgentTool[]): RecordedCall[] {
+  const { agent, session, invocation } = context;
   const names = new Set(tools.map(({ name }) => name));
   return Calls.of(session, invocation.derived).all.filter(
-    ({ call, event, responses, isImported }) =>
+    ({ call, event, branch, responses, isImported }) =>
       responses.length === 0 &&
       !isImported &&
       event.author === agent.name &&
-      event.branch === branch &&
+      branch === context.branch &&
       names.has(call.name ?? ''),
   );
 }

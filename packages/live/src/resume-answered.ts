@@ -29,10 +29,10 @@ export async function resumeAnswered(
 /** Returns the other agents that made these calls, without agents that the tree no longer has. */
 function otherAgents({ agent, context }: AgentTurn, answered: readonly RecordedCall[]): Iterable<AgentTurn> {
   const steps = new Map<BaseAgent, AgentTurn>();
-  for (const { event } of answered) {
+  for (const { event, branch } of answered) {
     const other = context.invocation.rootAgent.findAgent(event.author);
     if (!other || other.name === agent.name || steps.has(other) || !isLlmAgent(other)) continue;
-    steps.set(other, createTurn(other, context.forAgent(other, { branch: event.branch })));
+    steps.set(other, createTurn(other, context.forAgent(other, { branch })));
   }
   return steps.values();
 }

@@ -85,7 +85,7 @@ export function answersTo(
   answered: readonly RecordedCall[],
   { agent, branch }: { readonly agent: { readonly name: string }; readonly branch: string | undefined },
 ): Answers {
-  const onBranch = answered.filter(({ event }) => event.branch === branch);
+  const onBranch = answered.filter((call) => call.branch === branch);
   const calls = new Set(onBranch.map((call) => call.about ?? call).filter(({ isImported }) => !isImported));
   const replies = new Set([...calls].map(({ inReply }) => inReply));
   const toRun = new Map<string, AnsweredCall>();

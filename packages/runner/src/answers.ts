@@ -14,6 +14,7 @@ import {
 } from '@eventloom/core';
 import {
   askedCallId,
+  branchInScope,
   type RecordedCall,
   type Calls,
   inputRequestOf,
@@ -161,10 +162,10 @@ export class RequestAnswers {
    * True if the agent that made the request yielded an event after the first answer to it. If it did not, because its
    * run was interrupted, the request can be answered again.
    */
-  #isContinued({ event: asked, responses: [first] }: RecordedCall): boolean {
+  #isContinued({ event: asked, branch, responses: [first] }: RecordedCall): boolean {
     for (const event of first ? newestFirst(this.#params.events) : []) {
       if (event === first?.event) return false;
-      if (event.author === asked.author && event.branch === asked.branch) return true;
+      if (event.author === asked.author && branchInScope(event) === branch) return true;
     }
     return false;
   }

@@ -78,11 +78,12 @@ function outsideScopes(call: RecordedCall, known: Calls): RecordedCall {
  *
  * @throws InvalidMessageError if the calls are of several agents
  */
-export function agentOfCalls(root: BaseAgent, calls: readonly Pick<RecordedCall, 'event'>[]): PickedAgent {
+export function agentOfCalls(root: BaseAgent, calls: readonly Pick<RecordedCall, 'event' | 'branch'>[]): PickedAgent {
   const [first] = calls;
   if (!first) return { agent: root };
-  const { author, branch } = first.event;
-  if (calls.some(({ event }) => event.author !== author || event.branch !== branch)) {
+  const { event, branch } = first;
+  const { author } = event;
+  if (calls.some((call) => call.event.author !== author || call.branch !== branch)) {
     throw new InvalidMessageError(
       'newMessage: answers calls of several agents in a run that is not resumable; send one message per agent',
     );

@@ -186,7 +186,7 @@ function partsByBranch(
   if (calls.length === 0) return [[branch, parts]];
   const byBranch = new Map<string | undefined, Part[]>();
   for (const [index, part] of parts.entries()) {
-    const place = calls[index]?.event.branch;
+    const place = calls[index]?.branch;
     byBranch.set(place, [...(byBranch.get(place) ?? []), part]);
   }
   return byBranch;

@@ -1,6 +1,6 @@
 import type { FunctionCall, Part } from '../content/content.ts';
 import { DerivedKey, type DerivedValues } from '../context/derived-values.ts';
-import { enclosureOf } from '../event/branch.ts';
+import { branchInScope, enclosureOf } from '../event/branch.ts';
 import { type Event, ObjectType } from '../event/event.ts';
 import { EventTag, hasTag } from '../event/event-tags.ts';
 import { newestEntries } from '../event/newest-first.ts';
@@ -24,6 +24,8 @@ export interface RecordedCall {
   readonly event: Event;
   /** The index of the event among the events that were read. */
   readonly eventIndex: number;
+  /** The branch of the event, without that of its isolation scope. Responses to the call are on this branch. */
+  readonly branch: string | undefined;
   /** All calls of the same event, including this one. */
   readonly inReply: readonly RecordedCall[];
   /** Responses, oldest first. The first response of a call that waits for a person only says that it waits. */
@@ -52,18 +54,13 @@ interface Answerable {
   readonly newest: RecordedCall | undefined;
 }
 
-/** The branch and the run of a response. */
-interface ResponsePlace {
-  readonly branch?: string | undefined;
-  readonly invocationId: string;
-}
-
 /**
  * The calls of a session with their responses: the only place that decides which call a response belongs to.
  *
  * Models may reuse call ids in every reply, so an id alone does not identify a call. A response belongs to the newest call before it that
  * has its id and its branch; calls of its own run come before those of other runs. A response without a branch, as other ADKs store the
  * answers of users, belongs to the newest call of its id if no call without a branch has it. Calls of agents that run as tools are excepted.
+ * The branch `agent@scope` of a task in a session of adk-python does not count: the task's calls are on the branch of the agent that called it.
  * A request to a person belongs to the call that it is about by the same rule.
  *
  * The lists of calls by their state:
@@ -128,15 +125,17 @@ export class Calls {
     else if (event.object === ObjectType.runnerEnd) this.#unendedRuns.delete(event.invocationId);
     let inReply: RecordedCall[] | undefined;
     let answered: RecordedCall[] | undefined;
+    // Most events have no scope.
+    const branch = event.isolationScope === undefined ? event.branch : branchInScope(event);
     const parts = event.content?.parts ?? NO_PARTS;
     for (let index = 0; index < parts.length; index++) {
       const { functionCall, functionResponse } = parts[index] as Part;
       if (functionCall) {
-        const added = this.#addCall(functionCall, event, eventIndex);
+        const added = this.#addCall(functionCall, event, eventIndex, branch);
         inReply = listWith(inReply, added);
         added.inReply = inReply;
       }
-      const call = functionResponse && this.#find(idOf(functionResponse), event);
+      const call = functionResponse && this.#find(idOf(functionResponse), branch, event.invocationId);
       if (!call) continue;
       call.responses = listWith(call.responses, { event, eventIndex, response: functionResponse.response ?? {} });
       answered = listWith(answered, call);
@@ -145,10 +144,10 @@ export class Calls {
     if (answered) this.#answeredIn.set(event, answered);
   }
 
-  #addCall(call: FunctionCall, event: Event, eventIndex: number): GrowingCall {
+  #addCall(call: FunctionCall, event: Event, eventIndex: number, branch: string | undefined): GrowingCall {
     const id = idOf(call);
     const askedId = askedCallId(call);
-    const about = askedId === undefined ? undefined : this.#find(askedId, event);
+    const about = askedId === undefined ? undefined : this.#find(askedId, branch, event.invocationId);
     const isLongRunning = event.longRunningToolIds?.includes(id) === true;
     const isImported = hasTag(event, EventTag.imported);
     const added: GrowingCall = {
@@ -156,6 +155,7 @@ export class Calls {
       id,
       event,
       eventIndex,
+      branch,
       inReply: NO_CALLS,
       responses: EMPTY,
       requests: EMPTY,
@@ -179,19 +179,19 @@ export class Calls {
 
   /** Indexes a call of an id with several calls. Most ids have one call and need no index. */
   #index(call: GrowingCall): void {
-    const { id, event } = call;
-    this.#newest.set(keyOf(id, event.branch), call);
-    this.#newest.set(keyOf(id, event.branch, event.invocationId), call);
-    if (enclosureOf(event.branch) === '') this.#newest.set(keyOf(id, ANY_BRANCH), call);
+    const { id, event, branch } = call;
+    this.#newest.set(keyOf(id, branch), call);
+    this.#newest.set(keyOf(id, branch, event.invocationId), call);
+    if (enclosureOf(branch) === '') this.#newest.set(keyOf(id, ANY_BRANCH), call);
   }
 
-  #find(id: string, { branch, invocationId }: ResponsePlace): GrowingCall | undefined {
+  #find(id: string, branch: string | undefined, invocationId: string): GrowingCall | undefined {
     const named = this.#byId.get(id);
     if (!named) return undefined;
     const only = named.length === 1 ? named[0] : undefined;
     if (only) {
-      const isItsBranch = (only.event.branch ?? '') === (branch ?? '');
-      return isItsBranch || (!branch && enclosureOf(only.event.branch) === '') ? only : undefined;
+      const isItsBranch = (only.branch ?? '') === (branch ?? '');
+      return isItsBranch || (!branch && enclosureOf(only.branch) === '') ? only : undefined;
     }
     return (
       this.#newest.get(keyOf(id, branch, invocationId)) ??
@@ -220,7 +220,7 @@ export class Calls {
     const named = this.#byId.get(id);
     const only = named?.length === 1 ? named[0] : undefined;
     if (!only) return named && this.#newest.get(keyOf(id, branch));
-    return (only.event.branch ?? '') === (branch ?? '') ? only : undefined;
+    return (only.branch ?? '') === (branch ?? '') ? only : undefined;
   }
 
   /** The calls that an event made, in order. */
@@ -240,8 +240,7 @@ export class Calls {
         call.event.invocationId === invocationId &&
         call.responses.length === 0 &&
         !isPersonRequest(call.call) &&
-        (this.named(call.id).length === 1 ||
-          this.#newest.get(keyOf(call.id, call.event.branch, invocationId)) === call),
+        (this.named(call.id).length === 1 || this.#newest.get(keyOf(call.id, call.branch, invocationId)) === call),
     );
   }
 
@@ -257,8 +256,7 @@ export class Calls {
         return false;
       const runs = [call, ...answers].map(({ event }) => event.invocationId);
       const isElsewhere = newest.event.invocationId !== invocationId && this.canContinue(newest.event.invocationId);
-      const { branch } = call.event;
-      return runs.includes(invocationId) && !isElsewhere && this.#find(call.id, { branch, invocationId }) === call;
+      return runs.includes(invocationId) && !isElsewhere && this.#find(call.id, call.branch, invocationId) === call;
     });
   }
 
@@ -269,7 +267,7 @@ export class Calls {
 
   /** True for a long-running call that can still have its first response: it is the newest of its id on its branch. */
   lacksResponse(call: RecordedCall): boolean {
-    return call.isLongRunning && call.responses.length === 0 && this.newest(call.id, call.event.branch) === call;
+    return call.isLongRunning && call.responses.length === 0 && this.newest(call.id, call.branch) === call;
   }
 
   /** True for a resumable run without its end: it is in progress, was left by its process, or waits for an answer. See the table of `OpenRun`. */
@@ -299,13 +297,13 @@ export class Calls {
 
   #answerable(id: string, invocationId: string | undefined): Answerable {
     const calls = this.named(id).filter(
-      ({ event, isLongRunning, isImported }) =>
+      ({ event, branch, isLongRunning, isImported }) =>
         (invocationId === undefined || event.invocationId === invocationId) &&
         !isImported &&
-        (enclosureOf(event.branch) === '' || (isLongRunning && this.canContinue(event.invocationId))),
+        (enclosureOf(branch) === '' || (isLongRunning && this.canContinue(event.invocationId))),
     );
-    const lastOnBranch = new Map(calls.map((call) => [call.event.branch, call]));
-    const waiting = calls.filter((call) => call.isLongRunning && lastOnBranch.get(call.event.branch) === call);
+    const lastOnBranch = new Map(calls.map((call) => [call.branch, call]));
+    const waiting = calls.filter((call) => call.isLongRunning && lastOnBranch.get(call.branch) === call);
     const newest = waiting.at(-1);
     const free = waiting.filter(
       (call) => call.event.invocationId === newest?.event.invocationId && call.responses.length === 0,

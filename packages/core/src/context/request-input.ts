@@ -65,11 +65,12 @@ function findRequest(context: InvocationContext, key: string): RecordedCall | un
   return Calls.of(session, invocation.derived).all.findLast((call) => {
     if (call.responses.some(({ event }) => event.author === 'user' && runs.has(event.invocationId)))
       runs.add(call.event.invocationId);
-    return inputRequestOf(call.call)?.key === key && runs.has(call.event.invocationId) && isOwn(context, call.event);
+    return inputRequestOf(call.call)?.key === key && runs.has(call.event.invocationId) && isOwn(context, call);
   });
 }
 
-function isOwn({ agent, branch, executionId, invocationId }: InvocationContext, event: Event): boolean {
-  if (event.author !== agent.name || event.branch !== branch) return false;
+function isOwn(context: InvocationContext, { event, branch }: RecordedCall): boolean {
+  const { agent, executionId, invocationId } = context;
+  if (event.author !== agent.name || branch !== context.branch) return false;
   return event.invocationId !== invocationId || event.executionId === executionId;
 }

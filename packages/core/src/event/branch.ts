@@ -1,3 +1,5 @@
+import type { Event } from './event.ts';
+
 /** Returns the name of a branch below another one: `parent.name`. */
 export function branchBelow(branch: string | undefined, name: string): string {
   return branch ? `${branch}.${name}` : name;
@@ -17,6 +19,16 @@ export function enclosureOf(branch: string | undefined): string {
   if (branch === undefined || at < 0) return '';
   const end = branch.indexOf('.', at);
   return end < 0 ? branch : branch.slice(0, end);
+}
+
+/**
+ * Returns the branch of an event within its scope. adk-python also gives a task a branch of its own, `agent@<scope>`, which is left out:
+ * here a task runs on the branch of the agent that called it. (ADK 2.)
+ */
+export function branchInScope({ branch, isolationScope }: Event): string | undefined {
+  if (branch === undefined || isolationScope === undefined) return branch;
+  const segments = branch.split('.').filter((segment) => !segment.endsWith(`@${isolationScope}`));
+  return segments.join('.') || undefined;
 }
 
 /**

@@ -48,7 +48,7 @@ export { DerivedKey, type DerivedValues } from '../context/derived-values.ts';
 export type { InTurn, SubInvocation } from '../context/sub-invocation.ts';
 export type { ToolListener } from '../context/tool-context.ts';
 export { requireAdvice } from '../dynamic-require.ts';
-export { branchBelow, enclosedBranch, enclosureOf, isVisibleOn } from '../event/branch.ts';
+export { branchBelow, branchInScope, enclosedBranch, enclosureOf, isVisibleOn } from '../event/branch.ts';
 export { errorCodeOf } from '../errors.ts';
 export { checkEventFields, createErrorEvent, isYieldedAgain, toSeconds } from '../event/create-event.ts';
 export {

@@ -20,6 +20,7 @@ import {
   INTERRUPTED_CALL,
   isOutputMismatch,
   isPersonRequest,
+  branchInScope,
   isVisibleOn,
   moveResponseParts,
   rewritesHistory,
@@ -128,12 +129,6 @@ function turnStart(events: readonly Event[], calls: Calls, { agent, branch, isol
 function isVisibleTo(event: Event, branch: string | undefined, scope: string | undefined): boolean {
   if (event.isolationScope === undefined) return isVisibleOn(event.branch, branch);
   return event.isolationScope === scope && isVisibleOn(branchInScope(event), branch);
-}
-
-/** Returns the branch of an event within its scope. adk-python also gives a task a branch of its own, `agent@<scope>`, which is left out. */
-function branchInScope({ branch = '', isolationScope }: Event): string | undefined {
-  const segments = branch.split('.').filter((segment) => !segment.endsWith(`@${isolationScope}`));
-  return segments.join('.') || undefined;
 }
 
 function startsTurn(event: Event, agentName: string): boolean {

@@ -184,7 +184,7 @@ function complete(event: Event, platform: Platform): Event {
 function asHistory(events: readonly Event[]): Event[] {
   const calls = new Calls(events);
   const isOpen = (call: RecordedCall): boolean =>
-    call.responses.length === 0 && calls.newest(call.id, call.event.branch) === call;
+    call.responses.length === 0 && calls.newest(call.id, call.branch) === call;
   const open = calls.all.find(isOpen);
   if (open) refuse(open.eventIndex, `the call ${quotedName(open.id)} without its response`);
   for (const [index, event] of newestEntries(events)) {
