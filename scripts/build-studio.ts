@@ -1,7 +1,7 @@
 /** Builds the page of Studio unless its newest build is newer than its sources. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, globSync, renameSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, globSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 const page = join(root, 'packages/studio/dist/page');
@@ -21,9 +21,9 @@ function isBuilt(): boolean {
 }
 
 if (!isBuilt()) {
-  // Tests in several processes run this at the same time: each builds beside the page, and the first one to finish
-  // installs its build.
-  const own = `${page}-${process.pid}`;
+  // Tests in several processes run this at the same time: each builds in a folder of its own, and the first one to finish installs its build.
+  // The folder is outside of the package, which may be packed meanwhile.
+  const own = join(root, 'node_modules/.cache', `studio-page-${process.pid}`);
   const vite = join(root, 'apps/studio-page/node_modules/.bin/vite');
   execFileSync(vite, ['build', '--logLevel', 'error', '--outDir', own, '--emptyOutDir'], {
     cwd: join(root, 'apps/studio-page'),
@@ -34,6 +34,7 @@ if (!isBuilt()) {
   if (!isBuilt()) {
     try {
       rmSync(page, { recursive: true, force: true });
+      mkdirSync(dirname(page), { recursive: true });
       renameSync(own, page);
     } catch (error) {
       // Another process may have installed its build between the two calls.

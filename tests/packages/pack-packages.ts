@@ -16,7 +16,9 @@ export default function packPackages(project: TestProject): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-tarballs-'));
   try {
     execFileSync('pnpm', ['run', 'build'], { stdio: 'inherit' });
-    execFileSync('pnpm', ['--filter', './packages/*', 'pack', '--pack-destination', folder], { stdio: 'ignore' });
+    execFileSync('pnpm', ['--filter', './packages/*', 'pack', '--pack-destination', folder], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
     project.provide('tarballs', { folder });
   } catch (error) {
     project.provide('tarballs', { failure: `the packages could not be built and packed: ${String(error)}` });
