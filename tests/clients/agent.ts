@@ -1,5 +1,8 @@
 import { BaseLlm, type LiveLlmResponse, type LlmRequest, type LlmResponse } from '@eventloom/core';
+import type { SpanStore } from '@eventloom/dev';
+import { live } from '@eventloom/live';
 import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner, type RunnerConfig } from '@eventloom/runner';
 import { type LiveSent, ScriptedLiveModel } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 
@@ -64,14 +67,14 @@ const tools = [
 ];
 
 /** Creates an agent that follows its message: "call look" (or another tool), "cut", "fail", or any other text, which it repeats. */
-export function createAgent(): LlmAgent {
+function createAgent(): LlmAgent {
   return new LlmAgent({ name: 'helper', model: new Director(), tools });
 }
 
 const speech = { inlineData: { mimeType: 'audio/pcm;rate=24000', data: 'AAAA'.repeat(1000) } };
 
 /** Creates an agent for calls, which receives one piece of audio and speaks once. */
-export function createSpeaker(): LlmAgent {
+function createSpeaker(): LlmAgent {
   const model = new ScriptedLiveModel(({ config }) => [
     { heard: 'blob' },
     ...heard(config, 'What color is the sky?'),
@@ -82,7 +85,7 @@ export function createSpeaker(): LlmAgent {
 }
 
 /** Creates an agent for any number of calls. It turns on the camera after a typed message, describes a picture, and is interrupted by speech. */
-export function createVideoSpeaker(): LlmAgent {
+function createVideoSpeaker(): LlmAgent {
   const isBlob = (type: string) => (sent: LiveSent) => 'blob' in sent && sent.blob.mimeType?.startsWith(type) === true;
   const model = new ScriptedLiveModel(({ config }) => [
     { heard: 'content' },
@@ -115,4 +118,23 @@ function heard({ inputAudioTranscription }: LlmRequest['config'], ...texts: stri
 function spoken({ outputAudioTranscription }: LlmRequest['config'], ...texts: string[]): LiveLlmResponse[] {
   const transcriptions = outputAudioTranscription ? texts.map((text) => ({ outputTranscription: { text } })) : [];
   return [{ content: { role: 'model', parts: [speech] } }, ...transcriptions];
+}
+
+/** Creates the runners of the apps `plain` and `resumable`, with the same agent, and of `voice` and `bidi-demo` for calls. */
+export function createRunners(
+  services: Pick<RunnerConfig, 'sessionService' | 'artifactService'>,
+  spans: SpanStore,
+): Runner[] {
+  return [
+    new Runner({ appName: 'plain', agent: createAgent(), instrumentation: spans, ...services }),
+    new Runner({ appName: 'resumable', agent: createAgent(), resumable: true, instrumentation: spans, ...services }),
+    new Runner({ appName: 'voice', agent: createSpeaker(), live: live(), ...services }),
+    new Runner({
+      appName: 'bidi-demo',
+      agent: createVideoSpeaker(),
+      live: live(),
+      autoCreateSession: true,
+      ...services,
+    }),
+  ];
 }

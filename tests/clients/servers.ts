@@ -4,14 +4,12 @@ import { join } from 'node:path';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { dev, SpanStore } from '@eventloom/dev';
 import { uiFiles } from '@eventloom/dev/node';
-import { live } from '@eventloom/live';
 import { liveEndpoint } from '@eventloom/live/server';
-import { Runner } from '@eventloom/runner';
 import { createServer } from '@eventloom/server';
 import { serve } from '@eventloom/server/node';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { startDevServer } from '../runtimes/dev-server.ts';
-import { createAgent, createSpeaker, createVideoSpeaker } from './agent.ts';
+import { createRunners } from './agent.ts';
 
 /** A server with the apps `plain` and `resumable`, with the same agent, and `voice` and `bidi-demo` for calls. */
 export interface Started {
@@ -25,21 +23,9 @@ const PAGE = join(import.meta.dirname, 'node_modules/@google/adk-devtools/dist/b
 async function startOnNode(): Promise<Started> {
   const services = { sessionService: new InMemorySessionService(), artifactService: new InMemoryArtifactService() };
   const spans = new SpanStore();
-  const runners = [
-    new Runner({ appName: 'plain', agent: createAgent(), instrumentation: spans, ...services }),
-    new Runner({ appName: 'resumable', agent: createAgent(), resumable: true, instrumentation: spans, ...services }),
-    new Runner({ appName: 'voice', agent: createSpeaker(), live: live(), ...services }),
-    new Runner({
-      appName: 'bidi-demo',
-      agent: createVideoSpeaker(),
-      live: live(),
-      autoCreateSession: true,
-      ...services,
-    }),
-  ];
   const server = await serve(
     createServer({
-      runners,
+      runners: createRunners(services, spans),
       protocols: [dev({ spans, ui: await uiFiles(PAGE) })],
       live: liveEndpoint(),
       onError: () => undefined,

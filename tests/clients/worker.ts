@@ -1,9 +1,7 @@
 import { type CloudflareBindings, createCloudflareServer } from '@eventloom/cloudflare';
 import { dev, SpanStore } from '@eventloom/dev';
-import { live } from '@eventloom/live';
 import { liveEndpoint } from '@eventloom/live/server';
-import { Runner } from '@eventloom/runner';
-import { createAgent, createSpeaker, createVideoSpeaker } from './agent.ts';
+import { createRunners } from './agent.ts';
 
 const spans = new SpanStore();
 interface Env extends CloudflareBindings {
@@ -23,18 +21,7 @@ const server = createCloudflareServer<Env>({
       },
     }),
   ],
-  runners: (_env, services) => [
-    new Runner({ appName: 'plain', agent: createAgent(), instrumentation: spans, ...services }),
-    new Runner({ appName: 'resumable', agent: createAgent(), resumable: true, instrumentation: spans, ...services }),
-    new Runner({ appName: 'voice', agent: createSpeaker(), live: live(), ...services }),
-    new Runner({
-      appName: 'bidi-demo',
-      agent: createVideoSpeaker(),
-      live: live(),
-      autoCreateSession: true,
-      ...services,
-    }),
-  ],
+  runners: (_env, services) => createRunners(services, spans),
 });
 
 export const { UserObject, AppStateObject } = server;

@@ -457,34 +457,40 @@ test('a workflow whose process was lost in a tool of an agent stores and yields 
   expect(said(events).at(-1)).toBe('upper: "SORRY"');
 });
 
+/**
+ * Runs a workflow in which an agent is called twice, loses its process in the tool call of the second time, and resumes the run.
+ * @param edgesOf the edges of the workflow around the agent
+ * @returns the events of the resumed run
+ */
+async function loseSecondCall(includeContents: 'none' | 'default', edgesOf: (worker: LlmAgent) => EdgeItem[]) {
+  const controller = new AbortController();
+  let calls = 0;
+  const execute = (): string | Promise<never> => {
+    if (++calls === 1) return 'done';
+    controller.abort(new ShuttingDownError('bye'));
+    return new Promise(() => {});
+  };
+  const work = new FunctionTool({ name: 'work', description: '', execute });
+  const call = (id: string) => ({ calls: [{ id, name: 'work' }] });
+  const steps = model(call('c1'), 'one', call('c2'), 'two');
+  const worker = new LlmAgent({ name: 'worker', model: steps, tools: [work], includeContents });
+  const { runner } = await talk(new Workflow({ name: 'w', edges: edgesOf(worker) }));
+  const key = { userId: 'u', sessionId: 's' };
+  const run = runner.runAsync({ ...key, newMessage: { parts: [{ text: 'go' }] }, abortSignal: controller.signal });
+  for await (const _ of run);
+  const events = await runner.run({ ...key, invocationId: run.invocationId });
+  steps.assertConsumed();
+  return events;
+}
+
 test.each(['none', 'default'] as const)(
   'a loop of a workflow whose process was lost in its second round continues there, with includeContents: %s',
   async (includeContents) => {
-    const controller = new AbortController();
-    let calls = 0;
-    const execute = (): string | Promise<never> => {
-      if (++calls === 1) return 'done';
-      controller.abort(new ShuttingDownError('bye'));
-      return new Promise(() => {});
-    };
-    const work = new FunctionTool({ name: 'work', description: '', execute });
-    const call = (id: string) => ({ calls: [{ id, name: 'work' }] });
-    const worker = new LlmAgent({
-      name: 'worker',
-      model: model(call('c1'), 'one', call('c2'), 'two'),
-      tools: [work],
-      includeContents,
-    });
     const check = node((_: NodeContext, text: string) => createEvent({ output: text, route: text }), { name: 'check' });
-    const edges: EdgeItem[] = [
+    const events = await loseSecondCall(includeContents, (worker) => [
       ['START', worker, check],
       [check, { one: worker, two: upper }],
-    ];
-    const { runner } = await talk(new Workflow({ name: 'w', edges }));
-    const key = { userId: 'u', sessionId: 's' };
-    const run = runner.runAsync({ ...key, newMessage: { parts: [{ text: 'go' }] }, abortSignal: controller.signal });
-    for await (const _ of run);
-    const events = await runner.run({ ...key, invocationId: run.invocationId });
+    ]);
     expect(events.flatMap(getFunctionResponses)).toMatchObject([{ id: 'c2', response: { error: 'interrupted' } }]);
     const outputs = events.flatMap(({ author, output }) =>
       output === undefined ? [] : [`${author}: ${JSON.stringify(output)}`],
@@ -532,28 +538,12 @@ describe.each(Object.keys(LOOPS))('an agent that is run %s', (name) => {
   test.each(['none', 'default'] as const)(
     'continues in its second run if its process was lost there, with includeContents: %s',
     async (includeContents) => {
-      const controller = new AbortController();
-      let calls = 0;
-      const execute = (): string | Promise<never> => {
-        if (++calls === 1) return 'done';
-        controller.abort(new ShuttingDownError('bye'));
-        return new Promise(() => {});
-      };
-      const work = new FunctionTool({ name: 'work', description: '', execute });
-      const call = (id: string) => ({ calls: [{ id, name: 'work' }] });
-      const steps = model(call('c1'), 'one', call('c2'), 'two');
-      const worker = new LlmAgent({ name: 'worker', model: steps, tools: [work], includeContents });
-      const { runner } = await talk(new Workflow({ name: 'w', edges: LOOPS[name]?.(worker) ?? [] }));
-      const key = { userId: 'u', sessionId: 's' };
-      const run = runner.runAsync({ ...key, newMessage: { parts: [{ text: 'go' }] }, abortSignal: controller.signal });
-      for await (const _ of run);
-      const events = await runner.run({ ...key, invocationId: run.invocationId });
+      const events = await loseSecondCall(includeContents, (worker) => LOOPS[name]?.(worker) ?? []);
       expect(events.flatMap(getFunctionResponses)).toMatchObject([{ id: 'c2', response: { error: 'interrupted' } }]);
       expect(events.filter(({ author, output }) => author === 'worker' && output !== undefined)).toMatchObject([
         { output: 'two' },
       ]);
       expect(said(events).at(-1)).toMatch(/upper: "(ONE,)?TWO"/);
-      steps.assertConsumed();
     },
   );
 });
