@@ -356,8 +356,7 @@ export abstract class BaseSessionService {
 
   /**
    * Makes a small write that changes no session: shows that the storage can be written, which a read does not.
-   * @throws StorageError if the storage cannot be reached, does not answer in time, is locked or read-only, or has no room for the write. A
-   * database that writes over an old row, such as PostgreSQL, may have room for it on a full disk.
+   * @throws StorageError if the storage cannot be reached, does not answer in time, is locked or read-only, or has no room for the write
    */
   abstract checkWritable(): MaybePromise<void>;
 

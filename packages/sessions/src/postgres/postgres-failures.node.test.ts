@@ -87,6 +87,27 @@ test('a missing privilege is a StorageError that is not retryable', async () => 
   await admin.query(`DROP ROLE ${role}`);
 });
 
+test('checkWritable fails if the server has no room for a file, although a row has room', async () => {
+  await service.checkWritable();
+  const { rows } = await admin.query<{ name: string }>('SELECT current_database() AS name');
+  const limit = (kilobytes: number) =>
+    admin.query(`ALTER DATABASE ${rows[0]?.name} SET temp_file_limit = ${kilobytes}`);
+  await limit(0);
+  await terminate();
+  try {
+    await expect
+      .poll(() => thrownBy(() => service.createSession({ ...KEY, sessionId: crypto.randomUUID() })))
+      .toBe(undefined);
+    const thrown = await thrownBy(() => service.checkWritable());
+    expect(thrown).toBeInstanceOf(StorageError);
+    expect(String(thrown)).toContain('temporary file size');
+  } finally {
+    await limit(-1);
+    await terminate();
+  }
+  await expect.poll(() => thrownBy(() => service.checkWritable())).toBe(undefined);
+});
+
 test('connections ended by the server fail only calls that use them, and do not end the process', async () => {
   // Both connections are idle. The pool reports the loss of a taken connection to its owner, before the first
   // statement.
