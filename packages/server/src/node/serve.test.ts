@@ -57,14 +57,15 @@ test('requests and responses of the process keep the method bytes', async () => 
   await server.shutDown();
 });
 
-test('a run that ends immediately is written in one piece: headers, frames and end', async () => {
+test('a run that ends immediately is written in one piece: headers with the length, and all frames', async () => {
   const writes: string[] = [];
   const note = (message: unknown): void => noteWrites((message as { socket: Socket }).socket, writes);
   subscribe('net.server.socket', note);
   const server = await serve(createApp(['done']), { port: 0 });
   const response = await fetch(`${server.url}/run_sse`, { method: 'POST', body: ASK });
-  await response.text();
-  expect(writes).toEqual([expect.stringMatching(/^HTTP\/1\.1 200 OK\r\n[^]*"done"[^]*\r\n0\r\n\r\n$/)]);
+  const body = await response.text();
+  expect(response.headers.get('content-length')).toBe(String(body.length));
+  expect(writes).toEqual([expect.stringMatching(/^HTTP\/1\.1 200 OK\r\n[^]*"done"[^]*\n\n$/)]);
   unsubscribe('net.server.socket', note);
   await server.shutDown();
 });

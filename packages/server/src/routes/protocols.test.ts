@@ -217,7 +217,11 @@ describe('a custom protocol', () => {
     });
     const init = { method: 'POST', body: '{}' };
     const response = await server.fetch(new Request('http://localhost/p/app/ann', init));
-    await expect(response.text()).rejects.toThrow('RunWriter: item: expected a text, got an object');
+    expect(response.status).toBe(500);
+    expect(await response.json()).toMatchObject({
+      code: 'CONFIGURATION',
+      error: expect.stringContaining('RunWriter: item: expected a text, got an object'),
+    });
     await server.whenIdle();
     expect(String(errors)).toContain("return '' for an item to leave out");
     const session = await sessionService.getSession({ appName: 'app', userId: 'ann', sessionId: 's' });

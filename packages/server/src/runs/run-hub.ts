@@ -337,12 +337,13 @@ export class RunHub {
    * Resolves when the response to the start of a run can begin: at its first frame or its end; with a relay, not before
    * every process can find the run; and at the latest after `limits.answerAfterMs`. Never rejects.
    */
-  async untilReadable({ firstFrame, publication }: RunLog): Promise<void> {
-    const late = Promise.withResolvers<void>();
-    const callOff = this.platform.schedule(this.limits.answerAfterMs, late.resolve);
-    await Promise.race([firstFrame, late.promise]);
-    if (publication) await Promise.race([publication.announced, late.promise]);
-    callOff();
+  async untilReadable(log: RunLog): Promise<void> {
+    const { firstFrame, publication } = log;
+    // A run that ends meanwhile is answered in one piece, without a stream.
+    await new Promise<void>((resolve) => void this.platform.schedule(0, resolve));
+    if (log.isEnded && !publication) return;
+    const readable = publication ? Promise.all([firstFrame, publication.announced]) : firstFrame;
+    await within(this.platform, readable, this.limits.answerAfterMs);
   }
 
   /** Cancels or forgets a run because another process asks for it. */
