@@ -4,7 +4,7 @@ export type PinnedKeys = Readonly<Record<string, readonly string[]>>;
 
 /** The entry points of every package. A key added or removed here is a decision about the public surface. */
 export const pinnedKeys: PinnedKeys = {
-  '@eventloom/core': ['.', './internal', './wire', './conformance'],
+  '@eventloom/core': ['.', './internal', './internal/node', './wire', './conformance'],
   '@eventloom/sessions': ['.', './sqlite', './postgres', './durable-object', './conformance'],
   '@eventloom/artifacts': ['.', './fs', './r2', './gcs', './durable-object', './conformance'],
   '@eventloom/memory': ['.', './sqlite', './conformance'],

@@ -1,5 +1,6 @@
 /** The folders under `packages` that may use Node. All other package sources are neutral: only web standards. */
 export const nodeOnlyFolders: readonly string[] = [
+  'packages/core/src/internal/node',
   'packages/sessions/src/sqlite',
   'packages/artifacts/src/fs',
   'packages/memory/src/sqlite',

@@ -106,11 +106,17 @@ describe('an import of ./internal', () => {
   const workspace = (folder: string): Workspace => ({
     folder,
     manifest: { version: '0.1.0', name: 'sample' },
-    files: [{ path: `${folder}/a.ts`, text: "import { isRecord } from '@eventloom/core/internal';" }],
+    files: [
+      { path: `${folder}/a.ts`, text: "import { isRecord } from '@eventloom/core/internal';" },
+      { path: `${folder}/b.ts`, text: "import { openSqlite } from '@eventloom/core/internal/node';" },
+    ],
   });
 
   test.each(['apps/sample', 'examples', 'examples/sample'])('is reported in %s', (folder) => {
-    expect(internalImports([workspace(folder)])).toEqual([`${folder}/a.ts: @eventloom/core/internal`]);
+    expect(internalImports([workspace(folder)])).toEqual([
+      `${folder}/a.ts: @eventloom/core/internal`,
+      `${folder}/b.ts: @eventloom/core/internal/node`,
+    ]);
   });
 
   test('is allowed in a package', () => {

@@ -105,7 +105,7 @@ export function internalImports(workspaces: readonly Workspace[]): string[] {
   return outside.flatMap(({ files }) =>
     files.flatMap((file) =>
       importedSpecifiers(file)
-        .filter((specifier) => /^@eventloom\/[^/]+\/internal$/.test(specifier))
+        .filter((specifier) => /^@eventloom\/[^/]+\/internal(\/|$)/.test(specifier))
         .map((specifier) => `${file.path}: ${specifier}`),
     ),
   );

@@ -48,7 +48,7 @@ const SAME_MEANING = new Set(['PostgresClient', 'PostgresPool', 'PostgresQuery',
 export function readEntries(workspace: Workspace, packages: readonly Workspace[]): ReferenceEntry[] {
   const { name: packageName, exports = {} } = workspace.manifest;
   return Object.entries(exports).flatMap(([key, source]) => {
-    if (key === './internal' || !source.endsWith('.ts')) return [];
+    if (/^\.\/internal(\/|$)/.test(key) || !source.endsWith('.ts')) return [];
     const path = join(workspace.folder, source);
     const entry = readFile(path, packages);
     // These names are on the page of the package that the entry exports again.

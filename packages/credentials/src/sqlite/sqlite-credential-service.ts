@@ -1,9 +1,7 @@
-import { LockLine, requireSqlite, type OptionRules, checkOptions, makeFolder } from '@eventloom/core/internal';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
-import process from 'node:process';
+import { type CredentialKey, type Platform, systemPlatform } from '@eventloom/core';
+import { type OptionRules, checkOptions } from '@eventloom/core/internal';
+import { LockLine, type OpenSqlite, openSqlite } from '@eventloom/core/internal/node';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { ConfigurationError, type CredentialKey, type Platform, systemPlatform } from '@eventloom/core';
 import { checkEncryptionKeys, KEYS_RULE } from '../credential-cipher.ts';
 import type { CredentialStore, SealedCredential } from '../credential-store.ts';
 import { EncryptedCredentialService, type EncryptionOptions } from '../encrypted-credential-service.ts';
@@ -41,7 +39,7 @@ const HINTS = {
  * other work, and fails with a StorageError if the file stays locked for five seconds; at once if the disk is full.
  */
 export class SqliteCredentialService extends EncryptedCredentialService {
-  readonly #opened: DatabaseSync | undefined;
+  readonly #opened: OpenSqlite<SqliteCredentialStore>;
 
   /**
    * Opens the file, or prepares the database.
@@ -51,15 +49,22 @@ export class SqliteCredentialService extends EncryptedCredentialService {
   constructor(options: SqliteCredentialServiceOptions) {
     checkOptions('SqliteCredentialService', OPTIONS, options, HINTS);
     const { path, database, keys, platform = systemPlatform } = options;
-    if ((path === undefined) === (database === undefined)) {
-      throw new ConfigurationError(
-        "SqliteCredentialService: needs either path, as in { path: 'credentials.db' }, or database",
-      );
-    }
     checkEncryptionKeys(keys);
-    const opened = path === undefined ? undefined : openDatabase(path);
-    if (database) prepareDatabase(database);
-    super({ keys, store: new SqliteCredentialStore((opened ?? database) as DatabaseSync, platform) });
+    const opened = openSqlite(
+      { path, database },
+      {
+        service: 'SqliteCredentialService',
+        purpose: 'a database of credentials',
+        example: 'credentials.db',
+        synchronous: 'FULL',
+        pragmas: 'PRAGMA secure_delete = ON',
+        prepare: (connection) => {
+          migrateCredentials(connection);
+          return new SqliteCredentialStore(connection, platform);
+        },
+      },
+    );
+    super({ keys, store: opened.driver });
     this.#opened = opened;
   }
 
@@ -67,48 +72,8 @@ export class SqliteCredentialService extends EncryptedCredentialService {
    * Closes the file, unless the database was given as an option. Optional: no data is lost without it. Do not call the service afterwards.
    */
   close(): void {
-    if (this.#opened?.isOpen) this.#opened.close();
+    this.#opened.close();
   }
-}
-
-/** Maximum time that opening waits for a lock, in milliseconds. It blocks the thread. */
-const BUSY_TIMEOUT_MS = 5000;
-
-/**
- * Opens or creates the file at `path` and its folder; a new file or folder is private to its owner. `:memory:` is a separate database.
- * Deleted values are overwritten.
- * @throws ConfigurationError if the file is not a database, cannot be opened, or was written by a newer version
- */
-function openDatabase(path: string): DatabaseSync {
-  const sqlite = requireSqlite('SqliteCredentialService', process.getBuiltinModule?.('node:sqlite'), process.version);
-  let database: DatabaseSync | undefined;
-  try {
-    if (path !== ':memory:') {
-      makeFolder(dirname(resolve(path)), { mkdirSync, dirname });
-      closeSync(openSync(path, 'a', 0o600));
-    }
-    database = new sqlite.DatabaseSync(path);
-    database.exec('PRAGMA secure_delete = ON');
-    prepareDatabase(database);
-    return database;
-  } catch (cause) {
-    database?.close();
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ConfigurationError(
-      `cannot use "${path}" as a database of credentials: ${reason}; write the path of a file in a folder that exists and can be written`,
-      { cause },
-    );
-  }
-}
-
-/** Sets up a connection, and the table where it is missing. */
-function prepareDatabase(database: DatabaseSync): void {
-  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  database.exec('PRAGMA journal_mode = WAL');
-  database.exec('PRAGMA synchronous = FULL');
-  migrateCredentials(database);
-  // From now on SQLite reports a lock at once, and the service waits for it without blocking.
-  database.exec('PRAGMA busy_timeout = 0');
 }
 
 const OWNED = 'app_name = ? AND user_id = ? AND credential_key = ?';

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Content, Platform, SessionKey, MaybePromise } from '@eventloom/core';
-import { LockLine } from '@eventloom/core/internal';
+import { LockLine } from '@eventloom/core/internal/node';
 import type {
   MemoryDriver,
   MemoryOwner,

@@ -1,9 +1,7 @@
-import { requireSqlite, type OptionRules, checkOptions, makeFolder } from '@eventloom/core/internal';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
-import process from 'node:process';
+import { type Platform, systemPlatform } from '@eventloom/core';
+import { type OptionRules, checkOptions } from '@eventloom/core/internal';
+import { type OpenSqlite, openSqlite } from '@eventloom/core/internal/node';
 import type { DatabaseSync } from 'node:sqlite';
-import { ConfigurationError, type Platform, systemPlatform } from '@eventloom/core';
 import { DriverMemoryService } from '../driver-memory-service.ts';
 import { migrateMemories } from './schema.ts';
 import { SqliteMemoryDriver } from './sqlite-memory-driver.ts';
@@ -35,7 +33,7 @@ const HINTS = { file: 'did you mean "path"?', filename: 'did you mean "path"?', 
  * as a whole or not at all. In a file that the service opened, deleted values are overwritten.
  */
 export class SqliteMemoryService extends DriverMemoryService {
-  readonly #opened: DatabaseSync | undefined;
+  readonly #opened: OpenSqlite<SqliteMemoryDriver>;
 
   /**
    * Opens the file, or prepares the database.
@@ -45,12 +43,21 @@ export class SqliteMemoryService extends DriverMemoryService {
   constructor(options: SqliteMemoryServiceOptions) {
     checkOptions('SqliteMemoryService', OPTIONS, options, HINTS);
     const { path, database, platform = systemPlatform } = options;
-    if ((path === undefined) === (database === undefined)) {
-      throw new ConfigurationError("SqliteMemoryService: needs either path, as in { path: 'memory.db' }, or database");
-    }
-    const opened = path === undefined ? undefined : openDatabase(path);
-    if (database) prepareDatabase(database);
-    super(new SqliteMemoryDriver((opened ?? database) as DatabaseSync, platform));
+    const opened = openSqlite(
+      { path, database },
+      {
+        service: 'SqliteMemoryService',
+        purpose: 'a memory database',
+        example: 'memory.db',
+        synchronous: 'NORMAL',
+        pragmas: 'PRAGMA secure_delete = ON',
+        prepare: (connection) => {
+          migrateMemories(connection);
+          return new SqliteMemoryDriver(connection, platform);
+        },
+      },
+    );
+    super(opened.driver);
     this.#opened = opened;
   }
 
@@ -59,46 +66,6 @@ export class SqliteMemoryService extends DriverMemoryService {
    * afterwards.
    */
   close(): void {
-    if (this.#opened?.isOpen) this.#opened.close();
+    this.#opened.close();
   }
-}
-
-/** Maximum time that opening waits for a lock, in milliseconds. It blocks the thread. */
-const BUSY_TIMEOUT_MS = 5000;
-
-/**
- * Opens or creates the file at `path` and its folder; a new file or folder is private to its owner. `:memory:` is a separate database.
- * Deleted values are overwritten.
- * @throws ConfigurationError if the file is not a database, cannot be opened, or was written by a newer version
- */
-function openDatabase(path: string): DatabaseSync {
-  const sqlite = requireSqlite('SqliteMemoryService', process.getBuiltinModule?.('node:sqlite'), process.version);
-  let database: DatabaseSync | undefined;
-  try {
-    if (path !== ':memory:') {
-      makeFolder(dirname(resolve(path)), { mkdirSync, dirname });
-      closeSync(openSync(path, 'a', 0o600));
-    }
-    database = new sqlite.DatabaseSync(path);
-    database.exec('PRAGMA secure_delete = ON');
-    prepareDatabase(database);
-    return database;
-  } catch (cause) {
-    database?.close();
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ConfigurationError(
-      `cannot use "${path}" as a memory database: ${reason}; write the path of a file in a folder that exists and can be written`,
-      { cause },
-    );
-  }
-}
-
-/** Sets up a connection, and the tables where they are missing. */
-function prepareDatabase(database: DatabaseSync): void {
-  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  database.exec('PRAGMA journal_mode = WAL');
-  database.exec('PRAGMA synchronous = NORMAL');
-  migrateMemories(database);
-  // From now on SQLite reports a lock at once, and the service waits for it without blocking.
-  database.exec('PRAGMA busy_timeout = 0');
 }

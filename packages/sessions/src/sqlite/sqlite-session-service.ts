@@ -1,8 +1,17 @@
-import { ConfigurationError, systemPlatform } from '@eventloom/core';
+import { systemPlatform } from '@eventloom/core';
 import { type OptionRules, checkOptions } from '@eventloom/core/internal';
+import { LockLine, type OpenSqlite, openSqlite } from '@eventloom/core/internal/node';
 import type { DatabaseSync } from 'node:sqlite';
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
-import { openDatabase, prepareDatabase, type SqliteDurability } from './open-database.ts';
+import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
+
+/**
+ * The failures that an acknowledged write survives. `process`: any end of this process, including kill -9. After a power failure or a crash
+ * of the machine the last writes may be missing, each as a whole, and the file is intact. `power`: power failures and crashes as well;
+ * every write is flushed to the disk, which is slower.
+ */
+export type SqliteDurability = 'process' | 'power';
 
 /** Options of `SqliteSessionService`: one of `path` and `database` is given. */
 export interface SqliteSessionServiceOptions extends DriverSessionServiceOptions {
@@ -26,6 +35,12 @@ const OPTIONS: OptionRules<SqliteSessionServiceOptions> = {
 const HINTS = { file: 'did you mean "path"?', filename: 'did you mean "path"?', url: 'write path, the name of a file' };
 
 /**
+ * A commit writes whole pages, and most events are much smaller than SQLite's default page. The log is checkpointed at
+ * 4 MB, as by default.
+ */
+const NEW_FILE = 'PRAGMA page_size = 1024; PRAGMA wal_autocheckpoint = 4000;';
+
+/**
  * Keeps sessions in a SQLite file, through Node's `node:sqlite`. Several processes of one machine may use one file: a session has one
  * writer at a time among all processes, and callers of one process that wait for it get it in the order of their
  * requests; of the first waiting callers of several processes, the one that has waited longest. Calls work synchronously and
@@ -38,7 +53,7 @@ const HINTS = { file: 'did you mean "path"?', filename: 'did you mean "path"?', 
  * page of a listing ends when it has 16 Mi characters of state.
  */
 export class SqliteSessionService extends DriverSessionService {
-  readonly #opened: DatabaseSync | undefined;
+  readonly #opened: OpenSqlite<SqlSessionDriver>;
 
   /**
    * @throws ConfigurationError if the file is not a database, cannot be opened, or was created by a newer version, and for an unknown
@@ -47,21 +62,24 @@ export class SqliteSessionService extends DriverSessionService {
   constructor(options: SqliteSessionServiceOptions) {
     checkOptions('SqliteSessionService', OPTIONS, options, HINTS, "new SqliteSessionService({ path: 'sessions.db' })");
     const { path, database, durability = 'process', platform = systemPlatform } = options;
-    if (path !== undefined && database === undefined) {
-      const opened = openDatabase(path, durability, platform);
-      super(opened.driver, { platform });
-      this.#opened = opened.database;
-    } else if (path === undefined && database !== undefined) {
-      super(prepareDatabase(database, durability, platform), { platform });
-    } else {
-      throw new ConfigurationError(
-        "SqliteSessionService: needs either path, as in { path: 'sessions.db' }, or database",
-      );
-    }
+    const opened = openSqlite(
+      { path, database },
+      {
+        service: 'SqliteSessionService',
+        purpose: 'a session database',
+        example: 'sessions.db',
+        synchronous: durability === 'power' ? 'FULL' : 'NORMAL',
+        pragmas: NEW_FILE,
+        prepare: (connection) =>
+          new SqlSessionDriver(new SqliteConnection(connection), new LockLine('the session database', platform)),
+      },
+    );
+    super(opened.driver, { platform });
+    this.#opened = opened;
   }
 
   /** Closes the file, unless the database was given as an option. Optional: no data is lost without it. Do not call the service afterwards. */
   close(): void {
-    if (this.#opened?.isOpen) this.#opened.close();
+    this.#opened.close();
   }
 }

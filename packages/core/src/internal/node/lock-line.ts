@@ -1,7 +1,7 @@
-import { StorageError } from '../errors.ts';
-import type { MaybePromise } from '../session/maybe-promise.ts';
-import type { Platform } from './platform.ts';
-import { sqliteResult, storageFailure } from './storage-failure.ts';
+import { StorageError } from '../../errors.ts';
+import type { MaybePromise } from '../../session/maybe-promise.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { sqliteResult, storageFailure } from '../../platform/storage-failure.ts';
 
 const SQLITE_BUSY = 5;
 /** Time that a file may stay locked before waiting work fails, in milliseconds. */

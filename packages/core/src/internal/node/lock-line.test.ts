@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ManualPlatform } from '../conformance/manual-platform.ts';
+import { ManualPlatform } from '../../conformance/manual-platform.ts';
 import { LockLine } from './lock-line.ts';
 
 let folder = '';
