@@ -40,10 +40,10 @@ export interface RunLogParams {
 
 /**
  * Number of characters that a run appends before other work runs: a few events at first, so that its beginning is sent immediately, then
- * twice as many each time, up to the maximum.
+ * twice as many each time, up to the length of one write of a reader, so that the client reads while the run goes on.
  */
 const CHARS_OF_FIRST_TURN = 2 * 1024;
-const MAX_CHARS_PER_TURN = 128 * 1024;
+const MAX_CHARS_PER_TURN = 64 * 1024;
 /** Number of characters that an event counts that readers do not get. */
 const CHARS_OF_BOOKKEEPING = 256;
 /** Number of dropped frames after which the list is shortened. */
