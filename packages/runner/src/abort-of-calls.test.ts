@@ -1,4 +1,5 @@
 /* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
+import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { BaseLlm, type LlmResponse } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Gate, ScriptedModel } from '@eventloom/testing';
@@ -45,6 +46,32 @@ test('an abort does not wait for a model that ignores its signal', async () => {
   controller.abort();
   expect((await running).events).toEqual([]);
   await expectFree(runner);
+});
+
+test('a tool that ignores its signal saves no artifact after the abort', async () => {
+  const gate = new Gate();
+  const saving = Promise.withResolvers<Promise<number>>();
+  const late = new FunctionTool({
+    name: 'late',
+    description: '',
+    execute: async (_, context) => {
+      await gate.pass();
+      const saved = context.saveArtifact('late.txt', { text: 'late' });
+      saving.resolve(saved);
+      return saved;
+    },
+  });
+  const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'late', args: {} }] }]);
+  const artifactService = new InMemoryArtifactService();
+  const agent = new LlmAgent({ name: 'bot', model, tools: [late] });
+  const { runner, controller, hi } = await abortable({ agent, artifactService });
+  const running = aborted(runner, hi);
+  await gate.reached;
+  controller.abort();
+  await running;
+  gate.open();
+  await expect(saving.promise).rejects.toMatchObject({ code: 'RUN_ABORTED' });
+  expect(await artifactService.listArtifactKeys(KEY)).toEqual([]);
 });
 
 test('an abort does not wait for a tool that ignores its signal; its call is answered as interrupted', async () => {
