@@ -189,3 +189,42 @@ test('an agent sees only the events before the rewound invocation', async () => 
   const texts = model.requests.at(-1)?.request.contents.map(({ parts }) => parts?.[0]?.text);
   expect(texts).toEqual(['a', 'one', 'c']);
 });
+
+/** Yields an event, and then works until its run is aborted. */
+const workUntilAborted: Turn = async function* act(context) {
+  yield context.createEvent({ author: 'bot', content: { parts: [{ text: 'working' }] } });
+  await new Promise((resolve) => context.abortSignal.addEventListener('abort', resolve));
+};
+
+test('a rewind closes the unfinished run that it undoes', async () => {
+  const { runner, agent, turn, stored, sessionService } = await setUp();
+  const first = await turn(write({ a: 1 }));
+  agent.turns.push(workUntilAborted);
+  const stream = runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'go' }] } });
+  await stream.next();
+  const rewindBeforeInvocationId = first;
+  const rewound = runner.rewindAsync({ ...IDS, rewindBeforeInvocationId, onBusy: 'interrupt' });
+  await expect(stream.next()).rejects.toMatchObject({ code: 'STALE_WRITER' });
+  await rewound;
+  const { invocationId } = stream;
+  const { events, state } = await stored();
+  const [error, undoing] = events.slice(-2);
+  expect(error).toMatchObject({ invocationId, errorCode: 'RUN_ABANDONED' });
+  expect(undoing?.actions.rewindBeforeInvocationId).toBe(first);
+  expect(state).toEqual({});
+  const end = { state: 'interrupted', code: 'RUN_ABANDONED' };
+  expect(await sessionService.findRun({ ...KEY, id: invocationId })).toMatchObject({ invocationId, end });
+  expect((await runner.listOpenRuns()).runs).toEqual([]);
+});
+
+test('a rewind before an unknown invocation interrupts no run', async () => {
+  const { runner, agent, turn } = await setUp();
+  await turn(write({ a: 1 }));
+  agent.turns.push(workUntilAborted);
+  const stream = runner.runAsync({ ...IDS, newMessage: { parts: [{ text: 'go' }] } });
+  await stream.next();
+  const rewound = runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: 'unknown', onBusy: 'interrupt' });
+  await expect(rewound).rejects.toThrow(InvalidRequestError);
+  expect((await runner.listOpenRuns()).runs).toMatchObject([{ invocationId: stream.invocationId }]);
+  await stream.return();
+});

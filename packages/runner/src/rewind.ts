@@ -25,6 +25,7 @@ import {
   stateScopeOf,
 } from '@eventloom/core/internal';
 import { checkRestorable, restoreArtifacts, type ArtifactsToRestore, artifactsToRestore } from './restore-artifacts.ts';
+import { closeRun } from './resume/close-run.ts';
 import type { Runner } from './runner.ts';
 
 /** Parameters of `Runner.rewindAsync`. */
@@ -51,21 +52,34 @@ const PARAMS: OptionRules<RewindParams> = {
 /** Rewinds a session to before an invocation; see `Runner.rewindAsync`. */
 export async function rewind(runner: Runner, params: RewindParams): Promise<Event> {
   checkParams(params);
-  const { userId, sessionId, onBusy, abortSignal } = params;
-  const lock = await runner.sessions.lock({
-    key: { appName: runner.appName, userId, sessionId },
-    purpose: 'a rewind',
-    onBusy,
-    abortSignal,
-  });
-  try {
-    return await commitRewind(runner, params, lock.lease, () => {
-      if (abortSignal?.aborted) throw new RunAbortedError('the rewind was aborted', { cause: abortSignal.reason });
-      if (lock.lost) throw lock.lost;
-    });
-  } finally {
-    await lock.unlock();
+  const { userId, sessionId, rewindBeforeInvocationId, onBusy, abortSignal } = params;
+  const key = { appName: runner.appName, userId, sessionId };
+  const checkAborted = (): void => {
+    if (abortSignal?.aborted) throw new RunAbortedError('the rewind was aborted', { cause: abortSignal.reason });
+  };
+  // A rewind that cannot be made must not interrupt a run.
+  if (onBusy === 'interrupt') await planRewind(runner.sessionService, key, rewindBeforeInvocationId, checkAborted);
+  for (;;) {
+    const lock = await runner.sessions.lock({ key, purpose: 'a rewind', onBusy, abortSignal });
+    let rewound: Event | OpenRunToUndo;
+    try {
+      rewound = await commitRewind(runner, params, lock.lease, () => {
+        checkAborted();
+        if (lock.lost) throw lock.lost;
+      });
+    } finally {
+      await lock.unlock();
+    }
+    if ('id' in rewound) return rewound;
+    // Without its end, the run would be open although nothing of it is left to continue.
+    const reason = 'a rewind of the session undid the run';
+    await closeRun(runner, { userId, sessionId, invocationId: rewound.openRunId, reason, onBusy, abortSignal });
   }
+}
+
+/** An unfinished run that a rewind undoes. Its end must be stored before the rewind. */
+interface OpenRunToUndo {
+  readonly openRunId: string;
 }
 
 /**
@@ -74,17 +88,20 @@ export async function rewind(runner: Runner, params: RewindParams): Promise<Even
  * retried until it is done.
  *
  * @param check throws to abort
+ * @returns the stored event; an unfinished run that the rewind undoes, in which case nothing was changed
  */
 async function commitRewind(
   runner: Runner,
   { userId, sessionId, rewindBeforeInvocationId }: RewindParams,
   lease: SessionLease,
   check: () => void,
-): Promise<Event> {
+): Promise<Event | OpenRunToUndo> {
   const { appName, platform, sessionService, artifactService } = runner;
   const key = { appName, userId, sessionId };
   const plan = await planRewind(sessionService, key, rewindBeforeInvocationId, check);
   await checkRestorable(artifactService, key, plan.artifacts);
+  const openRunId = await findOpenRun(sessionService, key, plan.undoneInvocations);
+  if (openRunId !== undefined) return { openRunId };
   const session = await sessionService.getSession({ ...key, config: { numRecentEvents: 0 } });
   if (!session) throw new SessionNotFoundError(`session ${JSON.stringify(sessionId)} was deleted during the rewind`);
   check();
@@ -142,12 +159,27 @@ interface RewindPlan {
   readonly coveredUntil: number;
   /** The session's artifacts that were saved or deleted since, and those that an earlier rewind has not restored yet. */
   readonly artifacts: ArtifactsToRestore;
+  /** The ids of the invocation and of all later ones, the oldest first. */
+  readonly undoneInvocations: ReadonlySet<string>;
+}
+
+/** Finds the session's open run among invocations. A run begins only when the one before it has ended, so only the newest run can be open. */
+async function findOpenRun(
+  service: BaseSessionService,
+  key: SessionKey,
+  invocations: ReadonlySet<string>,
+): Promise<string | undefined> {
+  for (const id of [...invocations].reverse()) {
+    const run = await service.findRun({ ...key, id });
+    if (run) return run.open && run.invocationId;
+  }
+  return undefined;
 }
 
 /**
  * Reads a session's events from the first one on, and returns the changes that undo the invocation and everything after
  * it. State of the app and of the user, and artifacts named `user:…`, belong to other sessions too and are left out.
- * The caller must hold the lease.
+ * The plan is current as long as the caller holds the lease.
  *
  * @param check is called before each event, and throws to abort
  * @throws InvalidRequestError when the session has no event of the invocation
@@ -161,6 +193,7 @@ async function planRewind(
 ): Promise<RewindPlan> {
   const state: Record<string, unknown> = Object.create(null);
   const artifacts = new RewoundArtifacts();
+  const undoneInvocations = new Set<string>();
   let now: Readonly<Record<string, unknown>> = {};
   let seq = 0;
   let rewoundFrom: number | undefined;
@@ -177,6 +210,7 @@ async function planRewind(
       coveredUntil = Math.max(coveredUntil, event.actions.compaction?.endTimestamp ?? -Infinity);
       artifacts.add(event, rewoundFrom !== undefined);
       if (rewoundFrom === undefined) applyOwn(state, event);
+      else undoneInvocations.add(event.invocationId);
     }
   }
   if (rewoundFrom === undefined) {
@@ -185,7 +219,8 @@ async function planRewind(
     );
   }
   const stateChange = stateDifference(state, now);
-  return { rewoundFrom, stateChange, coveredUntil, artifacts: artifacts.toRestore(artifactsToRestore(now)) };
+  const toRestore = artifacts.toRestore(artifactsToRestore(now));
+  return { rewoundFrom, stateChange, coveredUntil, artifacts: toRestore, undoneInvocations };
 }
 
 /** The versions that a session's artifacts had before the invocation, and the artifacts that changed since. */

@@ -144,7 +144,7 @@ export class Runner {
    * Takes a session back to the moment before an invocation: appends an event that makes every reader skip the invocation's first event and
    * everything after it. The session's own state is restored, keys that it was created with included. An artifact of the session that was
    * saved since gets its earlier content as a new version; one that did not exist is deleted with all its versions. State and artifacts of
-   * the user and the app stay, because other sessions share them.
+   * the user and the app stay, because other sessions share them. An unfinished run that is undone is closed first, as by `closeRun`.
    *
    * If an artifact cannot be restored because its store fails, the rewind is valid all the same: the next run or rewind of the session
    * restores it first, or throws the error of the store. Safe to repeat. It reads the whole history of the session, in pages.

@@ -239,6 +239,28 @@ test('a run has the state waiting until its calls have responses', async () => {
   expect(await stateOf(location)).toMatchObject({ state: 'completed' });
 });
 
+test('a run that a rewind undid no longer waits, and waits again if only the answer was undone', async () => {
+  const { send, stateOf } = await setUp([{ calls: [{ name: 'order', id: 'c-1' }] }, 'thanks', 'thanks']);
+  const begin = async (body: unknown) => {
+    const location = (await send('POST', `${SESSION}/runs`, body)).headers.get('location');
+    await (await send('GET', `${location}`)).text();
+    return location;
+  };
+  const rewind = async (location: string | null) => {
+    const rewindBeforeInvocationId = location?.split('/').at(-1);
+    expect((await send('POST', `${SESSION}/rewind`, { rewindBeforeInvocationId })).status).toBe(200);
+  };
+  const asking = await begin(MESSAGE);
+  const { waitingFor = [] } = (await stateOf(asking)) as { waitingFor?: string[] };
+  const functionResponse = { id: waitingFor[0], name: 'order', response: { ordered: true } };
+  const answering = await begin({ newMessage: { parts: [{ functionResponse }] } });
+  expect(await stateOf(asking)).toMatchObject({ state: 'completed' });
+  await rewind(answering);
+  expect(await stateOf(asking)).toMatchObject({ state: 'waiting', waitingFor });
+  await rewind(asking);
+  expect(await stateOf(asking)).toMatchObject({ state: 'completed' });
+});
+
 test('a run waits for a call of one branch although a call of another branch with the same id has its response', async () => {
   const gate = new Gate();
   const order = new LongRunningFunctionTool({ name: 'order', description: 'Orders.', execute: () => gate.open() });

@@ -1,4 +1,4 @@
-import type { BaseSessionService, RunRecord, SessionKey } from '@eventloom/core';
+import type { BaseSessionService, Event, RunRecord, SessionKey } from '@eventloom/core';
 import { Calls, type RecordedCall } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
 import { eventPages, readEnd } from './stored-frames.ts';
@@ -47,14 +47,26 @@ export async function readRunState(service: BaseSessionService, key: SessionKey,
   if (open) return { invocationId, state: 'running' };
   const { outcome, frame } = await readEnd(service, key, run);
   if (frame) return { invocationId, state: outcome.state, ...(JSON.parse(frame.json) as ErrorBody) };
-  const calls = new Calls();
   const lastSeq = end?.lastSeq ?? Infinity;
   const isWaiting = (call: RecordedCall): boolean =>
     call.event.invocationId === invocationId && calls.lacksResponse(call);
-  // The answers may be in later runs.
-  for await (const { seq, events } of eventPages(service, key, firstSeq - 1, Infinity)) {
-    for (const event of events) if (event.actions.rewindBeforeInvocationId === undefined) calls.add(event);
-    if (seq + events.length > lastSeq && !calls.all.some(isWaiting)) break;
+  let calls = new Calls();
+  let read: { readonly seq: number; readonly event: Event }[] = [];
+  // The answers may be in later runs, and a rewind may undo them, or the run itself.
+  for await (const page of eventPages(service, key, firstSeq - 1, Infinity)) {
+    for (const [index, event] of page.events.entries()) {
+      const { rewindBeforeInvocationId, history } = event.actions;
+      if (rewindBeforeInvocationId === undefined) {
+        calls.add(event);
+        if (calls.madeIn(event).length + calls.answeredIn(event).length > 0)
+          read.push({ seq: page.seq + index, event });
+      } else {
+        const rewoundFrom = history?.rewoundFrom ?? firstSeq;
+        read = read.filter(({ seq }) => seq < rewoundFrom);
+        calls = new Calls(read.map((each) => each.event));
+      }
+    }
+    if (page.seq + page.events.length > lastSeq && !calls.all.some(isWaiting)) break;
   }
   const waitingFor = new Set(calls.all.filter(isWaiting).map(({ id }) => id));
   if (waitingFor.size > 0) return { invocationId, state: 'waiting', waitingFor: [...waitingFor] };
