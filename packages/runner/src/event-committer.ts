@@ -35,6 +35,7 @@ const NEVER_STORED: ReadonlySet<string | undefined> = new Set([ObjectType.agentT
  * | method                  | event                                          | completes | asks plugins | stores               |
  * | ----------------------- | ---------------------------------------------- | --------- | ------------ | -------------------- |
  * | `commit`                | of an agent                                    | yes       | yes          | unless only streamed |
+ * | `commitChunk`           | a chunk of an agent, with no plugin to ask     | yes       | no           | no                   |
  * | `commitEnd`             | the last one of an agent, with no plugin to ask | yes      | no           | with the end         |
  * | `appendNew`             | made here, of the runtime                      | yes       | no           | yes                  |
  * | `appendAllNew`          | several of them                                | yes       | no           | in one transaction   |
@@ -49,7 +50,8 @@ export class EventCommitter {
   readonly #config: RunConfig;
   readonly #platform: Platform;
   readonly #invocationId: string;
-  readonly #asksPlugins: boolean;
+  /** True if plugins are asked about each event. */
+  readonly asksPlugins: boolean;
   readonly #isStamped: boolean;
   /** The end of the time range that compactions cover. No event is stored with an earlier timestamp, even if the clock is behind. */
   readonly #coveredUntil: number;
@@ -70,7 +72,7 @@ export class EventCommitter {
     this.#config = context.runConfig;
     this.#platform = context.platform;
     this.#invocationId = context.invocationId;
-    this.#asksPlugins = context.plugins.has('onEventCallback');
+    this.asksPlugins = context.plugins.has('onEventCallback');
     this.#coveredUntil = coveredUntil(context.invocation.session.events, context.invocation.derived);
     if (context.invocation.recorded)
       this.#childChanges = ChildChanges.inRun(context.invocationId, context.session.events);
@@ -92,7 +94,12 @@ export class EventCommitter {
     // Events of sub-invocations are already stored when they pass through the stream of the run.
     if (this.#context.progress.isCommitted(event)) return this.#recordStreamed(event);
     const complete = this.complete(event);
-    return this.#asksPlugins ? this.#commitAsAsked(complete) : this.#store(complete);
+    return this.asksPlugins ? this.#commitAsAsked(complete) : this.#store(complete);
+  }
+
+  /** Completes a chunk, which is not stored. For runs without plugins to ask. */
+  commitChunk(chunk: Event): Event {
+    return this.#context.progress.isCommitted(chunk) ? chunk : this.complete(chunk);
   }
 
   /** Completes the last event of a run, and stores it together with the end of the run. */

@@ -96,7 +96,7 @@ export async function* run(
           const event = committing instanceof Promise ? await committing : committing;
           if (isLast) outcome = COMPLETED;
           if (event.partial !== true) yield control.advanceIn(session, event);
-          else if (isStreaming) yield event;
+          else if (isStreaming) yield control.passChunks(driver, committer, event);
         }
       }
       // When a client hangs up or a model cancels a call, agents that were called as tools stop with their calls open.
