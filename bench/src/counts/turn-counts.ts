@@ -69,7 +69,7 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
   // Begin: read the session with the records of the run, lock it, read its state, insert the message. End: insert the
   // answer, unlock the session, record the run.
   sqlite: {
-    bytes: 24_700,
+    bytes: 24_900,
     keptBytes: 2000,
     promises: 30,
     freezes: 10,
