@@ -26,7 +26,8 @@ export interface WebhookOptions {
   readonly secret: string;
   /**
    * The origins that messages may be sent to, e.g. `https://hooks.example`. A request with another origin is refused, so that clients
-   * cannot make the server call addresses of its own network. An origin with `http:` is allowed for development.
+   * cannot make the server call addresses of its own network. Redirects are not followed. A client chooses the path and the query, and the
+   * name of an origin may resolve to any address, so list only origins that you trust; `http:` is for development, and networks of your own.
    */
   readonly origins: readonly string[];
 }
