@@ -159,7 +159,7 @@ interface RewindPlan {
   readonly coveredUntil: number;
   /** The session's artifacts that were saved or deleted since, and those that an earlier rewind has not restored yet. */
   readonly artifacts: ArtifactsToRestore;
-  /** The ids of the invocation and of all later ones, the oldest first. */
+  /** The ids of the invocation and of all later ones, the oldest first. Foreign events may have none. */
   readonly undoneInvocations: ReadonlySet<string>;
 }
 
@@ -210,7 +210,7 @@ async function planRewind(
       coveredUntil = Math.max(coveredUntil, event.actions.compaction?.endTimestamp ?? -Infinity);
       artifacts.add(event, rewoundFrom !== undefined);
       if (rewoundFrom === undefined) applyOwn(state, event);
-      else undoneInvocations.add(event.invocationId);
+      else if (event.invocationId !== '') undoneInvocations.add(event.invocationId);
     }
   }
   if (rewoundFrom === undefined) {

@@ -1,6 +1,7 @@
 import {
   type BegunRun,
   BaseAgent,
+  createEvent,
   type Event,
   InvalidRequestError,
   type OpenRun,
@@ -230,7 +231,11 @@ describe('a resumed run', () => {
 
   test('stays open if it is refused, until it is closed', async () => {
     const { runner, open, params, sessionService } = await left(halting(new Gate()));
-    await runner.rewindAsync({ userId: 'u', sessionId: 's', rewindBeforeInvocationId: params.invocationId });
+    // As another program rewinds: `rewindAsync` closes the run first.
+    const actions = { rewindBeforeInvocationId: params.invocationId };
+    const session = await sessionService.getSession(KEY);
+    const event = createEvent({ author: 'user', invocationId: 'other', actions });
+    await sessionService.appendEvent({ session: session ?? expect.unreachable(), event });
     const before = await open();
     expect(before).toHaveLength(1);
     await expect(runner.run(params)).rejects.toThrow(InvalidRequestError);
