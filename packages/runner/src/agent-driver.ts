@@ -2,7 +2,8 @@ import { ConfigurationError, type Event, type InvocationContext, type MaybePromi
 import { observeGenerator, reportUnlessStopped, TRANSFER_TAG } from '@eventloom/core/internal';
 
 type AgentEvents = AsyncGenerator<Event, void, void>;
-type EventResult = IteratorResult<Event, void>;
+/** A step of an agent or of a run. */
+export type EventResult = IteratorResult<Event, void>;
 
 /** Time that an agent has to close when its run has ended, in milliseconds. After that, its session is released anyway. */
 const CLOSE_TIMEOUT_MS = 5000;

@@ -11,15 +11,13 @@ import {
   type SessionLease,
 } from '@eventloom/core';
 import { AbortGuard, type ObservedOperation, streamedRecordOf } from '@eventloom/core/internal';
-import type { AgentDriver } from './agent-driver.ts';
+import type { AgentDriver, EventResult } from './agent-driver.ts';
 import type { EventCommitter } from './event-committer.ts';
 import { run } from './run.ts';
 import type { RunInput, RunStart } from './run-request.ts';
 import type { RunStream } from './run-stream.ts';
 import type { Runner } from './runner.ts';
 import type { LockingRun } from './session-locks.ts';
-
-type EventResult = IteratorResult<Event, void>;
 
 /** The agent whose chunks pass `run` by, and the committer that completes them. */
 interface ChunkSource {

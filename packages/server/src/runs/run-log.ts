@@ -40,7 +40,7 @@ export interface RunLogParams {
 
 /**
  * Number of characters that a run appends before other work runs: a few events at first, so that its beginning is sent immediately, then
- * twice as many each time, up to the length of one write of a reader, so that the client reads while the run goes on.
+ * twice as many each time, up to the length of one write of a reader, so that the client reads while the run produces more.
  */
 const CHARS_OF_FIRST_TURN = 2 * 1024;
 const MAX_CHARS_PER_TURN = 64 * 1024;
