@@ -10,7 +10,7 @@ import {
   type FunctionDeclaration,
   createLlmRequest,
 } from '@eventloom/core';
-import { assignedListError, describeKind, isBaseLlm, isBaseTool, wrongOption } from '@eventloom/core/internal';
+import { checkLists, describeKind, isBaseLlm, isBaseTool, wrongOption } from '@eventloom/core/internal';
 import type { LlmAgent } from './llm-agent.ts';
 import { isLlmAgent, type InstructionProvider } from './llm-agent-config.ts';
 import { transferInstruction, transferTargets, TransferToAgentTool } from '@eventloom/multi-agent';
@@ -36,7 +36,7 @@ export function createTurn(agent: LlmAgent, context: InvocationContext): AgentTu
   const model = typeof named === 'string' ? findModel(named, agent, context) : named;
   let parts = KNOWN.get(agent);
   // Programs in JavaScript can assign options: lists are refused, and the others are used from the next turn on.
-  for (const option of LISTS) if (!Object.isFrozen(agent[option])) throw assignedListError(agent, option);
+  checkLists(agent, LISTS);
   if (
     parts?.rootAgent !== rootAgent ||
     parts.model !== model ||

@@ -194,9 +194,11 @@ export class ModelCall implements ReplyInProgress {
   whole(response: LlmResponse, actions: EventActions = this.actions): Event {
     const { agent, context, parts } = this.#turn;
     const { content } = response;
+    const nowMs = context.platform.now();
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(
       isTruncated(response) ? withTruncationError(response) : response,
       actions,
+      nowMs,
     );
     if (event.partial !== undefined) delete event.partial;
     this.calls = callsToRun(content?.parts);
@@ -206,8 +208,10 @@ export class ModelCall implements ReplyInProgress {
       if (named !== content.parts || content.role === undefined)
         event.content = { ...content, role: content.role ?? 'model', parts: named };
       let longRunning: string[] | undefined;
-      for (const { id = '', name = '' } of this.calls)
+      for (let index = 0; index < this.calls.length; index++) {
+        const { id = '', name = '' } = this.calls[index] as FunctionCall;
         if (getOwn(this.request.toolsDict, name)?.isLongRunning) (longRunning ??= []).push(id);
+      }
       if (longRunning) event.longRunningToolIds = longRunning;
     }
     if (parts.isGrounded && this.calls.length === 0) {
@@ -215,7 +219,6 @@ export class ModelCall implements ReplyInProgress {
       if (grounding) event.groundingMetadata = grounding;
     }
     if (this.#responseId !== undefined) event.responseId = this.#responseId;
-    const nowMs = context.platform.now();
     const timingInfo = this.#timeToFirstToken(nowMs);
     if (this.#thoughtMs !== undefined) timingInfo.reasoningDurationMs = (this.#answerMs ?? nowMs) - this.#thoughtMs;
     event.usageMetadata = { ...response.usageMetadata, timingInfo };
@@ -371,8 +374,11 @@ export function readResponse<T extends Pick<LlmResponse, 'content' | 'alternativ
     );
   const { content, alternatives } = response;
   let hasDeep = alternatives?.some((other) => other.content?.parts?.some(isDeep)) === true;
-  for (const { functionCall } of content?.parts ?? [])
-    if (functionCall?.args && isDeeperThan(MAX_LEVELS, functionCall.args)) hasDeep = true;
+  const parts = content?.parts ?? NO_PARTS;
+  for (let index = 0; index < parts.length; index++) {
+    const args = parts[index]?.functionCall?.args;
+    if (args && isDeeperThan(MAX_LEVELS, args)) hasDeep = true;
+  }
   if (!hasDeep) return response;
   return {
     ...response,
@@ -393,6 +399,8 @@ export function deepArgsError({ name, args }: FunctionCall): { readonly error: s
   if (!isRecord(args) || !Object.hasOwn(args, LEFT_OUT)) return undefined;
   return { error: `${name} was not called: ${REASON}; call it again with arguments that are nested less` };
 }
+
+const NO_PARTS: readonly Part[] = [];
 
 function isDeep({ functionCall }: Part): boolean {
   return functionCall?.args !== undefined && isDeeperThan(MAX_LEVELS, functionCall.args);

@@ -81,16 +81,13 @@ export class RunningCalls {
     const { turn, calls } = this.#batch;
     const limit = turn.context.runConfig.maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls;
     if (calls.length > limit) return this.#joinedLater(this.#runSome(limit));
-    const outcomes: MaybePromise<CallOutcome>[] = [];
-    const settled: CallOutcome[] = [];
-    for (const call of calls) {
-      const outcome = new ToolCall(this.#batch, call, this).run();
-      outcomes.push(outcome);
-      if (!(outcome instanceof Promise)) settled.push(outcome);
+    const only = calls.length === 1 ? calls[0] : undefined;
+    if (only) {
+      const outcome = new ToolCall(this.#batch, only, this).run();
+      return outcome instanceof Promise ? this.#joinedLater(outcome) : this.#joined([outcome]);
     }
-    if (settled.length === calls.length) return this.#joined(settled);
-    const [only] = outcomes;
-    if (only instanceof Promise && outcomes.length === 1) return this.#joinedLater(only);
+    const outcomes = calls.map((call) => new ToolCall(this.#batch, call, this).run());
+    if (outcomes.every(isSettled)) return this.#joined(outcomes);
     return this.#joinedLater(Promise.all(outcomes.map((outcome) => Promise.resolve(outcome))));
   }
 
@@ -145,7 +142,7 @@ export class RunningCalls {
     const actions = changed && mergeEventActions(changed);
     const requests = actions && asksPerson(actions) ? requestEvents(context, calls, actions, asked) : NO_EVENTS;
     // They are stored before the response that says that the call waits: `isSettled` counts the responses behind a request.
-    for (const request of requests) (this.#emitted ??= new EmittedEvents()).add(request);
+    if (requests.length > 0) for (const request of requests) (this.#emitted ??= new EmittedEvents()).add(request);
     const isComplete = (parts?.length ?? 0) === calls.length;
     const isPaused = !isComplete || requests.length > 0;
     // The model replies after a tool that requested a confirmation itself and returned a notice about it.
@@ -210,6 +207,10 @@ export class RunningCalls {
     }
     return running;
   }
+}
+
+function isSettled(outcome: MaybePromise<CallOutcome>): outcome is CallOutcome {
+  return !(outcome instanceof Promise);
 }
 
 const NO_EVENTS: readonly Event[] = [];

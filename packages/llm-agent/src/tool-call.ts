@@ -123,7 +123,8 @@ export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
 
   #toOutcome(given: ToolAnswer | undefined): CallOutcome {
     const toolContext = this.#toolContext;
-    const actions = isEmptyActions(toolContext.actions) ? undefined : toolContext.actions;
+    const { usedActions } = toolContext;
+    const actions = usedActions && !isEmptyActions(usedActions) ? usedActions : undefined;
     if (toolContext.isPaused) return { actions, isWaiting: true };
     const answer = actions ? answerWithSignals(this.#batch.turn, actions, given) : given;
     return { response: answer?.response, parts: answer?.parts, actions, scheduling: toolContext.responseScheduling };
@@ -210,9 +211,8 @@ export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
   }
 
   #toAnswer(tool: BaseTool, returned: unknown): ToolAnswer | undefined {
-    const { actions, isPaused } = this.#toolContext;
-    if (isPaused) return undefined;
-    if (returned === undefined && (tool.isLongRunning || asksPerson(actions))) return undefined;
+    if (this.#toolContext.isPaused) return undefined;
+    if (returned === undefined && (tool.isLongRunning || asksPerson(this.#toolContext.actions))) return undefined;
     return toToolAnswer(tool.name, returned);
   }
 

@@ -15,7 +15,8 @@ export function checkNewMessage(message: Content): Content {
   if (role !== 'user') fail(`has the role ${String(JSON.stringify(role)).slice(0, 60)}; write role: "user"`);
   let responses = 0;
   let isEmpty = true;
-  for (const [index, part] of parts.entries()) {
+  for (let index = 0; index < parts.length; index++) {
+    const part = parts[index] as Part;
     if (typeof part !== 'object' || part === null)
       fail(`parts[${index}]: expected an object, got ${shown(part)}; write { text: 'hello' }`);
     const fault = faultOfUserPart(part);
@@ -68,7 +69,9 @@ const MODEL_PAYLOADS = ['functionCall', 'executableCode', 'codeExecutionResult',
 
 /** Returns the fault of a part of a user's message, to follow "parts[n] "; undefined for a valid part. */
 function faultOfUserPart(part: Part): string | undefined {
-  if (typeof part.text === 'string' && Object.keys(part).length === 1) return undefined;
+  let fields = 0;
+  for (const _ in part) fields++;
+  if (typeof part.text === 'string' && fields === 1) return undefined;
   for (const payload of MODEL_PAYLOADS) if (part[payload]) return `is a ${payload}; only models make those`;
   if (part.thought === true) return 'is a thought; only models have those';
   const given = Object.keys(PAYLOADS).filter((key) => (part[key as keyof Part] ?? undefined) !== undefined);
@@ -89,7 +92,10 @@ function isBytes(data: unknown): boolean {
 /** The ids of the calls that a message answers; empty for a message that answers none. */
 export function answeredCallIds({ parts = [] }: Content): readonly string[] {
   let ids: string[] | undefined;
-  for (const { functionResponse } of parts) if (functionResponse?.id) (ids ??= []).push(functionResponse.id);
+  for (let index = 0; index < parts.length; index++) {
+    const id = parts[index]?.functionResponse?.id;
+    if (id) (ids ??= []).push(id);
+  }
   return ids ?? NO_IDS;
 }
 

@@ -26,9 +26,6 @@ import type { SessionLock } from './session-locks.ts';
 
 export const COMPLETED: RunOutcome = { state: 'completed' };
 
-/** Kinds of events that are streamed and never stored. */
-const NEVER_STORED: ReadonlySet<string | undefined> = new Set([ObjectType.agentTransfer, ObjectType.runnerCompletion]);
-
 /**
  * Completes the events of one run and stores them under its lease.
  *
@@ -122,7 +119,8 @@ export class EventCommitter {
   #store(event: Event): MaybePromise<Event> {
     const isOnlyStreamed =
       event.partial === true ||
-      NEVER_STORED.has(event.object) ||
+      event.object === ObjectType.agentTransfer ||
+      event.object === ObjectType.runnerCompletion ||
       Boolean(event.nodeEvent) ||
       (this.#context.invocation.live?.isOnlyStreamed(event) === true &&
         !(this.#config.saveLiveModelAudioToSession === true && isModelAudio(event)));

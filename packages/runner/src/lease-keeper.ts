@@ -15,6 +15,8 @@ export interface HeldLease {
   renewedMs: number;
   /** Time at which the lease expires. */
   readonly endMs: number;
+  /** Index of the lease in the keeper's list; -1 while it is not kept. Only the keeper sets it. */
+  place: number;
   /** Called when the lease is lost: another writer has the session, or the storage could not be used until the lease expired. */
   lose(error: EventloomError): void;
 }
@@ -76,7 +78,8 @@ function pause(platform: Platform, delayMs: number, signal: AbortSignal | undefi
 export class LeaseKeeper {
   readonly #service: BaseSessionService;
   readonly #platform: Platform;
-  readonly #held = new Set<HeldLease>();
+  /** A list and not a set, because a set that becomes empty after each run allocates a new table for the next one. */
+  readonly #held: HeldLease[] = [];
   /** Leases that are being renewed. */
   readonly #renewing = new Set<HeldLease>();
   /** True while the storage cannot be used and this was reported. */
@@ -92,13 +95,19 @@ export class LeaseKeeper {
 
   /** Keeps a lease that was just taken. */
   hold(held: HeldLease): void {
-    this.#held.add(held);
+    held.place = this.#held.push(held) - 1;
     // Workers drop a timer together with the request that set it, so an overdue timer will not fire.
     if (held.renewedMs >= this.#dueMs) this.#tick(held.lease.ttlMs, held.renewedMs);
   }
 
   release(held: HeldLease): void {
-    this.#held.delete(held);
+    if (held.place < 0) return;
+    const last = this.#held.pop();
+    if (last && last !== held) {
+      this.#held[held.place] = last;
+      last.place = held.place;
+    }
+    held.place = -1;
   }
 
   #tick(ttlMs: number, nowMs: number): void {
@@ -106,7 +115,7 @@ export class LeaseKeeper {
     this.#callOff?.();
     this.#callOff = undefined;
     this.#dueMs = 0;
-    if (this.#held.size === 0) {
+    if (this.#held.length === 0) {
       this.#isOutageReported = false;
       return;
     }
@@ -127,7 +136,7 @@ export class LeaseKeeper {
   async #renew(held: HeldLease, nowMs: number): Promise<void> {
     if (this.#renewing.has(held)) return;
     this.#renewing.add(held);
-    const renew = (): MaybePromise<void> => (this.#held.has(held) ? this.#service.renewLease(held.lease) : undefined);
+    const renew = (): MaybePromise<void> => (held.place >= 0 ? this.#service.renewLease(held.lease) : undefined);
     try {
       try {
         await renew();
@@ -136,10 +145,10 @@ export class LeaseKeeper {
         await repeatWhileUnavailable(renew, error, this.#platform, held.endMs);
         held.renewedMs = this.#platform.now();
       }
-      if (this.#held.has(held)) this.#isOutageReported = false;
+      if (held.place >= 0) this.#isOutageReported = false;
     } catch (error) {
       // The lease was released in the meantime.
-      if (!this.#held.has(held)) return;
+      if (held.place < 0) return;
       if (StaleWriterError.isInstance(error)) return held.lose(error);
       const isOutage = isUnavailable(error);
       if (isOutage && this.#isOutageReported) return;

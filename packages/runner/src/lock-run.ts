@@ -137,8 +137,9 @@ function messageToBeginWith(
     timestamp: 0,
     executionId: invocationId,
     content: start.message,
-    actions: { stateDelta, artifactDelta: {}, ...(config.resumable && { agentState: toBeginning(config) }) },
+    actions: { stateDelta, artifactDelta: {} },
   };
+  if (config.resumable) event.actions.agentState = toBeginning(config);
   return stampEvent(event, config);
 }
 

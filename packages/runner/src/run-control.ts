@@ -63,6 +63,7 @@ export class RunControl implements RunStream, LockingRun {
   /** The agent's step after its last chunk, which `run` gets as its next step. */
   #stepAfterChunks: EventResult | undefined;
   #whenStarted: PromiseWithResolvers<boolean> | undefined;
+  #onSignal: (() => void) | undefined;
 
   constructor(runner: Runner, input: RunInput, invocationId: string) {
     this.#runner = runner;
@@ -107,15 +108,15 @@ export class RunControl implements RunStream, LockingRun {
     if (start.kind === 'live') this.live = start.live;
     const { signal } = this;
     if (signal?.aborted) throw new RunAbortedError('the run was aborted before it started', { cause: signal.reason });
-    signal?.addEventListener('abort', this.#onSignal, { once: true });
+    if (!signal) return;
+    this.#onSignal = () => {
+      const reason: unknown = signal.reason;
+      // The stored message equals what the server reports to clients, for example that the run was cancelled.
+      const message = RunAbortedError.isInstance(reason) ? reason.message : 'the run was aborted';
+      this.abort(new RunAbortedError(message, { cause: reason }));
+    };
+    signal.addEventListener('abort', this.#onSignal, { once: true });
   }
-
-  readonly #onSignal = (): void => {
-    const reason: unknown = this.signal?.reason;
-    // The stored message equals what the server reports to clients, for example that the run was cancelled.
-    const message = RunAbortedError.isInstance(reason) ? reason.message : 'the run was aborted';
-    this.abort(new RunAbortedError(message, { cause: reason }));
-  };
 
   /** Aborts the run: work that listens to its signal stops, and the stream throws the reason. */
   abort(reason: EventloomError): void {
@@ -203,7 +204,7 @@ export class RunControl implements RunStream, LockingRun {
   end(outcome?: RunOutcome, failure?: EventloomError): void {
     const isCompleted = outcome !== undefined && !failure;
     this.isLeftOpen = this.hasBegun && !outcome;
-    this.signal?.removeEventListener('abort', this.#onSignal);
+    if (this.#onSignal) this.signal?.removeEventListener('abort', this.#onSignal);
     if (isCompleted) this.operation?.succeed();
     else this.operation?.leave();
     if (!isCompleted) this.#stopWork();

@@ -133,9 +133,23 @@ export class SessionLocks {
     const mayInterrupt = request.onBusy === 'interrupt' && run.lastEpoch === undefined;
     if (mayInterrupt && !hasYielded && this.lockingRuns.has(name))
       return this.#yieldToRun(request).then(() => this.begin(request, true));
+    // Fields are named here and not spread, because two spreads in one literal take five times as long as one.
+    const { appName, userId, sessionId } = key;
+    const { invocationId, requestId, resumable, continues, lastEpoch, webhook } = run;
     const beginning: BeginRunRequest = {
-      ...this.#toLease(request),
-      ...run,
+      appName,
+      userId,
+      sessionId,
+      ttlMs: this.#ttlMs,
+      onBusy: request.onBusy ?? RUN_CONFIG_DEFAULTS.onBusy,
+      waitMs: request.busyWaitMs ?? RUN_CONFIG_DEFAULTS.busyWaitMs,
+      abortSignal: request.abortSignal,
+      invocationId,
+      requestId,
+      resumable,
+      continues,
+      lastEpoch,
+      webhook,
       create: this.#mayCreate && mayCreate,
       read: this.loader.firstRead(name, window),
       message,
@@ -154,14 +168,10 @@ export class SessionLocks {
 
   /** Completes the events that were read as the session was locked. */
   #load(request: BeginRequest, name: string, begun: BegunRun): MaybePromise<BegunSession> {
-    const { run } = request;
+    const { invocationId, requestId, continues, webhook } = request.run;
     const { lease, firstSeq, wasOpen, session } = begun;
-    const lock = new SessionLock(this, request, name, lease, {
-      ...run,
-      lastSeq: session.lastSeq,
-      firstSeq,
-      wasOpen,
-    });
+    const run = { invocationId, requestId, continues, webhook, lastSeq: session.lastSeq, firstSeq, wasOpen };
+    const lock = new SessionLock(this, request, name, lease, run);
     try {
       const loaded = this.loader.load(lock, name, session, request);
       if (loaded instanceof Promise)
@@ -306,6 +316,7 @@ export class SessionLock implements HeldLease, ToolLedger {
   /** The events that the run began with. Cached for the next run when the session is unlocked. */
   loaded: LoadedSession | undefined;
   renewedMs: number;
+  place = -1;
   /**
    * The reason why no event can be stored any more: another writer has the session, or the storage could not be used
    * until the lease expired.

@@ -95,6 +95,8 @@ export class DriverSessionService extends BaseSessionService {
   readonly #leases: SessionLeases;
   /** The last session whose names were valid, because a turn uses the same session in each of its calls. */
   #checked: SessionKey | undefined;
+  /** The last tool call that was recorded as started: its names are valid, and most calls share some of them. */
+  #startedCall: ToolLedgerEntry | undefined;
 
   /** @throws ConfigurationError for a value that is not a driver, and for an unknown option */
   constructor(driver: SessionDriver, options: DriverSessionServiceOptions = {}) {
@@ -223,20 +225,26 @@ export class DriverSessionService extends BaseSessionService {
       message && message.partial !== true
         ? (coveredUntil: number) => (plan = planAppend(message, nowMs, this.#platform, coveredUntil))
         : undefined;
-    const run = {
-      invocationId,
-      requestId,
-      resumable,
-      continues,
-      lastEpoch,
-      create,
-      webhook,
-      window,
-      message: planMessage,
-    };
-    const ask = (claim: LeaseClaim) => {
-      nowMs = claim.nowMs;
-      return this.#driver.beginRun({ ...claim, ...run });
+    const ask = ({ ttlMs, takeOver, ticket, nowMs: claimedMs }: LeaseClaim) => {
+      nowMs = claimedMs;
+      return this.#driver.beginRun({
+        appName,
+        userId,
+        sessionId,
+        nowMs,
+        ttlMs,
+        takeOver,
+        ticket,
+        invocationId,
+        requestId,
+        resumable,
+        continues,
+        lastEpoch,
+        create,
+        webhook,
+        window,
+        message: planMessage,
+      });
     };
     const begun = (outcome: RunRefusal | TakenRun): BegunRun => {
       if (outcome.status === 'open') throw unfinishedError(outcome.run);
@@ -348,7 +356,9 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): MaybePromise<void> {
-    const recorded = this.#driver.recordToolCall(lease, checkToolCall(entry));
+    const checked = checkToolCall(entry, '', this.#startedCall);
+    if (checked.status === 'started') this.#startedCall = checked;
+    const recorded = this.#driver.recordToolCall(lease, checked);
     if (recorded instanceof Promise) return recorded.then((isLive) => requireLive(isLive, lease));
     return requireLive(recorded, lease);
   }

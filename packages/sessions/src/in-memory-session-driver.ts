@@ -197,7 +197,8 @@ export class InMemorySessionDriver implements SessionDriver {
       if (message.writes.length > 0) writeState(record, message.writes);
       record.updatedAtMs = claim.nowMs;
     }
-    return { ...outcome, session, duplicate };
+    const { lease, firstSeq, wasOpen } = outcome;
+    return { status: 'taken', lease, firstSeq, wasOpen, session, duplicate };
   }
 
   endRun(end: RunEnd): AppendOutcome {

@@ -115,8 +115,9 @@ function giveLease(hold: SessionHold, claim: LeaseClaim, epoch: number, invocati
   if (ticket) withdrawTicket(hold, ticket.id);
   hold.epoch = epoch;
   hold.leaseUntilMs = nowMs + ttlMs;
-  const lease = { appName, userId, sessionId, epoch, ttlMs };
-  return invocationId === undefined ? lease : { ...lease, invocationId };
+  return invocationId === undefined
+    ? { appName, userId, sessionId, epoch, ttlMs }
+    : { appName, userId, sessionId, epoch, ttlMs, invocationId };
 }
 
 /** Returns the refusal of a claim, and stores its ticket; undefined if the session is free for the claim. */
@@ -153,7 +154,10 @@ export function endLease(
   hold.leaseUntilMs = 0;
   const { invocationId = '' } = lease;
   const run = outcome && !leaveOpen ? runs?.get(invocationId) : undefined;
-  if (outcome && run) runs?.set(invocationId, { ...run, end: { ...outcome, lastSeq } });
+  if (outcome && run) {
+    const { firstSeq } = run;
+    runs?.set(invocationId, { invocationId: run.invocationId, firstSeq, end: { ...outcome, lastSeq } });
+  }
   for (const id of forget) runs?.delete(id);
   if (hold.webhooks && forget.length > 0) forgetWebhooks(hold, forget);
   const { openRun } = hold;
@@ -165,7 +169,7 @@ export function endLease(
 
 /** Creates the end of a run for its record. */
 export function toEnd({ state, code }: RunOutcome, lastSeq: number): EndedRunState {
-  return { state, ...(code === undefined ? {} : { code }), lastSeq };
+  return code === undefined ? { state, lastSeq } : { state, code, lastSeq };
 }
 
 /** Implements `SessionDriver.withdrawTicket`. */

@@ -115,7 +115,7 @@ export async function firstAnswer<P, R extends object>(
 
 /** Returns one value, a list or undefined as a new list, which cannot be changed. */
 export function toList<T>(value: T | readonly T[] | undefined): readonly T[] {
-  if (value === undefined) return EMPTY;
+  if (value === undefined) return EMPTY_LIST;
   return toFixedList(Array.isArray(value) ? [...(value as readonly T[])] : [value as T]);
 }
 
@@ -149,7 +149,7 @@ function toFixedList<T>(items: T[]): readonly T[] {
 }
 
 /** The empty list that all agents share. */
-const EMPTY: readonly never[] = /* @__PURE__ */ toFixedList([]);
+export const EMPTY_LIST: readonly never[] = /* @__PURE__ */ toFixedList([]);
 
 /**
  * Returns an option with one or several callbacks as a frozen list.
@@ -162,7 +162,7 @@ export function toCallbacks<T>(
   value: T | readonly T[] | undefined,
   write: string,
 ): readonly T[] {
-  if (value === undefined) return EMPTY;
+  if (value === undefined) return EMPTY_LIST;
   const callbacks = toList(value);
   for (const callback of callbacks) {
     if (typeof callback === 'function' && callback.length <= 1) continue;

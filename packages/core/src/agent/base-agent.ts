@@ -7,6 +7,7 @@ import {
   type AfterAgentCallback,
   assignedListError,
   type BeforeAgentCallback,
+  EMPTY_LIST,
   type OnAgentErrorCallback,
   runWithCallbacks,
   type SingleAgentCallback,
@@ -254,7 +255,7 @@ export abstract class BaseAgent {
    */
   runIn(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { plugins } = context;
-    for (const option of LISTS) if (!Object.isFrozen(this[option])) throw assignedListError(this, option);
+    checkLists(this, LISTS);
     const hasCallbacks =
       this.beforeAgentCallback.length + this.afterAgentCallback.length + this.onAgentErrorCallback.length > 0 ||
       plugins.has('beforeAgentCallback') ||
@@ -305,6 +306,20 @@ function completedEvent(event: Event, context: InvocationContext): Event {
     ...(author ? { author } : {}),
     ...(timestamp && isNew ? { timestamp: toSeconds(timestamp) } : {}),
   });
+}
+
+/**
+ * Checks that these lists of an agent are those that its constructor made.
+ * @throws ConfigurationError for a list that the program assigned, or declared as a class field
+ */
+export function checkLists<Option extends string>(
+  agent: { readonly name: string } & Readonly<Record<Option, readonly unknown[]>>,
+  options: readonly Option[],
+): void {
+  for (const option of options) {
+    const list: readonly unknown[] = agent[option];
+    if (list !== EMPTY_LIST && !Object.isFrozen(list)) throw assignedListError(agent, option);
+  }
 }
 
 /** True for agents, including those of another loaded copy of this package, for which `instanceof` is false. */

@@ -175,7 +175,9 @@ function checkContent(content: unknown): void {
 
 /** True for a content with responses to calls. `Calls` finds the calls. */
 export function hasResponses(content: Content | undefined): boolean {
-  for (const part of content?.parts ?? NO_PARTS) if (part.functionResponse) return true;
+  // An engine makes no iterator for a loop over indexes; it makes one for `of` over a frozen list, such as the parts of a stored event.
+  const parts = content?.parts ?? NO_PARTS;
+  for (let index = 0; index < parts.length; index++) if (parts[index]?.functionResponse) return true;
   return false;
 }
 

@@ -103,8 +103,6 @@ export type MemorySearchOptions = Pick<SearchMemoryRequest, 'limit' | 'exceptSes
  * };
  */
 export class CallbackContext extends ReadonlyContext {
-  /** The actions of the agent's next event, for signals such as `actions.escalate = true`. Write state with `state.set` instead. */
-  readonly actions: EventActions;
   /** The id of the function call of a tool, or of a callback of a tool; undefined in other callbacks. */
   readonly functionCallId: string | undefined;
   /**
@@ -112,13 +110,24 @@ export class CallbackContext extends ReadonlyContext {
    */
   toolConfirmation: ToolConfirmation | undefined;
   #state: State | undefined;
+  #actions: EventActions | undefined;
 
   constructor({ invocationContext, eventActions, state }: CallbackContextParams) {
     super(invocationContext);
     this.functionCallId = undefined;
     this.toolConfirmation = undefined;
     this.#state = state;
-    this.actions = eventActions ?? createEventActions();
+    this.#actions = eventActions;
+  }
+
+  /** The actions of the agent's next event, for signals such as `actions.escalate = true`. Write state with `state.set` instead. */
+  get actions(): EventActions {
+    return (this.#actions ??= createEventActions());
+  }
+
+  /** The actions, if one was read or written; undefined otherwise. Most tools need none. @internal */
+  get usedActions(): EventActions | undefined {
+    return this.#actions;
   }
 
   /** The same object as `actions`, under its ADK name. */

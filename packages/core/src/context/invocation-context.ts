@@ -475,13 +475,13 @@ export class InvocationContext {
    * Creates an event of this agent, to be yielded: `yield context.createEvent({ content: { role: 'model', parts: [{ text }] } })`. Fills in
    * the id, the author, the timestamp and the other ids. All fields are optional. The actions of a partial event are left out.
    * @param actions the actions of the event, used as they are. Default: a copy of those in `params`
+   * @param nowMs the current time, if the caller knows it already
    * @throws InvalidEventError for a field that belongs elsewhere, such as `text`, and for a `content` that is text
    */
-  createEvent(params: EventParams = {}, actions?: EventActions): Event {
+  createEvent(params: EventParams = {}, actions?: EventActions, nowMs: number = this.platform.now()): Event {
     const { platform, branch, parentExecutionId, invocationId, executionId } = this;
     const { content } = params;
     if (typeof content === 'string') checkEventFields('createEvent', params);
-    const nowMs = platform.now();
     this.#hasEvents = true;
     const id = params.id ?? platform.newEventId(nowMs);
     const author = params.author ?? (this.#hasAgent ? this.agent.name : this.appName);

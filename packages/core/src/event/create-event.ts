@@ -8,18 +8,23 @@ import { EVENT } from './event-shape.ts';
 import { MAX_SECONDS } from './field.ts';
 
 /**
- * The fields of nearly every event. A new event and its sealed copy begin with them, in this order, so that an engine knows events by a few
- * shapes; the other fields are copied one by one.
+ * True for the fields of nearly every event. A new event and its sealed copy begin with them, in the order below, so that an engine knows
+ * events by a few shapes; the other fields are copied one by one.
  */
-export const COMMON_FIELDS: ReadonlySet<string> = new Set([
-  'id',
-  'invocationId',
-  'author',
-  'timestamp',
-  'executionId',
-  'content',
-  'actions',
-] satisfies (keyof Event)[]);
+export function isCommonField(field: string): boolean {
+  switch (field as keyof Event) {
+    case 'id':
+    case 'invocationId':
+    case 'author':
+    case 'timestamp':
+    case 'executionId':
+    case 'content':
+    case 'actions':
+      return true;
+    default:
+      return false;
+  }
+}
 
 /** Fields that belong elsewhere but are often written in an event, and the code to write instead. */
 const MISPLACED: ReadonlyMap<string, string> = new Map([
@@ -69,7 +74,7 @@ export type EventParams = Omit<Partial<Event>, 'actions'> & { readonly actions?:
  */
 export function copyOtherFields(params: EventParams, event: { [STRUCTURED_OUTPUT]?: unknown }): void {
   for (const key in params) {
-    if (COMMON_FIELDS.has(key)) continue;
+    if (isCommonField(key)) continue;
     checkEventField('createEvent', key);
     const value = params[key as keyof EventParams];
     if (value !== undefined) setOwn(event as Record<string, unknown>, key, value);

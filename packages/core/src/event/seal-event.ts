@@ -2,7 +2,7 @@ import type { Content, FunctionCall, FunctionResponse, Part } from '../content/c
 import { copyValue, isPlainObject, isSealedAs, JsonWalk, markSealed, NOTHING } from '../content/copy-json.ts';
 import { InvalidEventError } from '../errors.ts';
 import { type Event, STRUCTURED_OUTPUT } from './event.ts';
-import { COMMON_FIELDS } from './create-event.ts';
+import { isCommonField } from './create-event.ts';
 import type { EventActions } from './event-actions.ts';
 import { ACTIONS, CONTENT, EVENT, PART } from './event-shape.ts';
 import { DATA, faultOf, type Field, SECONDS } from './field.ts';
@@ -72,7 +72,7 @@ function sealUsualEvent(event: Event): Event | undefined {
     ? { id, invocationId, author, timestamp: timestamp + 0, executionId, content, actions }
     : { id, invocationId, author, timestamp: timestamp + 0, executionId, actions };
   for (const key in event) {
-    if (COMMON_FIELDS.has(key)) continue;
+    if (isCommonField(key)) continue;
     const value = event[key as keyof Event];
     if (value === undefined) continue;
     const field = EVENT.fields?.[key];

@@ -86,7 +86,8 @@ export function runRecorded<Outcome extends RecordedOutcome>(
   if (before && !tool.isIdempotent && !tool.resumesCalls)
     return recordEnd(context, id, { response: call.interrupted ?? INTERRUPTED_CALL });
   const { invocation, invocationId } = context;
-  const started = invocation.ledger.recordToolCall({ invocationId, ...id, status: 'started' });
+  const { callId, name } = id;
+  const started = invocation.ledger.recordToolCall({ invocationId, callId, name, status: 'started' });
   return started instanceof Promise
     ? started.then(() => runStarted(context, id, tool, call))
     : runStarted(context, id, tool, call);
@@ -109,16 +110,19 @@ function recordEnd<Outcome extends RecordedOutcome>(
 ): MaybePromise<Outcome> {
   if (outcome.isWaiting) return outcome;
   const { invocation, invocationId } = context;
+  const { callId, name } = id;
   const { response, parts, actions } = outcome;
-  const changed = actions && recordedActions(context, actions);
-  const recorded = invocation.ledger.recordToolCall({
+  const entry: { -readonly [K in keyof ToolLedgerEntry]: ToolLedgerEntry[K] } = {
     invocationId,
-    ...id,
+    callId,
+    name,
     status: 'finished',
-    ...(response && { response }),
-    ...(parts && { parts }),
-    ...(changed && { actions: changed }),
-  });
+  };
+  if (response) entry.response = response;
+  if (parts) entry.parts = parts;
+  const changed = actions && recordedActions(context, actions);
+  if (changed) entry.actions = changed;
+  const recorded = invocation.ledger.recordToolCall(entry);
   return recorded instanceof Promise ? recorded.then(() => outcome) : outcome;
 }
 
@@ -143,13 +147,15 @@ const MAX_CALL_ID_BYTES = 2304;
 /**
  * Checks a ledger entry and returns a copy that can be stored. A response that is sealed already is not copied.
  * @param path prefix of the field names in error messages
+ * @param known an entry that was checked before: names that are the same are not checked again
  * @throws InvalidRequestError that names the field
  */
-export function checkToolCall(entry: ToolLedgerEntry, path = ''): ToolLedgerEntry {
+export function checkToolCall(entry: ToolLedgerEntry, path = '', known?: ToolLedgerEntry): ToolLedgerEntry {
   const { invocationId, callId, name, status, response, parts, actions } = entry;
-  checkName(`${path}invocationId`, invocationId);
-  checkName(`${path}callId`, callId, MAX_CALL_ID_BYTES);
-  checkName(`${path}name`, name);
+  if (!known || invocationId !== known.invocationId) checkName(`${path}invocationId`, invocationId);
+  // The id of another call is not compared: it is a sum of texts, which would be copied for it.
+  if (!known || status === 'started' || callId !== known.callId) checkName(`${path}callId`, callId, MAX_CALL_ID_BYTES);
+  if (!known || name !== known.name) checkName(`${path}name`, name);
   if (status !== 'started' && status !== 'finished') {
     throw new InvalidRequestError(`${path}status: expected started or finished, got ${JSON.stringify(status)}`);
   }

@@ -51,11 +51,9 @@ export function isTransfer(call: { readonly name?: string | undefined } | undefi
   return call?.name === TRANSFER_TO_AGENT;
 }
 
-const REQUESTS = new Set<string | undefined>([REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT]);
-
 /** True for a call that requests a person's answer, and for its response. */
 export function isPersonRequest({ name }: { readonly name?: string | undefined }): boolean {
-  return REQUESTS.has(name);
+  return name === REQUEST_CONFIRMATION || name === REQUEST_CREDENTIAL || name === REQUEST_INPUT;
 }
 
 /** Returns the id of the tool call that a request to a person is about; undefined for other calls and for requests of an agent. */

@@ -116,8 +116,8 @@ function isTaken({ inlineData, fileData }: FunctionResponsePart, taken: ModelCap
 export function moveResponseParts(content: Content, taken: ModelCapabilities['responseMedia']): Content {
   const { parts = [] } = content;
   let isMoved = false;
-  for (const { functionResponse } of parts)
-    if (functionResponse?.parts?.some((part) => !isTaken(part, taken))) isMoved = true;
+  for (let index = 0; index < parts.length; index++)
+    if (parts[index]?.functionResponse?.parts?.some((part) => !isTaken(part, taken))) isMoved = true;
   if (!isMoved) return content;
   const moved: Part[] = [];
   const kept = parts.map((part) => {

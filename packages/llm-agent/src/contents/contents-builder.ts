@@ -177,6 +177,7 @@ export interface ContentsOptions {
 }
 
 const NO_CALLS: readonly RecordedCall[] = [];
+const NO_PARTS: readonly Part[] = [];
 const NO_GROUPS: readonly CallGroup[] = [];
 
 const NO_MEDIA: ModelCapabilities['responseMedia'] = { inlineData: [], fileData: [] };
@@ -238,7 +239,9 @@ export class ContentsBuilder {
     if (this.#unanswered) this.#placeResponses(this.#unanswered);
     this.#seen = events.length;
     this.#length = this.#contents.length;
-    for (const { index } of this.#newestAnswered) if (index + 2 < this.#length) return this.#endWithNewestAnswers();
+    const newest = this.#newestAnswered;
+    for (let at = 0; at < newest.length; at++)
+      if ((newest[at] as CallGroup).index + 2 < this.#length) return this.#endWithNewestAnswers();
     return this.#length < LENT_FROM ? this.#contents.slice() : this.#contents;
   }
 
@@ -340,7 +343,8 @@ export class ContentsBuilder {
     const index = this.#contents.length - 1;
     const isUnderWay = event.invocationId === this.#options.underWay;
     const group: CallGroup = { index, calls: [], isUnderWay, placed: false, answeredBy: undefined };
-    for (const call of calls) {
+    for (let at = 0; at < calls.length; at++) {
+      const call = calls[at] as RecordedCall;
       const answered: ShownCall = { call, group, response: undefined };
       // Nearly always the only one: a list that grows from nothing has room for 17.
       if (group.calls.length > 0) group.calls.push(answered);
@@ -355,8 +359,10 @@ export class ContentsBuilder {
     const toRun = callsToRun(event.content?.parts);
     if (toRun.length === 0) return NO_CALLS;
     let calls: RecordedCall[] | undefined;
+    const allMade = this.#callsOfSession().madeIn(event);
     let next = 0;
-    for (const made of this.#callsOfSession().madeIn(event)) {
+    for (let at = 0; at < allMade.length; at++) {
+      const made = allMade[at] as RecordedCall;
       if (made.call !== toRun[next]) continue;
       next++;
       if (isPersonRequest(made.call)) continue;
@@ -372,8 +378,10 @@ export class ContentsBuilder {
     let groups: CallGroup[] | undefined;
     // In the order of the responses; responses without a call have no entry.
     const calls = this.#callsOfSession().answeredIn(event);
+    const parts = event.content?.parts ?? NO_PARTS;
     let next = 0;
-    for (const part of event.content?.parts ?? []) {
+    for (let at = 0; at < parts.length; at++) {
+      const part = parts[at] as Part;
       const response = part.functionResponse;
       const call = response && calls[next]?.id === (response.id ?? response.name) ? calls[next++] : undefined;
       if (isFrameworkPart(part)) continue;
