@@ -33,9 +33,11 @@ export class EventNormalizer {
 
   /** Returns an event with only the compared fields, and any other value as JSON. */
   normalize(said: unknown): unknown {
-    if (!isRecord(said) || !isRecord(said['actions'])) return this.#plain(said ?? null);
-    const { actions } = said;
-    return this.#plain({ ...pick(said, FIELDS), branch: branchOf(said), actions: pick(actions, ACTIONS) });
+    // As clients and models get it: instances of classes become what JSON makes of them.
+    const json: unknown = JSON.parse(JSON.stringify(said ?? null));
+    if (!isRecord(json) || !isRecord(json['actions'])) return this.#plain(json);
+    const { actions } = json;
+    return this.#plain({ ...pick(json, FIELDS), branch: branchOf(json), actions: pick(actions, ACTIONS) });
   }
 
   /**

@@ -213,11 +213,10 @@ export class ChannelState {
 
 /** Copies a value. Leading items that a list shares with the previous list are not copied. */
 function copyChanged(value: unknown, before: JsonValue | undefined): ReturnType<typeof copyJson> {
-  if (!Array.isArray(value) || !Array.isArray(before) || !Object.isFrozen(before))
-    return copyJson(value, { toJson: true });
+  if (!Array.isArray(value) || !Array.isArray(before) || !Object.isFrozen(before)) return copyJson(value);
   const items: readonly unknown[] = value;
   const end = before.findIndex((item, index) => item !== items[index]);
   const shared = before.slice(0, end === -1 ? before.length : end);
-  const copied = copyJson(items.slice(shared.length), { toJson: true });
+  const copied = copyJson(items.slice(shared.length));
   return 'value' in copied && Array.isArray(copied.value) ? { value: shared.concat(copied.value) } : copied;
 }

@@ -103,7 +103,7 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
     // The result of an asynchronous schema is checked when a run begins.
     if (checked && 'issues' in checked)
       fail(`the default of channel "${name}" does not match its schema: ${checked.issues.join('; ')}`);
-    const copied = checked && 'value' in checked ? copyJson(checked.value, { toJson: true }) : undefined;
+    const copied = checked && 'value' in checked ? copyJson(checked.value) : undefined;
     if (copied && 'fault' in copied)
       fail(`the default of channel "${name}" ${describeFault(copied.fault)}; channels hold JSON`);
     if (stateKey === undefined) continue;

@@ -216,7 +216,7 @@ async function checkedUpdate(
         `fork: the channel "${key}" is shared with other sessions, so a fork cannot change it; remove it from the update`,
       );
     const checked = await channel.schema.check(value);
-    const copied = 'value' in checked ? copyJson(checked.value, { toJson: true }) : undefined;
+    const copied = 'value' in checked ? copyJson(checked.value) : undefined;
     if (!copied || 'fault' in copied)
       throw new InvalidRequestError(
         `fork: the channel "${key}" does not accept its value: ${'issues' in checked ? checked.issues.join('; ') : 'it is not JSON'}`,

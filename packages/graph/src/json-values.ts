@@ -36,7 +36,7 @@ export function describeFault({ path, reason }: JsonFault): string {
 /** Returns a frozen copy of a node's output. @throws NodeError for an output that is not JSON */
 export function toOutput(nodeName: string, output: unknown): JsonValue | undefined {
   if (output === undefined) return undefined;
-  const copied = copyJson(output, { toJson: true });
+  const copied = copyJson(output);
   if ('value' in copied) return frozen(copied.value);
   throw new NodeError(nodeName, `its output ${describeFault(copied.fault)}; outputs are JSON`);
 }

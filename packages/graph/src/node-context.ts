@@ -194,7 +194,7 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
 
 /** Copies a value. @throws InvalidEventError for a value that is not JSON */
 function toJson(what: string, value: unknown): JsonValue {
-  const copied = copyJson(value, { toJson: true });
+  const copied = copyJson(value);
   if ('value' in copied) return copied.value;
   throw new InvalidEventError(`${what} ${describeFault(copied.fault)}; write JSON`, { path: copied.fault.path });
 }

@@ -11,18 +11,43 @@ test.each([
   [[1, 2], { results: [1, 2] }],
   [new Date(0), { result: '1970-01-01T00:00:00.000Z' }],
   [{ when: new Date(0), left: undefined }, { when: '1970-01-01T00:00:00.000Z' }],
+  [
+    { a: new Map([['b', 1]]), error: new Error('no') },
+    { a: {}, error: {} },
+  ],
+  [new URL('https://example.com/'), { result: 'https://example.com/' }],
+  [new Map([['b', 1]]), {}],
+  [{ none: { toJSON: () => undefined }, tags: { toJSON: () => new Set([1]) } }, { tags: {} }],
+  [[new Map(), () => 1], { results: [{}, null] }],
+  [{ n: Number.NaN, call: () => 1 }, { n: null }],
 ])('a tool that returns %o gives the model the response %j', (result, response) => {
   expect(toToolAnswer('f', result).response).toEqual(response);
 });
 
+const cycle: Record<string, unknown> = {};
+cycle['self'] = cycle;
+
 test.each([
-  [{ a: { b: new Map() } }, 'the result at a.b is a Map, not a plain object'],
+  [
+    cycle,
+    'the result at self.self.self.self.self.self.self.self.self.self.self.self.… is nested deeper than 200 levels (is it a cycle?)',
+  ],
   [() => 1, 'the result is a function'],
-  [10n, 'the result is a bigint'],
-  [{ n: Number.NaN }, 'the result at n is NaN, which JSON cannot represent'],
-])('toToolAnswer returns an error with the path for a value that is not JSON: %o', (result, fault) => {
+  [{ a: [10n] }, 'the result at a.0 is a bigint'],
+])('toToolAnswer returns an error with the path for a value that JSON cannot represent: %o', (result, fault) => {
   expect(toToolAnswer('f', result).response).toEqual({
     error: `tool f returned a value that is not JSON: ${fault}`,
+  });
+});
+
+test('toToolAnswer returns an error with the message of a getter that throws', () => {
+  const result = {
+    get price(): number {
+      throw new RangeError('too dear');
+    },
+  };
+  expect(toToolAnswer('f', result).response).toEqual({
+    error: 'tool f returned a value that is not JSON: the result has a getter or a toJSON that threw: too dear',
   });
 });
 

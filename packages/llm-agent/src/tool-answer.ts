@@ -16,20 +16,16 @@ export interface ToolAnswer {
 }
 
 /**
- * Converts a tool's result to a response as the ADK does: an object unchanged, a list as `{ results: list }`, any other value as
- * `{ result: value }`. The media of a `toolResult` become parts.
+ * Converts a tool's result to a response as the ADK does: to what `JSON.stringify` makes of an object, to `{ results: list }` for a list, and
+ * to `{ result: value }` for any other value. The media of a `toolResult` become parts. A value that JSON cannot represent, such as a
+ * BigInt or a cycle, is an error response.
  * The response is a frozen copy, so that the tool ledger and the event can share it.
  */
 export function toToolAnswer(toolName: string, result: unknown): ToolAnswer {
   if (result === undefined) return { response: { result: null } };
   const given = isToolResult(result) ? result : undefined;
   const returned = given ? given.response : result;
-  let copied: ReturnType<typeof sealJson>;
-  try {
-    copied = sealJson(returned, { toJson: true });
-  } catch (thrown) {
-    copied = { fault: { path: '', reason: `has a getter or a toJSON that threw: ${toError(thrown).message}` } };
-  }
+  const copied = sealResult(returned);
   if ('fault' in copied) {
     const { path, reason } = copied.fault;
     const place = path === '' ? '' : ` at ${path}`;
@@ -40,6 +36,28 @@ export function toToolAnswer(toolName: string, result: unknown): ToolAnswer {
   const { value } = copied;
   const response = isRecord(value) ? value : Array.isArray(value) ? { results: value } : { result: value };
   return given && given.parts.length > 0 ? { response, parts: given.parts } : { response };
+}
+
+/** Returns a sealed copy of what `JSON.stringify` makes of a result, or the fault of a result of which it makes nothing. */
+function sealResult(result: unknown): ReturnType<typeof sealJson> {
+  try {
+    const copied = sealJson(result);
+    if ('value' in copied) return copied;
+    // The tool has run, so its result is not refused for values that JSON leaves out, as functions, or empties, as a Map.
+    const json = toJsonText(result);
+    return json === undefined ? copied : sealJson(JSON.parse(json));
+  } catch (thrown) {
+    return { fault: { path: '', reason: `has a getter or a toJSON that threw: ${toError(thrown).message}` } };
+  }
+}
+
+/** Returns the JSON of a value; undefined for a value without one, such as a function, a BigInt and a cycle. */
+function toJsonText(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -258,7 +258,7 @@ export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
       (await firstAnswer(agent.onToolErrorCallback, { tool, args, context: toolContext, error }));
     if (answered) return answered;
     const failed = { error: error.message || error.name };
-    const received = copyJson(toolContext.partialOutput, { toJson: true });
+    const received = copyJson(toolContext.partialOutput);
     return 'value' in received ? { ...failed, output: received.value } : failed;
   }
 

@@ -174,7 +174,7 @@ test('an incomplete answer is not validated against the schema', async () => {
 });
 
 test('a value that state cannot hold fails the run', async () => {
-  const outputSchema = z.object({ when: z.string().transform((text) => new Date(text)) });
+  const outputSchema = z.object({ when: z.string().transform((text) => new Map([[text, 1]])) });
   const { run } = await scenario({ model: ['{"when":"2026-01-01"}'], agent: { outputSchema, outputKey: 'answer' } });
   await expect(run()).rejects.toMatchObject({ code: 'STATE_VALUE' });
 });

@@ -5,6 +5,14 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { call, KEY, responsesOf, scenario } from './fixtures/scenario.ts';
 
+class Money {
+  readonly amount: number;
+
+  constructor(amount: number) {
+    this.amount = amount;
+  }
+}
+
 // Answers.
 
 test.each([
@@ -24,10 +32,11 @@ test.each([
   ],
   ['rejects with a text', () => Promise.reject('no paper'), { error: 'no paper' }],
   ['returns nothing', () => undefined, { result: null }],
+  ['returns an instance of a class', () => new Money(5), { amount: 5 }],
   [
-    'returns a class instance',
-    () => ({ at: new Map() }),
-    { error: 'tool f returned a value that is not JSON: the result at at is a Map, not a plain object' },
+    'returns a BigInt',
+    () => ({ at: 5n }),
+    { error: 'tool f returned a value that is not JSON: the result at at is a bigint' },
   ],
 ])('a tool that %s gives the model a response, and the run continues', async (_, execute: () => unknown, response) => {
   const { model, run } = await scenario({

@@ -57,8 +57,8 @@ test.each([
   ],
   [
     'what JSON cannot say',
-    { parts: [{ text: 'hi', partMetadata: { at: new Date() } }] },
-    'parts[0].partMetadata.at: is a Date',
+    { parts: [{ text: 'hi', partMetadata: { at: new Map() } }] },
+    'parts[0].partMetadata.at: is an object of the class Map',
   ],
 ])('%s is refused', (_, message, fault) => {
   const check = () => checkNewMessage(message as Content);

@@ -145,7 +145,7 @@ test('an agent whose event cannot be stored may await aborted work in its finall
     async *agent({ abortSignal }) {
       const stopped = new Promise((resolve) => abortSignal.addEventListener('abort', resolve));
       try {
-        yield modelEvent('bot', 'one', { actions: { stateDelta: { when: new Date() } } });
+        yield modelEvent('bot', 'one', { actions: { stateDelta: { when: new Map() } } });
       } finally {
         await stopped;
       }
@@ -232,7 +232,7 @@ test('a session deleted during its run fails the run', async () => {
 test('an event that cannot be stored fails the run, and the agent does not continue', async () => {
   const { stored, start } = await scenario({
     async *agent() {
-      yield modelEvent('bot', 'one', { actions: { stateDelta: { when: new Date() } } });
+      yield modelEvent('bot', 'one', { actions: { stateDelta: { when: new Map() } } });
       expect.unreachable();
     },
   });

@@ -34,7 +34,11 @@ test.each([
     'stateDelta: expected an object, got a string; write stateDelta: {',
   ],
   ['a state delta that is a list', { stateDelta: [1] }, 'stateDelta: expected an object'],
-  ['metadata that is not JSON', { customMetadata: { at: new Date(0) } }, 'customMetadata.at: is a Date'],
+  [
+    'metadata that is not JSON',
+    { customMetadata: { at: new Map() } },
+    'customMetadata.at: is an object of the class Map',
+  ],
 ])('%s is refused and nothing is written', async (_, params, message) => {
   const { runner, stored } = await scenario();
   const run = runner.run({ ...saying(), ...params } as RunAsyncParams);

@@ -89,7 +89,7 @@ test('a key removed by one tool and set by a later one is set', async () => {
 test.each([
   ['an empty key', '', 1, StateKeyError],
   ['an empty key behind a prefix', 'user:', 1, StateKeyError],
-  ['a date', 'when', new Date(), StateValueError],
+  ['a map', 'when', new Map(), StateValueError],
   ['undefined', 'nothing', undefined, StateValueError],
 ])('set throws at once for %s', async (_, key, value, error) => {
   let thrown: unknown;

@@ -148,7 +148,7 @@ test.each([
     InvalidMessageError,
   ],
   ['a bad state key', { stateDelta: { '': 1 } }, StateKeyError],
-  ['a state value that is not JSON', { stateDelta: { a: new Date() } }, StateValueError],
+  ['a state value that is not JSON', { stateDelta: { a: new Map() } }, StateValueError],
   ['an option that does not exist', { runConfig: { speed: 1 } as object }, ConfigurationError],
   ['a session that does not exist', { sessionId: 'other' }, SessionNotFoundError],
   ['blobs to save without a service', { runConfig: { saveInputBlobsAsArtifacts: true } }, ConfigurationError],

@@ -92,7 +92,7 @@ test('a chunk that is not JSON is an error, and the generator is closed', async 
   const events = await run();
   expect(closed).toBe(true);
   expect(chunksOf(events)).toEqual(['a']);
-  expect(resultOf(events)).toMatchObject({ error: expect.stringContaining('is a Map'), output: 'a' });
+  expect(resultOf(events)).toMatchObject({ error: expect.stringContaining('class Map'), output: 'a' });
 });
 
 test('without streaming the reader gets no chunks, and the tool runs', async () => {

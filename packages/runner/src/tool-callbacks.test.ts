@@ -98,11 +98,11 @@ test('responses of tool callbacks become JSON like tool results', async () => {
     model: [callF, 'done'],
     agent: {
       tools: [toolOf()],
-      afterToolCallback: () => ({ at: new Date(0), bad: new Map() }),
+      afterToolCallback: () => ({ at: new Date(0), bad: 5n }),
     },
   });
   expect(responseOf((await run())[1])).toEqual({
-    error: 'tool f returned a value that is not JSON: the result at bad is a Map, not a plain object',
+    error: 'tool f returned a value that is not JSON: the result at bad is a bigint',
   });
 });
 

@@ -18,7 +18,7 @@ test('progress of a tool is streamed immediately and not stored', async () => {
 test.each([
   ['a function', () => 1, 'is a function'],
   ['undefined', undefined, 'is undefined'],
-  ['a Map within', { at: new Map() }, 'at at is a Map'],
+  ['a Map within', { at: new Map() }, 'at at is an object of the class Map'],
 ])('progress that is %s throws at the call', async (_, progress, fault) => {
   let thrown: unknown;
   const { run } = await streaming((_args, context) => {

@@ -50,8 +50,8 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
    */
   readonly parameters?: P;
   /**
-   * The function itself, sync or async. It gets the checked arguments and a `ToolContext`, and returns the result for the model: any JSON
-   * value. An object is sent unchanged, another value as `{ result: value }`. If the function throws, the run continues, and the model gets
+   * The function itself, sync or async. It gets the checked arguments and a `ToolContext`, and returns the result for the model: what
+   * `JSON.stringify` makes of an object, and any other value as `{ result: value }`. If the function throws, the run continues, and the model gets
    * `{ error: message }`.
    *
    * A generator function shows progress: each JSON value that it yields is streamed immediately, in a partial event of the kind

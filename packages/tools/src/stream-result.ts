@@ -39,7 +39,7 @@ export async function streamResult(generator: Chunks, toolContext: ToolContext):
 
 /** Copies a chunk, because the tool may change the object after it yielded it. */
 function copyOf(value: unknown): unknown {
-  const copied = copyJson(value, { toJson: true });
+  const copied = copyJson(value);
   return 'value' in copied ? copied.value : value;
 }
 

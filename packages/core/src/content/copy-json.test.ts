@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { copyJson } from './copy-json.ts';
+import { copyJson, sealJson } from './copy-json.ts';
 
 function nested(levels: number): unknown {
   let value: unknown = 'leaf';
@@ -9,6 +9,21 @@ function nested(levels: number): unknown {
 
 class Money {
   readonly amount = 5;
+  get cents(): number {
+    return this.amount * 100;
+  }
+}
+
+class Price extends Money {
+  readonly since = new Date(0);
+  readonly parts = [new Money()];
+}
+
+class Secret {
+  readonly #word = 'hidden';
+  say(): string {
+    return this.#word;
+  }
 }
 
 class Selfish {
@@ -16,6 +31,22 @@ class Selfish {
   toJSON(): this {
     return this;
   }
+}
+
+class Celsius {
+  readonly #degrees = 20;
+  toJSON(): object {
+    return { degrees: this.#degrees, measured: new Date(0) };
+  }
+}
+
+/** An instance of a class as it was written before there was `class`: its method is enumerable. */
+function oldInstance(): object {
+  function Old(this: { size: number }): void {
+    this.size = 3;
+  }
+  Old.prototype = { double: () => 6 };
+  return Reflect.construct(Old, []);
 }
 
 describe('copyJson', () => {
@@ -48,10 +79,23 @@ describe('copyJson', () => {
     ['a bigint', 5n, 'is a bigint'],
     ['NaN', Number.NaN, 'is NaN, which JSON cannot represent'],
     ['infinity', Number.NEGATIVE_INFINITY, 'is -Infinity, which JSON cannot represent'],
-    ['a date', new Date(0), 'is a Date, not a plain object'],
-    ['a map', new Map(), 'is a Map, not a plain object'],
-    ['bytes', new Uint8Array(2), 'is a Uint8Array, not a plain object'],
-    ['an instance of a class', new Money(), 'is a Money, not a plain object'],
+    ['a map', new Map([['a', 1]]), 'is an object of the class Map, whose content JSON would lose'],
+    ['an error', new TypeError('no'), 'is an object of the class TypeError, whose content JSON would lose'],
+    ['a promise', Promise.resolve(1), 'is a promise, whose content JSON would lose'],
+    ['a set', new Set([1]), 'is an object of the class Set, whose content JSON would lose'],
+    ['a boxed string', Object('a'), 'is an object of the class String, whose content JSON would lose'],
+    [
+      'a toJSON that returns a map',
+      { toJSON: () => new Map() },
+      'is an object of the class Map, whose content JSON would lose',
+    ],
+    ['a toJSON that returns nothing', { toJSON: () => undefined }, 'is undefined'],
+    ['bytes', new Uint8Array(2), 'is an object of the class Uint8Array, whose content JSON would lose'],
+    [
+      'an instance with private fields only',
+      new Secret(),
+      'is an object of the class Secret, whose content JSON would lose',
+    ],
   ])('refuses %s', (_name, value, reason) => {
     expect(copyJson(value)).toEqual({ fault: { path: '', reason } });
     expect(copyJson({ list: ['fine', value] })).toEqual({ fault: { path: 'list.1', reason } });
@@ -85,10 +129,67 @@ describe('copyJson', () => {
     expect((copied as { value: { admin?: unknown } }).value.admin).toBeUndefined();
   });
 
-  test('with toJson copies the result of toJSON, once', () => {
-    expect(copyJson({ at: new Date(0) }, { toJson: true })).toEqual({ value: { at: '1970-01-01T00:00:00.000Z' } });
-    expect(copyJson({ at: new Date(Number.NaN) }, { toJson: true })).toEqual({ value: { at: null } });
-    expect(copyJson(new Selfish(), { toJson: true })).toEqual({ value: { name: 'me' } });
-    expect(copyJson(new Money(), { toJson: true })).toMatchObject({ fault: { path: '' } });
+  const convertible: [string, unknown][] = [
+    ['a date', { at: new Date(0) }],
+    ['an invalid date', [new Date(Number.NaN)]],
+    ['a URL', new URL('https://example.com/a')],
+    ['instances of classes', { price: new Price(), list: [new Money()] }],
+    ['an instance with an enumerable method of its prototype', oldInstance()],
+    ['an instance of a class with toJSON', [new Celsius()]],
+    ['an instance whose toJSON returns itself', new Selfish()],
+    ['a plain object with toJSON', { value: { secret: 1, toJSON: () => ({ shown: new Date(0) }) } }],
+    ['a plain object whose toJSON returns itself', selfishObject()],
+    ['a toJSON that gives a text or a list', [{ toJSON: () => 'text' }, { toJSON: () => [1, new Money()] }]],
+  ];
+  test.each(convertible)('copies %s as JSON.stringify does', (_, value) => {
+    expect(copyJson(value)).toEqual({ value: JSON.parse(JSON.stringify(value)) });
+  });
+
+  test('copies a tree of objects with toJSON once', () => {
+    let calls = 0;
+    const leaf: object = {};
+    let tree = leaf;
+    for (let level = 0; level < 50; level++) {
+      const children = [tree];
+      tree = {
+        children,
+        toJSON: () => {
+          calls++;
+          return { children };
+        },
+      };
+    }
+    expect(copyJson(tree)).toEqual({ value: JSON.parse(JSON.stringify(tree)) });
+    expect(calls).toBe(100);
+  });
+
+  test('refuses a cycle of objects whose toJSON returns themselves', () => {
+    const object: Record<string, unknown> = { self: null, toJSON: () => object };
+    object['self'] = object;
+    expect(copyJson(object)).toMatchObject({ fault: { reason: expect.stringContaining('is it a cycle?') } });
+  });
+
+  test('shares nothing with an instance or with what its toJSON returns', () => {
+    const inner = { list: [1] };
+    const given = { of: new Holder(inner), json: { toJSON: () => inner } };
+    const copied = copyJson(given);
+    const sealed = sealJson(given);
+    inner.list.push(2);
+    const value = { of: { inner: { list: [1] } }, json: { list: [1] } };
+    expect([copied, sealed]).toEqual([{ value }, { value }]);
+    expect('value' in sealed && Object.isFrozen(Object(sealed.value).json.list)).toBe(true);
   });
 });
+
+class Holder {
+  readonly inner: unknown;
+
+  constructor(inner: unknown) {
+    this.inner = inner;
+  }
+}
+
+function selfishObject(): object {
+  const object = { name: 'me', toJSON: () => object };
+  return object;
+}

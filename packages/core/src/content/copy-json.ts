@@ -1,5 +1,5 @@
 import { faultOf, type Field, TEXT } from '../event/field.ts';
-import { isRecord, type JsonValue, setOwn } from './json.ts';
+import { describeKind, isRecord, type JsonValue, setOwn } from './json.ts';
 
 /** The position and the reason of a value that is not JSON. */
 export interface JsonFault {
@@ -11,12 +11,6 @@ export interface JsonFault {
 /** A copy, or the first fault. */
 export type CopiedJson = { readonly value: JsonValue } | { readonly fault: JsonFault };
 
-/** Options of a copy. */
-export interface CopyJsonOptions {
-  /** True copies the result of `toJSON` in place of an object with that method (Date, URL, …). Default false: such an object is a fault. */
-  readonly toJson?: boolean;
-}
-
 /** Maximum nesting of a value. Deeper values overflow the stack of code that walks them recursively, such as `JSON.stringify`. */
 const MAX_DEPTH = 200;
 /** Maximum number of keys of a path that an error message shows. */
@@ -27,24 +21,25 @@ const MAX_SHOWN_KEY = 64;
 const DEPTH_IN_EVENT = 5;
 
 /**
- * Returns a deep copy of a JSON value, or the first fault in it. Faults are undefined, functions, symbols, bigints, NaN and the
- * infinities, cycles, nesting deeper than 200 levels, and objects with another prototype than `Object.prototype` or null (Date,
- * Map, class instances). Like `JSON.stringify`, it leaves out properties that are undefined and turns -0 into 0.
+ * Returns a deep copy of a value as JSON, or the first fault in it. Like `JSON.stringify`, it leaves out properties that are undefined,
+ * turns -0 into 0, copies the result of `toJSON` in place of an object with that method (Date, URL, …), and copies the own properties of
+ * an instance of a class.
+ *
+ * Faults are values that JSON would lose: undefined, functions, symbols, bigints, NaN and the infinities, and objects whose content is
+ * not in properties (a Map, a Set, an Error, bytes, …). Cycles and nesting deeper than 200 levels are faults too.
  */
-export function copyJson(value: unknown, { toJson = false }: CopyJsonOptions = {}): CopiedJson {
-  const walk = toJson ? COPY_TO_JSON : COPY;
-  const copy = copyValue(value, walk, 0) as JsonValue | undefined;
-  return copy === undefined ? walk.failed() : { value: copy };
+export function copyJson(value: unknown): CopiedJson {
+  const copy = copyValue(value, COPY, 0) as JsonValue | undefined;
+  return copy === undefined ? COPY.failed() : { value: copy };
 }
 
 /**
  * The same as `copyJson`, deeply frozen. The copy is made once: `sealEvent`, the tool ledger and another `sealJson` share it
  * instead of copying it again.
  */
-export function sealJson(value: unknown, { toJson = false }: CopyJsonOptions = {}): CopiedJson {
-  const walk = toJson ? SEAL_TO_JSON : SEAL;
-  const copy = copyValue(value, walk, DEPTH_IN_EVENT) as JsonValue | undefined;
-  if (copy === undefined) return walk.failed();
+export function sealJson(value: unknown): CopiedJson {
+  const copy = copyValue(value, SEAL, DEPTH_IN_EVENT) as JsonValue | undefined;
+  if (copy === undefined) return SEAL.failed();
   if (typeof copy === 'object' && copy !== null) markSealed(copy);
   return { value: copy };
 }
@@ -53,8 +48,6 @@ export function sealJson(value: unknown, { toJson = false }: CopyJsonOptions = {
 export interface JsonWalkOptions {
   /** Freezes every object of the copy, and does not copy sealed objects again. */
   readonly freezes: boolean;
-  /** Copies the result of `toJSON` in place of an object with that method. */
-  readonly toJson: boolean;
   /** Checks that bytes are base64. */
   readonly checkBytes: boolean;
 }
@@ -62,15 +55,13 @@ export interface JsonWalkOptions {
 /** A copy in progress, and its first fault. */
 export class JsonWalk {
   readonly freezes: boolean;
-  readonly toJson: boolean;
   readonly checkBytes: boolean;
   reason = '';
   /** The keys from the fault to the root, gathered on the way back; undefined for a fault at the root. */
   keys: (string | number)[] | undefined = undefined;
 
-  constructor({ freezes, toJson, checkBytes }: JsonWalkOptions) {
+  constructor({ freezes, checkBytes }: JsonWalkOptions) {
     this.freezes = freezes;
-    this.toJson = toJson;
     this.checkBytes = checkBytes;
   }
 
@@ -100,10 +91,8 @@ function shownKey(key: string | number): string | number {
 }
 
 // A walk keeps only its last fault, which is read right after the copy, so all copies of a kind share one walk.
-const COPY = new JsonWalk({ freezes: false, toJson: false, checkBytes: false });
-const COPY_TO_JSON = new JsonWalk({ freezes: false, toJson: true, checkBytes: false });
-const SEAL = new JsonWalk({ freezes: true, toJson: false, checkBytes: false });
-const SEAL_TO_JSON = new JsonWalk({ freezes: true, toJson: true, checkBytes: false });
+const COPY = new JsonWalk({ freezes: false, checkBytes: false });
+const SEAL = new JsonWalk({ freezes: true, checkBytes: false });
 
 /** Copies a value of the field's type; any JSON without a field. Returns undefined after a fault. */
 export function copyValue(value: unknown, walk: JsonWalk, depth: number, field?: Field): unknown {
@@ -121,9 +110,16 @@ export function copyValue(value: unknown, walk: JsonWalk, depth: number, field?:
       if (walk.freezes && !walk.checkBytes && isSealedAs(field, value)) return value;
       if (depth >= MAX_DEPTH) return walk.fail(`is nested deeper than ${MAX_DEPTH} levels (is it a cycle?)`);
       if (Array.isArray(value)) return copyList(value, walk, depth + 1, field?.item);
+      if (hasToJson(value)) {
+        // `toJSON` is not called on its own result, which may be the same object.
+        const given = value.toJSON();
+        return isRecord(given)
+          ? copyProperties(given, walk, depth + 1, field)
+          : copyValue(given, walk, depth + 1, field);
+      }
       return isPlainObject(value)
         ? copyMembers(value, walk, depth + 1, field)
-        : copyOther(value, walk, depth + 1, field);
+        : copyProperties(value, walk, depth + 1, field);
     default:
       return walk.fail(`is ${value === undefined ? 'undefined' : `a ${typeof value}`}`);
   }
@@ -168,14 +164,19 @@ function copyMembers(value: object, walk: JsonWalk, depth: number, field: Field 
   return isEmpty ? NOTHING : Object.freeze(copy);
 }
 
-/** Copies the result of `toJSON` in place of an object that is not plain, with the option `toJson`. */
-function copyOther(value: object, walk: JsonWalk, depth: number, field: Field | undefined): unknown {
-  if (walk.toJson && 'toJSON' in value && typeof value.toJSON === 'function') {
-    // `toJSON` is not called on its own result, which may be the same object.
-    const given: unknown = value.toJSON();
-    return isRecord(given) ? copyMembers(given, walk, depth, field) : copyValue(given, walk, depth, field);
-  }
-  return walk.fail(`is a ${value.constructor?.name ?? 'class instance'}, not a plain object`);
+function hasToJson(value: object): value is { toJSON(): unknown } {
+  return 'toJSON' in value && typeof value.toJSON === 'function';
+}
+
+/** Copies the own properties of an instance of a class, or of the result of a `toJSON`. */
+function copyProperties(value: object, walk: JsonWalk, depth: number, field: Field | undefined): unknown {
+  const own: { toJSON?: unknown } = { ...value };
+  if (typeof own.toJSON === 'function') delete own.toJSON;
+  const isElsewhere =
+    value instanceof Error || value instanceof String || ArrayBuffer.isView(value) || Object.keys(own).length === 0;
+  if (isElsewhere && !isPlainObject(value))
+    return walk.fail(`is ${describeKind(value)}, whose content JSON would lose`);
+  return copyMembers(own, walk, depth, field);
 }
 
 /** Shared by all events that change no state and no artifact. */

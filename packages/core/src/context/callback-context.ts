@@ -311,7 +311,7 @@ export class CallbackContext extends ReadonlyContext {
 
 /** Returns a JSON copy of a value. @throws InvalidEventError for a value that is not JSON */
 export function toJson(caller: string, value: unknown): JsonValue {
-  const copied = copyJson(value, { toJson: true });
+  const copied = copyJson(value);
   if ('value' in copied) return copied.value;
   const { path, reason } = copied.fault;
   throw new InvalidEventError(`${caller}: the value${path === '' ? '' : ` at ${path}`} ${reason}; events are JSON`, {

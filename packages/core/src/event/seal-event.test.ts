@@ -44,8 +44,8 @@ describe('a value that is not JSON', () => {
   const cycle: Record<string, unknown> = {};
   cycle['itself'] = cycle;
   test.each([
-    ['a map', new Map(), 'event.customMetadata.value: is a Map'],
-    ['a date', new Date(0), 'event.customMetadata.value: is a Date'],
+    ['a map', new Map(), 'event.customMetadata.value: is an object of the class Map'],
+    ['a promise', Promise.resolve(1), 'event.customMetadata.value: is a promise'],
     ['a function', () => 1, 'event.customMetadata.value: is a function'],
     ['a bigint', 1n, 'event.customMetadata.value: is a bigint'],
     ['NaN', Number.NaN, 'event.customMetadata.value: is NaN'],
@@ -57,13 +57,34 @@ describe('a value that is not JSON', () => {
   });
 });
 
+test('sealEvent copies instances of classes as their JSON, in any place', () => {
+  class Answer {
+    readonly id = 'c';
+    readonly name = 'f';
+    readonly response = { at: new Date(0) };
+  }
+  class Said {
+    readonly role = 'user';
+    readonly parts = [{ functionResponse: new Answer() }];
+  }
+  const sealed = sealEvent({ ...eventWith({ page: new URL('https://example.com/') }), content: new Said() });
+  const functionResponse = { id: 'c', name: 'f', response: { at: '1970-01-01T00:00:00.000Z' } };
+  expect(sealed.content).toStrictEqual({ role: 'user', parts: [{ functionResponse }] });
+  expect(sealed.customMetadata).toEqual({ page: 'https://example.com/' });
+  expect(isDeeplyFrozen(sealed)).toBe(true);
+  const responding = { parts: [{ functionResponse: { id: 'c', response: new Date(0) } }] };
+  expect(() => sealEvent({ ...eventWith({}), content: responding as never })).toThrow(
+    'event.content.parts[0].functionResponse.response: expected an object, got a string',
+  );
+});
+
 test('sealEvent copies and checks an object that is frozen only on the outside', () => {
   const part = { text: 'fine' };
   const content = Object.freeze({ role: 'model', parts: Object.freeze([part]) as never });
   const sealed = sealEvent(createEvent({ id: '1', content }));
   part.text = 'changed';
   expect(sealed.content?.parts).toEqual([{ text: 'fine' }]);
-  expect(() => sealEvent(eventWith(Object.freeze({ at: new Date(0) })))).toThrow(InvalidEventError);
+  expect(() => sealEvent(eventWith(Object.freeze({ at: new Map() })))).toThrow(InvalidEventError);
 });
 
 describe('the type check of sealEvent', () => {

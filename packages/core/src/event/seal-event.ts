@@ -39,7 +39,7 @@ export function sealContent(content: Content): Content {
 }
 
 function sealByField<T extends object>(field: Field<T>, value: T, root: string, depth: number, checkBytes: boolean): T {
-  const walk = new JsonWalk({ freezes: true, toJson: false, checkBytes });
+  const walk = new JsonWalk({ freezes: true, checkBytes });
   const copy = copyValue(value, walk, depth, field) as T | undefined;
   if (!copy) {
     const keys = walk.keysFromRoot();
@@ -56,7 +56,7 @@ function sealByField<T extends object>(field: Field<T>, value: T, root: string, 
  */
 
 /** The copy of the inner values of a usual event. Its fault is not used. */
-const inner = new JsonWalk({ freezes: true, toJson: false, checkBytes: false });
+const inner = new JsonWalk({ freezes: true, checkBytes: false });
 
 const NO_ACTIONS: EventActions = Object.freeze({ stateDelta: NOTHING, artifactDelta: NOTHING });
 

@@ -117,9 +117,21 @@ describe('writing', () => {
     expect(state.has('__proto__')).toBe(false);
   });
 
+  test('sets instances of classes as their JSON', () => {
+    class Order {
+      readonly placed = new Date(0);
+      readonly at = new URL('https://example.com/');
+    }
+    const { state, actions } = stateOf();
+    state.set('order', new Order());
+    const json = { placed: '1970-01-01T00:00:00.000Z', at: 'https://example.com/' };
+    expect(state.get('order')).toEqual(json);
+    expect(actions.stateDelta).toEqual({ order: json });
+  });
+
   test.each([
     ['undefined', undefined, 'the value is undefined'],
-    ['a date', new Date(0), 'the value is a Date, not a plain object'],
+    ['a map', new Map([['a', 1]]), 'the value is an object of the class Map, whose content JSON would lose'],
     ['NaN deep inside', { list: [1, Number.NaN] }, 'the value at list.1 is NaN, which JSON cannot represent'],
   ])('refuses %s when it is set, and changes nothing', (_name, value, reason) => {
     const { state, view, actions } = stateOf({ a: 1 });

@@ -99,9 +99,9 @@ export class State extends StateReader {
   }
 
   /**
-   * Sets a key to a JSON value.
+   * Sets a key to a JSON copy of the value: a Date becomes a text, and an instance of a class an object with its properties.
    * @throws StateKeyError for a key that cannot be stored
-   * @throws StateValueError for a value that is not JSON; undefined is not JSON, use `remove`
+   * @throws StateValueError for a value that JSON would lose, such as a function or a Map; for undefined, use `remove`
    */
   set(key: string, value: unknown): void {
     checkStateKey(key);

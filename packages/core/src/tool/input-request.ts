@@ -46,7 +46,7 @@ export function toInputRequest(caller: string, params: InputRequestParams): Inpu
       `${caller}: responseSchema: expected a schema, got ${describeKind(responseSchema)}; write responseSchema: z.string(), or a JSON Schema`,
     );
   const schema = isOfLibrary ? librarySchemaToJson(caller, responseSchema) : responseSchema && { ...responseSchema };
-  const copied = copyJson({ key, message, payload, responseSchema: schema }, { toJson: true });
+  const copied = copyJson({ key, message, payload, responseSchema: schema });
   if ('value' in copied) return copied.value as unknown as InputRequest;
   const { path, reason } = copied.fault;
   throw new ConfigurationError(`${caller}: ${path} ${reason}; a question to a person must be JSON`);

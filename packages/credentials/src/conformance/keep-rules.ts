@@ -119,7 +119,7 @@ export const keepRules: readonly CredentialRule[] = [
         'an object without authType': { apiKey: secret },
         'an authType that is not a string': { authType: 7, apiKey: secret },
         'a number that is not JSON': { authType: 'apiKey', apiKey: secret, expiresAt: Number.NaN },
-        'an instance of a class': { authType: 'apiKey', apiKey: secret, mine: new Map([[secret, secret]]) },
+        'a map': { authType: 'apiKey', apiKey: secret, mine: new Map([[secret, secret]]) },
       })) {
         // A caller in JavaScript can pass values that TypeScript refuses.
         const credential = bad as unknown as AuthCredential;

@@ -82,7 +82,7 @@ export const importFaultRules: readonly SessionRule[] = [
         'no state': { state: undefined },
         'state that is a list': { state: [] },
         'an invalid key': { state: { ...STATE, 'app:': 1 } },
-        'an invalid value': { state: { ...STATE, at: new Date(0) } },
+        'an invalid value': { state: { ...STATE, at: new Map() } },
         'a temp: key': { state: { ...STATE, 'temp:x': 1 } },
         'without initial state': { initialState: null },
         'initial state of the user': { initialState: { 'user:name': 'Ada' } },
@@ -117,7 +117,7 @@ export const importFaultRules: readonly SessionRule[] = [
         'a temp: key that is removed': { ...ONE, actions: { ...actions, removedState: ['temp:x'] } },
         'a compaction without an end': { ...ONE, actions: { ...actions, compaction: { startTimestamp: 1 } } },
         'content that is text': { ...ONE, content: 'text' },
-        'something that is not JSON': { ...ONE, customMetadata: { at: new Date(0) } },
+        'something that is not JSON': { ...ONE, customMetadata: { at: new Map() } },
         'a partial event': { ...ONE, partial: true },
       };
       for (const [what, event] of Object.entries(events)) {

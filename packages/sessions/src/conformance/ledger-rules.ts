@@ -176,8 +176,8 @@ export const ledgerRules: readonly SessionRule[] = [
         'a call id with NUL': { ...STARTED, callId: 'a\0b' },
         'a response that is a list': { ...FINISHED, response: [1] as never },
         'actions that are a list': { ...FINISHED, actions: [] as never },
-        'a Date in the actions': { ...FINISHED, actions: { stateDelta: { at: new Date(0) } } },
-        'a Date in the response': { ...FINISHED, response: { at: new Date(0) } },
+        'a Map in the actions': { ...FINISHED, actions: { stateDelta: { at: new Map() } } },
+        'a Map in the response': { ...FINISHED, response: { at: new Map() } },
         'a bigint in the response': { ...FINISHED, response: { at: { deep: 1n } } },
       };
       for (const [what, entry] of Object.entries(bad)) {

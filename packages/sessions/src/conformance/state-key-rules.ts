@@ -47,12 +47,16 @@ const BAD_VALUES: Readonly<Record<string, unknown>> = {
   'a bigint': 1n,
   NaN: Number.NaN,
   infinity: Infinity,
-  'a Date': new Date(0),
   'a Map': new Map(),
   'undefined in a list': [1, undefined],
-  'a Date deep inside': { a: [{ b: new Date(0) }] },
+  'a Map deep inside': { a: [{ b: new Map() }] },
   'a cycle': cycle,
 };
+
+class Order {
+  readonly id = 'A-7';
+  readonly pages = [new URL('https://example.com/')];
+}
 
 /** Rules about keys and values of state: the allowed ones are returned unchanged, and others are refused. */
 export const stateKeyRules: readonly SessionRule[] = [
@@ -123,6 +127,19 @@ export const stateKeyRules: readonly SessionRule[] = [
         await refuses(subject, what, { good: 1, bad: value }, StateValueError);
         await refuses(subject, `${what} for the app`, { 'app:good': 1, 'app:bad': value }, StateValueError);
       }
+    },
+  },
+  {
+    id: 'state.instances-as-json',
+    title: 'Dates and instances of classes in state are read back as JSON.stringify writes them.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const delta = { at: new Date(0), order: new Order() };
+      const json = { at: '1970-01-01T00:00:00.000Z', order: { id: 'A-7', pages: ['https://example.com/'] } };
+      const session = await service.createSession({ ...KEY, state: delta });
+      expect.same('the state of the new session', (await readSession(subject)).state, json);
+      await service.appendEvent({ session, event: stateEvent('one', { 'user:order': delta.order }) });
+      expect.same('the state of the user', (await readSession(subject)).state['user:order'], json.order);
     },
   },
   {

@@ -129,12 +129,21 @@ export const stateMutants: readonly Mutant[] = [
         throw error;
       }),
   })),
-  brokenService('state.bad-values-refused', 'converts a Date', (service) => ({
+  brokenService('state.bad-values-refused', 'converts a Map', (service) => ({
     createSession: ({ state = {}, ...request }) =>
       service.createSession({
         ...request,
         state: Object.fromEntries(
-          Object.entries(state).map(([key, value]) => [key, value instanceof Date ? value.toISOString() : value]),
+          Object.entries(state).map(([key, value]) => [key, value instanceof Map ? [...value] : value]),
+        ),
+      }),
+  })),
+  brokenService('state.instances-as-json', 'empties instances of classes', (service) => ({
+    createSession: ({ state = {}, ...request }) =>
+      service.createSession({
+        ...request,
+        state: Object.fromEntries(
+          Object.entries(state).map(([key, value]) => [key, value instanceof Date ? {} : value]),
         ),
       }),
   })),
