@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -11,10 +11,10 @@ import { build } from 'esbuild';
 import type { AgentStep } from './attacked-agent.ts';
 import type { AttackedServer } from './attacked-server.ts';
 import { APP_NAMES, type BackEnd, type BackEndName, fillingAttacks, LEASE_MS, type StartOptions } from './back-ends.ts';
+import { spawnWrangler } from '../runtimes/spawn-wrangler.ts';
 import type { StoredSession } from './find-faults.ts';
 
 const CONFIG = join(import.meta.dirname, 'wrangler.jsonc');
-const ENVIRONMENT = { WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false', CI: 'true' };
 const RUNTIME = join(dirname(createRequire(import.meta.url).resolve('workerd/package.json')), 'bin/workerd');
 /**
  * Runs `$0` with its arguments, and kills the whole process group when standard input ends, because the attacking
@@ -35,10 +35,9 @@ export interface WorkerHost {
 
 type Vars = Readonly<Record<string, string | number>>;
 
-/** Starts a program in its own process group: the runtime may be a child of a child, and must be killed with it. */
+/** Starts a program that ends with this process. */
 function startGroup(command: readonly string[]): ChildProcess {
-  const env = { ...process.env, ...ENVIRONMENT };
-  return spawn('/bin/sh', ['-c', KEEPER, ...command], { env, stdio: ['pipe', 'pipe', 'pipe', 'pipe'], detached: true });
+  return spawnWrangler('/bin/sh', ['-c', KEEPER, ...command], { stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
 }
 
 /** Calls back with the first group of a pattern, as soon as a stream of a program has a match. */

@@ -3,7 +3,7 @@ import { copyFileSync, cpSync, mkdtempSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { wranglerEnvironment as env } from '../runtimes/dev-server.ts';
+import { wranglerEnvironment as env } from '../runtimes/spawn-wrangler.ts';
 import { readPackages } from '../structure/repository.ts';
 import { tarballPath } from './tarball-path.ts';
 

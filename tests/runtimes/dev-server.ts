@@ -1,13 +1,5 @@
-import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-
-/** The environment of wrangler: it sends no metrics and asks no questions. */
-export const wranglerEnvironment = {
-  ...process.env,
-  WRANGLER_SEND_METRICS: 'false',
-  CLOUDFLARE_CF_FETCH_ENABLED: 'false',
-  CI: 'true',
-};
+import { spawnWrangler } from './spawn-wrangler.ts';
 
 /** A server that `wrangler dev` runs. */
 export interface DevServer {
@@ -38,8 +30,7 @@ export async function startDevServer(
   args.push('--inspector-port', '0');
   if (persistTo !== undefined) args.push('--persist-to', persistTo);
   for (const [name, value] of Object.entries(vars)) args.push('--var', `${name}:${value}`);
-  // Its own process group: the runtime is a child of a child, and ends with it.
-  const child = spawn('wrangler', args, { cwd: project, env: wranglerEnvironment, detached: true });
+  const child = spawnWrangler('wrangler', args, { cwd: project });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const stop = async (): Promise<void> => {
     const isRunning = child.exitCode === null && child.signalCode === null;
@@ -53,8 +44,8 @@ export async function startDevServer(
       const ready = /Ready on (http:\/\/127\.0\.0\.1:\d+)/.exec(output)?.[1];
       if (ready !== undefined) resolve(ready);
     };
-    child.stdout.on('data', read);
-    child.stderr.on('data', read);
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
     void ended.then(() => reject(new TypeError(`wrangler dev ended before it was ready: ${output}`)));
   });
   return { origin, stop };

@@ -268,7 +268,7 @@ const CASES: Readonly<Record<string, Case>> = {
   ],
   UnsafeLocalCodeExecutor: ['timeout', 'timeoutMs', (options) => new UnsafeLocalCodeExecutor(options)],
   QuickJsThreads: ['maxThread', 'maxThreads', (options) => new QuickJsThreads(options)],
-  openLocalSandbox: ['command', 'commands', (options) => openLocalSandbox(options)],
+  openLocalSandbox: ['command', 'commands', async (options) => (await openLocalSandbox(options)).close()],
   QuickJsThreadCodeExecutor: ['timeout', 'timeoutMs', (options) => new QuickJsThreadCodeExecutor(options)],
   GcsArtifactService: [
     'buckets',

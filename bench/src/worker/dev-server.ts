@@ -12,7 +12,7 @@ export interface DevServer {
 /** Maximum heap of an isolate in MB: a deployed Worker that exceeds it ends, and so does this one. */
 const HEAP_MB = 128;
 
-/** @param state the folder of its storage */
+/** @param state the folder of its storage and its temporary files */
 export async function startDevServer(state: string): Promise<DevServer> {
   const inspectorPort = await freePort();
   const ports = ['--ip', '127.0.0.1', '--port', '0', '--inspector-port', String(inspectorPort)];
@@ -20,8 +20,11 @@ export async function startDevServer(state: string): Promise<DevServer> {
     cwd: import.meta.dirname,
     env: {
       ...process.env,
+      // A killed wrangler leaves its temporary files behind.
+      TMPDIR: state,
       MINIFLARE_WORKERD_V8_FLAGS: `--max-heap-size=${HEAP_MB}`,
       WRANGLER_SEND_METRICS: 'false',
+      WRANGLER_HIDE_BANNER: 'true',
       CLOUDFLARE_CF_FETCH_ENABLED: 'false',
       CI: 'true',
     },

@@ -84,7 +84,7 @@ export async function startPostgres(overrides: readonly string[] = []): Promise<
       thaw,
       stop() {
         if (isFrozen) thaw();
-        return stop(keeper);
+        return stop(keeper, folder);
       },
     };
   } catch (error) {
@@ -138,8 +138,10 @@ function signalServer(data: string, signal: 'SIGSTOP' | 'SIGCONT'): void {
   }
 }
 
-async function stop(keeper: ChildProcessByStdio<Writable, null, Readable>): Promise<void> {
+async function stop(keeper: ChildProcessByStdio<Writable, null, Readable>, folder: string): Promise<void> {
   const exit = once(keeper, 'exit');
   keeper.stdin.end();
   if (keeper.exitCode === null && keeper.signalCode === null) await exit;
+  // The keeper, which may be nobody, empties the folder. It may not remove it from a folder that belongs to this user.
+  rmSync(folder, { recursive: true, force: true });
 }
