@@ -1,3 +1,4 @@
+import type { RunConfig } from '@eventloom/core';
 import { StateGraph, START, END } from '@eventloom/graph';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool } from '@eventloom/multi-agent';
@@ -51,9 +52,9 @@ async function setUp(options: SetUp = {}) {
   });
   const get = async (path: string, headers: Record<string, string> = {}): Promise<Response> =>
     server.fetch(new Request(`http://localhost${path}`, { headers }));
-  const run = async (userId = 'user', sessionId = 's', text = 'hi') => {
+  const run = async (userId = 'user', sessionId = 's', text = 'hi', runConfig: RunConfig = {}) => {
     platform.advance(10);
-    return runner.run({ userId, sessionId, newMessage: { parts: [{ text }] } });
+    return runner.run({ userId, sessionId, newMessage: { parts: [{ text }] }, runConfig });
   };
   return { platform, spans, get, run };
 }
@@ -111,6 +112,19 @@ test('the span of a model call has the model that answered and its tokens', asyn
       'gen_ai.usage.output_tokens': 5,
     },
   });
+});
+
+test('the span of a model call has a time to the first chunk only if the reply was streamed', async () => {
+  const { run, spans } = await setUp({ reply: { chunks: ['do', 'ne'] } });
+  await run();
+  const firstChunks = (): unknown[] =>
+    spans
+      .list(KEY)
+      .filter(({ kind }) => kind === 'model')
+      .map(({ attributes }) => attributes['gen_ai.response.time_to_first_chunk']);
+  expect(firstChunks()).toEqual([undefined, undefined, undefined]);
+  await run('user', 's', 'hi', { streamingMode: 'sse' });
+  expect(firstChunks().slice(3)).toEqual([0]);
 });
 
 test('the spans of a failed run have the message of the error and its causes, without keys', async () => {

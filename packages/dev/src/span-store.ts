@@ -280,7 +280,7 @@ class KeptSpan extends OperationRecord {
   }
 
   #attributes(): StoredSpan['attributes'] {
-    const { kind, firstResponseMs } = this;
+    const { kind, firstChunkMs } = this;
     const { input, output, cached } = this.tokens;
     const isRun = kind === 'run';
     const isModel = kind === 'model';
@@ -297,7 +297,7 @@ class KeptSpan extends OperationRecord {
       'gen_ai.request.model': isModel ? this.subject : undefined,
       'eventloom.live': this.isLive || undefined,
       'eventloom.request': this.#request && requestJson(this.subject, this.#request),
-      'gen_ai.response.time_to_first_chunk': firstResponseMs === undefined ? undefined : firstResponseMs / 1000,
+      'gen_ai.response.time_to_first_chunk': firstChunkMs === undefined ? undefined : firstChunkMs / 1000,
       'gen_ai.response.model': this.responseModel,
       'gen_ai.usage.input_tokens': input,
       'gen_ai.usage.cache_read.input_tokens': cached,

@@ -99,11 +99,6 @@ export class SpanRecord extends OperationRecord {
       this.#content[TOOL_CALL_RESULT] = capturedValue(end.result, contentLength);
   }
 
-  /** The time to the first chunk of a streamed reply, in milliseconds; undefined without one. */
-  get firstChunkMs(): number | undefined {
-    return this.hasChunks || this.isLive ? this.firstResponseMs : undefined;
-  }
-
   /** The cost of a model call, if the prices include its model and the model reported its tokens. */
   get cost(): number | undefined {
     const { prices } = this.settings;

@@ -104,6 +104,11 @@ export class OperationRecord implements ActiveOperation {
     };
   }
 
+  /** The time to the first chunk of a streamed reply, in milliseconds; undefined without one. */
+  get firstChunkMs(): number | undefined {
+    return this.hasChunks || this.isLive ? this.firstResponseMs : undefined;
+  }
+
   run<T>(step: () => T): T {
     return step();
   }
