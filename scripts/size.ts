@@ -35,8 +35,9 @@ const bundles = [
   // checks of resumption handles and of parameters of live runs, and errors for models of a wrong kind (0.3 kB);
   // errors for misspelt fields of events, assigned callbacks and schemas, and models that are not generators (0.4 kB);
   // errors for models of another class or without a name, instructions that are not text, and values that are not drivers (0.5 kB);
-  // the attempt that closes a run, a bounded wait for a storage that does not answer, and errors for wrong arguments of services and events (0.9 kB).
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 99_600 },
+  // the attempt that closes a run, a bounded wait for a storage that does not answer, and errors for wrong arguments of services and events (0.9 kB);
+  // the texts that agents other than LlmAgents were streaming when a run was aborted (0.4 kB).
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 100_000 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
@@ -47,7 +48,7 @@ const bundles = [
   // their run (0.5 kB). Copies of sessions as they were after an event, with their artifacts (1.7 kB). Frames that a relay lost and that are
   // read from the session, ends of cancelled runs of other processes, bounds of the keys and the metadata of a body, and the order of paths
   // (0.6 kB). Imports in steps, room for other users, and cancelled runs that are closed by their attempt (0.8 kB). It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 148_300 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 148_700 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The root entry: the code that a page with a chat loads. The limit is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -79,7 +80,7 @@ const bundles = [
   // Ends and cancellations, above: 0.5 kB. Copies, above: 1.7 kB. Causes of errors in spans, and the state with which a session began: 0.4 kB.
   // Errors of models, instructions and bundles, above: 0.7 kB. Lost frames and bounds of bodies, above: 0.6 kB.
   // Imports, room for users, attempts and arguments, above: 1.7 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 245_000 },
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 245_400 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

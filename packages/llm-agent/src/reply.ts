@@ -52,7 +52,8 @@ export class ModelCall implements ReplyInProgress {
   #firstTokenMs: number | undefined;
   #thoughtMs: number | undefined;
   #answerMs: number | undefined;
-  #responseId: string | undefined;
+  /** Id that all events of the reply have; undefined before the first chunk. */
+  responseId: string | undefined = undefined;
   /** The known ids of the reply's calls, in order. */
   readonly #callIds: NamedCall[] = [];
   /** Number of calls in the chunks so far. */
@@ -146,9 +147,9 @@ export class ModelCall implements ReplyInProgress {
     }
     const isText = response.content?.parts?.every(isOnlyText) ?? true;
     this.#aggregator.add(isText ? response : copyPlain(response));
-    this.#responseId ??= response.responseId ?? `r-${context.platform.newUuid()}`;
+    this.responseId ??= response.responseId ?? `r-${context.platform.newUuid()}`;
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(response);
-    event.responseId = this.#responseId;
+    event.responseId = this.responseId;
     if (!isText && response.content) event.content = this.#nameStreamedCalls(response.content);
     if (isFirstToken) event.usageMetadata = { ...response.usageMetadata, timingInfo: this.#timeToFirstToken() };
     return agent.codeExecutor ? withCodeTags(event) : event;
@@ -186,7 +187,7 @@ export class ModelCall implements ReplyInProgress {
 
   broken(): Event {
     const broken = this.#aggregator?.finishBroken() ?? {};
-    const responseId = this.#responseId;
+    const responseId = this.responseId;
     return this.#turn.context.createEvent(responseId === undefined ? broken : { ...broken, responseId });
   }
 
@@ -218,7 +219,7 @@ export class ModelCall implements ReplyInProgress {
       const grounding = event.groundingMetadata ?? toolGrounding(context);
       if (grounding) event.groundingMetadata = grounding;
     }
-    if (this.#responseId !== undefined) event.responseId = this.#responseId;
+    if (this.responseId !== undefined) event.responseId = this.responseId;
     const timingInfo = this.#timeToFirstToken(nowMs);
     if (this.#thoughtMs !== undefined) timingInfo.reasoningDurationMs = (this.#answerMs ?? nowMs) - this.#thoughtMs;
     event.usageMetadata = { ...response.usageMetadata, timingInfo };

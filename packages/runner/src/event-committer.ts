@@ -11,6 +11,7 @@ import {
   type RunConfig,
   type RunOutcome,
   type Session,
+  StreamingMode,
 } from '@eventloom/core';
 import {
   afterCovered,
@@ -23,6 +24,7 @@ import {
 } from '@eventloom/core/internal';
 import { ChildChanges } from './child-changes.ts';
 import type { SessionLock } from './session-locks.ts';
+import { hasText, StreamedText } from './streamed-text.ts';
 
 export const COMPLETED: RunOutcome = { state: 'completed' };
 
@@ -59,6 +61,12 @@ export class EventCommitter {
   hasInner = false;
   /** State changes of sub-invocations that no event of their caller repeats yet; undefined until there is a sub-invocation. */
   #childChanges: ChildChanges | undefined;
+  /** True if readers get chunks, and an abort stores the text of those that came. */
+  readonly #keepsChunks: boolean;
+  /** The `responseId` of the model call whose chunk came last. Its agent keeps its text. */
+  #modelReplyId: string | undefined;
+  /** The texts that agents without a model call of ours are streaming, by branch; undefined before the first. */
+  #streamed: Map<string, StreamedText> | undefined;
   /** The last append of the run. */
   #newest: MaybePromise<Event> | undefined;
 
@@ -73,6 +81,7 @@ export class EventCommitter {
     this.#coveredUntil = coveredUntil(context.invocation.session.events, context.invocation.derived);
     if (context.invocation.recorded)
       this.#childChanges = ChildChanges.inRun(context.invocationId, context.session.events);
+    this.#keepsChunks = this.#config.streamingMode === StreamingMode.SSE && !context.invocation.live;
     this.#isStamped = this.#config.requestId !== undefined || this.#config.customMetadata !== undefined;
   }
 
@@ -96,7 +105,43 @@ export class EventCommitter {
 
   /** Completes a chunk, which is not stored. For runs without plugins to ask. */
   commitChunk(chunk: Event): Event {
-    return this.#context.progress.isCommitted(chunk) ? chunk : this.complete(chunk);
+    if (this.#context.progress.isCommitted(chunk)) return chunk;
+    const complete = this.complete(chunk);
+    if (complete.responseId === undefined || complete.responseId !== this.#modelReplyId) this.#keepChunk(complete);
+    return complete;
+  }
+
+  /**
+   * Keeps the text of a chunk until a whole event follows on its branch, unless a model call keeps it.
+   * @param given the chunk before plugins replaced it
+   */
+  #keepChunk(chunk: Event, given: Event = chunk): void {
+    if (!this.#keepsChunks || chunk.nodeEvent || !chunk.content?.parts?.some(hasText)) return;
+    const { run } = this.#context.progress;
+    const replies = (run.openReplies ??= new Set());
+    const { responseId, executionId, branch = '' } = given;
+    for (const reply of replies)
+      if (responseId !== undefined && reply.responseId === responseId && !(reply instanceof StreamedText)) {
+        this.#modelReplyId = responseId;
+        return;
+      }
+    const streamed = (this.#streamed ??= new Map());
+    let reply = streamed.get(branch);
+    if (!reply || reply.executionId !== executionId) {
+      this.#dropChunks(branch);
+      reply = new StreamedText(chunk);
+      streamed.set(branch, reply);
+      replies.add(reply);
+    }
+    reply.add(chunk);
+  }
+
+  /** Forgets the chunks of a branch: an event with the whole reply is stored, or another agent speaks. */
+  #dropChunks(branch = ''): void {
+    const reply = this.#streamed?.get(branch);
+    if (!reply) return;
+    this.#streamed?.delete(branch);
+    this.#context.progress.run.openReplies?.delete(reply);
   }
 
   /** Completes the last event of a run, and stores it together with the end of the run. */
@@ -113,12 +158,17 @@ export class EventCommitter {
     const changed = await context.whileConnected(
       context.plugins.first('onEventCallback', { invocationContext: context, event }),
     );
-    return this.#store(changed ? this.complete(withIdentityOf(event, changed)) : event);
+    return this.#store(changed ? this.complete(withIdentityOf(event, changed)) : event, event);
   }
 
-  #store(event: Event): MaybePromise<Event> {
+  /** @param given the event before plugins replaced it */
+  #store(event: Event, given: Event = event): MaybePromise<Event> {
+    if (event.partial === true) {
+      this.#keepChunk(event, given);
+      return event;
+    }
+    if (this.#streamed && event.content) this.#dropChunks(event.branch);
     const isOnlyStreamed =
-      event.partial === true ||
       event.object === ObjectType.agentTransfer ||
       event.object === ObjectType.runnerCompletion ||
       Boolean(event.nodeEvent) ||

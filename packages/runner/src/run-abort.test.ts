@@ -7,6 +7,7 @@ import { Gate, modelEvent, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { abortable, aborted, textOf } from './fixtures/aborted-run.ts';
+import { CustomAgent, textEvent } from './fixtures/custom-agent.ts';
 import { expectFree, KEY, saying } from './fixtures/scenario.ts';
 
 test('a run aborted before its start does nothing', async () => {
@@ -236,6 +237,55 @@ describe('an abort during a streamed reply', () => {
       ['left', 'both.left', 'one', 'RUN_ABORTED'],
       ['right', 'both.right', 'two', 'RUN_ABORTED'],
     ]);
+  });
+
+  test('stores the text that a custom agent has streamed since its last whole event', async () => {
+    const agent = new CustomAgent('bot', async function* (context) {
+      const chunk = (text: string): Event => ({ ...textEvent(context, text), partial: true });
+      yield chunk('One');
+      yield textEvent(context, 'One.');
+      yield chunk('The ');
+      yield chunk('sky ');
+      await new Gate().pass(context.abortSignal);
+    });
+    const { stored } = await abortAfter('sky ', agent);
+    expect(stored.map((event) => [event.author, textOf(event), event.errorCode, event.interrupted])).toEqual([
+      ['bot', 'One.', undefined, undefined],
+      ['bot', 'The sky ', 'RUN_ABORTED', true],
+    ]);
+    expect(stored[1]?.id).toMatch(/./);
+    expect(stored[1]?.timestamp).toBeGreaterThan(0);
+  });
+
+  test('stores the chunks of custom agents that run at the same time, and those of an LlmAgent in a custom agent once', async () => {
+    const second = new Gate();
+    const raw = new CustomAgent('left', async function* (context) {
+      yield modelEvent('left', 'one', { partial: true });
+      await second.pass(context.abortSignal);
+    });
+    const model = new ScriptedModel([{ chunks: ['two', second, 'never'] }]);
+    const inner = new LlmAgent({ name: 'inner', model });
+    const around = new CustomAgent('right', (context) => inner.runAsync(context), { subAgents: [inner] });
+    const { stored } = await abortAfter('two', new ParallelAgent({ name: 'both', subAgents: [raw, around] }));
+    expect(
+      new Set(stored.map((event) => `${event.author} ${event.branch}: ${textOf(event)}, ${event.errorCode}`)),
+    ).toEqual(new Set(['left both.left: one, RUN_ABORTED', 'inner both.right: two, RUN_ABORTED']));
+    expect(stored).toHaveLength(2);
+  });
+
+  test('completes a run whose reader stops at the answer, after an agent announced it with a chunk', async () => {
+    const inner = new LlmAgent({ name: 'inner', model: new ScriptedModel([{ chunks: ['Bl', 'ue.'] }]) });
+    const agent = new CustomAgent(
+      'bot',
+      async function* (context) {
+        yield modelEvent('bot', 'Looking…', { partial: true });
+        yield* inner.runAsync(context);
+      },
+      { subAgents: [inner] },
+    );
+    const { runner, hi, texts } = await abortable({ agent });
+    for await (const event of runner.runAsync({ ...hi, runConfig })) if (textOf(event) === 'Blue.') break;
+    expect(await texts()).toEqual(['hi', 'Blue.']);
   });
 
   test('does not store a complete reply a second time', async () => {

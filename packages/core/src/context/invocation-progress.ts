@@ -8,6 +8,8 @@ const STARTS_PER_TURN = 64;
 
 /** A reply that is being streamed. */
 export interface ReplyInProgress {
+  /** The `responseId` of its chunks. */
+  readonly responseId: string | undefined;
   /** Creates the event of the reply as far as it was received, without calls. */
   broken(): Event;
 }
