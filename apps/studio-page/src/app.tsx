@@ -7,7 +7,7 @@ import { AgentsTab } from './agents-tab.tsx';
 import { ArtifactsTab } from './artifacts-tab.tsx';
 import { Chat, codeOf } from './chat.tsx';
 import { EventsTab } from './events-tab.tsx';
-import { STOPPED } from './message-view.tsx';
+import { isStop } from './message-view.tsx';
 import { type StateValues, stateBefore } from './past-state.ts';
 import { SessionList } from './session-list.tsx';
 import { StateTab } from './state-tab.tsx';
@@ -207,7 +207,7 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
     const hasEnded = (lastStatus.current === 'running' || lastStatus.current === 'reconnecting') && status === 'idle';
     lastStatus.current = status;
     // The end of a stopped run is stored; other errors are shown until the person does something about them.
-    if (hasEnded && (!agent.error || codeOf(agent.error) === STOPPED)) void chat.load();
+    if (hasEnded && (!agent.error || isStop(codeOf(agent.error)))) void chat.load();
   }, [status, agent.error, chat]);
   /** Events of a voice call, until the session is read after the call. */
   const [spoken, setSpoken] = useState<readonly Event[]>([]);

@@ -4,7 +4,7 @@ import { type Conversation, type Message, ServerError } from '@eventloom/client'
 import type { UseAgentResult } from '@eventloom/client/react';
 import { Button } from 'react-aria-components';
 import { Composer } from './composer.tsx';
-import { contentOf, MessageView, STOPPED, Stopped, textOf } from './message-view.tsx';
+import { contentOf, isStop, MessageView, Stopped, textOf } from './message-view.tsx';
 import { RequestForm } from './request-form.tsx';
 import { messageOf } from './studio-client.ts';
 import { type ShownRequest, useAnswers } from './use-answers.ts';
@@ -71,7 +71,7 @@ export function Chat({ agent, conversation, isPast, isQueued, prompts, canSpeak,
     [rewind, send],
   );
   const lastOfUser = messages.findLast(({ author }) => author === 'user');
-  const isStopped = !isPast && !isRunning && (codeOf(error) === STOPPED || hasError(last, STOPPED));
+  const isStopped = !isPast && !isRunning && (isStop(codeOf(error)) || hasStop(last));
   const isSaid = error !== undefined && (hasError(last, codeOf(error)) || answers.isRefused || isStopped);
   const hasFailed =
     error !== undefined || last?.status === 'interrupted' || last?.parts.some(({ type }) => type === 'error') === true;
@@ -200,6 +200,10 @@ export function codeOf(error: Error | undefined): string | undefined {
 
 function hasError(message: Message | undefined, code: string | undefined): boolean {
   return code !== undefined && message?.parts.some((part) => part.type === 'error' && part.code === code) === true;
+}
+
+function hasStop(message: Message | undefined): boolean {
+  return message?.parts.some((part) => part.type === 'error' && isStop(part.code)) === true;
 }
 
 /** Returns the names of the tools that were called since a message. */

@@ -71,7 +71,9 @@ export const MessageView = memo(function MessageView({
         {parts.map((part) => (part.type === 'transfer' ? `${author} hands over to ${part.agentName}` : ''))}
       </p>
     );
-  if (parts.every((part) => part.type === 'error' && part.code === STOPPED)) return <Stopped />;
+  const [first] = parts;
+  if (first?.type === 'error' && parts.every((part) => part.type === 'error' && isStop(part.code)))
+    return <Stopped code={first.code} message={first.message} />;
   const copied = textOf(message);
   return (
     <article className={isUser ? 'message user' : 'message'} data-status={status} aria-label={`${author} says`}>
@@ -110,14 +112,24 @@ export const MessageView = memo(function MessageView({
   );
 });
 
-/** The error code of a run that was cancelled or aborted. */
-export const STOPPED = 'RUN_ABORTED';
+/** The error code of a run that the server closed, because its process had ended or another run took its session. */
+const CLOSED = 'RUN_ABANDONED';
 
-/** Shows that a run was stopped, which is not a failure. */
-export function Stopped() {
+/** Returns true for the error code of a run that was cancelled, aborted or closed. */
+export function isStop(code: string | undefined): boolean {
+  return code === 'RUN_ABORTED' || code === CLOSED;
+}
+
+interface StoppedProps {
+  readonly code?: string;
+  readonly message?: string;
+}
+
+/** Shows that a run was stopped, which is not a failure. Gives the reason for a run that the server closed. */
+export function Stopped({ code, message = '' }: StoppedProps) {
   return (
     <p className="stopped" role="status">
-      Stopped
+      {code === CLOSED && message !== '' ? `Stopped: ${message}` : 'Stopped'}
     </p>
   );
 }
@@ -188,7 +200,7 @@ function PartView({ part, isUser }: { readonly part: MessagePart; readonly isUse
       return <p className="transfer">hands over to {part.agentName}</p>;
     case 'error':
       // The message shows that the run was stopped.
-      if (part.code === STOPPED) return null;
+      if (isStop(part.code)) return null;
       return (
         <p className="error" role="alert">
           <b>{part.code}</b> {part.message}
