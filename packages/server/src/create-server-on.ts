@@ -3,6 +3,7 @@ import type { Hono } from 'hono';
 import { addRoutes } from './http/add-routes.ts';
 import { createReporter } from './http/error-response.ts';
 import { identify } from './http/authentication.ts';
+import { WorkQueue } from './http/in-turns.ts';
 import { UserQuotas } from './http/user-quotas.ts';
 import { guardOf, guardRequest } from './http/request-guard.ts';
 import type { HttpRoute } from './http/route.ts';
@@ -94,6 +95,7 @@ export function createServerOn(app: Hono, options: ServerOptions, owner?: string
     runConfig: options.runConfig,
     webhooks,
     isStorageReachable: createStorageProbe(options.runners, platform),
+    largeBodies: new WorkQueue(platform),
     platform,
     report,
     trustsImportedEvents: options.trustImportedEvents === true,

@@ -1,5 +1,6 @@
 import type { Platform } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
+import type { WorkQueue } from './http/in-turns.ts';
 import type { CountLimits } from './http/request-body.ts';
 import type { RunConfigHook } from './http/run-policy.ts';
 import type { UserQuotas } from './http/user-quotas.ts';
@@ -19,6 +20,8 @@ export interface FrontContext {
   readonly runs: { readonly isDraining: boolean };
   /** Returns true if sessions can be read. Absent on a Worker that forwards requests. */
   readonly isStorageReachable?: () => Promise<boolean>;
+  /** The large bodies that wait to be read one after the other. Absent on a Worker that forwards requests. */
+  readonly largeBodies?: WorkQueue;
   readonly limits: CountLimits & Pick<ServerLimits, 'answerAfterMs'>;
   /** Counts the active work of each user's requests. */
   readonly quotas: UserQuotas;

@@ -7,7 +7,8 @@ export interface ServerLimits {
   readonly maxBodyBytes: number;
   /**
    * Maximum number of bytes of all request bodies in flight: bodies that are being read, bodies of unanswered requests, and messages of
-   * active runs. A further body is refused with `SERVER_BUSY`. Default 256 MiB.
+   * active runs. A further body is refused with `SERVER_BUSY`. The last eighth is for users who have fewer bytes in flight than are left, and for
+   * bodies of up to 64 KiB whose user is not yet known. Default 256 MiB.
    */
   readonly maxBodyBytesInFlight: number;
   /**

@@ -1,19 +1,24 @@
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { ScriptedModel } from '@eventloom/testing';
+import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { createServer } from '../create-server.ts';
+import { createServer, type EventloomServer } from '../create-server.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from '../server-limits.ts';
+import type { ServerOptions } from '../server-options.ts';
 import { parseJson } from './request-body.ts';
 
 const SESSION = '/apps/app/users/ann/sessions/s';
 const RUN = { appName: 'app', userId: 'ann', sessionId: 's' };
 
-function setUp(limits: Partial<ServerLimits> = {}) {
+function createTestServer(options: Pick<ServerOptions, 'limits' | 'platform' | 'onError'>): EventloomServer {
   const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(['done']) });
   const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
-  const server = createServer({ runners: [runner], limits });
+  return createServer({ runners: [runner], ...options });
+}
+
+function setUp(limits: Partial<ServerLimits> = {}) {
+  const server = createTestServer({ limits });
   return async (method: string, path: string, body?: object) => {
     const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
     const response = await server.fetch(new Request(`http://localhost${path}`, init));
@@ -187,4 +192,47 @@ test('a session of many events is created in slices, so that other requests run 
   }
   expect((await making).status).toBe(200);
   expect(turns).toBeGreaterThan(10);
+});
+
+test('large bodies that arrive together are read one after the other, so that a small request does not wait for all of them', async () => {
+  const send = setUp();
+  const answered: string[] = [];
+  const request = (name: string, body: object) =>
+    send('POST', '/run', { ...RUN, userId: name, ...body }).finally(() => answered.push(name));
+  const large = { newMessage: { parts: [{ text: 'x'.repeat(200_000) }] } };
+  await Promise.all([...Array.from({ length: 40 }, (_, at) => request(`large ${at}`, large)), request('small', HI)]);
+  expect(answered).toHaveLength(41);
+  expect(answered.indexOf('small')).toBeLessThan(20);
+});
+
+/** A request whose body arrives in the pieces that the test sends, and whose length is unknown. */
+function slowRequest(): { readonly request: Request; readonly arrive: (bytes: number) => void } {
+  const pieces = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = pieces.writable.getWriter();
+  const init = { method: 'POST', body: pieces.readable, duplex: 'half' };
+  return {
+    request: new Request('http://localhost/run', init),
+    arrive: (bytes) => void writer.write(new TextEncoder().encode(' '.repeat(bytes))).catch(() => undefined),
+  };
+}
+
+test('a body of which fewer than 64 KiB arrive in 30 seconds is refused, and its bytes are free', async () => {
+  const platform = fixedPlatform();
+  const server = createTestServer({ platform, limits: { maxBodyBytesInFlight: 200_000 }, onError: () => undefined });
+  const { request, arrive } = slowRequest();
+  const sent = server.fetch(request);
+  const statusOf = async (bytes: number) =>
+    (await server.fetch(new Request('http://localhost/run', { method: 'POST', body: 'x'.repeat(bytes) }))).status;
+  arrive(70_000);
+  await expect.poll(() => statusOf(131_000)).toBe(503);
+  platform.advance(30_000);
+  arrive(60_000);
+  await expect.poll(() => statusOf(71_000)).toBe(503);
+  platform.advance(30_000);
+  const response = await sent;
+  expect([response.status, await response.json()]).toEqual([
+    400,
+    { error: 'body: fewer than 64 KiB arrived in 30 seconds; send the request again', code: 'INVALID_REQUEST' },
+  ]);
+  await expect.poll(() => statusOf(200_000)).toBe(400);
 });

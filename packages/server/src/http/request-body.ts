@@ -1,4 +1,4 @@
-import { EventloomError, InvalidRequestError, toError } from '@eventloom/core';
+import { EventloomError, InvalidRequestError, type Platform, toError } from '@eventloom/core';
 import { checkName, isRecord, joinBytes, weigh } from '@eventloom/core/internal';
 import { isDeeperThan } from '@eventloom/core/wire';
 import { BodyTooLargeError } from '../errors.ts';
@@ -11,18 +11,23 @@ import type { RequestQuota } from './user-quotas.ts';
  * because a client can announce any length.
  */
 const COUNTED_AHEAD = 64 * 1024;
+/** Minimum number of bytes of a larger body that must arrive in each interval, because its bytes are counted until it is complete. */
+const MIN_PROGRESS = 64 * 1024;
+const PROGRESS_MS = 30_000;
 
 /**
  * Reads the bytes of a body, and counts them.
  *
  * @throws BodyTooLargeError, UserLimitError or ServerBusyError before the rest is read; InvalidRequestError for an
- * incomplete body
+ * incomplete body, and for one that arrives too slowly
  */
 export async function readBytes(
   request: Request,
   maxBytes: number,
   quota: RequestQuota,
+  platform: Pick<Platform, 'schedule'>,
 ): Promise<Uint8Array<ArrayBuffer>> {
+  let callOff: (() => void) | undefined;
   try {
     const announced = request.headers.get('content-length');
     // The HTTP server enforces the announced length.
@@ -33,13 +38,21 @@ export async function readBytes(
     }
     const chunks: Uint8Array<ArrayBuffer>[] = [];
     let length = 0;
+    let checkedLength = 0;
+    const stalled = Promise.withResolvers<never>();
+    const check = (): void => {
+      if (length - checkedLength < MIN_PROGRESS) stalled.reject(tooSlow());
+      checkedLength = length;
+      callOff = platform.schedule(PROGRESS_MS, check);
+    };
     const reader = request.body?.getReader();
     for (;;) {
-      const next = await reader?.read();
+      const next = await Promise.race([reader?.read(), stalled.promise]);
       if (!next || next.done) break;
       length += next.value.length;
       if (length > maxBytes) throw tooLarge(maxBytes);
       quota.count('bodyBytes', next.value.length);
+      if (length > COUNTED_AHEAD) callOff ??= platform.schedule(PROGRESS_MS, check);
       chunks.push(next.value);
     }
     const [only] = chunks;
@@ -48,7 +61,14 @@ export async function readBytes(
     if (EventloomError.isInstance(cause)) throw cause;
     // The transport fails if the client disconnects or sends an invalid HTTP body.
     throw new InvalidRequestError('body: ended before its announced length; send the request again', { cause });
+  } finally {
+    callOff?.();
   }
+}
+
+function tooSlow(): InvalidRequestError {
+  const [kib, seconds] = [MIN_PROGRESS / 1024, PROGRESS_MS / 1000];
+  return new InvalidRequestError(`body: fewer than ${kib} KiB arrived in ${seconds} seconds; send the request again`);
 }
 
 function tooLarge(maxBytes: number): BodyTooLargeError {

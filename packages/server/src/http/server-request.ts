@@ -15,7 +15,7 @@ import type { RunState } from '../runs/run-state.ts';
 import type { AppRequest } from '../server-app.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { AuthenticatedUser } from '../server-options.ts';
-import { inTurns } from './in-turns.ts';
+import { CHARS_PER_TURN, inTurns } from './in-turns.ts';
 import { checkCounts, checkId, parseEventsJson, parseJson, quotedName, readBytes } from './request-body.ts';
 import { requireSameUser } from './authentication.ts';
 import { checkInvocationId, type FollowRunRequest, HostedRun } from './hosted-run.ts';
@@ -73,7 +73,8 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
 
   /** Returns the body, unchanged. @throws BodyTooLargeError @throws InvalidRequestError @throws UserLimitError @throws ServerBusyError */
   bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    return (this.#bytes ??= readBytes(this.raw, this.server.quotas.maxBodyBytes, this.quota));
+    const { quotas, platform } = this.server;
+    return (this.#bytes ??= readBytes(this.raw, quotas.maxBodyBytes, this.quota, platform));
   }
 
   /**
@@ -84,6 +85,8 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
    */
   async json(hasEvents = false): Promise<unknown> {
     const bytes = await this.bytes();
+    // Many large bodies that arrive together would hold all other requests of the process.
+    if (bytes.length > CHARS_PER_TURN) await this.server.largeBodies?.turn();
     let text: string;
     try {
       text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -51,10 +51,32 @@ describe.each(['runs', 'queued'] as const)('the limit of all %s', (kind) => {
   });
 });
 
-test('the bytes of bodies are limited for each user and in total, without room for others', () => {
-  expect(takeAll(new UserQuotas(LIMITS), 'bodyBytes', ['u1', 'u2', 'u3', 'bob'])).toEqual([3, 3, 3, 3]);
-  const quotas = new UserQuotas(LIMITS);
-  expect(takeAll(quotas, 'bodyBytes', ['u1'])).toEqual([4]);
-  expect(takeAll(quotas, 'bodyBytes', ['u2', 'u3'])).toEqual([4, 4]);
-  expect(takeAll(quotas, 'bodyBytes', ['bob'])).toEqual([0]);
+test('the bytes of bodies are limited for each user and in total, and users who take all they can leave an eighth to others', () => {
+  const limits = { ...LIMITS, maxBodyBytesInFlight: 32, maxBodyBytesInFlightPerUser: 16 };
+  const quotas = new UserQuotas(limits);
+  expect(takeAll(quotas, 'bodyBytes', ['u1'])).toEqual([16]);
+  expect(takeAll(quotas, 'bodyBytes', ['u2'])).toEqual([12]);
+  const more = () => new RequestQuota(quotas, 'u2').count('bodyBytes', 1);
+  expect(more).toThrow(UserLimitError);
+  expect(more).toThrow(/^the server has room for 4 more .* for users with fewer than 12; try again/);
+  expect(takeAll(quotas, 'bodyBytes', ['bob'])).toEqual([2]);
+});
+
+test('the bytes of one user alone may fill the limit', () => {
+  const limits = { ...LIMITS, maxBodyBytesInFlight: 32, maxBodyBytesInFlightPerUser: 32 };
+  expect(takeAll(new UserQuotas(limits), 'bodyBytes', ['ann'])).toEqual([32]);
+});
+
+test('large bodies of unknown users leave an eighth of the bytes to small ones', () => {
+  const kib = 1024;
+  const quotas = new UserQuotas({ ...LIMITS, maxBodyBytesInFlight: 1024 * kib });
+  const take = (bytes: number) => new RequestQuota(quotas, undefined).count('bodyBytes', bytes);
+  take(800 * kib);
+  expect(() => take(100 * kib)).toThrow(/^the server has room for 229376 more bytes .* for small bodies; try again/);
+  const growing = new RequestQuota(quotas, undefined);
+  growing.count('bodyBytes', 96 * kib);
+  growing.count('bodyBytes', -32 * kib);
+  take(64 * kib);
+  expect(() => growing.count('bodyBytes', 1)).toThrow(ServerBusyError);
+  take(64 * kib);
 });

@@ -24,24 +24,27 @@ interface Usage {
 }
 
 /**
- * The limits of each counter. With `isShared`, a user who has as much as is still free gets no more while others use the server: `n` users who
- * take all they can leave one part of `n + 1` to the others. Bytes are not shared so, because a large body needs most of a small limit.
+ * The limits of each counter. In the shared part of the total, which is taken last, a user who has as much as is still free gets no more while
+ * others use the server: `n` users who take all they can leave one part of `n + 1` to the others. Only an eighth of the bytes is shared so,
+ * because a large body needs most of a small limit.
  */
 const BOUNDS = {
-  runs: { what: 'runs in flight', total: 'maxRuns', perUser: 'maxRunsPerUser', isShared: true },
+  runs: { what: 'runs in flight', total: 'maxRuns', perUser: 'maxRunsPerUser', sharedPart: 1 },
   queued: {
     what: 'requests that wait for a session',
     total: 'maxQueuedRequests',
     perUser: 'maxQueuedRequestsPerUser',
-    isShared: true,
+    sharedPart: 1,
   },
   bodyBytes: {
     what: 'bytes of request bodies in flight',
     total: 'maxBodyBytesInFlight',
     perUser: 'maxBodyBytesInFlightPerUser',
-    isShared: false,
+    sharedPart: 1 / 8,
   },
 } as const satisfies Record<keyof Usage, unknown>;
+/** Maximum number of bytes of one body of an unknown user in the shared part. */
+const SMALL_BODY = 64 * 1024;
 
 /**
  * Counts the active work of a server's requests, by user and in total, and enforces the limits, so that one user cannot take the capacity
@@ -103,10 +106,13 @@ export class RequestQuota {
         `the server has its maximum number of ${bound.what} (limits.${bound.total}); try again later`,
       );
     }
-    if (amount > 0 && bound.isShared && own && own[kind] + amount > free && total[kind] > own[kind]) {
+    const isSharedPart = free - amount < limits[bound.total] * bound.sharedPart;
+    const has = (own ?? this.#used)[kind];
+    if (amount > 0 && isSharedPart && total[kind] > has && has + amount > (own ? free : SMALL_BODY)) {
+      const room = `the server has room for ${free} more ${bound.what} (limits.${bound.total}), which are for`;
+      if (!own) throw new ServerBusyError(`${room} small bodies; try again later`);
       throw new UserLimitError(
-        `the server has room for ${free} more ${bound.what} (limits.${bound.total}), which are for users with fewer than ${own[kind]}; ` +
-          `try again when one of the user's requests has been answered`,
+        `${room} users with fewer than ${has}; try again when one of the user's requests has been answered`,
       );
     }
     this.#used[kind] += amount;
