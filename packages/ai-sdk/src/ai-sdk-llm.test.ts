@@ -114,7 +114,7 @@ test('a call whose arguments are not a JSON object is an error, and no call of t
       content: { parts: [{ text: 'Calling.' }] },
       finishReason: 'MALFORMED_FUNCTION_CALL',
       errorCode: 'MALFORMED_FUNCTION_CALL',
-      errorMessage: `the arguments of the call of "pay" are not a JSON object; none of the reply's calls was run`,
+      errorMessage: `the arguments of the call of "pay" are not a JSON object; none of its calls was run`,
     },
   ]);
 });

@@ -163,7 +163,7 @@ export class Reply {
       return { ...whole, errorCode: 'NO_FINISH_REASON', errorMessage: 'the reply stopped without a finish reason' };
     }
     if (this.#malformed.length > 0 && unified !== 'length') {
-      const errorMessage = `the arguments of the call of ${this.#malformed.map((name) => JSON.stringify(name)).join(', ')} are not a JSON object; none of the reply's calls was run`;
+      const errorMessage = `the arguments of the call of ${this.#malformed.map((name) => JSON.stringify(name)).join(', ')} are not a JSON object`;
       const finishReason = 'MALFORMED_FUNCTION_CALL';
       return withoutCalls({ ...whole, finishReason, errorCode: finishReason, errorMessage }, this.#malformed);
     }

@@ -6,6 +6,7 @@ import {
   type LlmRequest,
   type LlmResponse,
   type ModelCapabilities,
+  ModelError,
   type Platform,
   type RetryOptions,
   RunAbortedError,
@@ -14,6 +15,7 @@ import {
 import {
   type OptionRules,
   checkOptions,
+  lostCallsMessage,
   type Retry,
   secretRedactor,
   toRetry,
@@ -221,21 +223,24 @@ export class Gemini extends BaseLlm {
     failed: (error: unknown) => EventloomError,
   ): Promise<OpenCall> {
     const reply = new StreamedReply(await client.models.generateContentStream(parameters), this.#platform);
-    const first = await reply.next();
-    if (!first) exchange.complete();
+    const next = async (): Promise<LlmResponse | undefined> => {
+      try {
+        // Frames that arrived together are read from memory, so the socket does not report an abort.
+        if (exchange.callerAbort) throw exchange.callerAbort.reason;
+        const chunk = await reply.next();
+        if (!chunk) exchange.complete();
+        return chunk;
+      } catch (error) {
+        const failure = failed(error);
+        const names = reply.incompleteCalls;
+        if (names.length > 0 && ModelError.isInstance(failure)) failure.message += `; ${lostCallsMessage(names)}`;
+        throw failure;
+      }
+    };
+    const first = await next();
     return {
       first,
-      async next() {
-        try {
-          // Frames that arrived together are read from memory, so the socket does not report an abort.
-          if (exchange.callerAbort) throw exchange.callerAbort.reason;
-          const chunk = await reply.next();
-          if (!chunk) exchange.complete();
-          return chunk;
-        } catch (error) {
-          throw failed(error);
-        }
-      },
+      next,
       finish: () => reply.finish(),
       close: () => exchange.close(),
     };

@@ -115,7 +115,7 @@ test('an interrupted stream is an error event with the received text, runs no ca
   expect(events[3]).toMatchObject({
     object: 'error',
     errorCode: 'UNAVAILABLE',
-    errorMessage: 'connection lost',
+    errorMessage: 'connection lost; the reply ended before its call of "f" was complete; none of its calls was run',
     content: { role: 'model', parts: [{ text: 'Let me ' }, { text: 'see' }] },
     responseId: events[0]?.responseId,
   });

@@ -202,7 +202,9 @@ describe('an abort during a streamed reply', () => {
     return { runner, stored: (await stored()).slice(1) };
   }
 
-  test('stores the streamed content, without calls, and the model gets it in the next turn', async () => {
+  const LOST = 'the reply ended before its call of "look" was complete; none of its calls was run';
+
+  test('stores the streamed content, without calls, and the model reads in the next turn that these were not run', async () => {
     const call = { functionCall: { name: 'look', args: {} } };
     const last = { content: { role: 'model', parts: [call] }, finishReason: 'STOP' };
     const chunks = [[{ text: 'Why?', thought: true }], 'The sky ', last, new Gate()];
@@ -219,8 +221,19 @@ describe('an abort during a streamed reply', () => {
     expect(model.requests.at(-1)?.request.contents).toEqual([
       { role: 'user', parts: [{ text: 'hi' }] },
       { role: 'model', parts },
+      { role: 'user', parts: [{ text: expect.stringMatching(`^For context: .*; ${LOST}\\.$`) }] },
       { role: 'user', parts: [{ text: 'Go on' }] },
     ]);
+  });
+
+  test('stores the loss of a call that is all that was streamed', async () => {
+    const chunks = [[{ functionCall: { name: 'look', args: {} } }], new Gate()];
+    const look = new FunctionTool({ name: 'look', description: 'Looks.', execute: () => expect.unreachable() });
+    const model = new ScriptedModel([{ chunks }]);
+    const { stored } = await abortAfter('look', new LlmAgent({ name: 'bot', model, tools: [look] }));
+    expect(stored).toMatchObject([{ author: 'bot', errorCode: 'RUN_ABORTED', interrupted: true }]);
+    expect(stored[0]).not.toHaveProperty('content');
+    expect(stored[0]?.errorMessage).toContain(LOST);
   });
 
   test('stores the replies of all agents that run at the same time', async () => {

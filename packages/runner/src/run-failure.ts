@@ -160,7 +160,7 @@ function interruptedReplies({ progress }: InvocationContext): Event[] {
     // A reply with a finish reason is a whole one.
     const { finishReason: _, ...broken } = reply.broken();
     return { ...broken, interrupted: true };
-  }).filter(({ content }) => content);
+  }).filter(({ content, errorMessage }) => content ?? errorMessage);
 }
 
 /** @param reply the event of the interrupted reply, or a new event of the agent that failed */

@@ -118,10 +118,12 @@ export function createEvent(params: EventParams = {}): Event {
 }
 
 /**
- * Creates an error event. `type` becomes `errorCode` and `error.type`, `message` becomes `errorMessage` and `error.message`.
+ * Creates an error event. `type` becomes `errorCode` and `error.type`, `reason` becomes `errorMessage` and `error.message`, followed by the
+ * `errorMessage` of the parameters.
  * @param code the code of the error's class, where `type` is the code of a model's service: it becomes `error.code`
  */
-export function createErrorEvent(params: EventParams, type: string, message: string, code: string = type): Event {
+export function createErrorEvent(params: EventParams, type: string, reason: string, code: string = type): Event {
+  const message = params.errorMessage === undefined ? reason : `${reason}; ${params.errorMessage}`;
   return createEvent({
     ...params,
     object: ObjectType.error,

@@ -76,7 +76,13 @@ export { CANCELLED_CALL, FINISH_TASK } from '../tool/reserved-calls.ts';
 export { acceptsMedia, checkCapabilities, sharedCapabilities, withCapabilities } from '../model/capabilities.ts';
 export { type MadeBy, madeByOf } from '../model/made-by.ts';
 export { CONTINUE } from '../model/llm-request.ts';
-export { INCOMPLETE_CALL, ResponseAggregator, withoutCalls } from '../model/response-aggregator.ts';
+export {
+  INCOMPLETE_CALL,
+  lostCallsMessage,
+  ResponseAggregator,
+  reportsLostCalls,
+  withoutCalls,
+} from '../model/response-aggregator.ts';
 export { secretRedactor } from '../model/secret-redactor.ts';
 export { notAnEvent, STRUCTURED_OUTPUT } from '../event/event.ts';
 export { newestEntries, newestFirst } from '../event/newest-first.ts';

@@ -134,13 +134,24 @@ test('the aggregator keeps all parts except the calls of a truncated reply', () 
   expect(aggregator.finishBroken()).toEqual({
     content: { role: 'model', parts: [{ text: 'a' }] },
     usageMetadata: { totalTokenCount: 3 },
+    errorCode: 'INCOMPLETE_CALL',
+    errorMessage: 'the reply ended before its call of "f" was complete; none of its calls was run',
   });
 });
 
-test('a reply that was truncated within its only call has no content', () => {
+test('a reply that was truncated after a call and inside another has no content, and an error that names both', () => {
   const aggregator = new ResponseAggregator();
-  aggregator.add(chunkOf({ functionCall: { name: 'f' } }));
-  expect(aggregator.finishBroken()).toEqual({});
+  aggregator.add(chunkOf({ functionCall: { name: 'f' } }, { functionCall: { name: 'g', willContinue: true } }));
+  expect(aggregator.finishBroken()).toEqual({
+    errorCode: 'INCOMPLETE_CALL',
+    errorMessage: 'the reply ended before its call of "f", "g" was complete; none of its calls was run',
+  });
+});
+
+test('a reply that was truncated before any call has no error', () => {
+  const aggregator = new ResponseAggregator();
+  aggregator.add(chunkOf({ text: 'a' }));
+  expect(aggregator.finishBroken()).toEqual({ content: { role: 'model', parts: [{ text: 'a' }] } });
 });
 
 test.each<[string, Part[]]>([

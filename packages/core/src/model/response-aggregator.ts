@@ -1,4 +1,4 @@
-import type { Content, Part } from '../content/content.ts';
+import { callsToRun, type Content, type Part } from '../content/content.ts';
 import type { AlternativeResponse, LlmResponse } from './llm-response.ts';
 import { StreamedCalls } from './streamed-calls.ts';
 
@@ -83,8 +83,8 @@ export class ResponseAggregator {
 
   /** Returns the whole reply. If one of its calls is incomplete, all calls are left out, so that none is run, and the reply has an error code. */
   finish(): LlmResponse {
-    const { incomplete } = this.#calls;
-    return incomplete.length > 0 ? withoutCalls(this.#merged(), incomplete) : this.#merged();
+    const { incompleteCalls } = this;
+    return incompleteCalls.length > 0 ? withoutCalls(this.#merged(), incompleteCalls) : this.#merged();
   }
 
   #merged(): LlmResponse {
@@ -95,14 +95,23 @@ export class ResponseAggregator {
     return whole;
   }
 
-  /** Returns the received part of a reply that was interrupted, without calls. */
+  /** The names of the calls of which only pieces arrived. */
+  get incompleteCalls(): readonly string[] {
+    return this.#calls.incomplete;
+  }
+
+  /** Returns the received part of a reply that was interrupted, without calls. If it had calls, the reply has an error that names them. */
   finishBroken(): LlmResponse {
-    return contentWithoutCalls(this.#merged());
+    const whole = this.#merged();
+    const names = callsToRun(whole.content?.parts).map(({ name = '' }) => name);
+    const lost = [...names, ...this.incompleteCalls];
+    return lost.length > 0 ? withoutCalls(whole, lost) : contentWithoutCalls(whole);
   }
 }
 
 /** The error code of a reply that ended before all of its calls were complete. */
 export const INCOMPLETE_CALL = 'INCOMPLETE_CALL';
+const NO_CALL_WAS_RUN = 'none of its calls was run';
 
 /**
  * Returns the received part of a reply that ended too early, as an error. It names the calls of the reply; none of them may be run.
@@ -110,13 +119,23 @@ export const INCOMPLETE_CALL = 'INCOMPLETE_CALL';
  */
 export function withoutCalls(reply: LlmResponse, names: readonly string[]): LlmResponse {
   const rest = contentWithoutCalls(reply);
-  const calls = names.map((name) => JSON.stringify(name)).join(', ');
+  const { errorCode = INCOMPLETE_CALL, errorMessage } = rest;
   return {
     ...rest,
-    errorCode: rest.errorCode ?? INCOMPLETE_CALL,
-    errorMessage:
-      rest.errorMessage ?? `the reply ended before its call of ${calls} was complete; none of its calls was run`,
+    errorCode,
+    errorMessage: errorMessage === undefined ? lostCallsMessage(names) : `${errorMessage}; ${NO_CALL_WAS_RUN}`,
   };
+}
+
+/** Returns the error message of a reply that ended inside or after calls of these functions. */
+export function lostCallsMessage(names: readonly string[]): string {
+  const calls = names.map((name) => JSON.stringify(name)).join(', ');
+  return `the reply ended before its call of ${calls} was complete; ${NO_CALL_WAS_RUN}`;
+}
+
+/** Returns true for the error message of a reply whose calls were not run, whatever the error's code. The model has to read it. */
+export function reportsLostCalls(errorMessage: string | undefined): boolean {
+  return errorMessage?.endsWith(NO_CALL_WAS_RUN) ?? false;
 }
 
 function contentWithoutCalls({ content, ...rest }: LlmResponse): LlmResponse {

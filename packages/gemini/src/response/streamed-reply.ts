@@ -44,6 +44,11 @@ export class StreamedReply {
     return this.#aggregator.add(chunk);
   }
 
+  /** The names of the calls of which only pieces arrived. No chunk has them. */
+  get incompleteCalls(): readonly string[] {
+    return this.#aggregator.incompleteCalls;
+  }
+
   /** Returns the whole reply. Call it after the last chunk. */
   finish(): LlmResponse {
     return withFinishError(this.#aggregator.finish(), {

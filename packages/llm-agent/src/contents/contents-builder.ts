@@ -16,7 +16,6 @@ import {
   Calls,
   callsToRun,
   hasResponses,
-  INCOMPLETE_CALL,
   INTERRUPTED_CALL,
   isOutputMismatch,
   isPersonRequest,
@@ -24,6 +23,7 @@ import {
   isVisibleOn,
   moveResponseParts,
   rewritesHistory,
+  reportsLostCalls,
 } from '@eventloom/core/internal';
 import { effectiveEvents } from '../compaction/effective-history.ts';
 import type { CodeStyle } from '../code-execution/code-contents.ts';
@@ -307,7 +307,7 @@ export class ContentsBuilder {
     }
     const isOwnError = event.errorCode !== undefined && event.author === this.#agentName;
     if (isOwnError && isOutputMismatch(event)) this.#addCorrection(event);
-    if (isOwnError && event.errorCode === INCOMPLETE_CALL) this.#addLostCalls(event);
+    if (isOwnError && reportsLostCalls(event.errorMessage)) this.#addLostCalls(event);
   }
 
   /** Adds transcribed speech. Consecutive pieces of one speaker are joined to one text. */
