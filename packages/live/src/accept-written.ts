@@ -1,6 +1,7 @@
 import {
   type Content,
   type Event,
+  type EventloomError,
   InvalidMessageError,
   type InvocationContext,
   type LiveRequest,
@@ -12,13 +13,13 @@ import { isFrameworkPart } from '@eventloom/llm-agent/internal';
 export type WrittenRequest = Extract<LiveRequest, { readonly content: unknown } | { readonly toolResponses: unknown }>;
 
 export interface AcceptedMessage {
-  /** The event to store, or an error event with the reason for a refused request. */
+  /** The event to store, or a refusal. */
   readonly event: Event;
   /** The request as the model gets it; undefined when it is not for the model. */
   readonly sent: LiveRequest | undefined;
 }
 
-/** Checks a written request of the client. A request that is refused becomes an error event. */
+/** Checks a written request of the client. A request that is refused becomes an error event that is not stored. */
 export async function acceptWritten(context: InvocationContext, request: WrittenRequest): Promise<AcceptedMessage> {
   const given: Content =
     'content' in request
@@ -29,8 +30,13 @@ export async function acceptWritten(context: InvocationContext, request: Written
     return { event: context.createEvent({ author: 'user', content }), sent: toModelRequest(content) };
   } catch (error) {
     if (!InvalidMessageError.isInstance(error)) throw error;
-    return { event: createErrorEvent(context.createEvent(), error.code, error.message), sent: undefined };
+    return { event: createRefusal(context, error), sent: undefined };
   }
+}
+
+/** Creates the error event for a request that is refused. It is streamed and not stored, because the session has nothing of the request. */
+export function createRefusal(context: InvocationContext, { code, message }: EventloomError): Event {
+  return createErrorEvent({ ...context.createEvent(), partial: true }, code, message);
 }
 
 /** Returns the message as it is stored: as plugins replace it, and without credentials. */

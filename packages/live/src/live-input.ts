@@ -17,7 +17,7 @@ import type { QueueLiveRun } from './queue-live-run.ts';
 import { type PumpOutcome, RequestPump } from './request-pump.ts';
 import type { ServiceSession } from './service-session.ts';
 import { isOnlyStreamed } from './streamed-events.ts';
-import { acceptWritten, type WrittenRequest } from './accept-written.ts';
+import { acceptWritten, createRefusal, type WrittenRequest } from './accept-written.ts';
 
 export interface LiveInputParams {
   readonly context: InvocationContext;
@@ -151,7 +151,7 @@ export class LiveInput {
   ): RequestPump {
     const { session, onEmpty, onFailure } = this.#params;
     const send = (request: LiveRequest) => session.send(request);
-    const onRefused = (error: EventloomError) => this.#emitRefusal(error);
+    const onRefused = (error: EventloomError) => this.#emitUnsent(error);
     const pump = new RequestPump({ source, send, onRefused, ...(prepare && { prepare }) });
     void pump.done.then((outcome: PumpOutcome) => {
       if (outcome === 'empty') onEmpty();
@@ -175,21 +175,21 @@ export class LiveInput {
     } catch (error) {
       if (!InvalidRequestError.isInstance(error)) throw error;
       run.accepted.set(request, { sent: undefined, isStored: false });
-      return this.#emitRefusal(error).then(() => undefined);
+      return this.#params.emit(createRefusal(this.#params.context, error)).then(() => undefined);
     }
   }
 
   async #accept(request: WrittenRequest): Promise<LiveRequest | undefined> {
     const { context, run, closeTimeout, emit, onWritten } = this.#params;
     const { event, sent } = await closeTimeout.until(acceptWritten(context, request), 'onUserMessageCallback');
-    run.accepted.set(request, { sent, isStored: !isOnlyStreamed(event) });
+    run.accepted.set(request, { sent, isStored: event.partial !== true && !isOnlyStreamed(event) });
     await emit(event);
     await onWritten(event);
     return sent;
   }
 
-  /** Emits an error event for a request that is refused. The run continues without it. */
-  async #emitRefusal({ code, message }: EventloomError): Promise<void> {
+  /** Emits an error event for a request that the session has and the connection cannot send. The run continues without it. */
+  async #emitUnsent({ code, message }: EventloomError): Promise<void> {
     await this.#params.emit(createErrorEvent(this.#params.context.createEvent(), code, message));
   }
 }

@@ -228,24 +228,26 @@ test('a call that needs confirmation runs once confirmed, and the model gets a r
   model.assertConsumed();
 });
 
-test('a result of a long-running call arrives by the queue, and a response to an unknown call is an error event', async () => {
+test('a result of a long-running call arrives by the queue, and a response to an unknown call is an error event that is not stored', async () => {
   const order = new LongRunningFunctionTool({ name: 'order', description: '', execute: () => undefined });
   const { model, queue, stream, stored } = await liveScenario({
     model: [[{ heard: 'content' }, call('order', 'c1'), { heard: /delivered/ }, END]],
     agent: { tools: [order] },
   });
   queue.sendContent(user('order'));
+  const errorCodes: unknown[] = [];
   for await (const event of stream) {
+    if (event.errorCode !== undefined) errorCodes.push(event.errorCode);
     if (event.longRunningToolIds) {
       queue.sendToolResponse({ id: 'unknown', name: 'order', response: {} });
       queue.sendToolResponse({ id: 'c1', name: 'order', response: { state: 'delivered' } });
     }
     if (event.turnComplete) queue.close();
   }
+  expect(errorCodes).toEqual(['INVALID_MESSAGE']);
   expect((await stored()).map(summaryOf)).toEqual([
     'user: order',
     'bot: order()',
-    'bot: INVALID_MESSAGE',
     'user: order={"state":"delivered"}',
     'bot: end',
   ]);
