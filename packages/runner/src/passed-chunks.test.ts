@@ -32,6 +32,35 @@ test('calls of next that do not wait for each other get chunks and events in ord
   expect(isStored).toBe(true);
 });
 
+test('calls of next at any moment are answered in order, and an abort ends all of them', async () => {
+  const texts = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+  for (let turns = 0; turns < 12; turns++)
+    for (let moreTurns = 0; moreTurns < 12; moreTurns++) {
+      const gate = new Gate();
+      const { run, abort } = await stream(async function* () {
+        for (const text of texts) yield chunk(text);
+        await gate.pass();
+      });
+      const answers: unknown[] = [];
+      const asked: Promise<unknown>[] = [];
+      const ask = (): void => {
+        const at = asked.length;
+        const answered = ({ value }: { value: Event | void }) => answers.push([at, textOf(value)]);
+        asked.push(run.next().then(answered, () => undefined));
+      };
+      ask();
+      ask();
+      for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+      ask();
+      for (let turn = 0; turn < moreTurns; turn++) await Promise.resolve();
+      while (asked.length <= texts.length) ask();
+      await gate.reached;
+      abort.abort();
+      await Promise.all(asked);
+      expect(answers.slice(0, texts.length)).toEqual(Array.from(texts.entries()));
+    }
+});
+
 test('a reader that leaves while it waits for a chunk gets that chunk, and then the end', async () => {
   const gate = new Gate();
   const { run, runner, stored } = await stream(async function* () {

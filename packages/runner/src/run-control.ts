@@ -60,6 +60,10 @@ export class RunControl implements RunStream, LockingRun {
   #chunks: ChunkSource | undefined;
   /** The pending request for a chunk that passes `run` by. */
   #nextChunk: Promise<EventResult> | undefined;
+  /** The last of the requests that wait for that request. */
+  #lastQueued: Promise<EventResult> | undefined;
+  /** Number of requests that `run` has not answered. */
+  #unanswered = 0;
   /** The agent's step after its last chunk, which `run` gets as its next step. */
   #stepAfterChunks: EventResult | undefined;
   #whenStarted: PromiseWithResolvers<boolean> | undefined;
@@ -78,6 +82,7 @@ export class RunControl implements RunStream, LockingRun {
 
   /** Moves `offset` to an event with this sequence number, which is about to be yielded. Returns the event. */
   advanceTo(event: Event, seq: number): Event {
+    this.#unanswered--;
     this.offset = seq - this.firstSeq;
     return event;
   }
@@ -87,6 +92,7 @@ export class RunControl implements RunStream, LockingRun {
    * unchanged. Returns the event.
    */
   advanceIn({ events, lastSeq }: Session, event: Event): Event {
+    this.#unanswered--;
     const { id } = event;
     // Events of agents called as tools may be stored after this event. An event of such an agent is yielded at the
     // offset of its record.
@@ -144,8 +150,10 @@ export class RunControl implements RunStream, LockingRun {
    * step of the agent that is not a chunk continues `run`. Returns the chunk.
    */
   passChunks(driver: AgentDriver, committer: EventCommitter, chunk: Event): Event {
-    // A live run waits for its client as well, and plugins may turn a chunk into an event that is stored.
-    if (!this.live && !committer.asksPlugins) this.#chunks = { driver, committer };
+    this.#unanswered--;
+    // A live run waits for its client as well, and plugins may turn a chunk into an event that is stored. If a further request waits for `run`,
+    // that one comes first.
+    if (!this.live && !committer.asksPlugins && this.#unanswered === 0) this.#chunks = { driver, committer };
     return chunk;
   }
 
@@ -225,26 +233,40 @@ export class RunControl implements RunStream, LockingRun {
 
   next(): Promise<EventResult> {
     if (this.#phase === 'new') this.#phase = 'read';
-    const pending = this.#nextChunk;
-    if (pending) return afterRequest(pending, () => this.next());
-    const chunks = this.#chunks;
-    if (!chunks || this.abortReason) return this.#continue();
-    this.#nextChunk = this.#askAgent(chunks.driver).then(this.#onStep, this.#onFailure);
-    return this.#nextChunk;
+    const pending = this.#lastQueued ?? this.#nextChunk;
+    return pending ? this.#queue(pending, () => this.#ask()) : this.#ask();
   }
 
   return(): Promise<EventResult> {
-    const pending = this.#nextChunk;
-    if (pending) return afterRequest(pending, () => this.return());
+    const pending = this.#lastQueued ?? this.#nextChunk;
+    if (pending) return this.#queue(pending, () => this.#events.return(undefined));
     this.#endUnbegun();
     return this.#events.return(undefined);
   }
 
   throw(error: unknown): Promise<EventResult> {
-    const pending = this.#nextChunk;
-    if (pending) return afterRequest(pending, () => this.throw(error));
+    const pending = this.#lastQueued ?? this.#nextChunk;
+    if (pending) return this.#queue(pending, () => this.#events.throw(error));
     this.#endUnbegun();
     return this.#events.throw(error);
+  }
+
+  /** Makes a request once the pending ones are answered, which is the order in which a generator answers. */
+  #queue(pending: Promise<EventResult>, request: () => Promise<EventResult>): Promise<EventResult> {
+    const answer = pending.then(request, request);
+    this.#lastQueued = answer;
+    const leave = (): void => {
+      if (this.#lastQueued === answer) this.#lastQueued = undefined;
+    };
+    answer.then(leave, leave);
+    return answer;
+  }
+
+  #ask(): Promise<EventResult> {
+    const chunks = this.#chunks;
+    if (!chunks || this.abortReason) return this.#continue();
+    this.#nextChunk = this.#askAgent(chunks.driver).then(this.#onStep, this.#onFailure);
+    return this.#nextChunk;
   }
 
   /** Hands a chunk to the reader, and any other step to `run`. */
@@ -265,11 +287,13 @@ export class RunControl implements RunStream, LockingRun {
   readonly #onFailure = (error: unknown): Promise<EventResult> => {
     this.#nextChunk = undefined;
     this.#chunks = undefined;
+    this.#unanswered++;
     return this.#events.throw(error);
   };
 
   #continue(): Promise<EventResult> {
     this.#chunks = undefined;
+    this.#unanswered++;
     return this.#events.next();
   }
 
@@ -285,11 +309,6 @@ export class RunControl implements RunStream, LockingRun {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.return();
   }
-}
-
-/** Makes a request once the pending one is answered, which is the order in which a generator answers. */
-function afterRequest<T>(pending: Promise<unknown>, request: () => Promise<T>): Promise<T> {
-  return pending.then(request, request);
 }
 
 function refuseMistake(): never {
