@@ -1,4 +1,3 @@
-import { StorageError } from '@eventloom/core';
 import type { ServerRequest } from '../http/server-request.ts';
 import {
   acceptsJson,
@@ -40,20 +39,9 @@ async function cancel(request: ServerRequest): Promise<Response> {
   const { live, runs } = request.server;
   const key = request.sessionKey();
   const invocationId = request.param('invocationId');
-  let hasEnded: boolean;
-  try {
-    hasEnded =
-      (await live?.cancel(key, invocationId)) ?? (await runs.follower.cancel(request.runner(), key, invocationId));
-  } catch (error) {
-    throw StorageError.isInstance(error) ? mayContinueError(error) : error;
-  }
+  const hasEnded =
+    (await live?.cancel(key, invocationId)) ?? (await runs.follower.cancel(request.runner(), key, invocationId));
   return jsonTextResponse('null', {}, hasEnded ? 200 : 202);
-}
-
-/** The error of a cancellation that is not stored: only this process knows of it, and another process resumes the run if this one ends. */
-function mayContinueError({ message, publicMessage, retryable, cause }: StorageError): StorageError {
-  const advice = '; the end of the run is not stored, so the run may continue: cancel it again';
-  return new StorageError(message + advice, { cause, retryable, publicMessage: publicMessage + advice });
 }
 
 /**

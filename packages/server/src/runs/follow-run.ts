@@ -1,4 +1,4 @@
-import type { SessionKey } from '@eventloom/core';
+import { EventloomError, type SessionKey, StorageError } from '@eventloom/core';
 import { RunEventNotFoundError, RunEventsGoneError, RunGoesOnError, RunRelayError } from '../errors.ts';
 import { readWithoutState } from '../http/session-response.ts';
 import { eventPosition, formatPosition, offsetOf, RunLog, runName } from './run-log.ts';
@@ -286,6 +286,14 @@ export class RunFollower {
    * @throws StorageError if the end cannot be stored
    */
   async cancel(runner: CancellingRunner, key: SessionKey, id: string): Promise<boolean> {
+    try {
+      return await this.#cancel(runner, key, id);
+    } catch (error) {
+      throw mayContinueError(error);
+    }
+  }
+
+  async #cancel(runner: CancellingRunner, key: SessionKey, id: string): Promise<boolean> {
     const own = this.#hub.inFlightRun(key, id);
     if (own && !own.isResuming) return this.#cancelOwn(runner, own);
     // Ends the waiting attempt to resume the run; the run itself is unchanged.
@@ -326,7 +334,7 @@ export class RunFollower {
       throw runNotFound(key, id);
     }
     const { invocationId, open } = stored;
-    if (invocationId !== id) return this.cancel(runner, key, invocationId);
+    if (invocationId !== id) return this.#cancel(runner, key, invocationId);
     if (open) {
       const { platform, report } = this.#options;
       await closeCancelled(runner, { ...key, invocationId, ...open }, platform);
@@ -373,6 +381,18 @@ function stateOf({ isStored, stream, invocationId }: RunLog): RunState {
   return isStored
     ? { invocationId, state: 'running' }
     : { invocationId: stream?.invocationId ?? invocationId, state: 'queued' };
+}
+
+/**
+ * Adds to the error of a failed cancellation that the run may continue: only this process knows that it was cancelled, and another process
+ * resumes the run if this one ends. Returns other errors unchanged.
+ */
+function mayContinueError(error: unknown): unknown {
+  const type = [StorageError, RunRelayError].find((one) => one.isInstance(error));
+  if (!type || !EventloomError.isInstance(error)) return error;
+  const { message, publicMessage, retryable, cause } = error;
+  const advice = '; the end of the run is not stored, so the run may continue: cancel it again';
+  return new type(message + advice, { cause, retryable, publicMessage: publicMessage + advice });
 }
 
 /** True for the position of a stored event after the end of a log. */

@@ -11,7 +11,7 @@ import { type CloseRunParams, Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test, vi } from 'vitest';
-import { RunGoesOnError, RunNotFoundError } from '../errors.ts';
+import { RunGoesOnError, RunNotFoundError, RunRelayError } from '../errors.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from '../server-limits.ts';
 import { keptOf, KEY, readAll, say, setUp as setUpHub } from './fixtures/hosted-runs.ts';
 import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunFrame, RunPublication, RunRelay } from './run-relay.ts';
@@ -24,6 +24,9 @@ class ScriptedRelay implements RunRelay {
   readonly mirrors = new Set<LogMirror>();
   readonly asked: string[] = [];
   host: RelayHost | undefined;
+
+  /** The error of `cancel`. */
+  failure: Error | undefined;
 
   attach(host: RelayHost): void {
     this.host = host;
@@ -45,6 +48,7 @@ class ScriptedRelay implements RunRelay {
   }
 
   async cancel(): Promise<void> {
+    if (this.failure) throw this.failure;
     this.asked.push('cancel');
   }
 
@@ -327,6 +331,14 @@ describe('cancelling a run of another process', () => {
     platform.advance(700);
     expect(await cancelled).toBe(false);
     expect(relay.mirrors.size).toBe(0);
+  });
+
+  test('says that the run may continue if the relay fails', async () => {
+    const { cancel, relay } = setUp();
+    relay.failure = new RunRelayError('the database did not answer; try again');
+    const message =
+      'the database did not answer; try again; the end of the run is not stored, so the run may continue: cancel it again';
+    await expect(cancel()).rejects.toMatchObject({ code: 'RUN_RELAY', message, publicMessage: message });
   });
 
   test('does not affect a completed run', async () => {

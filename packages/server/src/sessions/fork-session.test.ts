@@ -14,6 +14,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
+import { readRunState } from '../runs/run-state.ts';
 import { createServer } from '../create-server.ts';
 import type { ServerOptions } from '../server-options.ts';
 
@@ -197,6 +198,23 @@ describe.each([false, true])('a fork (resumable: %s)', (resumable) => {
     expect(paid).toHaveLength(1);
     expect(await ask('GET', `${SESSIONS}/s`)).toMatchObject({ json: { events: all } });
   });
+});
+
+test('a fork says that a resumable run was ended early, unless the run had said everything', async () => {
+  const steps: ScriptedStep[] = [{ calls: [{ id: 'c', name: 'send' }] }, 'Sent.'];
+  const { say, events, fork, sessionService } = setUp({ steps, resumable: true });
+  await say('send');
+  const all = await events();
+  const states: unknown[] = [];
+  for (const [index, { id, invocationId }] of all.entries()) {
+    const sessionId = `fork-${index}`;
+    await fork(id, sessionId);
+    const run = await sessionService.findRun({ ...KEY, sessionId, id: invocationId });
+    if (run) states.push(await readRunState(sessionService, { ...KEY, sessionId }, run));
+  }
+  const stopped = { state: 'interrupted', code: 'RUN_ABANDONED', error: 'the session was copied before the run ended' };
+  expect(states).toMatchObject([stopped, stopped, stopped, ...all.slice(3).map(() => ({ state: 'completed' }))]);
+  expect(states.length).toBeGreaterThan(4);
 });
 
 test('a fork is a separate session, which can be forked, rewound and deleted', async () => {

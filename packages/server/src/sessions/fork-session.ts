@@ -4,6 +4,7 @@ import {
   type EventParams,
   InvalidRequestError,
   ObjectType,
+  RUN_ABANDONED,
   type Session,
   SessionAlreadyExistsError,
   type SessionHeaderRecord,
@@ -18,6 +19,7 @@ import {
   artifactsOf,
   Calls,
   copyArtifacts,
+  createErrorEvent,
   isUserArtifact,
   ledgerCallId,
   openAnswers,
@@ -47,7 +49,7 @@ interface SessionToFork extends SessionKey {
  * itself and the state of the user and the app do not change; the copy sees the current values of that state.
  *
  * The events are the server's own, so requests to people and long-running calls that waited can be answered in the copy. Calls that were in
- * progress are answered with `{ error: 'interrupted' }`, and a resumable run that was in progress is ended.
+ * progress are answered with `{ error: 'interrupted' }`, and a resumable run that was in progress is ended with the error `RUN_ABANDONED`.
  *
  * @throws SessionNotFoundError
  * @throws InvalidRequestError if the session has no such event; nothing is created
@@ -87,6 +89,8 @@ interface Past {
   readonly toolCalls: ToolLedgerEntry[];
   /** The invocations with later events. */
   readonly laterRuns: ReadonlySet<string>;
+  /** The invocations of which a later event says something, and does not only record that an agent or the run ended. */
+  readonly unfinishedRuns: ReadonlySet<string>;
   /** The first version of each artifact that a later event names. */
   readonly laterArtifacts: ReadonlyMap<string, number>;
 }
@@ -102,6 +106,7 @@ async function readPast(
   const events: Event[] = [];
   const toolCalls: ToolLedgerEntry[] = [];
   const laterRuns = new Set<string>();
+  const unfinishedRuns = new Set<string>();
   const laterArtifacts = new Map<string, number>();
   let header: SessionHeaderRecord | undefined;
   let isLater = false;
@@ -114,6 +119,7 @@ async function readPast(
     else if (record.type === 'event' && isLater) {
       const { event } = record;
       laterRuns.add(event.invocationId);
+      if (event.content || event.errorCode !== undefined) unfinishedRuns.add(event.invocationId);
       for (const [filename, version] of artifactsOf([event]))
         if (!laterArtifacts.has(filename)) laterArtifacts.set(filename, version);
     } else if (record.type === 'event') {
@@ -128,7 +134,7 @@ async function readPast(
       isLater = record.event.id === afterEventId;
     }
   }
-  if (header && isLater) return { header, events, toolCalls, laterRuns, laterArtifacts };
+  if (header && isLater) return { header, events, toolCalls, laterRuns, unfinishedRuns, laterArtifacts };
   throw new InvalidRequestError(
     `afterEventId: the session ${quotedName(key.sessionId)} has no event ${quotedName(afterEventId)}; write the id of one of its events`,
   );
@@ -188,7 +194,11 @@ function createToolCallFilter({ events, laterRuns }: Past, calls: Calls): (entry
  * Returns the events that end calls and runs in progress: responses to calls without one, and the ends of resumable runs that do not wait
  * for an answer.
  */
-function closingEvents({ events, laterRuns }: Past, calls: Calls, { appName, platform }: Runner): Event[] {
+function closingEvents(
+  { events, laterRuns, unfinishedRuns }: Past,
+  calls: Calls,
+  { appName, platform }: Runner,
+): Event[] {
   const last = events.at(-1)?.invocationId;
   const cut = new Set(
     events.flatMap(({ invocationId }) => (invocationId === last || laterRuns.has(invocationId) ? invocationId : [])),
@@ -239,8 +249,11 @@ function closingEvents({ events, laterRuns }: Past, calls: Calls, { appName, pla
         }),
       );
     }
-    if (calls.canContinue(run) && !isWaiting)
-      ended.push(createEvent({ ...params(run, appName), object: ObjectType.runnerEnd, actions: { endOfAgent: true } }));
+    if (!calls.canContinue(run) || isWaiting) continue;
+    // A run that is still in progress has no later events yet.
+    if (unfinishedRuns.has(run) || !laterRuns.has(run))
+      ended.push(createErrorEvent(params(run, appName), RUN_ABANDONED, 'the session was copied before the run ended'));
+    ended.push(createEvent({ ...params(run, appName), object: ObjectType.runnerEnd, actions: { endOfAgent: true } }));
   }
   return [...closing, ...ended];
 }
