@@ -1,6 +1,8 @@
-import { Gate } from '@eventloom/testing';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { ParallelAgent } from '@eventloom/multi-agent';
+import { Gate, modelEvent, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { keepPicture, send, useStudio, violations } from './studio-page.ts';
+import { KEY, keepPicture, send, useStudio, violations } from './studio-page.ts';
 import { look, pay, save } from './studio-tools.ts';
 
 const { open, visit } = useStudio();
@@ -196,4 +198,98 @@ test('the page works where the browser has no functions of secure origins', asyn
   await page.getByRole('textbox', { name: 'Message' }).waitFor();
   expect(new URL(page.url()).searchParams.get('session')).toMatch(/^[\da-f]{8}$/);
   expect(errors).toEqual([]);
+});
+
+test('a message leads to its event and to the trace of its run', async () => {
+  const { page, errors } = await open(['Blue.', 'Green.'], { hasSpans: true });
+  const log = page.getByRole('log');
+  await send(page, 'What color?');
+  await log.getByText('Blue.').waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  await send(page, 'And now?');
+  await log.getByText('Green.').waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  await page.getByRole('tab', { name: 'State' }).click();
+  const first = log.getByRole('article').filter({ hasText: 'Blue.' });
+  await first.getByRole('button', { name: 'Event', exact: true }).click();
+  await page.getByRole('tab', { name: 'Events', selected: true }).waitFor();
+  await page.getByText('Event 2', { exact: true }).waitFor();
+  await first.getByRole('button', { name: 'Trace', exact: true }).click();
+  await page.getByRole('tab', { name: 'Trace', selected: true }).waitFor();
+  const run = page.getByRole('combobox', { name: 'Run' }).locator('option:checked');
+  await expect.poll(() => run.textContent()).toBe('1: What color?');
+  expect(errors).toEqual([]);
+});
+
+test('the list of events follows the newest one until the reader scrolls up, and shows the moment of the slider', async () => {
+  const { page } = await open(['Blue.', 'Green.'], {
+    fill: async (service) => {
+      const session = await service.createSession(KEY);
+      for (let index = 0; index < 100; index++)
+        await service.appendEvent({ session, event: modelEvent('helper', `note ${index}`) });
+    },
+  });
+  const list = page.getByRole('group', { name: 'Events' });
+  await list.getByText('note 99').waitFor();
+  await send(page, 'What color?');
+  await list.getByText('Blue.').waitFor();
+  await page.evaluate(`document.querySelector('.event-list').scrollTop = 0`);
+  await list.getByText('note 0').waitFor();
+  await send(page, 'And now?');
+  await page.getByText('104 of 104').waitFor();
+  expect(await list.getByText('Green.').count()).toBe(0);
+  await list.getByText('note 0').waitFor();
+  await page.getByRole('slider').press('ArrowLeft');
+  await list.getByText('And now?').waitFor();
+  await page.getByRole('slider').press('Home');
+  await list.getByText('note 0').waitFor();
+});
+
+test('the inspector gets wider by keys and by dragging, and the browser keeps its width', async () => {
+  const { page } = await open([]);
+  const handle = page.getByRole('separator', { name: 'Width of the inspector' });
+  const width = async (): Promise<number> => (await page.locator('.inspector').boundingBox())?.width ?? 0;
+  const before = await width();
+  await handle.press('ArrowLeft');
+  await handle.press('ArrowLeft');
+  await expect.poll(width).toBe(before + 80);
+  const box = (await handle.boundingBox()) ?? { x: 0, y: 0 };
+  await page.mouse.move(box.x + 4, 300);
+  await page.mouse.down();
+  await page.mouse.move(box.x - 96, 300);
+  await page.mouse.up();
+  await expect.poll(width).toBeGreaterThan(before + 170);
+  const dragged = await width();
+  expect(dragged).toBeLessThan(before + 190);
+  await page.reload();
+  await expect.poll(width).toBe(dragged);
+});
+
+test('all agents that work are highlighted, and after a stop each keeps its text', async () => {
+  const gate = new Gate();
+  const agents = ['left', 'right'].map(
+    (name) => new LlmAgent({ name, model: new ScriptedModel([{ chunks: [`${name} speaks`, gate] }]) }),
+  );
+  const { page, errors } = await open([], { agent: new ParallelAgent({ name: 'both', subAgents: agents }) });
+  await page.getByRole('tab', { name: 'Agents' }).click();
+  await send(page, 'Go');
+  await expect.poll(() => page.locator('.agent[data-active=true] b').allTextContents()).toEqual(['left', 'right']);
+  await page.getByText('left, right', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  const log = page.getByRole('log');
+  await expect.poll(() => log.getByText('Stopped', { exact: true }).count()).toBe(2);
+  await page.reload();
+  await expect.poll(() => log.getByText('Stopped', { exact: true }).count()).toBe(2);
+  await log.getByText('left speaks').waitFor();
+  await log.getByText('right speaks').waitFor();
+  expect(await log.getByText('interrupted').count()).toBe(0);
+  expect(errors).toEqual([]);
+});
+
+test('a folded call shows the beginning of its arguments', async () => {
+  const { page } = await open([{ calls: [{ name: 'look', args: { where: 'sky', far: true } }] }, 'Blue.'], {
+    tools: [look],
+  });
+  await send(page, 'What color?');
+  await page.getByRole('log').getByText('where: "sky", far: true').waitFor();
 });

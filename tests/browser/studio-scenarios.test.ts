@@ -44,7 +44,7 @@ describe.each([
     await log.getByText('The sky').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
     await log.getByText('Stopped', { exact: true }).waitFor();
-    await expect.poll(() => page.locator('.event-type').allTextContents()).toEqual(['message', 'error', 'end']);
+    await expect.poll(() => page.locator('.event-type').allTextContents()).toEqual(['message', 'stopped', 'end']);
     await page.reload();
     await log.getByText('The sky').waitFor();
     await log.getByText('Stopped', { exact: true }).waitFor();
@@ -120,13 +120,17 @@ describe.each([
   test('shows the same session in two tabs', async () => {
     const gate = new Gate();
     const { page, url } = await open([{ chunks: ['The sky ', gate, 'is blue.'] }]);
+    // This tab is opened before the session exists.
+    const { page: first } = await visit(url);
     await send(page, 'What color?');
     await page.getByRole('log').getByText('The sky').waitFor();
     const { page: other } = await visit(url);
-    await other.getByRole('log').getByText('The sky').waitFor();
-    await other.getByRole('button', { name: 'Stop' }).waitFor();
+    for (const each of [first, other]) {
+      await each.getByRole('log').getByText('The sky').waitFor();
+      await each.getByRole('button', { name: 'Stop' }).waitFor();
+    }
     gate.open();
-    for (const each of [page, other]) await each.getByRole('log').getByText('The sky is blue.').waitFor();
+    for (const each of [page, first, other]) await each.getByRole('log').getByText('The sky is blue.').waitFor();
   });
 
   test('previews the versions of an artifact, and shows their difference', async () => {

@@ -17,8 +17,8 @@ interface AgentsTabProps {
   readonly root: ShownAgent | undefined;
   readonly error: string | undefined;
   readonly events: readonly Event[];
-  /** The agent that works at the shown moment; undefined if it is not known. */
-  readonly activeAgent: string | undefined;
+  /** The agents that work at the shown moment, as far as they are known. */
+  readonly activeAgents: readonly string[];
   /** True if a run is in progress at the shown moment. */
   readonly isRunning: boolean;
   /** True if an earlier moment is shown. */
@@ -31,7 +31,7 @@ export const AgentsTab = memo(function AgentsTab({
   root,
   error,
   events,
-  activeAgent,
+  activeAgents,
   isRunning,
   isPast,
 }: AgentsTabProps) {
@@ -88,7 +88,7 @@ export const AgentsTab = memo(function AgentsTab({
     pathOf(ran.find((each) => each.graph.name === graph.name)?.runs ?? [], shown),
   );
   const working = new Set(graphs.flatMap(({ graph }, index) => (paths[index]?.open.size ? [graph.name] : [])));
-  if (activeAgent !== undefined) working.add(activeAgent);
+  for (const name of activeAgents) working.add(name);
   // The first agent works before it has spoken.
   if (working.size === 0) working.add(root.name);
   return (

@@ -1,12 +1,13 @@
 import { type ReactNode, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import type { Event, SessionKey } from '@eventloom/core';
 import { Button, Input, Label, Tab, TabList, TabPanel, Tabs, TextField } from 'react-aria-components';
-import { emptyConversation, reduceEvents, ServerError } from '@eventloom/client';
+import { type Conversation, emptyConversation, type Message, reduceEvents, ServerError } from '@eventloom/client';
 import { useAgent } from '@eventloom/client/react';
 import { AgentsTab } from './agents-tab.tsx';
 import { ArtifactsTab } from './artifacts-tab.tsx';
 import { Chat, codeOf } from './chat.tsx';
 import { EventsTab } from './events-tab.tsx';
+import { InspectorHandle } from './inspector-handle.tsx';
 import { isStop } from './message-view.tsx';
 import { type StateValues, stateBefore } from './past-state.ts';
 import { SessionList } from './session-list.tsx';
@@ -236,6 +237,9 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
   /** Number of events that are shown; undefined shows all events, including new ones. */
   const [position, setPosition] = useState<number>();
   const [selectedId, setSelectedId] = useState<string>();
+  /** The run that the trace shows; undefined: the newest. */
+  const [tracedRun, setTracedRun] = useState<string>();
+  const workbench = useRef<HTMLElement>(null);
   const [view, setView] = useState<Panel>('chat');
   const [root, setRoot] = useState<AppAgent>();
   const [rootError, setRootError] = useState<string>();
@@ -269,6 +273,31 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
   // In the middle of a run, the author of the next event is at work.
   const isInsideRun = next !== undefined && next.invocationId === shownEvents.at(-1)?.invocationId;
 
+  const activeAgents = useActiveAgents(
+    conversation,
+    isRunning && !isPast,
+    isInsideRun && next.author !== 'user' ? next.author : undefined,
+  );
+  const showTab = useCallback((chosen: TabName) => {
+    writeTab(chosen);
+    setTab(chosen);
+    setView('inspect');
+  }, []);
+  const showEvent = useCallback(
+    (id: string) => {
+      setSelectedId(id);
+      showTab('events');
+    },
+    [showTab],
+  );
+  const showTrace = useCallback(
+    (invocationId: string) => {
+      setTracedRun(invocationId);
+      showTab('trace');
+    },
+    [showTab],
+  );
+
   const fork = useCallback(async () => {
     // Messages that were sent, but not read from the server yet, have other ids.
     const last = shownEvents.findLast(({ id }) => !id.startsWith('local-'));
@@ -283,7 +312,7 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
   }, [goTo, place, chat, shownEvents]);
 
   return (
-    <main className="workbench" data-view={view}>
+    <main className="workbench" data-view={view} ref={workbench}>
       <h1 className="visually-hidden">Eventloom Studio</h1>
       <nav className="views" aria-label="Views">
         {(['sessions', 'chat', 'inspect'] as const).map((name) => (
@@ -297,15 +326,14 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
         <Chat
           agent={agent}
           conversation={conversation}
+          agentNames={activeAgents}
           isPast={isPast}
           isQueued={isQueued}
           prompts={root?.prompts ?? NO_PROMPTS}
           canSpeak={root?.canSpeak === true}
           call={call}
-          onSelectEvent={(id) => {
-            setSelectedId(id);
-            setView('inspect');
-          }}
+          onSelectEvent={showEvent}
+          onTrace={showTrace}
         />
         {forkError !== undefined && (
           <p className="error" role="alert">
@@ -315,6 +343,7 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
         <TimeSlider count={events.length} position={position} onChange={setPosition} events={events} onFork={fork} />
       </section>
       <section className="inspector" aria-label="Inspector">
+        <InspectorHandle workbench={workbench} />
         <Tabs
           className="tabs"
           selectedKey={tab}
@@ -353,7 +382,7 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
               root={root}
               error={rootError}
               events={shownEvents}
-              activeAgent={isInsideRun && next.author !== 'user' ? next.author : conversation.activeAgent}
+              activeAgents={activeAgents}
               isRunning={isPast ? isInsideRun && next.author !== 'user' : isRunning}
               isPast={isPast}
             />
@@ -366,6 +395,8 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
               prices={root?.prices ?? NO_PRICES}
               count={events.length}
               isRunning={isRunning}
+              chosen={tracedRun}
+              onChoose={setTracedRun}
             />
           </TabPanel>
           <TabPanel id="runs" className="tab-panel">
@@ -375,6 +406,25 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
       </section>
     </main>
   );
+}
+
+/**
+ * Returns the agents that work: those that stream text or wait for a tool, otherwise the one that spoke last.
+ * @param next the agent that works at an earlier moment
+ */
+function useActiveAgents({ messages, activeAgent }: Conversation, isRunning: boolean, next: string | undefined) {
+  const run = messages.at(-1)?.invocationId;
+  const working = isRunning ? messages.filter((message) => message.invocationId === run && isWorking(message)) : [];
+  const last = next ?? activeAgent;
+  const names =
+    working.length > 0 ? Array.from(new Set(working.map(({ author }) => author))) : last === undefined ? [] : [last];
+  // The same list while the same agents work, because each chunk makes a new conversation.
+  const key = names.join('\n');
+  return useMemo(() => (key === '' ? [] : key.split('\n')), [key]);
+}
+
+function isWorking({ status, parts }: Message): boolean {
+  return status === 'streaming' || parts.some((part) => part.type === 'call' && part.status === 'running');
 }
 
 /** Reads the state with which a session began when it is needed. Returns undefined until then, and if it cannot be read. */

@@ -13,6 +13,8 @@ import type { VoiceCall } from './voice.tsx';
 interface ChatProps {
   readonly agent: UseAgentResult;
   readonly conversation: Conversation;
+  /** The agents that work, or the one that worked last. */
+  readonly agentNames: readonly string[];
   /** True if an earlier moment is shown, at which nothing can be sent. */
   readonly isPast: boolean;
   /** True if the run waits for another run of the session. */
@@ -23,13 +25,26 @@ interface ChatProps {
   readonly canSpeak: boolean;
   readonly call: VoiceCall;
   readonly onSelectEvent: (id: string) => void;
+  /** Shows the trace of a run. */
+  readonly onTrace: (invocationId: string) => void;
 }
 
 /** Number of messages that are drawn; earlier ones are drawn on request. */
 const SHOWN = 100;
 
-export function Chat({ agent, conversation, isPast, isQueued, prompts, canSpeak, call, onSelectEvent }: ChatProps) {
-  const { messages, requests, activeAgent } = conversation;
+export function Chat({
+  agent,
+  conversation,
+  agentNames,
+  isPast,
+  isQueued,
+  prompts,
+  canSpeak,
+  call,
+  onSelectEvent,
+  onTrace,
+}: ChatProps) {
+  const { messages, requests } = conversation;
   const { status, error, rewind } = agent;
   const answers = useAnswers(agent);
   const stop = useStop(agent);
@@ -81,7 +96,7 @@ export function Chat({ agent, conversation, isPast, isQueued, prompts, canSpeak,
     <>
       <header className="chat-head">
         <span className="agent-now" data-running={isRunning}>
-          {activeAgent ?? 'No agent has spoken yet'}
+          {agentNames.length > 0 ? agentNames.join(', ') : 'No agent has spoken yet'}
         </span>
         <span role="status" className="status">
           {status === 'idle' ? (isPast ? 'earlier moment' : '') : isQueued ? 'queued' : status}
@@ -126,6 +141,7 @@ export function Chat({ agent, conversation, isPast, isQueued, prompts, canSpeak,
             isStopped={isStopped && message === last && message.author !== 'user'}
             onEdit={sendInstead}
             onSelect={onSelectEvent}
+            onTrace={onTrace}
           />
         ))}
         {isStopped && last?.author === 'user' && <Stopped />}
@@ -160,6 +176,7 @@ export function Chat({ agent, conversation, isPast, isQueued, prompts, canSpeak,
           <Retry
             calls={callsAfter(messages, lastOfUser)}
             text={textOf(lastOfUser)}
+            onTrace={isStopped ? undefined : () => onTrace(lastOfUser.invocationId)}
             onContinue={() => void send('Please continue.')}
             onRetry={() => void sendInstead(lastOfUser, contentOf(lastOfUser))}
           />
@@ -251,6 +268,8 @@ interface RetryProps {
   readonly calls: readonly string[];
   /** The message that began the run. */
   readonly text: string;
+  /** Shows the trace, which has the reason of a failure. Undefined for a run that was stopped. */
+  readonly onTrace: (() => void) | undefined;
   readonly onContinue: () => void;
   readonly onRetry: () => void;
 }
@@ -259,12 +278,20 @@ interface RetryProps {
 const MAX_QUOTED = 40;
 
 /** Offers to repeat a failed run, and names the calls that are then made again. */
-function Retry({ calls, text, onContinue, onRetry }: RetryProps) {
+function Retry({ calls, text, onTrace, onContinue, onRetry }: RetryProps) {
+  const trace = onTrace && (
+    <Button className="quiet" onPress={onTrace}>
+      Show the trace
+    </Button>
+  );
   if (calls.length === 0)
     return (
-      <Button className="quiet retry" onPress={onRetry}>
-        Try again
-      </Button>
+      <div className="row retry">
+        <Button className="quiet" onPress={onRetry}>
+          Try again
+        </Button>
+        {trace}
+      </div>
     );
   const quoted = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
   return (
@@ -280,6 +307,7 @@ function Retry({ calls, text, onContinue, onRetry }: RetryProps) {
         <Button className="quiet" onPress={onRetry}>
           Start over from “{quoted}”
         </Button>
+        {trace}
       </div>
     </section>
   );

@@ -1,8 +1,9 @@
-import { memo, useDeferredValue, useMemo, useRef, useState } from 'react';
+import { memo, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import type { Event } from '@eventloom/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { Button, Input, TextField } from 'react-aria-components';
 import { JsonView } from './json-view.tsx';
+import { isStop } from './message-view.tsx';
 import { canCopy } from './studio-client.ts';
 import { undoneEvents } from './undone-events.ts';
 
@@ -43,6 +44,15 @@ export const EventsTab = memo(function EventsTab({ events, count, selectedId, on
     estimateSize: () => ROW,
     overscan: 10,
   });
+  const selectedRow = selectedId === undefined ? -1 : rows.findIndex(({ event }) => event.id === selectedId);
+  const shownRow = count < events.length ? rows.findLastIndex(({ index }) => index < count) : -1;
+  /** False once the reader has scrolled up. */
+  const isFollowing = useRef(true);
+  useEffect(() => {
+    if (selectedRow >= 0) list.scrollToIndex(selectedRow);
+    else if (shownRow >= 0) list.scrollToIndex(shownRow);
+    else if (isFollowing.current && rows.length > 0) list.scrollToIndex(rows.length - 1);
+  }, [list, selectedRow, shownRow, rows.length]);
   const selected = events.findIndex(({ id }) => id === selectedId);
   const event = events[selected];
   return (
@@ -71,7 +81,16 @@ export const EventsTab = memo(function EventsTab({ events, count, selectedId, on
           {word === '' ? '' : ` has “${search.trim()}”`}.
         </p>
       )}
-      <div className="event-list" ref={scroller} tabIndex={0} role="group" aria-label="Events">
+      <div
+        className="event-list"
+        ref={scroller}
+        tabIndex={0}
+        role="group"
+        aria-label="Events"
+        onScroll={({ currentTarget: box }) => {
+          isFollowing.current = box.scrollHeight - box.scrollTop - box.clientHeight < ROW;
+        }}
+      >
         <ol style={{ height: list.getTotalSize() }}>
           {list.getVirtualItems().map(({ index, start, size }) => {
             const row = rows[index];
@@ -180,7 +199,7 @@ function searchedText(event: Event): string {
 /** Returns the kind of an event in one or two words. */
 function typeOf(event: Event): string {
   const { actions, content, errorCode, author, object, inputTranscription, outputTranscription } = event;
-  if (errorCode !== undefined) return 'error';
+  if (errorCode !== undefined) return isStop(errorCode) ? 'stopped' : 'error';
   const parts = content?.parts ?? [];
   if (parts.some(({ functionCall }) => functionCall)) return 'call';
   if (parts.some(({ functionResponse }) => functionResponse)) return author === 'user' ? 'answer' : 'result';
@@ -209,7 +228,7 @@ function kindsOf(event: Event): ReadonlySet<Kind> {
 
 /** Returns one line about an event. */
 function summaryOf(event: Event): string {
-  const { actions, content, errorCode, errorMessage, object } = event;
+  const { actions, author, content, errorCode, errorMessage, object } = event;
   if (errorCode !== undefined) return `${errorCode}: ${errorMessage ?? ''}`;
   const parts = (content?.parts ?? []).map(({ text, thought, functionCall, functionResponse, inlineData }) => {
     if (functionCall) return `→ ${functionCall.name ?? ''}(${JSON.stringify(functionCall.args ?? {})})`;
@@ -224,7 +243,8 @@ function summaryOf(event: Event): string {
     ...(actions.escalate ? ['escalate'] : []),
     ...(actions.rewindBeforeInvocationId === undefined ? [] : ['rewind']),
     ...(actions.compaction === undefined ? [] : ['compaction']),
-    ...(actions.endOfAgent ? ['end of agent'] : []),
+    ...(actions.agentState === undefined || author === 'user' ? [] : ['progress of the agent']),
+    ...(actions.endOfAgent ? [object === 'runner.end' ? 'end of run' : 'end of agent'] : []),
   ];
   const spoken = [event.inputTranscription, event.outputTranscription].flatMap((each) => each?.text || []);
   return [...parts, ...spoken, ...effects].join(' ').slice(0, 300) || (object ?? 'no content');

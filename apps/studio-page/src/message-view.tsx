@@ -39,6 +39,7 @@ interface MessageViewProps {
   readonly isStopped: boolean;
   readonly onEdit: (message: Message, parts: readonly Part[]) => Promise<void>;
   readonly onSelect: (id: string) => void;
+  readonly onTrace: (invocationId: string) => void;
 }
 
 /** Shows one message. Among 10,000 messages, only those that changed are drawn again. */
@@ -49,8 +50,9 @@ export const MessageView = memo(function MessageView({
   isStopped,
   onEdit,
   onSelect,
+  onTrace,
 }: MessageViewProps) {
-  const { author, parts, status, branch, timestamp } = message;
+  const { author, parts, status, branch, timestamp, invocationId } = message;
   const isUser = author === 'user';
   const [isEditing, setEditing] = useState(false);
   if (isEditing && canEdit)
@@ -75,6 +77,7 @@ export const MessageView = memo(function MessageView({
   if (first?.type === 'error' && parts.every((part) => part.type === 'error' && isStop(part.code)))
     return <Stopped code={first.code} message={first.message} />;
   const copied = textOf(message);
+  const isEnded = isStopped || parts.some((part) => part.type === 'error' && isStop(part.code));
   return (
     <article className={isUser ? 'message user' : 'message'} data-status={status} aria-label={`${author} says`}>
       {!isUser && isNamed && (
@@ -91,8 +94,8 @@ export const MessageView = memo(function MessageView({
           <PartView key={index} part={part} isUser={isUser} />
         ))}
       </div>
-      {status === 'interrupted' && !isStopped && <small className="interrupted">interrupted</small>}
-      {isStopped && <Stopped />}
+      {status === 'interrupted' && !isEnded && <small className="interrupted">interrupted</small>}
+      {isEnded && <Stopped />}
       <footer>
         {canEdit && (
           <button type="button" className="link" onClick={() => setEditing(true)}>
@@ -107,6 +110,11 @@ export const MessageView = memo(function MessageView({
         <button type="button" className="link" onClick={() => onSelect(message.id)}>
           Event
         </button>
+        {!isUser && (
+          <button type="button" className="link" onClick={() => onTrace(invocationId)}>
+            Trace
+          </button>
+        )}
       </footer>
     </article>
   );
@@ -236,12 +244,26 @@ function MarkdownText({ text }: { readonly text: string }) {
   );
 }
 
+/** Maximum length of the arguments in a folded call, in characters. */
+const MAX_SHOWN = 200;
+
+/** Returns the arguments of a call in one line. */
+function shortArguments(args: CallPart['args']): string {
+  const shown = Object.entries(args).map(
+    ([name, value]) => `${name}: ${JSON.stringify(typeof value === 'string' ? value.slice(0, MAX_SHOWN) : value)}`,
+  );
+  return shown.join(', ').slice(0, MAX_SHOWN);
+}
+
 function CallView({ call }: { readonly call: CallPart }) {
   const { name, args, response, status, progress, parts, startedAt, endedAt } = call;
   return (
     <details className="call" data-status={status}>
       <summary>
         <span className="call-name">{name}</span>
+        <span className="call-arguments" aria-hidden="true">
+          {shortArguments(args)}
+        </span>
         <span className="call-status">
           {status}
           {endedAt === undefined || status === 'rejected' ? '' : `, ${formatDuration(endedAt - startedAt)}`}

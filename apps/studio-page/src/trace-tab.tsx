@@ -16,6 +16,9 @@ interface TraceTabProps {
   /** Number of all events of the session. The spans are read again when it changes, and every second during a run. */
   readonly count: number;
   readonly isRunning: boolean;
+  /** The id of the run to show. Default: the newest run. */
+  readonly chosen: string | undefined;
+  readonly onChoose: (invocationId: string) => void;
 }
 
 const LONGEST_LABEL = 60;
@@ -38,7 +41,16 @@ function messagesOf(events: readonly Event[]): ReadonlyMap<string, string> {
  * Shows the runs of the session, newest first, each as a waterfall of agents, model calls and tool calls, with tokens.
  * They are drawn from the server's spans, and from the events of a run without spans.
  */
-export const TraceTab = memo(function TraceTab({ place, events, until, prices, count, isRunning }: TraceTabProps) {
+export const TraceTab = memo(function TraceTab({
+  place,
+  events,
+  until,
+  prices,
+  count,
+  isRunning,
+  chosen,
+  onChoose,
+}: TraceTabProps) {
   const { kept, nowMs, error } = useKeptSpans(place, count, isRunning);
   const runs = useMemo(() => {
     // A run that has just begun has no events yet.
@@ -54,7 +66,6 @@ export const TraceTab = memo(function TraceTab({ place, events, until, prices, c
     const indexes = undoneEvents(events);
     return new Set(events.flatMap((event, index) => (indexes.has(index) ? [event.invocationId] : [])));
   }, [events]);
-  const [chosen, setChosen] = useState<string>();
   const [shown, setShown] = useState(SHOWN);
   const [openId, setOpenId] = useState<string>();
   const invocationId = chosen !== undefined && runs.includes(chosen) ? chosen : runs[0];
@@ -87,7 +98,7 @@ export const TraceTab = memo(function TraceTab({ place, events, until, prices, c
     <div className="trace">
       <label className="field">
         Run
-        <select title={invocationId} value={invocationId} onChange={({ target }) => setChosen(target.value)}>
+        <select title={invocationId} value={invocationId} onChange={({ target }) => onChoose(target.value)}>
           {runs.slice(0, shown).map((id, index) => (
             <option key={id} value={id}>
               {runs.length - index}: {messages.get(id) ?? id}

@@ -13,24 +13,33 @@ const LOOK_AGAIN_MS = 3000;
  */
 export function useChangesElsewhere({ chat, status, error, events }: UseAgentResult, isEnabled: boolean): void {
   const newestId = events.at(-1)?.id;
-  // A session without events may not exist yet, so an error is not shown.
-  const isWaiting = isEnabled && status === 'idle' && error === undefined && newestId !== undefined;
+  const isWaiting = isEnabled && status === 'idle' && error === undefined;
   useEffect(() => {
     if (!isWaiting) return undefined;
     let isCurrent = true;
+    const { appName, userId, sessionId } = chat.session.key;
+    /** Returns true if the session may have an event that the page does not have. */
+    const hasOthers = async (): Promise<boolean> => {
+      // The session may not exist yet, and the browser would log each failed request for its events.
+      if (newestId === undefined)
+        return (await readOpenRuns(appName, userId)).some((run) => run.sessionId === sessionId);
+      const { items } = await chat.session.listEvents({ order: 'desc', limit: 1 });
+      const [newest] = items;
+      return newest !== undefined && newest.id !== newestId;
+    };
     const look = async (): Promise<void> => {
       if (document.visibilityState !== 'visible') return;
       try {
-        const { items } = await chat.session.listEvents({ order: 'desc', limit: 1 });
-        const [newest] = items;
-        const isKnown = newest === undefined || newest.id === newestId;
-        if (isCurrent && !isKnown && chat.snapshot.status === 'idle') void chat.load();
+        if ((await hasOthers()) && isCurrent && chat.snapshot.status === 'idle') void chat.load();
       } catch {
         // The server may be restarting. The next action of the person shows an error that lasts.
       }
     };
     const timer = setInterval(() => void look(), LOOK_AGAIN_MS);
-    const onFocus = (): void => void look();
+    const onFocus = (): void => {
+      if (newestId === undefined && document.visibilityState === 'visible') void chat.load();
+      else void look();
+    };
     addEventListener('focus', onFocus);
     document.addEventListener('visibilitychange', onFocus);
     return () => {
