@@ -109,14 +109,15 @@ export class LiveTurn {
 
   /** Yields the reports of the service: handles, token counts, grounding, errors. */
   *#reports(response: LiveLlmResponse): Generator<Event, void, void> {
-    const { usageMetadata, groundingMetadata, citationMetadata, errorCode, errorMessage } = response;
-    const { liveSessionResumptionUpdate: update } = response;
+    const { usageMetadata, groundingMetadata, urlContextMetadata, citationMetadata } = response;
+    const { errorCode, errorMessage, liveSessionResumptionUpdate: update } = response;
     if (update?.newHandle !== undefined || update?.resumable !== undefined)
       yield this.#context.createEvent({ liveSessionResumptionUpdate: { ...update } });
-    if (usageMetadata || groundingMetadata || citationMetadata) {
+    if (usageMetadata || groundingMetadata || urlContextMetadata || citationMetadata) {
       yield this.#context.createEvent({
         ...(usageMetadata && { usageMetadata }),
         ...(groundingMetadata && { groundingMetadata }),
+        ...(urlContextMetadata && { urlContextMetadata }),
         ...(citationMetadata && { citationMetadata }),
       });
     }

@@ -66,6 +66,17 @@ test('an audio turn streams audio and transcription chunks, and stores both tran
   expect(model.connections[0]?.request.config.responseModalities).toEqual(['AUDIO']);
 });
 
+test.each(['groundingMetadata', 'urlContextMetadata', 'citationMetadata'])(
+  'the %s of a reply is yielded and stored',
+  async (field) => {
+    const metadata = { [field]: { from: ['https://example.com/'] } };
+    const { queue, stream, stored } = await liveScenario({ model: [[{ heard: 'content' }, metadata, END]] });
+    queue.sendContent(user('look it up'));
+    const events = await readTurns(stream, queue);
+    for (const list of [events, await stored()]) expect(list).toContainEqual(expect.objectContaining(metadata));
+  },
+);
+
 test('a text that the user interrupted is stored up to the interruption and marked', async () => {
   const { queue, stream, stored } = await liveScenario({
     model: [

@@ -1,5 +1,5 @@
 /* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
-import { createEvent, type Event, ObjectType } from '@eventloom/core';
+import { BasePlugin, createEvent, type Event, ObjectType } from '@eventloom/core';
 import { modelEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { chunks } from './fixtures/custom-agent.ts';
@@ -115,6 +115,32 @@ test('missing fields of an event are filled in, and given ones stay', async () =
     timestamp: 5,
     executionId: 'x',
   });
+});
+
+test('an event of an own agent or a plugin has the kind and the error that follow from its fields', async () => {
+  const answered = [{ functionResponse: { id: 'c', name: 'f', response: {} } }];
+  const plugin = new (class extends BasePlugin {
+    override onEventCallback({ event }: { event: Event }): Event | undefined {
+      return textOf(event) === 'late' ? { ...event, errorCode: 'LATE', errorMessage: 'too late' } : undefined;
+    }
+  })('late');
+  const { run, stored } = await scenario({
+    plugins: [plugin],
+    async *agent(context) {
+      yield { errorCode: 'NONE', errorMessage: 'no answer' } as Event;
+      yield { ...modelEvent('bot', 'odd'), errorCode: 'ODD' };
+      yield { content: { role: 'user', parts: answered } } as Event;
+      yield context.createEvent({ content: { role: 'model', parts: [{ text: 'late' }] } });
+    },
+  });
+  const events = await run();
+  expect(events.map(({ object, error }) => ({ object, error }))).toEqual([
+    { object: 'error', error: { type: 'NONE', message: 'no answer' } },
+    { object: 'error', error: { type: 'ODD', message: '' } },
+    { object: 'tool.response', error: undefined },
+    { object: 'error', error: { type: 'LATE', message: 'too late' } },
+  ]);
+  expect((await stored()).slice(1)).toEqual(events);
 });
 
 test('an event object that is yielded in every turn is stored as a separate event each time', async () => {

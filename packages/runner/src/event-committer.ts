@@ -18,6 +18,7 @@ import {
   checkEventFields,
   DerivedKey,
   type DerivedValues,
+  fillKind,
   isYieldedAgain,
   toSeconds,
   toStreamedRecord,
@@ -292,7 +293,8 @@ export class EventCommitter {
       Boolean(event.timestamp) &&
       Boolean(event.author) &&
       event.executionId !== undefined &&
-      event.actions !== undefined;
+      event.actions !== undefined &&
+      (event.errorCode === undefined || event.error !== undefined);
     if (isComplete && !this.#isStamped && event.invocationId === this.#invocationId) return event;
     if (!isComplete) checkEventFields(`agent "${this.agentName}"`, event);
     const isNew = event.executionId !== undefined || !isYieldedAgain(event);
@@ -305,6 +307,7 @@ export class EventCommitter {
       executionId: event.executionId ?? this.#invocationId,
       actions: createEventActions(event.actions),
     };
+    fillKind(completed);
     return stampEvent(completed, this.#config);
   }
 }

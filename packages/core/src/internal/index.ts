@@ -50,7 +50,7 @@ export type { ToolListener } from '../context/tool-context.ts';
 export { requireAdvice } from '../dynamic-require.ts';
 export { branchBelow, branchInScope, enclosedBranch, enclosureOf, isVisibleOn } from '../event/branch.ts';
 export { errorCodeOf } from '../errors.ts';
-export { checkEventFields, createErrorEvent, isYieldedAgain, toSeconds } from '../event/create-event.ts';
+export { checkEventFields, createErrorEvent, fillKind, isYieldedAgain, toSeconds } from '../event/create-event.ts';
 export {
   afterCovered,
   isEmptyActions,

@@ -36,4 +36,5 @@ export interface LiveServerContent {
   readonly turnComplete?: boolean;
   readonly turnCompleteReason?: string;
   readonly groundingMetadata?: object;
+  readonly urlContextMetadata?: object;
 }

@@ -41,7 +41,8 @@ export function toLiveResponse(message: LiveMessage): LiveLlmResponse | undefine
 }
 
 function addServerContent(response: LiveLlmResponse, content: LiveServerContent): void {
-  const { modelTurn, inputTranscription, outputTranscription, turnCompleteReason, groundingMetadata } = content;
+  const { modelTurn, inputTranscription, outputTranscription, turnCompleteReason } = content;
+  const { groundingMetadata, urlContextMetadata } = content;
   if (modelTurn?.parts?.length) response.content = { role: modelTurn.role ?? 'model', parts: modelTurn.parts };
   if (saysSomething(inputTranscription)) response.inputTranscription = inputTranscription;
   if (saysSomething(outputTranscription)) response.outputTranscription = outputTranscription;
@@ -49,6 +50,7 @@ function addServerContent(response: LiveLlmResponse, content: LiveServerContent)
   if (content.interrupted) response.interrupted = true;
   if (content.turnComplete) response.turnComplete = true;
   if (groundingMetadata) response.groundingMetadata = groundingMetadata;
+  if (urlContextMetadata) response.urlContextMetadata = urlContextMetadata;
   if (turnCompleteReason === undefined) return;
   response.finishReason = turnCompleteReason;
   if (PLAIN_REASONS.includes(turnCompleteReason)) return;
