@@ -20,6 +20,9 @@ interface SetUp {
   readonly reply?: ScriptedStep;
 }
 
+/** The files of the page. */
+const FILES: ReadonlySet<string> = new Set(['index.html', 'main.js', 'main-56POKOKQ.js']);
+
 async function setUp(options: SetUp = {}) {
   const platform = fixedPlatform();
   const spans = new SpanStore(options.store);
@@ -43,9 +46,7 @@ async function setUp(options: SetUp = {}) {
   });
   const server = createServer({
     runners: [runner],
-    protocols: [
-      dev({ spans, ui: async (path) => (path === 'index.html' ? new TextEncoder().encode('page') : undefined) }),
-    ],
+    protocols: [dev({ spans, ui: async (path) => (FILES.has(path) ? new TextEncoder().encode('page') : undefined) })],
     ...(options.isPrivate
       ? { authenticate: (request: Request) => ({ userId: request.headers.get('x-user') ?? '' }) }
       : {}),
@@ -367,5 +368,13 @@ describe('adk-web', () => {
     expect((await get('/dev-ui/index.html?app=app')).headers.get('location')).toBe('./?app=app');
     expect(await (await get('/dev-ui/assets/config/runtime-config.json')).json()).toEqual({ backendUrl: '' });
     expect((await get('/dev-ui/other.js')).status).toBe(404);
+  });
+
+  test('lets a browser keep the files whose names hold a hash', async () => {
+    const { get } = await setUp();
+    const caching = async (path: string) => (await get(path)).headers.get('cache-control');
+    expect(await caching('/dev-ui/')).toBe('no-cache');
+    expect(await caching('/dev-ui/main.js')).toBe('no-cache');
+    expect(await caching('/dev-ui/main-56POKOKQ.js')).toBe('public, max-age=31536000, immutable');
   });
 });

@@ -240,8 +240,10 @@ const PAGE_HEADERS = {
   // The routes read the user from the address of the page, which the referrer holds.
   'referrer-policy': 'same-origin',
   'content-security-policy': "frame-ancestors 'none'; base-uri 'self'; form-action 'none'",
-  'cache-control': 'no-cache',
 };
+
+/** A file whose name holds a hash of its content, such as `main-56POKOKQ.js`. It may be cached for ever. */
+const HASHED = /-[A-Z\d]{8}\.[a-z\d]+$/;
 
 function pageRoutes(ui: UiFiles): NonNullable<Protocol['commonRoutes']> {
   const page = { method: 'get', answer: { contentType: 'text/html' }, isPublic: true } as const;
@@ -249,8 +251,9 @@ function pageRoutes(ui: UiFiles): NonNullable<Protocol['commonRoutes']> {
     const [, extension = ''] = /\.([a-z\d]+)$/.exec(path) ?? [];
     const type = Object.hasOwn(TYPES, extension) ? TYPES[extension] : undefined;
     const bytes = type === undefined ? undefined : await ui(path);
+    const caching = HASHED.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache';
     return bytes
-      ? new Response(bytes, { headers: { ...PAGE_HEADERS, 'content-type': type ?? '' } })
+      ? new Response(bytes, { headers: { ...PAGE_HEADERS, 'content-type': type ?? '', 'cache-control': caching } })
       : notFound(`the page has no file ${JSON.stringify(path)}`);
   };
   return [
