@@ -39,11 +39,16 @@ export async function openBrowser(): Promise<Browser> {
   const hasLibraries = existsSync('/usr/lib/x86_64-linux-gnu/libnss3.so');
   return chromium.launch({
     executablePath: join(folder, 'chromium'),
-    // Containers have little shared memory.
     args: [
       '--headless',
       '--no-sandbox',
+      // Containers have little shared memory.
       '--disable-dev-shm-usage',
+      // With fewer processes and threads, pages take a fifth less processor time.
+      '--in-process-gpu',
+      '--js-flags=--single-threaded',
+      // Nothing comes from the network, such as the fonts of pages. A page whose requests a test intercepts would have no cache.
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
       '--use-fake-ui-for-media-stream',
       '--use-fake-device-for-media-stream',
     ],

@@ -14,11 +14,14 @@ afterAll(() => browser.close());
 describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) => {
   let server: Started;
   let page: Page;
-  /** The open pages by app and manner of answers: each load of the page takes two seconds of a processor. */
+  /** The pages share it, and with it a cache: without one, each load of the page takes two seconds of a processor. */
+  let context: Awaited<ReturnType<Browser['newContext']>>;
+  /** The open pages by app and manner of answers. */
   const pages = new Map<string, Page>();
   const faults: string[] = [];
   beforeAll(async () => {
     server = await start();
+    context = await browser.newContext({ viewport: { width: 1440, height: 900 }, permissions: ['microphone'] });
   });
   afterEach(async ({ task }) => {
     // The next test does not begin in the page of one that failed.
@@ -26,7 +29,7 @@ describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) =
     expect(faults.splice(0)).toEqual([]);
   });
   afterAll(async () => {
-    await closePages();
+    await context.close();
     await server.stop();
   });
 
@@ -47,7 +50,7 @@ describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) =
       await expect.poll(() => answers.count()).toBe(0);
       return;
     }
-    page = await browser.newPage({ viewport: { width: 1440, height: 900 }, permissions: ['microphone'] });
+    page = await context.newPage();
     page.setDefaultTimeout(120_000);
     page.on('pageerror', ({ message }) => faults.push(message));
     page.on('response', (response) => {
@@ -56,8 +59,6 @@ describe.each(places)('adk-web 1.0.0 in a browser against %s', (_place, start) =
       if (response.status() >= 400 && pathname !== '/dev-ui/prism-dark.css')
         faults.push(`${response.status()} ${response.request().method()} ${pathname}`);
     });
-    // Fonts and icons from Google.
-    await page.route(/^https:/, (route) => route.abort());
     await page.addInitScript(`localStorage.setItem('adk-use-sse', '${streaming}')`);
     await page.goto(`${server.url}/dev-ui?app=${appName}&userId=ann`);
     await page.getByPlaceholder('Type a message...').waitFor();
