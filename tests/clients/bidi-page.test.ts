@@ -4,7 +4,7 @@ import { places, type Started } from './servers.ts';
 
 /**
  * Plays the page of adk-go's example `bidi`, which is not on npm: the same address, frames and reading of events. Its session does not exist
- * before the first call, and it asks for nothing but the session.
+ * before the first call.
  */
 class BidiPage {
   /** The bubbles and notes that the page shows. */
@@ -18,8 +18,11 @@ class BidiPage {
   #heard: number | undefined;
   #spoken: number | undefined;
 
-  constructor(origin: string, sessionId: string) {
+  constructor(origin: string, sessionId: string, hasOptions: boolean) {
     const query = new URLSearchParams({ appName: 'bidi-demo', userId: 'demo-user', sessionId });
+    // The two boxes of the page.
+    if (hasOptions) query.append('proactivity', 'true');
+    if (hasOptions) query.append('affective_dialog', 'true');
     this.#socket = new WebSocket(`${origin.replace(/^http/, 'ws')}/run_live?${query}`);
     this.opened = new Promise((resolve) => this.#socket.addEventListener('open', () => resolve()));
     this.#socket.addEventListener('message', ({ data }) => this.#read(data));
@@ -87,14 +90,17 @@ describe.each(places)("the frames of adk-go's bidi page against %s", (_place, st
   });
   afterAll(() => server.stop());
 
-  async function open(): Promise<BidiPage> {
-    const page = new BidiPage(server.url, sessionId);
+  async function open(hasOptions = false): Promise<BidiPage> {
+    const page = new BidiPage(server.url, sessionId, hasOptions);
     await page.opened;
     return page;
   }
 
-  test('get a conversation with text, pictures, speech and a tool, as the page shows it', async () => {
-    const page = await open();
+  test.each([
+    ['without', false],
+    ['with', true],
+  ])('get a conversation with text, pictures, speech and a tool, %s the options of the page', async (_, hasOptions) => {
+    const page = await open(hasOptions);
     page.say('Turn on the camera');
     await expect.poll(() => page.messages).toEqual(['user: Turn on the camera', 'agent: The camera is on.']);
     expect(page.isCameraOn).toBe(true);

@@ -15,6 +15,18 @@ test.each([
   expect(() => parseLiveQuery(new URLSearchParams({ ...OWNER, [name]: '2' }))).toThrow(message);
 });
 
+test.each([
+  [{ proactive_audio: 'true', enableAffectiveDialog: 'true' }, true],
+  [{ proactivity: 'true', affective_dialog: 'true' }, true],
+  [
+    { proactivity: 'true', proactive_audio: 'false', affective_dialog: 'true', enable_affective_dialog: 'false' },
+    false,
+  ],
+])('the parameters %j set proactive audio and affective dialog to %j', (given, value) => {
+  const { runConfig } = parseLiveQuery(new URLSearchParams({ ...OWNER, ...(given as Record<string, string>) }));
+  expect(runConfig).toMatchObject({ proactivity: { proactiveAudio: value }, enableAffectiveDialog: value });
+});
+
 test('unknown parameters that resemble no known one are ignored, because newer clients may send them', () => {
   const query = new URLSearchParams({ ...OWNER, access_token: 't', appName: 'app', color: 'blue' });
   query.delete('app_name');

@@ -31,7 +31,9 @@ export const LIVE_PARAMETERS = {
   enable_session_resumption:
     '`true`: requests resumption handles, with which a new connection to the service continues the session of a lost one.',
   proactive_audio: '`true`: the model may choose not to answer.',
+  proactivity: 'Another name of `proactive_audio`, which the bidi page of adk-go writes.',
   enable_affective_dialog: '`true`: the model adapts its answers to the tone of the user.',
+  affective_dialog: 'Another name of `enable_affective_dialog`, which the bidi page of adk-go writes.',
   save_live_blob: '`true`: the audio of both sides is saved as artifacts.',
   explicit_vad_signal: 'Not supported: only `false` is accepted.',
 } as const;
@@ -66,7 +68,7 @@ export function parseLiveQuery(query: URLSearchParams): LiveQuery {
     throw new InvalidRequestError('explicit_vad_signal: is not supported by this version; remove it');
   }
   const modality = choice(query, 'modalities', Object.values(Modality));
-  const proactiveAudio = flag(query, 'proactive_audio');
+  const proactiveAudio = flag(query, 'proactive_audio') ?? flag(query, 'proactivity');
   return {
     key,
     isAudioBinary: choice(query, 'audio', ['base64', 'binary']) === 'binary',
@@ -74,7 +76,7 @@ export function parseLiveQuery(query: URLSearchParams): LiveQuery {
     runConfig: {
       responseModalities: modality && [modality],
       proactivity: proactiveAudio === undefined ? undefined : { proactiveAudio },
-      enableAffectiveDialog: flag(query, 'enable_affective_dialog'),
+      enableAffectiveDialog: flag(query, 'enable_affective_dialog') ?? flag(query, 'affective_dialog'),
       sessionResumption: flag(query, 'enable_session_resumption') ? {} : undefined,
       inputAudioTranscription: flag(query, 'input_audio_transcription') === false ? undefined : {},
       outputAudioTranscription: flag(query, 'output_audio_transcription') === false ? undefined : {},
