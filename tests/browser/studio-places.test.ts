@@ -286,6 +286,26 @@ test('all agents that work are highlighted, and after a stop each keeps its text
   expect(errors).toEqual([]);
 });
 
+test('the colors of the page are those of the system until the person chooses others', async () => {
+  const { page, errors } = await open([], { colorScheme: 'dark' });
+  const background = (): Promise<string> => page.evaluate('getComputedStyle(document.body).backgroundColor');
+  const dark = await background();
+  await page.getByRole('button', { name: 'Colors: system' }).click();
+  await page.getByRole('button', { name: 'Colors: light' }).waitFor();
+  const light = await background();
+  expect(light).not.toBe(dark);
+  await page.reload();
+  await page.getByRole('button', { name: 'Colors: light' }).click();
+  await page.getByRole('button', { name: 'Colors: dark' }).waitFor();
+  expect(await background()).toBe(dark);
+  await page.emulateMedia({ colorScheme: 'light' });
+  expect(await background()).toBe(dark);
+  await page.getByRole('button', { name: 'Colors: dark' }).click();
+  await page.getByRole('button', { name: 'Colors: system' }).waitFor();
+  expect(await background()).toBe(light);
+  expect(errors).toEqual([]);
+});
+
 test('a folded call shows the beginning of its arguments', async () => {
   const { page } = await open([{ calls: [{ name: 'look', args: { where: 'sky', far: true } }] }, 'Blue.'], {
     tools: [look],

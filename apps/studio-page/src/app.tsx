@@ -277,6 +277,7 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
     conversation,
     isRunning && !isPast,
     isInsideRun && next.author !== 'user' ? next.author : undefined,
+    root?.name,
   );
   const showTab = useCallback((chosen: TabName) => {
     writeTab(chosen);
@@ -411,11 +412,17 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
 /**
  * Returns the agents that work: those that stream text or wait for a tool, otherwise the one that spoke last.
  * @param next the agent that works at an earlier moment
+ * @param root the agent that works before an agent has spoken
  */
-function useActiveAgents({ messages, activeAgent }: Conversation, isRunning: boolean, next: string | undefined) {
+function useActiveAgents(
+  { messages, activeAgent }: Conversation,
+  isRunning: boolean,
+  next: string | undefined,
+  root: string | undefined,
+) {
   const run = messages.at(-1)?.invocationId;
   const working = isRunning ? messages.filter((message) => message.invocationId === run && isWorking(message)) : [];
-  const last = next ?? activeAgent;
+  const last = next ?? activeAgent ?? (isRunning ? root : undefined);
   const names =
     working.length > 0 ? Array.from(new Set(working.map(({ author }) => author))) : last === undefined ? [] : [last];
   // The same list while the same agents work, because each chunk makes a new conversation.

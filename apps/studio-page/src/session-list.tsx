@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Event, SessionKey } from '@eventloom/core';
 import { Button, Input, Label, TextField } from 'react-aria-components';
+import { ColorsButton } from './colors-button.tsx';
 import { ownState, type StateValues } from './past-state.ts';
 import {
   client,
@@ -101,6 +102,7 @@ export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: 
       <p className="brand">
         <img src="./icon.svg" alt="" width="24" height="24" />
         Eventloom Studio
+        <ColorsButton />
       </p>
       <label className="field">
         App
