@@ -273,6 +273,7 @@ test('a task that finished before its process was lost does not run again', asyn
 describe.each([
   ['on the branch of its caller', {}],
   ['on a branch of its own', { branch: 'clerk@fc-1' }],
+  ['of another task', { branch: 'boss@fc-0.clerk@fc-1' }],
 ])('a recorded task %s gets the answer of the user', (_title, place) => {
   const buy = { id: 'fc-2', name: 'buy', args: {} };
   const reply = (author: string, ...calls: readonly FunctionCall[]): EventParams => ({

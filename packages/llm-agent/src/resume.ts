@@ -1,6 +1,7 @@
 import type { Event, InvocationContext } from '@eventloom/core';
 import {
   askedCallId,
+  branchInScope,
   type RecordedCall,
   type CallResponse,
   Calls,
@@ -188,7 +189,7 @@ class OpenStep {
   #isContinuedBehind(responses: readonly CallResponse[]): boolean {
     const { agent, branch, session } = this.#context;
     for (const [index, event] of responses.length > 0 ? newestEntries(session.events) : []) {
-      if (event.author !== agent.name || event.branch !== branch || !isWholeReply(event)) continue;
+      if (event.author !== agent.name || branchInScope(event) !== branch || !isWholeReply(event)) continue;
       const isBehind = (response: CallResponse): boolean =>
         response.event.invocationId === event.invocationId && response.eventIndex < index;
       if (responses.some(isBehind)) return true;

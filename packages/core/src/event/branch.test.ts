@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { branchBelow, enclosedBranch, enclosureOf, isVisibleOn } from './branch.ts';
+import { branchBelow, branchInScope, enclosedBranch, enclosureOf, isVisibleOn } from './branch.ts';
+import { createEvent } from './create-event.ts';
 
 test('branchBelow appends a name after a dot', () => {
   expect(branchBelow(undefined, 'par')).toBe('par');
@@ -19,6 +20,21 @@ test.each([
   ['helper@1.other@2', 'helper@1.other@2'],
 ])('the enclosure of %s is %j', (branch, enclosure) => {
   expect(enclosureOf(branch)).toBe(enclosure);
+});
+
+test.each([
+  [undefined, 'fc-1', undefined],
+  ['par.a', 'fc-1', 'par.a'],
+  ['a@fc-1', 'fc-1', undefined],
+  ['par.a@fc-1.b', 'fc-1', 'par.b'],
+  ['a@fc-1.b@fc-2', 'fc-2', undefined],
+  ['par.a@fc-1.b@fc-2', 'fc-2', 'par'],
+  // An agent that was called as a tool, and not a task of adk-python.
+  ['helper@1', 'fc-1', 'helper@1'],
+  ['helper@1', undefined, 'helper@1'],
+])('the branch %s in the scope %s is %s', (branch, isolationScope, expected) => {
+  const place = { ...(branch !== undefined && { branch }), ...(isolationScope !== undefined && { isolationScope }) };
+  expect(branchInScope(createEvent(place))).toBe(expected);
 });
 
 describe('an event', () => {

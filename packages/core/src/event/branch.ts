@@ -22,13 +22,14 @@ export function enclosureOf(branch: string | undefined): string {
 }
 
 /**
- * Returns the branch of an event within its scope. adk-python also gives a task a branch of its own, `agent@<scope>`, which is left out:
- * here a task runs on the branch of the agent that called it. (ADK 2.)
+ * Returns the branch of an event within its scope. adk-python also gives a task a branch of its own, `agent@<scope>`, and a task of a task
+ * `agent@<scope>.other@<its scope>`. These segments are left out: here a task runs on the branch of the agent that called it. (ADK 2.)
  */
 export function branchInScope({ branch, isolationScope }: Event): string | undefined {
   if (branch === undefined || isolationScope === undefined) return branch;
-  const segments = branch.split('.').filter((segment) => !segment.endsWith(`@${isolationScope}`));
-  return segments.join('.') || undefined;
+  const segments = branch.split('.');
+  if (!segments.some((segment) => segment.endsWith(`@${isolationScope}`))) return branch;
+  return segments.filter((segment) => !segment.includes('@')).join('.') || undefined;
 }
 
 /**
