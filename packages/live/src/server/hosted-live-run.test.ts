@@ -44,12 +44,24 @@ test('any frame of a client counts as an answer to the heartbeat', async () => {
   await call.ended;
 });
 
-test('silence on a socket without pings does not disconnect the client', async () => {
+test('silence on a socket without pings does not disconnect a client that has sent a frame', async () => {
   const { platform, call, socket } = await setup([new Gate()], { isCapable: false });
+  platform.advance(3 * BEAT_MS);
+  call.message('{"activity_start": {}}');
   platform.advance(20 * BEAT_MS);
   expect(socket.sent).toEqual([]);
   call.closed();
   await call.ended;
+});
+
+test('a client without pings that sends no frame within four heartbeats is disconnected', async () => {
+  const { platform, call, calls, socket } = await setup([new Gate()], { isCapable: false });
+  platform.advance(4 * BEAT_MS - 1);
+  expect(socket.isClosed).toBe(false);
+  platform.advance(1);
+  expect(await socket.closed.promise).toEqual({ code: 1008, reason: expect.stringMatching(/^SLOW_READER: /) });
+  await call.ended;
+  expect(calls.size).toBe(0);
 });
 
 test('a run that is interrupted by another one stores the speech so far and closes with STALE_WRITER', async () => {

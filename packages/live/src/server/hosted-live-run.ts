@@ -34,6 +34,11 @@ export interface HostedLiveRunParams extends LiveFrameWriterOptions {
 const LIVE_RUN_ENDED: SocketClose = { code: 1000, reason: 'the live run has ended' };
 /** The heartbeats without a sign of life, or without progress, after which the client is disconnected. */
 const MAX_MISSED_BEATS = 2;
+/**
+ * The heartbeats in which a client must send its first frame, if it answers no heartbeats: workerd does not report the end of a connection that
+ * was lost while it was opened.
+ */
+const MAX_SILENT_BEATS = 4;
 /** Maximum number of heartbeats that a client may be paused. A paused client cannot answer a heartbeat. */
 const MAX_PAUSED_BEATS = 10;
 /** Time that a run has to end after its client disconnected, in milliseconds. */
@@ -42,6 +47,8 @@ const GRACE_MS = 5000;
 /** The reason for closing a WebSocket. It fits into the 123 bytes of a close frame. */
 const TOO_MUCH_UNCONFIRMED =
   'too many bytes were sent without a confirmation; connect with ping=text, and answer pings';
+
+const SENT_NOTHING = 'the client has sent no frame for too long; send one, or connect with ping=text and answer pings';
 
 /** One WebSocket and its live run: the client's frames go into the queue of the run, the events of the run to the client. */
 export class HostedLiveRun implements LiveSocketEvents {
@@ -59,6 +66,9 @@ export class HostedLiveRun implements LiveSocketEvents {
   #hasEnded = false;
   #isSpeaking = false;
   #wasHeard = true;
+  /** True once the client has sent a frame. */
+  #hasSent = false;
+  #silentBeats = 0;
   #missedBeats = 0;
   #pausedBeats = 0;
   #callOff: (() => void) | undefined;
@@ -110,6 +120,7 @@ export class HostedLiveRun implements LiveSocketEvents {
   message(frame: string | Uint8Array): void {
     if (this.#isClosed) return;
     this.#wasHeard = true;
+    this.#hasSent = true;
     this.#writer.frameReceived();
     try {
       this.#input.take(frame);
@@ -137,6 +148,8 @@ export class HostedLiveRun implements LiveSocketEvents {
     const { answersPings, socket } = this.#params;
     const took = this.#writer.tookSinceLastBeat();
     const isWatched = answersPings || socket.ping !== undefined;
+    if (!isWatched && !this.#hasSent && ++this.#silentBeats >= MAX_SILENT_BEATS)
+      return this.#disconnect(new SlowReaderError(SENT_NOTHING));
     this.#pausedBeats = this.#input.isPaused ? this.#pausedBeats + 1 : 0;
     const isHeldUp = this.#input.isPaused && this.#pausedBeats <= MAX_PAUSED_BEATS;
     const isWell = this.#writer.hasRoom ? this.#wasHeard || !isWatched || isHeldUp : took;
