@@ -60,7 +60,8 @@ describe('a response belongs to', () => {
   test('a call of a task that has a branch of its own, on the branch of its caller or on that of the task', () => {
     const task = { isolationScope: 'c1', branch: 'clerk@c1' };
     expect(read(calling(['c'], task), responding('c', 1), responding('c', 2, task))).toEqual([[1, 2]]);
-    expect(read(calling(['c'], { ...task, branch: 'helper@c2.clerk@c1' }), responding('c', 1))).toEqual([[]]);
+    expect(read(calling(['c'], { ...task, branch: 'boss@c2.clerk@c1' }), responding('c', 1))).toEqual([[1]]);
+    expect(read(calling(['c'], { ...task, branch: 'helper@c2' }), responding('c', 1))).toEqual([[]]);
     expect(new Calls([waiting('c', task)]).answerable(['c'])[0]).toMatchObject({ id: 'c', branch: undefined });
   });
 
