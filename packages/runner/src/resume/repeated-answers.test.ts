@@ -37,7 +37,10 @@ describe('a run resumes with each of many answers, wherever they are in the sess
   });
 });
 
-test('a resumed run does not call a model again that another run continued with the answer', async () => {
+test.each([
+  ['the branch of the agent', {}],
+  ['the branch that adk-python gives a task', { branch: 'asks@c9', isolationScope: 'c9' }],
+])('a resumed run does not call a model again that another run continued with the answer on %s', async (_, place) => {
   const { run, begin, stored, sessionService } = await setUp();
   const flow = (first: ScriptedStep[], second: ScriptedStep[]) =>
     new SequentialAgent({ name: 'flow', subAgents: [agentOf('asks', first), agentOf('follows', second)] });
@@ -46,7 +49,10 @@ test('a resumed run does not call a model again that another run continued with 
   const session = (await sessionService.getSession(KEY)) ?? (await sessionService.createSession(KEY));
   const executionId = 'e-other';
   const append = (event: Parameters<typeof createEvent>[0]) =>
-    sessionService.appendEvent({ session, event: createEvent({ ...event, invocationId: executionId, executionId }) });
+    sessionService.appendEvent({
+      session,
+      event: createEvent({ ...event, ...place, invocationId: executionId, executionId }),
+    });
   const functionResponse = { id: 'c1', name: 'wait', response: {} };
   await append({ id: 'x1', author: 'user', content: { role: 'user', parts: [{ functionResponse }] } });
   await append({
