@@ -1,3 +1,4 @@
+import { InMemoryArtifactService } from '@eventloom/artifacts';
 import {
   type BaseAgent,
   BasePlugin,
@@ -7,12 +8,13 @@ import {
   type BeginRunRequest,
   type BegunRun,
 } from '@eventloom/core';
-import { Gate, modelEvent } from '@eventloom/testing';
+import { fixedPlatform, Gate, modelEvent } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { Runner } from './runner.ts';
 import type { Script } from './fixtures/custom-agent.ts';
 import { CountingService, echo, KEY, saying, setUp, textOf } from './fixtures/leased-run.ts';
-import { scenario, scripted } from './fixtures/scenario.ts';
+import { runToError, scenario, scripted } from './fixtures/scenario.ts';
 
 // Two runs of one session.
 
@@ -252,4 +254,35 @@ test('a run whose session is taken before its message is stored is refused and c
   expect(await stored()).toEqual([]);
   await runner.run(saying('a'));
   expect(await stored()).toEqual(['a', 'heard a', 'done a']);
+});
+
+test('a tool saves no artifact if another process took the session while its own process was stopped', async () => {
+  const platform = fixedPlatform();
+  let stoppedMs = 0;
+  const now = platform.now.bind(platform);
+  // The timers of a stopped process do not run.
+  platform.now = () => now() + stoppedMs;
+  const gate = new Gate();
+  const saving = Promise.withResolvers<Promise<number>>();
+  const save = new FunctionTool({
+    name: 'save',
+    description: '',
+    execute: async (_, context) => {
+      await gate.pass();
+      const saved = context.saveArtifact('late.txt', { text: 'late' });
+      saving.resolve(saved);
+      return saved;
+    },
+  });
+  const artifactService = new InMemoryArtifactService();
+  const model = [{ calls: [{ name: 'save' }] }];
+  const { start, restart } = await scenario({ platform, artifactService, model, agent: { tools: [save] } });
+  const stopped = runToError(start());
+  await gate.reached;
+  stoppedMs = 60_000;
+  await restart({ agent: { tools: [] }, model: ['Hello.'] }).run('hello');
+  gate.open();
+  await expect(saving.promise).rejects.toMatchObject({ code: 'STALE_WRITER' });
+  expect((await stopped).error).toMatchObject({ code: 'STALE_WRITER' });
+  expect(await artifactService.listArtifactKeys(KEY)).toEqual([]);
 });

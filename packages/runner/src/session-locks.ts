@@ -355,11 +355,24 @@ export class SessionLock implements HeldLease, ToolLedger {
   }
 
   get endMs(): number {
-    const { ttlMs } = this.lease;
     const nowMs = this.#locks.runner.platform.now();
-    // An agent may set any timestamp on an event.
-    const isKnown = this.renewedMs <= nowMs && this.renewedMs > nowMs - ttlMs;
-    return (isKnown ? this.renewedMs : nowMs) + ttlMs;
+    return (this.#isRenewed(nowMs) ? this.renewedMs : nowMs) + this.lease.ttlMs;
+  }
+
+  /** True if the lease has certainly not expired. An agent may set any timestamp on an event, also one in the future. */
+  #isRenewed(nowMs: number): boolean {
+    return this.renewedMs <= nowMs && this.renewedMs > nowMs - this.lease.ttlMs;
+  }
+
+  async checkLease(): Promise<void> {
+    if (this.lost) throw this.lost;
+    if (this.#isRenewed(this.#locks.runner.platform.now())) return;
+    try {
+      await this.#whileAway(() => this.#service.renewLease(this.lease));
+    } catch (error) {
+      if (StaleWriterError.isInstance(error)) this.lose(error);
+      throw error;
+    }
   }
 
   /**

@@ -93,7 +93,7 @@ export function testContext(options: TestContextOptions = {}): InvocationContext
     memoryService: options.memoryService,
     models: undefined,
     derived: options.derived ?? new Map(),
-    ledger: { recordToolCall: () => undefined, listToolCalls: () => [] },
+    ledger: { recordToolCall: () => undefined, listToolCalls: () => [], checkLease: () => undefined },
     host: HOST,
   }).forAgent(agent);
 }

@@ -152,11 +152,13 @@ export class CallbackContext extends ReadonlyContext {
   /**
    * Saves a new version of an artifact and returns its number, from 0. The next event reports it in `artifactDelta`.
    * @throws RunAbortedError if the run was aborted: its session may be deleted, or belong to the next run
+   * @throws StaleWriterError if another writer took the session while the process was stopped
    * @throws InvalidArtifactNameError for a name that cannot be stored
    * @throws ConfigurationError if the runner has no artifact service
    */
   async saveArtifact(filename: string, artifact: Part): Promise<number> {
     this.invocationContext.throwIfAborted();
+    await this.invocationContext.invocation.ledger.checkLease();
     const version = await this.#artifacts().saveArtifact({
       ...sessionKeyOf(this.invocationContext.session),
       filename,

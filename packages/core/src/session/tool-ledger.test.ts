@@ -30,7 +30,10 @@ async function runCall(
     log.push(entry);
     return isAsync ? Promise.resolve() : undefined;
   };
-  const context = contextOf().withInvocation({ ...invocation, ledger: { recordToolCall, listToolCalls: () => [] } });
+  const context = contextOf().withInvocation({
+    ...invocation,
+    ledger: { recordToolCall, listToolCalls: () => [], checkLease: () => undefined },
+  });
   const tool = new NamedTool({ name: 'pay', description: '', idempotent });
   const runTool = (): RecordedOutcome | Promise<RecordedOutcome> => {
     log.push('ran');

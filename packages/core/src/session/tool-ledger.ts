@@ -37,6 +37,11 @@ export interface ToolLedger {
   recordToolCall(entry: ToolLedgerEntry): MaybePromise<void>;
   /** Returns the entries of an invocation of the session. */
   listToolCalls(invocationId: string): MaybePromise<readonly ToolLedgerEntry[]>;
+  /**
+   * Checks that the run still has its session. Asks the storage only if the lease may have expired, which happens when the process is
+   * stopped for a while. @throws StaleWriterError if another writer has the session
+   */
+  checkLease(): MaybePromise<void>;
 }
 
 /** The outcome of a tool call that the ledger records. */
