@@ -234,6 +234,7 @@ function failureOf(thrown: unknown): unknown {
   return StorageError.of(STORAGE, thrown, code === READ_ONLY || PASSING_CLASSES.includes(code.slice(0, 2)));
 }
 
-function codeOf(error: unknown): unknown {
+/** Returns the code of an error, which is the SQLSTATE of an error of the server. */
+export function codeOf(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 }

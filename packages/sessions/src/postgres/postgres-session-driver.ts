@@ -1,13 +1,14 @@
-import type {
-  LeaveOpen,
-  OpenRun,
-  PutRunWebhookRequest,
-  RunRecord,
-  RunWebhook,
-  RunWebhookChange,
-  SessionKey,
-  SessionLease,
-  ToolLedgerEntry,
+import {
+  type LeaveOpen,
+  type OpenRun,
+  type PutRunWebhookRequest,
+  type RunRecord,
+  type RunWebhook,
+  type RunWebhookChange,
+  type SessionKey,
+  type SessionLease,
+  StorageError,
+  type ToolLedgerEntry,
 } from '@eventloom/core';
 import type { ClaimOutcome, LeaseClaim } from '../lease-claim.ts';
 import type {
@@ -31,7 +32,7 @@ import type {
   StoredSession,
 } from '../session-driver.ts';
 import { EventAppender } from './event-appender.ts';
-import type { PostgresDatabase } from './postgres-database.ts';
+import { codeOf, type PostgresDatabase } from './postgres-database.ts';
 import { PostgresLeases } from './postgres-leases.ts';
 import { PostgresReads } from './postgres-reads.ts';
 import { PostgresRunStarts } from './postgres-run-starts.ts';
@@ -41,6 +42,11 @@ import { keyOf } from './session-sql.ts';
 import { type CreatedRow, sessionStatements, type SessionStatements } from './session-statements.ts';
 import { toStateLists } from './stored-json.ts';
 import { WriterPositions } from './writer-positions.ts';
+
+/** Number of numbers of the statement `probe` for which PostgreSQL writes a file. */
+const NUMBERS_OF_FILE = 4000;
+/** The SQLSTATE of a statement whose temporary files would exceed `temp_file_limit`. */
+const CONFIGURATION_LIMIT_EXCEEDED = '53400';
 
 /**
  * Sessions in PostgreSQL. Every method is one statement, except those that delete and import, an append that has to wait, and a run that
@@ -183,7 +189,12 @@ export class PostgresSessionDriver implements SessionDriver {
 
   /** Writes to a row that remains: removing it would need a second statement. */
   async checkWritable(): Promise<void> {
-    const rows = await this.#database.run(this.#sessions.probe, []);
+    const rows = await this.#database.run(this.#sessions.probe, [NUMBERS_OF_FILE]).catch((error: unknown) => {
+      // The server allows no temporary files of this size, so its room for one is not tested.
+      const isLimit = codeOf(StorageError.isInstance(error) && error.cause) === CONFIGURATION_LIMIT_EXCEEDED;
+      if (isLimit) return this.#database.run(this.#sessions.probe, [0]);
+      throw error;
+    });
     if (rows.length === 0) await this.#refused();
   }
 

@@ -61,16 +61,15 @@ export function sessionStatements(tables: Tables) {
 
     /**
      * Writes a row that does not belong to a session, to test that writes are accepted. On a full disk the row may still have room, so the
-     * statement also makes PostgreSQL write a temporary file of 56 kB: numbers that do not fit into a `work_mem` of 64 kB. It therefore fails
-     * with a `temp_file_limit` below that size as well.
+     * statement first counts `$1` numbers: 4,000 do not fit into a `work_mem` of 64 kB, and PostgreSQL writes a temporary file of 56 kB.
      */
     probe: toStatement(`
       WITH room AS (
         SELECT count(*) AS numbers
         FROM (SELECT set_config('work_mem', '64kB', true) AS memory) AS setting,
-          LATERAL generate_series(1, 4000 + 0 * length(memory)))
+          LATERAL generate_series(1, $1::int + 0 * length(memory)))
       INSERT INTO ${toolCalls} (session, invocation_id, call_id, name, status)
-      SELECT 0, '', '', '', '' FROM room WHERE numbers > 0 AND ${current}
+      SELECT 0, '', '', '', '' FROM room WHERE numbers >= 0 AND ${current}
       ON CONFLICT (session, invocation_id, call_id) DO UPDATE SET status = excluded.status RETURNING 1`),
 
     /** Deletes a session. $1 app, $2 user, $3 session, $4 its `pk`. */
