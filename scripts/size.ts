@@ -49,7 +49,7 @@ const bundles = [
   // their run (0.5 kB). Copies of sessions as they were after an event, with their artifacts (1.7 kB). Frames that a relay lost and that are
   // read from the session, ends of cancelled runs of other processes, bounds of the keys and the metadata of a body, and the order of paths
   // (0.6 kB). Imports in steps, room for other users, and cancelled runs that are closed by their attempt (0.8 kB). Room for
-  // small bodies, large bodies in turn and slow ones (0.4 kB). It grows with the runtime.
+  // small bodies, large bodies, answers and copies in turn, and slow bodies (0.6 kB). It grows with the runtime.
   { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 149_400 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The root entry: the code that a page with a chat loads. The limit is 8 kB, of 1,024 bytes each.
@@ -82,7 +82,7 @@ const bundles = [
   // Ends and cancellations, above: 0.5 kB. Copies, above: 1.7 kB. Causes of errors in spans, and the state with which a session began: 0.4 kB.
   // Errors of models, instructions and bundles, above: 0.7 kB. Lost frames and bounds of bodies, above: 0.6 kB.
   // Imports, room for users, attempts and arguments, above: 1.7 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 246_100 },
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 246_300 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

@@ -95,7 +95,7 @@ export function createServerOn(app: Hono, options: ServerOptions, owner?: string
     runConfig: options.runConfig,
     webhooks,
     isStorageReachable: createStorageProbe(options.runners, platform),
-    largeBodies: new WorkQueue(platform),
+    largeTexts: new WorkQueue(platform),
     platform,
     report,
     trustsImportedEvents: options.trustImportedEvents === true,

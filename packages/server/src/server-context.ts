@@ -20,8 +20,8 @@ export interface FrontContext {
   readonly runs: { readonly isDraining: boolean };
   /** Returns true if sessions can be read. Absent on a Worker that forwards requests. */
   readonly isStorageReachable?: () => Promise<boolean>;
-  /** The large bodies that wait to be read one after the other. Absent on a Worker that forwards requests. */
-  readonly largeBodies?: WorkQueue;
+  /** Reads large bodies, and writes large sessions, one after the other. Absent on a Worker that forwards requests. */
+  readonly largeTexts?: WorkQueue;
   readonly limits: CountLimits & Pick<ServerLimits, 'answerAfterMs'>;
   /** Counts the active work of each user's requests. */
   readonly quotas: UserQuotas;
@@ -38,6 +38,7 @@ export interface ServerContext extends FrontContext {
   readonly runs: RunHub;
   /** Hosts the live runs; undefined for a server without the option `live`. */
   readonly live: LiveHost | undefined;
+  readonly largeTexts: WorkQueue;
   readonly limits: ServerLimits;
   /** The server's hook that decides the options of runs; undefined if it has none. */
   readonly runConfig: RunConfigHook | undefined;

@@ -86,7 +86,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
   async json(hasEvents = false): Promise<unknown> {
     const bytes = await this.bytes();
     // Many large bodies that arrive together would hold all other requests of the process.
-    if (bytes.length > CHARS_PER_TURN) await this.server.largeBodies?.turn();
+    if (bytes.length > CHARS_PER_TURN) await this.server.largeTexts?.turn();
     let text: string;
     try {
       text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);

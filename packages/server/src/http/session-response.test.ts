@@ -1,9 +1,17 @@
-import { createEvent, type GetSessionConfig, type Session, SessionNotFoundError } from '@eventloom/core';
+import {
+  createEvent,
+  type GetSessionConfig,
+  type Session,
+  SessionNotFoundError,
+  systemPlatform,
+} from '@eventloom/core';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { expect, test } from 'vitest';
+import { WorkQueue } from './in-turns.ts';
 import { sessionResponse, sessionParts } from './session-response.ts';
 
 const sessionText = (session: Session): string => [...sessionParts(session)].join('');
+const queue = new WorkQueue(systemPlatform);
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 
 /** A session with this number of events, and the windows of it that were read. */
@@ -22,7 +30,7 @@ async function subject(events: number, text = 'x') {
     counts.push(found.events.length);
     return found;
   };
-  return { service, read, readEvents: read, counts };
+  return { service, queue, read, readEvents: read, counts };
 }
 
 const WINDOWS: readonly GetSessionConfig[] = [
@@ -77,6 +85,7 @@ test.each([{}, { numRecentEvents: 8 }, { afterTimestamp: 3, numRecentEvents: 8 }
       return found;
     };
     const source = {
+      queue,
       read,
       readEvents: read,
       countWithin: async (each: GetSessionConfig, maxChars: number) => {
@@ -126,6 +135,7 @@ test('the state of a streamed session is read once', async () => {
   const whole = await service.getSession(KEY);
   let reads = 0;
   const source = {
+    queue,
     read: (config: GetSessionConfig) => {
       reads++;
       return read(config);
@@ -137,13 +147,29 @@ test('the state of a streamed session is read once', async () => {
   expect(reads).toBe(2);
 });
 
+test.each([
+  ['many pages', 2000, 5000],
+  ['large events', 40, 100_000],
+])('other work runs while a session of %s is written', async (_what, events, chars) => {
+  const source = await subject(events, 'x'.repeat(chars));
+  let turns = 0;
+  let isRead = false;
+  const reading = sessionResponse(source).then((response) => response.text().finally(() => (isRead = true)));
+  while (!isRead) {
+    turns++;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect((await reading).length).toBeGreaterThan(events * chars);
+  expect(turns).toBeGreaterThan(5);
+});
+
 test('a session with much state is streamed value by value with the same text', async () => {
   const service = new InMemorySessionService();
   const state = { small: 1, large: 'x'.repeat(2_000_000), 'user:last': ['é'.repeat(900_000), null] };
   const session = await service.createSession({ ...KEY, state });
   await service.appendEvent({ session, event: createEvent({ author: 'a', timestamp: 1 }) });
   const read = async () => (await service.getSession(KEY)) ?? session;
-  const response = await sessionResponse({ read, readEvents: read });
+  const response = await sessionResponse({ queue, read, readEvents: read });
   const chunks: number[] = [];
   const decoder = new TextDecoder();
   let text = '';

@@ -7,6 +7,7 @@ import {
   type GetSessionRequest,
   type MaybePromise,
 } from '@eventloom/core';
+import type { WorkQueue } from './in-turns.ts';
 import { partsResponse, streamedResponse } from './responses.ts';
 
 /** The number of events of the first read. Most sessions have fewer. */
@@ -17,6 +18,8 @@ const PAGE_CHARS = 1024 * 1024;
 
 /** Parameters of `sessionResponse`: the session to read. */
 export interface SessionSource {
+  /** Lets other work run between the pages of large sessions. */
+  readonly queue: WorkQueue;
   /** @throws SessionNotFoundError */
   read(config: GetSessionConfig): Promise<Session>;
   /** Reads the session like `read`, but may leave out the state. */
@@ -37,9 +40,9 @@ export async function sessionResponse(source: SessionSource, config: GetSessionC
   const count = await countOfPage(source, { numRecentEvents: Math.min(numRecentEvents, FIRST_EVENTS) });
   const session = await source.read({ afterTimestamp, numRecentEvents: count });
   if (count === numRecentEvents || session.events.length < count || session.lastSeq === count) {
-    return partsResponse(sessionParts(session));
+    return partsResponse(sessionParts(session), source.queue);
   }
-  return streamedResponse(pagedParts(source, session, config));
+  return streamedResponse(pagedParts(source, session, config), source.queue);
 }
 
 /** The session as of the first read. */

@@ -44,11 +44,12 @@ async function fork(request: ServerRequest): Promise<Response> {
     ...key,
     afterEventId,
     newSessionId: sessionId,
+    queue: request.server.largeTexts,
     maxChars: request.server.limits.maxBodyBytesInFlightPerUser,
     // The events are in memory until the copy is stored, like those of an import.
     onRead: (chars) => request.quota.count('bodyBytes', chars),
   });
-  return partsResponse(sessionParts(session));
+  return partsResponse(sessionParts(session), request.server.largeTexts);
 }
 
 /** The routes that read the history of a session in pages, rewind it and copy it. */

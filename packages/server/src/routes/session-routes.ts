@@ -62,7 +62,7 @@ async function readCreation(
 
 /** Answers a new session. One with events is read again, in pages. */
 function createdResponse(request: ServerRequest, session: Session): Response | Promise<Response> {
-  if (session.lastSeq === 0) return partsResponse(sessionParts(session));
+  if (session.lastSeq === 0) return partsResponse(sessionParts(session), request.server.largeTexts);
   return sessionResponse(sourceOf(request, sessionKeyOf(session)));
 }
 
@@ -99,7 +99,7 @@ async function list(request: ServerRequest): Promise<Response> {
   };
   const { sessions, nextCursor } = await sessionService.listSessions(listing);
   const headers = nextCursor === undefined ? {} : { [NEXT_CURSOR]: nextCursor };
-  return partsResponse(sessionListParts(sessions), headers);
+  return partsResponse(sessionListParts(sessions), request.server.largeTexts, headers);
 }
 
 async function get(request: ServerRequest): Promise<Response> {
@@ -150,6 +150,7 @@ function sourceOf(request: ServerRequest, key: SessionKey): SessionSource {
     );
   };
   return {
+    queue: request.server.largeTexts,
     read: (config) => present(sessionService.getSession({ ...key, config })),
     readEvents: (config) => present(readWithoutState(sessionService, { ...key, config })),
     countWithin: (config, maxBytes) => sessionService.countWithin?.({ ...key, config }, maxBytes),

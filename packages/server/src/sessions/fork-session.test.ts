@@ -434,15 +434,19 @@ test('a fork of imported events runs none of their calls', async () => {
   expect(paid).toEqual([]);
 });
 
-test('other requests are answered while a long session is copied', async () => {
+test.each([
+  ['many events', 1000, 1],
+  ['large events', 20, 200_000],
+])('other requests are answered while a session of %s is copied', async (_what, events, chars) => {
   const { ask, fork, sessionService } = setUp();
   const session = await sessionService.createSession(KEY);
-  for (let index = 0; index < 1000; index++) {
-    const event = createEvent({ id: `id-${index}`, invocationId: `e-${index}`, author: 'user' });
+  const content = { role: 'user', parts: [{ text: 'x'.repeat(chars) }] };
+  for (let index = 0; index < events; index++) {
+    const event = createEvent({ id: `id-${index}`, invocationId: `e-${index}`, author: 'user', content });
     await sessionService.appendEvent({ session, event });
   }
   let isCopied = false;
-  const copying = fork('id-999').finally(() => (isCopied = true));
+  const copying = fork(`id-${events - 1}`).finally(() => (isCopied = true));
   let answered = 0;
   for (; !isCopied; answered++) {
     await new Promise((resolve) => setTimeout(resolve));

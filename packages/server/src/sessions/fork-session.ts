@@ -26,9 +26,10 @@ import {
   type RecordedCall,
   setOwn,
   stateScopeOf,
+  weigh,
 } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
-import { otherWork } from '../http/in-turns.ts';
+import { CHARS_PER_TURN, type WorkQueue } from '../http/in-turns.ts';
 import { quotedName } from '../http/request-body.ts';
 import { existsError } from './create-session.ts';
 
@@ -42,6 +43,8 @@ interface SessionToFork extends SessionKey {
   readonly maxChars: number;
   /** Called with the number of characters of each event that is kept in memory. Throws if the limit is exceeded. */
   readonly onRead: (chars: number) => void;
+  /** Copies many sessions in turns, with other work in between. */
+  readonly queue: WorkQueue;
 }
 
 /**
@@ -63,7 +66,7 @@ export async function forkSession(runner: Runner, fork: SessionToFork): Promise<
   const to = { appName, userId, sessionId: newSessionId };
   const past = await readPast(runner, from, fork);
   const session = await sessionService
-    .importSession({ records: recordsOf(past, runner), sessionId: newSessionId })
+    .importSession({ records: recordsOf(past, runner, fork.queue), sessionId: newSessionId })
     .catch((error: unknown) => {
       throw SessionAlreadyExistsError.isInstance(error) ? existsError(to, error) : error;
     });
@@ -95,13 +98,13 @@ interface Past {
   readonly laterArtifacts: ReadonlyMap<string, number>;
 }
 
-/** Number of records after which other requests are served, because a store in the same process answers without a pause. */
-const RECORDS_PER_TURN = 100;
+/** Number of characters that each record counts at least: it is read or written by itself. */
+const CHARS_OF_RECORD = 1024;
 
 async function readPast(
-  { sessionService, platform }: Runner,
+  { sessionService }: Runner,
   key: SessionKey,
-  { afterEventId, maxChars, onRead }: SessionToFork,
+  { afterEventId, maxChars, onRead, queue }: SessionToFork,
 ): Promise<Past> {
   const events: Event[] = [];
   const toolCalls: ToolLedgerEntry[] = [];
@@ -111,9 +114,14 @@ async function readPast(
   let header: SessionHeaderRecord | undefined;
   let isLater = false;
   let chars = 0;
-  let read = 0;
+  let charsOfTurn = CHARS_PER_TURN;
   for await (const record of sessionService.exportSession(key)) {
-    if (++read % RECORDS_PER_TURN === 0) await otherWork(platform);
+    // A store in the same process answers without a pause.
+    if (charsOfTurn >= CHARS_PER_TURN) {
+      charsOfTurn = 0;
+      await queue.turn();
+    }
+    charsOfTurn += CHARS_OF_RECORD;
     if (record.type === 'session') header = record;
     else if (record.type === 'toolCall') toolCalls.push(record.toolCall);
     else if (record.type === 'event' && isLater) {
@@ -125,6 +133,7 @@ async function readPast(
     } else if (record.type === 'event') {
       const { length } = JSON.stringify(record.event);
       chars += length;
+      charsOfTurn += length;
       if (chars > maxChars)
         throw new SizeLimitError(
           `afterEventId: the events up to ${quotedName(afterEventId)} have more than ${maxChars} characters, which is the maximum of a copy (limits.maxBodyBytesInFlightPerUser)`,
@@ -141,17 +150,24 @@ async function readPast(
 }
 
 /** Yields the records of the copy. */
-async function* recordsOf(past: Past, runner: Runner): AsyncGenerator<SessionRecord> {
+async function* recordsOf(past: Past, runner: Runner, queue: WorkQueue): AsyncGenerator<SessionRecord> {
   const calls = new Calls(past.events);
   const toolCalls = past.toolCalls.filter(createToolCallFilter(past, calls));
   const events = [...past.events, ...closingEvents(past, calls, runner)];
   const { header } = past;
   yield { ...header, lastUpdateTime: runner.platform.now() / 1000, state: ownState(header.initialState, past.events) };
-  for (const [index, event] of events.entries()) {
-    if ((index + 1) % RECORDS_PER_TURN === 0) await otherWork(runner.platform);
+  let chars = CHARS_PER_TURN;
+  for (const event of events) {
+    if (chars >= CHARS_PER_TURN) {
+      chars = 0;
+      await queue.turn();
+    }
+    chars += CHARS_OF_RECORD + weigh(event);
     yield { type: 'event', event };
   }
   for (const toolCall of toolCalls) yield { type: 'toolCall', toolCall };
+  // The store writes the session when it has all records.
+  await queue.turn();
   yield { type: 'end', events: events.length, toolCalls: toolCalls.length };
 }
 
