@@ -9,11 +9,12 @@ import {
   systemPlatform,
 } from '@eventloom/core';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
+import { fixedPlatform } from '@eventloom/testing';
 import { Client, Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { untilWaiting } from './fixtures/until-waiting.ts';
 import { PostgresDatabase } from './postgres-database.ts';
-import type { PostgresPool } from '@eventloom/core/internal';
+import type { PostgresClient, PostgresPool } from '@eventloom/core/internal';
 import { PostgresSessionDriver } from './postgres-session-driver.ts';
 import { PostgresSessionService, type PostgresSessionServiceOptions } from './postgres-session-service.ts';
 
@@ -384,4 +385,27 @@ test('an append rolled back by a deadlock is retried', async () => {
   expect({ ...(await read()).state }).toEqual({ 'user:a': 2, 'user:b': 2 });
   expect((await read()).lastSeq).toBe(2);
   expect((await read(service, { ...KEY, sessionId: 'mine' })).lastSeq).toBe(1);
+});
+
+test('a process that is stopped inside a transaction does not keep its session locked for others', async () => {
+  const reached = Promise.withResolvers<void>();
+  // A stopped process sends nothing, and its timers do not run.
+  const stoppedClient: PostgresClient = {
+    on: () => undefined,
+    release: () => undefined,
+    query: (query) => {
+      if (query.text !== 'COMMIT') return client.query(query);
+      reached.resolve();
+      return new Promise(() => undefined);
+    },
+  };
+  client.on('error', () => undefined);
+  const stoppedPool = { ...only, connect: async () => stoppedClient };
+  const options = { pool: stoppedPool, schema, queryTimeoutMs: 1000, platform: fixedPlatform() };
+  const stopped = new PostgresSessionService(options);
+  const { lease, session } = await service.beginRun({ ...KEY, invocationId: 'e-1' });
+  void stopped.appendEvents({ session, lease, appends: [{ event: eventOf('one') }, { event: eventOf('two') }] });
+  await reached.promise;
+  await service.appendEvent({ session, lease, event: eventOf('mine') });
+  expect((await read()).events.map(({ id }) => id)).toEqual(['mine']);
 });

@@ -38,8 +38,8 @@ const UNDONE: readonly unknown[] = ['40P01', '40001'];
 const CHANGED: readonly unknown[] = ['42P01', '42703', '0A000'];
 /** Classes of transient errors: connection, rollback, resources, state of an object, operator intervention, and system. */
 const PASSING_CLASSES: readonly string[] = ['08', '40', '53', '55', '57', '58'];
-/** Error code of a write to a read-only server, such as a standby. */
-const READ_ONLY = '25006';
+/** Error codes of a write to a read-only server, such as a standby, and of a transaction whose process was stopped for too long. */
+const PASSING: readonly unknown[] = ['25006', '25P03'];
 
 /** The tables in a database that is reached through a pool. Missing tables are created before the first statement. */
 export class PostgresDatabase {
@@ -48,6 +48,8 @@ export class PostgresDatabase {
   readonly #schema: string | undefined;
   readonly #prepares: boolean;
   readonly #timeoutMs: number;
+  /** Begins a transaction. A process that is stopped inside it must not keep the rows of its sessions locked for others. */
+  readonly #begin: string;
   readonly #leaseClock: LeaseClock;
   readonly #platform: Platform;
   #ready: Promise<void> | undefined;
@@ -66,6 +68,8 @@ export class PostgresDatabase {
     this.#schema = schema;
     this.#prepares = options.preparedStatements ?? true;
     this.#timeoutMs = queryTimeoutMs;
+    // Half of the time, so that statements of others that wait for these rows are answered in time.
+    this.#begin = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = ${Math.ceil(queryTimeoutMs / 2)}`;
     this.#platform = options.platform ?? systemPlatform;
     listenToPool(pool);
   }
@@ -112,7 +116,7 @@ export class PostgresDatabase {
   transaction<T>(work: (run: RunStatement) => Promise<T>): Promise<T> {
     return this.#attempt(() =>
       this.#withClient(async (client) => {
-        await this.#within(client.query({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' }));
+        await this.#within(client.query({ text: this.#begin }));
         const result = await work(async (statement, values) => {
           return (await this.#within(client.query(this.#toQuery(statement, values)))).rows;
         });
@@ -231,7 +235,7 @@ function failureOf(thrown: unknown): unknown {
   const isOfServer = !EventloomError.isInstance(thrown) && thrown instanceof Error && 'severity' in thrown;
   if (!isOfServer) return storageFailure(STORAGE, thrown);
   const code = String(codeOf(thrown));
-  return StorageError.of(STORAGE, thrown, code === READ_ONLY || PASSING_CLASSES.includes(code.slice(0, 2)));
+  return StorageError.of(STORAGE, thrown, PASSING.includes(code) || PASSING_CLASSES.includes(code.slice(0, 2)));
 }
 
 /** Returns the code of an error, which is the SQLSTATE of an error of the server. */
