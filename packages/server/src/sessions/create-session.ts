@@ -82,7 +82,8 @@ export function existsError(
 }
 
 /**
- * Appends events and records their runs, so that the runs can be found, and continued if the events are trusted. Does not write state of
+ * Appends events and records their runs, so that the runs can be found, and continued if the events are trusted. The last one stays open if it
+ * did not end. Does not write state of
  * the user and the app, because other sessions share it and may have changed it since.
  */
 async function writeEvents(
@@ -112,6 +113,22 @@ async function writeEvents(
     chars = 0;
   }
   if (lease) await service.releaseLease(lease);
+  const invocationId = unfinishedRun(events);
+  if (invocationId === undefined) return;
+  // The server resumes or closes the run, like one whose process ended, or the next message of the session finishes it.
+  const run = { invocationId, continues: true, resumable: true, ttlMs: IMPORT_MS, read: { numRecentEvents: 0 } };
+  const begun = await service.beginRun({ ...key, ...run });
+  await service.releaseLease(begun.lease, { leaveOpen: 'uncounted' });
+}
+
+/** Returns the run of the last event if it can be resumed, has not ended and does not wait for an answer. */
+function unfinishedRun(events: readonly Event[]): string | undefined {
+  const id = events.at(-1)?.invocationId;
+  if (id === undefined || !events.some((event) => event.invocationId === id && beginsResumableRun(event)))
+    return undefined;
+  const calls = new Calls(events);
+  const isWaiting = calls.waiting.some(({ event }) => event.invocationId === id);
+  return calls.canContinue(id) && !isWaiting ? id : undefined;
 }
 
 /** Returns the keys of state of the user and the app that an event changed; undefined if there are none. */

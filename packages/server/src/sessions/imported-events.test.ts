@@ -1,7 +1,7 @@
 import type { BaseAgent, Event } from '@eventloom/core';
 import { END, START, StateGraph } from '@eventloom/graph';
 import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
+import { findLooseEnds, Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
@@ -196,4 +196,16 @@ test('with trusted imports an unfinished run continues with its calls', async ()
   );
   expect((await answer('q', ASK, { confirmed: true })).status).toBe(200);
   expect(paid).toEqual([ARGS, ARGS]);
+});
+
+test('with trusted imports an unfinished run is open, and has its end before the next message', async () => {
+  const { create, run, sessionService } = open(true, { steps: ['resumed', 'next'], trustImportedEvents: true });
+  await create([begin(), said([call('a', 'send')])]);
+  const key = { appName: 'app', userId: 'ann', sessionId: 's' };
+  expect((await sessionService.findRun({ ...key, id: 'e-x' }))?.open).toBeDefined();
+  expect((await run({ newMessage: { role: 'user', parts: [{ text: 'next' }] } })).status).toBe(200);
+  const { events = [] } = (await sessionService.getSession(key)) ?? {};
+  const texts = events.flatMap(({ content }) => content?.parts?.[0]?.text ?? []);
+  expect(texts.slice(-3)).toEqual(['resumed', 'next', 'next']);
+  expect(await findLooseEnds(sessionService, key)).toEqual([]);
 });
