@@ -49,8 +49,8 @@ const bundles = [
   // their run (0.5 kB). Copies of sessions as they were after an event, with their artifacts (1.7 kB). Frames that a relay lost and that are
   // read from the session, ends of cancelled runs of other processes, bounds of the keys and the metadata of a body, and the order of paths
   // (0.6 kB). Imports in steps, room for other users, and cancelled runs that are closed by their attempt (0.8 kB). Room for
-  // small bodies, large bodies, answers and copies in turn, and slow bodies (0.6 kB). It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 149_400 },
+  // small bodies, large bodies, answers and copies in turn, slow bodies, and imported runs that are open (0.7 kB). It grows with the runtime.
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 149_700 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The root entry: the code that a page with a chat loads. The limit is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
