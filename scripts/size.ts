@@ -82,7 +82,7 @@ const bundles = [
   // Ends and cancellations, above: 0.5 kB. Copies, above: 1.7 kB. Causes of errors in spans, and the state with which a session began: 0.4 kB.
   // Errors of models, instructions and bundles, above: 0.7 kB. Lost frames and bounds of bodies, above: 0.6 kB.
   // Imports, room for users, attempts and arguments, above: 1.7 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 246_300 },
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 246_600 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
