@@ -16,11 +16,6 @@ import type { StoredSession } from './find-faults.ts';
 
 const CONFIG = join(import.meta.dirname, 'wrangler.jsonc');
 const RUNTIME = join(dirname(createRequire(import.meta.url).resolve('workerd/package.json')), 'bin/workerd');
-/**
- * Runs `$0` with its arguments, and kills the whole process group when standard input ends, because the attacking
- * program has ended.
- */
-const KEEPER = 'exec 4<&0; "$0" "$@" </dev/null & runtime=$!; (read -r _ <&4; kill -9 0) & wait $runtime';
 /** Matches the lines in which the runtime reports unhandled errors. */
 const UNCAUGHT = /uncaught|unhandled/i;
 /** Matches the lines in which the runtime itself reports that it resets an object because the disk is full. */
@@ -34,11 +29,6 @@ export interface WorkerHost {
 }
 
 type Vars = Readonly<Record<string, string | number>>;
-
-/** Starts a program that ends with this process. */
-function startGroup(command: readonly string[]): ChildProcess {
-  return spawnWrangler('/bin/sh', ['-c', KEEPER, ...command], { stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
-}
 
 /** Calls back with the first group of a pattern, as soon as a stream of a program has a match. */
 function onMatch(streams: readonly unknown[], pattern: RegExp, found: (text: string) => void): void {
@@ -60,7 +50,7 @@ export const wranglerDev: WorkerHost = {
     const args = ['dev', '--config', CONFIG, '--local', '--persist-to', folder, '--ip', '127.0.0.1'];
     args.push('--port', '0', '--inspector-port', '0');
     for (const [name, value] of Object.entries(vars)) args.push('--var', `${name}:${value}`);
-    const child = startGroup(['wrangler', ...args]);
+    const child = spawnWrangler(['wrangler', ...args]);
     onMatch([child.stdout, child.stderr], /Ready on (http:\/\/127\.0\.0\.1:\d+)/, onUrl);
     return child;
   },
@@ -91,7 +81,8 @@ export async function createWorkerd(bundles: string): Promise<WorkerHost> {
       mkdirSync(objects, { recursive: true });
       writeFileSync(config, runtimeConfig(basename(outfile), objects, vars));
       // It names its port on the fourth pipe.
-      const child = startGroup([RUNTIME, 'serve', '--experimental', '--control-fd=3', config]);
+      const command = [RUNTIME, 'serve', '--experimental', '--control-fd=3', config];
+      const child = spawnWrangler(command, { stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
       const listens = /"event":"listen","socket":"http","port":(\d+)/;
       onMatch([child.stdio[3]], listens, (port) => onUrl(`http://127.0.0.1:${port}`));
       return child;

@@ -30,7 +30,7 @@ export async function startDevServer(
   args.push('--inspector-port', '0');
   if (persistTo !== undefined) args.push('--persist-to', persistTo);
   for (const [name, value] of Object.entries(vars)) args.push('--var', `${name}:${value}`);
-  const child = spawnWrangler('wrangler', args, { cwd: project });
+  const child = spawnWrangler(['wrangler', ...args], { cwd: project });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const stop = async (): Promise<void> => {
     const isRunning = child.exitCode === null && child.signalCode === null;

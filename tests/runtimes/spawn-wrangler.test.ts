@@ -4,14 +4,21 @@ import type { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { spawnWrangler } from './spawn-wrangler.ts';
 
-test.each(['SIGKILL', 'SIGTERM'])('the temporary files of a program that got %s are deleted', async (signal) => {
-  const program = 'mkdir "$TMPDIR/miniflare"; echo "$TMPDIR"; sleep 1000 & wait';
-  const child = spawnWrangler('/bin/sh', ['-c', program], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [line] = (await once(child.stdout as Readable, 'data')) as [Buffer];
-  const folder = line.toString().trim();
-  expect(existsSync(`${folder}/miniflare`)).toBe(true);
-  const exit = once(child, 'exit');
-  process.kill(-Number(child.pid), signal);
-  await exit;
-  expect(existsSync(folder)).toBe(false);
-});
+const PROGRAM = 'mkdir "$TMPDIR/miniflare"; echo "$TMPDIR"; sleep 1000 & wait';
+
+test.each(['SIGKILL', 'SIGTERM', 'the end of the process that started it'])(
+  'the processes and the temporary files of a program end with %s',
+  async (end) => {
+    const child = spawnWrangler(['/bin/sh', '-c', PROGRAM]);
+    const output = child.stdout as Readable;
+    const [line] = (await once(output, 'data')) as [Buffer];
+    const folder = line.toString().trim();
+    expect(existsSync(`${folder}/miniflare`)).toBe(true);
+    // The output is open as long as a process of the group lives.
+    const ended = Promise.all([once(child, 'exit'), once(output, 'close')]);
+    if (end.startsWith('SIG')) process.kill(-Number(child.pid), end);
+    else child.stdin?.end();
+    await ended;
+    expect(existsSync(folder)).toBe(false);
+  },
+);
