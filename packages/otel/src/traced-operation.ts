@@ -38,7 +38,7 @@ export class TracedOperation extends SpanRecord {
     const attributes: Attributes = {};
     this.describeStart((name, value) => void (attributes[name] = value));
     this.#span = settings.tracer.startSpan(this.name, { kind, attributes }, around);
-    this.context = new OperationContext(trace.setSpan(around, this.#span), this);
+    this.context = new OperationContext(around, this, this.#span);
   }
 
   override run<T>(step: () => T): T {
@@ -77,14 +77,26 @@ export class TracedOperation extends SpanRecord {
   }
 }
 
-/** The context of an operation. The API's own contexts copy all their values whenever one is set. */
+/**
+ * The context of an operation. The API's own contexts copy all their values whenever one is set, so the span is added only when something reads the
+ * values: most calls of models and tools have no children.
+ */
 class OperationContext implements Context {
-  readonly #values: Context;
   readonly #operation: TracedOperation;
+  #around: Context;
+  /** The span that is not in the values yet. */
+  #span: Span | undefined;
 
-  constructor(values: Context, operation: TracedOperation) {
-    this.#values = values;
+  constructor(around: Context, operation: TracedOperation, span?: Span) {
+    this.#around = around;
     this.#operation = operation;
+    this.#span = span;
+  }
+
+  get #values(): Context {
+    if (this.#span) this.#around = trace.setSpan(this.#around, this.#span);
+    this.#span = undefined;
+    return this.#around;
   }
 
   getValue(key: symbol): unknown {
