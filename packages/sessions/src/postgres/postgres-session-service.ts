@@ -31,7 +31,8 @@ export interface PostgresSessionServiceOptions extends DriverSessionServiceOptio
   readonly leaseClock?: LeaseClock | undefined;
   /**
    * Maximum time that a call waits for the database, including a free connection, in milliseconds of the platform's clock. Default 10,000.
-   * A statement that takes longer is a StorageError, and its connection is closed. Statements that create tables may take longer.
+   * A statement that takes longer is a StorageError, and its connection is closed. Statements that create tables may take longer. The
+   * server ends a transaction of a process that sends nothing for half of this time, so that a stopped process locks no session for others.
    */
   readonly queryTimeoutMs?: number | undefined;
 }
