@@ -22,6 +22,7 @@ import {
   setOwn,
   isRecord,
   isTransfer,
+  NO_PARTS,
   type ReplyInProgress,
   TRANSFER_TAG,
   ResponseAggregator,
@@ -400,8 +401,6 @@ export function deepArgsError({ name, args }: FunctionCall): { readonly error: s
   if (!isRecord(args) || !Object.hasOwn(args, LEFT_OUT)) return undefined;
   return { error: `${name} was not called: ${REASON}; call it again with arguments that are nested less` };
 }
-
-const NO_PARTS: readonly Part[] = [];
 
 function isDeep({ functionCall }: Part): boolean {
   return functionCall?.args !== undefined && isDeeperThan(MAX_LEVELS, functionCall.args);

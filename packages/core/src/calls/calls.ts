@@ -1,4 +1,4 @@
-import type { FunctionCall, Part } from '../content/content.ts';
+import { type FunctionCall, NO_PARTS, type Part } from '../content/content.ts';
 import { DerivedKey, type DerivedValues } from '../context/derived-values.ts';
 import { branchInScope, enclosureOf } from '../event/branch.ts';
 import { type Event, ObjectType } from '../event/event.ts';
@@ -341,7 +341,6 @@ function listWith<T>(list: T[] | undefined, item: T): T[] {
   list.push(item);
   return list;
 }
-const NO_PARTS: readonly Part[] = [];
 
 /** No agent has this name. */
 const ANY_BRANCH = '*';

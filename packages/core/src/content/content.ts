@@ -196,7 +196,8 @@ export function callsToRun(parts: readonly Part[] = NO_PARTS): FunctionCall[] {
   return calls ?? [];
 }
 
-const NO_PARTS: readonly Part[] = [];
+/** The parts of a content without parts. */
+export const NO_PARTS: readonly Part[] = [];
 
 /** Returns the calls that have no response after them. */
 function withoutCompleted(parts: readonly Part[]): FunctionCall[] {

@@ -29,7 +29,7 @@ export { type RecordedCall, type CallResponse, Calls, isSettled, openAnswers } f
 export { confirmationOf, personRequests, refusalOf } from '../calls/person-requests.ts';
 export { isBaseCodeExecutor, languageOf } from '../code-execution/base-code-executor.ts';
 export { isBase64, joinBytes, normaliseBase64 } from '../content/bytes.ts';
-export { callsToRun, hasResponses } from '../content/content.ts';
+export { callsToRun, hasResponses, NO_PARTS } from '../content/content.ts';
 export { copyJson, type JsonFault, sealJson } from '../content/copy-json.ts';
 export { describeKind, getOwn, isRecord, isSameJson, setOwn, weigh } from '../content/json.ts';
 export { AbortGuard } from '../context/abort-guard.ts';

@@ -22,6 +22,7 @@ import {
   branchInScope,
   isVisibleOn,
   moveResponseParts,
+  NO_PARTS,
   rewritesHistory,
   reportsLostCalls,
 } from '@eventloom/core/internal';
@@ -177,7 +178,6 @@ export interface ContentsOptions {
 }
 
 const NO_CALLS: readonly RecordedCall[] = [];
-const NO_PARTS: readonly Part[] = [];
 const NO_GROUPS: readonly CallGroup[] = [];
 
 const NO_MEDIA: ModelCapabilities['responseMedia'] = { inlineData: [], fileData: [] };
