@@ -16,7 +16,7 @@ export interface HeldLease {
   /** Time at which the lease expires. */
   readonly endMs: number;
   /** Index of the lease in the keeper's list; -1 while it is not kept. Only the keeper sets it. */
-  place: number;
+  index: number;
   /** Called when the lease is lost: another writer has the session, or the storage could not be used until the lease expired. */
   lose(error: EventloomError): void;
 }
@@ -95,19 +95,19 @@ export class LeaseKeeper {
 
   /** Keeps a lease that was just taken. */
   hold(held: HeldLease): void {
-    held.place = this.#held.push(held) - 1;
+    held.index = this.#held.push(held) - 1;
     // Workers drop a timer together with the request that set it, so an overdue timer will not fire.
     if (held.renewedMs >= this.#dueMs) this.#tick(held.lease.ttlMs, held.renewedMs);
   }
 
   release(held: HeldLease): void {
-    if (held.place < 0) return;
+    if (held.index < 0) return;
     const last = this.#held.pop();
     if (last && last !== held) {
-      this.#held[held.place] = last;
-      last.place = held.place;
+      this.#held[held.index] = last;
+      last.index = held.index;
     }
-    held.place = -1;
+    held.index = -1;
   }
 
   #tick(ttlMs: number, nowMs: number): void {
@@ -136,7 +136,7 @@ export class LeaseKeeper {
   async #renew(held: HeldLease, nowMs: number): Promise<void> {
     if (this.#renewing.has(held)) return;
     this.#renewing.add(held);
-    const renew = (): MaybePromise<void> => (held.place >= 0 ? this.#service.renewLease(held.lease) : undefined);
+    const renew = (): MaybePromise<void> => (held.index >= 0 ? this.#service.renewLease(held.lease) : undefined);
     try {
       try {
         await renew();
@@ -145,10 +145,10 @@ export class LeaseKeeper {
         await repeatWhileUnavailable(renew, error, this.#platform, held.endMs);
         held.renewedMs = this.#platform.now();
       }
-      if (held.place >= 0) this.#isOutageReported = false;
+      if (held.index >= 0) this.#isOutageReported = false;
     } catch (error) {
       // The lease was released in the meantime.
-      if (held.place < 0) return;
+      if (held.index < 0) return;
       if (StaleWriterError.isInstance(error)) return held.lose(error);
       const isOutage = isUnavailable(error);
       if (isOutage && this.#isOutageReported) return;

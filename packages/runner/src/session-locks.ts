@@ -316,7 +316,7 @@ export class SessionLock implements HeldLease, ToolLedger {
   /** The events that the run began with. Cached for the next run when the session is unlocked. */
   loaded: LoadedSession | undefined;
   renewedMs: number;
-  place = -1;
+  index = -1;
   /**
    * The reason why no event can be stored any more: another writer has the session, or the storage could not be used
    * until the lease expired.
