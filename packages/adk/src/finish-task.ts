@@ -20,8 +20,8 @@ export class FinishTaskTool extends BaseTool {
   readonly #schema: ValueSchema;
 
   /**
-   * @param outputSchema Schema of the result. Default: an object with a text `result`. @throws ConfigurationError for a value that is not
-   * a schema
+   * @param outputSchema Schema of the result. Default: an object with a text `result`.
+   * @throws ConfigurationError for a value that is not a schema
    */
   constructor(outputSchema?: SchemaLike) {
     super({

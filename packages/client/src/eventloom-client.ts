@@ -131,7 +131,8 @@ export class ClientSession {
    * copy, and calls that were in progress are answered as interrupted. The session itself does not change.
    *
    * @param sessionId id of the new session; default: a new one
-   * @returns the new session @throws ServerError
+   * @returns the new session
+   * @throws ServerError
    */
   fork(afterEventId: string, sessionId?: string): Promise<Session> {
     return this.#http.postJson(`${this.#path}/fork`, { afterEventId, sessionId });
@@ -151,8 +152,8 @@ export class ClientSession {
   }
 
   /**
-   * Reads the events of an earlier run, in progress or ended. `session.follow(id).state()` reads only its state. @param id its invocation
-   * id or request id
+   * Reads the events of an earlier run, in progress or ended. `session.follow(id).state()` reads only its state.
+   * @param id its invocation id or request id
    */
   follow(id: string, options: FollowOptions = {}): ClientRun {
     return new ClientRun({ http: this.#http, path: this.#path, id, options });

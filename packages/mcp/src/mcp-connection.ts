@@ -131,8 +131,8 @@ export class MCPConnection {
   }
 
   /**
-   * Lists the server's tools. Returns the stored list as long as the tools cannot have changed. @throws MCPConnectionError,
-   * MCPProtocolError, MCPLimitError
+   * Lists the server's tools. Returns the stored list as long as the tools cannot have changed.
+   * @throws MCPConnectionError, MCPProtocolError, MCPLimitError
    */
   async listTools(): Promise<readonly unknown[]> {
     this.#session?.transport.resume();

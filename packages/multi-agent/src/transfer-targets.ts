@@ -3,8 +3,8 @@ import { TRANSFER_TO_AGENT } from '@eventloom/core/internal';
 
 /**
  * Lists the agents that an agent's model may transfer to: its sub-agents, then its parent and its peers if its transfer rules allow them.
- * Leaves out the parent and the peers if the parent has no model, because a workflow agent determines the order itself. @param root root of
- * the tree that runs; agents above it are ignored
+ * Leaves out the parent and the peers if the parent has no model, because a workflow agent determines the order itself.
+ * @param root root of the tree that runs; agents above it are ignored
  */
 export function transferTargets(agent: BaseAgent, root: BaseAgent): BaseAgent[] {
   const rules = agent.transferRules;

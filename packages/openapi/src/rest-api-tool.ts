@@ -70,8 +70,8 @@ export class RestApiTool extends BaseTool {
   readonly #declaration: FunctionDeclaration;
 
   /**
-   * Creates the tool. Called by `OpenAPIToolset`. @throws OpenApiDocumentError for an operation that the document does not describe well
-   * enough
+   * Creates the tool. Called by `OpenAPIToolset`.
+   * @throws OpenApiDocumentError for an operation that the document does not describe well enough
    */
   constructor(params: RestApiToolParams) {
     const { name, details } = params;

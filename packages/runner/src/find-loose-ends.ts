@@ -22,7 +22,8 @@ export type LooseEnd =
  * Checks that a session has no loose ends: each run has its end, and each call has exactly one response. Reads all of the session's events
  * and the app's open runs. Rewound events do not count. An active run of the session is listed too, without its calls.
  *
- * @throws InvalidRequestError for a value that is not a session service @throws SessionNotFoundError
+ * @throws InvalidRequestError for a value that is not a session service
+ * @throws SessionNotFoundError
  */
 export async function findLooseEnds(
   service: Pick<BaseSessionService, 'listEvents' | 'listOpenRuns'>,

@@ -234,8 +234,8 @@ function begin(
 }
 
 /**
- * Removes the obstacle to the start of a run: an unfinished run of the session, or a request without stored events. @throws the error
- * itself if there is no such obstacle
+ * Removes the obstacle to the start of a run: an unfinished run of the session, or a request without stored events.
+ * @throws the error itself if there is no such obstacle
  */
 async function settle(
   runner: Runner,

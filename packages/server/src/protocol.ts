@@ -87,8 +87,8 @@ export interface CommonRequest {
   /** Returns the body. A second call returns the same bytes. @throws BodyTooLargeError @throws UserLimitError @throws ServerBusyError */
   bytes(): Promise<Uint8Array<ArrayBuffer>>;
   /**
-   * Returns the parsed JSON of the body, which is not validated; undefined if there is no body. @throws InvalidRequestError, and the errors
-   * of `bytes`
+   * Returns the parsed JSON of the body, which is not validated; undefined if there is no body.
+   * @throws InvalidRequestError, and the errors of `bytes`
    */
   json(): Promise<unknown>;
 }
@@ -99,28 +99,38 @@ export interface ProtocolRequest extends CommonRequest {
   /**
    * Starts a run, or continues one with answers to its calls, like `POST /run`: the request is checked, must name the user of the HTTP
    * request, and counts towards that user's limits; the hook `runConfig` is called. The run continues after the HTTP request.
-   * @throws InvalidRequestError @throws ForbiddenError @throws AppNotFoundError @throws UserLimitError @throws ServerBusyError
+   * @throws InvalidRequestError
+   * @throws ForbiddenError
+   * @throws AppNotFoundError
+   * @throws UserLimitError
+   * @throws ServerBusyError
    */
   startRun(request: RunBody): Promise<HostedRun>;
   /**
    * Returns a run of the user, in progress or ended, in any process and after any restart.
-   * @throws InvalidRequestError @throws ForbiddenError @throws AppNotFoundError
+   * @throws InvalidRequestError
+   * @throws ForbiddenError
+   * @throws AppNotFoundError
    */
   followRun(request: FollowRunRequest): HostedRun;
   /**
-   * Ends a run of the user. Does nothing for a run that has ended. @returns true if the run has ended; false if it was asked to end while it waits for
-   * its session, or is a live run that has not ended within `limits.answerAfterMs` @throws RunNotFoundError @throws RunRelayError and StorageError if the run could not be ended,
-   * and the errors of `followRun`
+   * Ends a run of the user. Does nothing for a run that has ended.
+   * @returns true if the run has ended; false if it was asked to end while it waits for its session, or is a live run that has not ended
+   * within `limits.answerAfterMs`
+   * @throws RunNotFoundError
+   * @throws RunRelayError and StorageError if the run could not be ended, and the errors of `followRun`
    */
   cancelRun(request: FollowRunRequest): Promise<boolean>;
   /**
-   * Returns the state of a run of the user, in progress or ended, in any process and after any restart. @throws RunNotFoundError @throws
-   * RunRelayError, and the errors of `followRun`
+   * Returns the state of a run of the user, in progress or ended, in any process and after any restart.
+   * @throws RunNotFoundError
+   * @throws RunRelayError, and the errors of `followRun`
    */
   runState(request: FollowRunRequest): Promise<RunState>;
   /**
    * Throws unless the request may act for this user. The owner of the route is checked before `handle`; call this for further users that a
-   * request names. @throws ForbiddenError
+   * request names.
+   * @throws ForbiddenError
    */
   requireSameUser(userId: string): void;
   /** Returns the root agent of an app, to describe it. To run it, call `startRun`. @throws AppNotFoundError */

@@ -89,8 +89,8 @@ export class SkillToolset extends BaseToolset {
   #loads = 0;
 
   /**
-   * @throws ConfigurationError for invalid options and two skills with the same name @throws SkillError for a skill with invalid front
-   * matter
+   * @throws ConfigurationError for invalid options and two skills with the same name
+   * @throws SkillError for a skill with invalid front matter
    */
   constructor(options: SkillToolsetOptions) {
     checkOptions('SkillToolset', OPTIONS, options, HINTS, '{ skills: [skill] }');
@@ -134,8 +134,8 @@ export class SkillToolset extends BaseToolset {
   }
 
   /**
-   * Returns the tools over skills, and the additional tools that the loaded skills name; without a context all additional tools. @throws
-   * SkillError if the registry fails, and errors of additional toolsets
+   * Returns the tools over skills, and the additional tools that the loaded skills name; without a context all additional tools.
+   * @throws SkillError if the registry fails, and errors of additional toolsets
    */
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
     const named = context && (await this.#namedTools(context));

@@ -55,8 +55,8 @@ export const KINDS = ['references', 'assets', 'scripts'] as const;
 
 /**
  * Creates a skill from files in a bundle, by their paths in the skill's folder, such as `SKILL.md` and `references/tables.md`. Files in
- * folders of other kinds are left out. @throws SkillError for a missing or invalid SKILL.md, a path that leaves the folder, a file that is
- * too large, and too many files
+ * folders of other kinds are left out.
+ * @throws SkillError for a missing or invalid SKILL.md, a path that leaves the folder, a file that is too large, and too many files
  *
  * @example
  * const skill = loadSkillFromFiles({

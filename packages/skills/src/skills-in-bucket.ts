@@ -24,7 +24,8 @@ const MAX_OBJECTS = 20 * MAX_FILES;
 
 /**
  * Loads the skills in a Cloudflare R2 bucket: the prefix is followed by a folder for each skill, with its SKILL.md. The other files are
- * read when they are needed. @throws SkillError for a skill that is invalid or too large
+ * read when they are needed.
+ * @throws SkillError for a skill that is invalid or too large
  *
  * @example
  * import { loadAllSkillsInBucket, type SkillBucket, SkillToolset } from '@eventloom/skills';

@@ -110,7 +110,8 @@ const RUN_SCHEMA = {
 
 /**
  * Creates the protocol that serves Studio at `/studio/`, for `createServer({ protocols: [studio({ files })] })`. The page uses the other
- * routes of the server, behind the same login. @throws ConfigurationError without `files`, and for an unknown or invalid option
+ * routes of the server, behind the same login.
+ * @throws ConfigurationError without `files`, and for an unknown or invalid option
  *
  * @example
  * import { createServer } from '@eventloom/server';

@@ -82,8 +82,10 @@ const CONNECTION: OptionRules<ScriptedLiveConnectionScript> = {
 };
 
 /**
- * Checks that a script is a list. @param items name of the list's items: `steps` @param write code of a valid call @throws
- * ConfigurationError
+ * Checks that a script is a list.
+ * @param items name of the list's items: `steps`
+ * @param write code of a valid call
+ * @throws ConfigurationError
  */
 export function checkScript(owner: string, script: unknown, items: string, write: string): void {
   if (!Array.isArray(script))

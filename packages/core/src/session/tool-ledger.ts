@@ -39,7 +39,8 @@ export interface ToolLedger {
   listToolCalls(invocationId: string): MaybePromise<readonly ToolLedgerEntry[]>;
   /**
    * Checks that the run still has its session. Asks the storage only if the lease may have expired, which happens when the process is
-   * stopped for a while. @throws StaleWriterError if another writer has the session
+   * stopped for a while.
+   * @throws StaleWriterError if another writer has the session
    */
   checkLease(): MaybePromise<void>;
 }

@@ -54,7 +54,10 @@ export class HostedRun {
   /**
    * Returns the response that streams the run as server-sent events, with heartbeats, at the reader's own pace. Its status is 204 if the
    * run has ended and has no items after the last id.
-   * @throws RunNotFoundError @throws RunEventsGoneError @throws TooManyReadersError @throws RunRelayError
+   * @throws RunNotFoundError
+   * @throws RunEventsGoneError
+   * @throws TooManyReadersError
+   * @throws RunRelayError
    * @throws RunEventNotFoundError for a last id that the run does not have
    */
   async sse(writer: RunWriter): Promise<Response> {
@@ -68,9 +71,11 @@ export class HostedRun {
   }
 
   /**
-   * Yields the items of the run as they come, until it has ended. Throws the errors of `sse`. @param options.heartbeats true yields an
-   * empty item after each `limits.heartbeatMs` without an item, for a route that keeps its own connection open. Default false @param
-   * options.signal ends the reading, for example when a client disconnects while the run is silent; the run continues. Default: none
+   * Yields the items of the run as they come, until it has ended. Throws the errors of `sse`.
+   * @param options.heartbeats true yields an empty item after each `limits.heartbeatMs` without an item, for a route that keeps its own
+   * connection open. Default false
+   * @param options.signal ends the reading, for example when a client disconnects while the run is silent; the run continues. Default:
+   * none
    */
   async *items(
     options: { readonly heartbeats?: boolean | undefined; readonly signal?: AbortSignal | undefined } = {},

@@ -13,8 +13,8 @@ type Bytes = Uint8Array<ArrayBuffer>;
  * @returns the response. If its body fails, it reports the failure and ends with a neutral error, because the HTTP server of Node prints a
  * stream's error with its stack and writes the message to the client
  * @throws ConfigurationError for another value, for `Response.error()`, for a body that was read, and for a body of another length than the
- * response announces, because a client waits for missing bytes and reads excess bytes as the next response @throws Error the error of a
- * body that fails within `limits.answerAfterMs`, before its first bytes
+ * response announces, because a client waits for missing bytes and reads excess bytes as the next response
+ * @throws Error the error of a body that fails within `limits.answerAfterMs`, before its first bytes
  */
 export async function checkProtocolResponse(
   path: string,

@@ -27,7 +27,8 @@ const LOOPBACK = /^(localhost|[^.]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
  * rebinding). Also refuses a path that cannot be decoded, or has `.` or `..` segments. A `Request` has usually resolved such segments
  * already, so servers that see the unparsed target check it themselves (see `./node`).
  *
- * @throws ForbiddenError @throws InvalidRequestError
+ * @throws ForbiddenError
+ * @throws InvalidRequestError
  */
 export function guardRequest(request: Request, { isLoopbackOnly, origins }: RequestGuardOptions): void {
   const url = new URL(request.url);

@@ -46,8 +46,8 @@ export function partsResponse(
 }
 
 /**
- * Returns a response with JSON text whose parts are produced as the client reads them. @param queue produces many long parts one after the
- * other, with other work in between
+ * Returns a response with JSON text whose parts are produced as the client reads them.
+ * @param queue produces many long parts one after the other, with other work in between
  */
 export function streamedResponse(
   parts: Generator<string, void, undefined> | AsyncGenerator<string, void, undefined>,

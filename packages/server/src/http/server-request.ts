@@ -81,7 +81,8 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
    * Returns the parsed JSON of the body, which is not validated; undefined if there is no body.
    * @param hasEvents true for a body that may have the events of a new session: it is parsed in steps, with other work in between. Default
    * false
-   * @throws BodyTooLargeError @throws InvalidRequestError
+   * @throws BodyTooLargeError
+   * @throws InvalidRequestError
    */
   async json(hasEvents = false): Promise<unknown> {
     const bytes = await this.bytes();
@@ -99,8 +100,9 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
   }
 
   /**
-   * Returns the body, checked and parsed by `spec`. @throws BodyTooLargeError @throws InvalidRequestError that names the fault and its
-   * path
+   * Returns the body, checked and parsed by `spec`.
+   * @throws BodyTooLargeError
+   * @throws InvalidRequestError that names the fault and its path
    */
   async body<T>(spec: BodySpec<T>): Promise<T> {
     return spec.read(this.counted(await this.json()));

@@ -52,7 +52,7 @@ export function parseRunBody<Server extends FrontContext>(
   const { maxBodyMetadataChars } = request.server.limits;
   if (metadata && JSON.stringify(metadata.value).length > maxBodyMetadataChars)
     throw new BodyTooLargeError(
-      `customMetadata: has more than ${maxBodyMetadataChars} characters as JSON, which is limits.maxBodyMetadataChars of this server;   ` +
+      `customMetadata: has more than ${maxBodyMetadataChars} characters as JSON, which is limits.maxBodyMetadataChars of this server; ` +
         'every event of the run stores it',
     );
   if (body.ifKnown !== undefined && body.requestId === undefined)
@@ -83,8 +83,8 @@ export interface RequestedRun {
  * name it; the runner decides once it has the session. Resolves when the run that answers the request is known: for a request with an id
  * and for answers, after the message is stored or refused.
  *
- * @param waitMs resolves only after the message is stored; a run that does not get its session in this time is aborted @param webhook
- * stored with the run when it begins
+ * @param waitMs resolves only after the message is stored; a run that does not get its session in this time is aborted
+ * @param webhook stored with the run when it begins
  * @throws AppNotFoundError
  * @throws UserLimitError
  * @throws ServerBusyError, and the errors of the server's hook `runConfig`

@@ -61,7 +61,9 @@ function toRoute(route: ProtocolRoute): HttpRoute {
 }
 
 /**
- * Returns the user and app that a request is for. The request must come from this user. @throws InvalidRequestError @throws ForbiddenError
+ * Returns the user and app that a request is for. The request must come from this user.
+ * @throws InvalidRequestError
+ * @throws ForbiddenError
  * @throws AppNotFoundError, and the errors of the route's `owner`
  */
 export async function requireOwner<Server extends FrontContext>(

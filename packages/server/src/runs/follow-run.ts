@@ -210,7 +210,8 @@ export class RunFollower {
   }
 
   /**
-   * Returns a copy of the log of a run of another process, or of a later attempt at it; undefined if there is none. @throws RunRelayError
+   * Returns a copy of the log of a run of another process, or of a later attempt at it; undefined if there is none.
+   * @throws RunRelayError
    */
   async #findElsewhere(
     runner: HostedRunner,

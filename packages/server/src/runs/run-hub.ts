@@ -127,8 +127,9 @@ export class RunHub {
    * Starts a run and records it to its end, with or without readers. Takes the first step of the run before it returns. A resumed run
    * replaces its kept log once it has its session. If the session has an unfinished run, that run is finished first, and can be followed
    * and cancelled in this process; `runConfig.onOpenRun` can change this.
-   * @throws ServerBusyError @throws ShuttingDownError @throws SessionBusyError if the run to resume is in flight here, and the parameters
-   * have no answers that could wait for its end
+   * @throws ServerBusyError
+   * @throws ShuttingDownError
+   * @throws SessionBusyError if the run to resume is in flight here, and the parameters have no answers that could wait for its end
    */
   start(runner: HostedRunner, params: RunAsyncParams, options: StartOptions = {}): RunLog {
     const { userId, sessionId, newMessage, invocationId: resumed, runConfig: given } = params;
@@ -356,7 +357,8 @@ export class RunHub {
   }
 
   /**
-   * Ends and forgets the runs of a session in all processes, including finished ones. Settles when they have ended. @throws RunRelayError
+   * Ends and forgets the runs of a session in all processes, including finished ones. Settles when they have ended.
+   * @throws RunRelayError
    */
   async forgetSession(key: SessionKey): Promise<void> {
     const own = [...this.#active.values(), ...this.#memory.finished].filter((log) => isOfSession(log, key));

@@ -93,8 +93,8 @@ export interface LogMirror {
  */
 export interface RunRelay {
   /**
-   * Connects the relay with its server. Called once, before all other methods. @throws ConfigurationError if the relay belongs to another
-   * server
+   * Connects the relay with its server. Called once, before all other methods.
+   * @throws ConfigurationError if the relay belongs to another server
    */
   attach(host: RelayHost): void;
   /**
@@ -114,13 +114,14 @@ export interface RunRelay {
    */
   follow(key: SessionKey, invocationId: string, afterPosition: number, mirror: LogMirror): () => void;
   /**
-   * Asks the process of a run to end it. Resolves once the process is asked. Does nothing for a run that has ended or is unknown. @throws
-   * RunRelayError
+   * Asks the process of a run to end it. Resolves once the process is asked. Does nothing for a run that has ended or is unknown.
+   * @throws RunRelayError
    */
   cancel(key: SessionKey, invocationId: string): Promise<void>;
   /**
    * Ends and forgets all runs of a session in all processes, including ended ones. Resolves once the runs of other processes have ended or
-   * can no longer be followed. @throws RunRelayError
+   * can no longer be followed.
+   * @throws RunRelayError
    */
   forgetSession(key: SessionKey): Promise<void>;
 }

@@ -105,7 +105,8 @@ export class Webhooks {
   /**
    * Checks the field `webhook` of a request.
    * @returns the webhook to store with the run as it begins
-   * @throws InvalidRequestError @throws ForbiddenError for an origin that is not listed
+   * @throws InvalidRequestError
+   * @throws ForbiddenError for an origin that is not listed
    * @throws UserLimitError while too many messages of the user wait
    */
   async check(

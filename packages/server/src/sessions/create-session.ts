@@ -83,8 +83,7 @@ export function existsError(
 
 /**
  * Appends events and records their runs, so that the runs can be found, and continued if the events are trusted. The last one stays open if it
- * did not end. Does not write state of
- * the user and the app, because other sessions share it and may have changed it since.
+ * did not end. Does not write state of the user and the app, because other sessions share it and may have changed it since.
  */
 async function writeEvents(
   service: BaseSessionService,

@@ -99,7 +99,8 @@ export class PostgresSessionService extends DriverSessionService {
 
   /**
    * Creates or migrates the tables; does nothing if they are current. Any number of processes may call it concurrently. The first call of
-   * any other method does the same. @throws ConfigurationError if a newer version of this package created the tables; they are not changed
+   * any other method does the same.
+   * @throws ConfigurationError if a newer version of this package created the tables; they are not changed
    * @throws StorageError if the database cannot be used
    */
   migrate(): Promise<void> {

@@ -25,7 +25,8 @@ export interface RowTexts {
   readonly maxBytes: number;
   /**
    * Returns the text that a row stores for a value: its JSON, or its address, which begins with `@`. `share` is the
-   * number of such values in the row, default 1. @throws SizeLimitError that names it
+   * number of such values in the row, default 1.
+   * @throws SizeLimitError that names it
    */
   write(json: string, kind: string, name: string, share?: number): string;
   /** Returns the value of such a text. It may be a placeholder for a value outside the row; then `SqlConnection` rolls the work back. */

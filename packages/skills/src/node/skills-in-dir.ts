@@ -14,8 +14,8 @@ import {
 } from '../skill.ts';
 
 /**
- * Loads the skill in a folder: its SKILL.md now, and the files in `references`, `assets` and `scripts` when they are needed. @throws
- * SkillError for a missing or invalid SKILL.md, a symbolic link, a file that is too large, and too many files
+ * Loads the skill in a folder: its SKILL.md now, and the files in `references`, `assets` and `scripts` when they are needed.
+ * @throws SkillError for a missing or invalid SKILL.md, a symbolic link, a file that is too large, and too many files
  *
  * @example
  * import { loadSkillFromDir } from '@eventloom/skills/node';

@@ -78,8 +78,8 @@ export class FakeGeminiServer {
   }
 
   /**
-   * Checks that the script and the scripts of live connections were played to their ends. @throws UnexpectedRequestError for a request
-   * without a step, UnconsumedStepsError if steps are left
+   * Checks that the script and the scripts of live connections were played to their ends.
+   * @throws UnexpectedRequestError for a request without a step, UnconsumedStepsError if steps are left
    */
   assertConsumed(): void {
     if (this.#fault) throw this.#fault;

@@ -3,9 +3,9 @@ import { ConfigurationError, type LlmRequest } from '@eventloom/core';
 /**
  * Adds a tool that the model's service runs to a request.
  *
- * @param owner the tool, for error messages @param minimum oldest major version of Gemini with the tool; default 1. Gemini 1 accepts such a
- * tool only without other tools @throws ConfigurationError for a model that is not Gemini or is too old, and for other tools beside it with
- * Gemini 1
+ * @param owner the tool, for error messages
+ * @param minimum oldest major version of Gemini with the tool; default 1. Gemini 1 accepts such a tool only without other tools
+ * @throws ConfigurationError for a model that is not Gemini or is too old, and for other tools beside it with Gemini 1
  */
 export function addServiceTool(request: LlmRequest, owner: string, tool: object, minimum = 1): void {
   const { model = '' } = request;

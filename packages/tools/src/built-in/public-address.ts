@@ -11,8 +11,8 @@ export interface PublicRequest {
 
 /**
  * Parses a URL and checks that it can be public: the scheme is `http:` or `https:`, there is no user or password, and the host is not the
- * name or an address of this machine or an internal network. A name may still resolve to an internal address: see `guardedFetch`. @throws
- * AddressRefusedError
+ * name or an address of this machine or an internal network. A name may still resolve to an internal address: see `guardedFetch`.
+ * @throws AddressRefusedError
  */
 export function checkPublicUrl(url: string): URL {
   if (!URL.canParse(url))
