@@ -337,6 +337,37 @@ describe('a remote agent', () => {
     ]);
   });
 
+  test('continues the trace in the run of the server', async () => {
+    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+    const active = { run: <T>(step: () => T): T => step(), end: () => undefined };
+    const continued: unknown[] = [];
+    const { server } = serveAgent(
+      payingAgent(['hello', { chunks: ['hel', 'lo'] }]),
+      {},
+      {
+        instrumentation: [
+          {
+            start: (operation) => {
+              if (operation.kind === 'run') continued.push(operation.traceHeaders);
+              return active;
+            },
+          },
+        ],
+      },
+    );
+    const { run } = await setUp(remoteTo(server), {
+      instrumentation: [
+        { start: () => ({ ...active, traceHeaders: () => ({ traceparent, tracestate: 'vendor=1' }) }) },
+      ],
+    });
+    await run('hi');
+    await run('hi', 'sse');
+    expect(continued).toEqual([
+      { traceparent, tracestate: 'vendor=1' },
+      { traceparent, tracestate: 'vendor=1' },
+    ]);
+  });
+
   test('cancels its task when the run is aborted', async () => {
     const { server } = serveAgent(payingAgent([{ chunks: ['one', new Gate(), 'two'] }]));
     const cancelled = Promise.withResolvers<string>();

@@ -1,3 +1,4 @@
+import type { Instrumentation } from '@eventloom/core';
 import { Gate } from '@eventloom/testing';
 import type { McpServer } from '@modelcontextprotocol/server';
 import { expect, test, vi } from 'vitest';
@@ -257,6 +258,21 @@ test('headers reach the server, and no event or error', async () => {
   ]);
   expect(JSON.stringify(events)).not.toContain('secret-1');
   expect(errors).toEqual([]);
+  await runner.close();
+});
+
+test.each(ERAS)('a call to a server %s continues the trace of its tool', async (_kind, serve) => {
+  const served = serve({ build: echoing });
+  const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+  const active = { run: <T>(step: () => T): T => step(), end: () => undefined };
+  const start: Instrumentation['start'] = ({ kind }) =>
+    kind === 'tool' ? { ...active, traceHeaders: () => ({ traceparent, tracestate: 'vendor=1' }) } : active;
+  const { say, runner } = await play(toolsetOf(served), [calling(echo('a')), 'done'], { instrumentation: [{ start }] });
+  expect(responsesOf(await say('go'))).toEqual([{ result: 'a' }]);
+  const call = served.requests.find(({ method }) => method === 'tools/call');
+  expect(call?.headers.get('traceparent')).toBe(traceparent);
+  expect(call?.headers.get('tracestate')).toBe('vendor=1');
+  expect(call?.message).toMatchObject({ params: { _meta: { traceparent, tracestate: 'vendor=1' } } });
   await runner.close();
 });
 
