@@ -24,7 +24,7 @@ import {
   toStreamedRecord,
 } from '@eventloom/core/internal';
 import { ChildChanges } from './child-changes.ts';
-import type { SessionLock } from './session-locks.ts';
+import type { SessionLock } from './session-lock.ts';
 import { hasText, StreamedText } from './streamed-text.ts';
 
 export const COMPLETED: RunOutcome = { state: 'completed' };

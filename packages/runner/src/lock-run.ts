@@ -22,7 +22,8 @@ import { toBeginning } from './resume/run-beginning.ts';
 import type { RunRequest, RunStart } from './run-request.ts';
 import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
-import type { BegunSession, SessionLock } from './session-locks.ts';
+import type { SessionLock } from './session-lock.ts';
+import type { BegunSession } from './session-locks.ts';
 
 /** A run whose session is locked and read. */
 export interface LockedRun {

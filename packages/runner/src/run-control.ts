@@ -17,7 +17,7 @@ import { run } from './run.ts';
 import type { RunInput, RunStart } from './run-request.ts';
 import type { RunStream } from './run-stream.ts';
 import type { Runner } from './runner.ts';
-import type { LockingRun } from './session-locks.ts';
+import type { LockingRun } from './session-lock.ts';
 
 /** The agent whose chunks pass `run` by, and the committer that completes them. */
 interface ChunkSource {

@@ -7,7 +7,7 @@ import {
   SessionNotFoundError,
 } from '@eventloom/core';
 import { type DerivedValues, sealEvent } from '@eventloom/core/internal';
-import type { SessionLock } from './session-locks.ts';
+import type { SessionLock } from './session-lock.ts';
 import { type HistoryPlaces, needsEarlierEvents, type ReadSession, readBack } from './history-reader.ts';
 
 /** A session as a run uses it. */

@@ -1,54 +1,24 @@
 import {
   type AcquireLeaseRequest,
-  type AppendEventRequest,
-  type AppendEventsRequest,
   AgentError,
-  type BaseSessionService,
   type BeginRunRequest,
   type BegunRun,
-  type EndRunRequest,
   type Event,
-  type EventloomError,
-  type GetSessionConfig,
   type MaybePromise,
   type OnBusy,
-  type ReleaseLeaseOptions,
   type RunOutcome,
-  type RunRecord,
   type Session,
   type SessionKey,
   type SessionLease,
   StaleWriterError,
   SessionNotFoundError,
   StorageError,
-  type ToolLedgerEntry,
 } from '@eventloom/core';
-import {
-  type AbortGuard,
-  createErrorEvent,
-  errorOutcome,
-  reportTo,
-  RUN_CONFIG_DEFAULTS,
-  type ToolLedger,
-} from '@eventloom/core/internal';
-import { type HeldLease, isUnavailable, LeaseKeeper, repeatWhileUnavailable } from './lease-keeper.ts';
+import { createErrorEvent, errorOutcome, reportTo, RUN_CONFIG_DEFAULTS } from '@eventloom/core/internal';
+import { LeaseKeeper, repeatWhileUnavailable } from './lease-keeper.ts';
 import type { Runner } from './runner.ts';
-import type { SessionCacheOptions } from './session-loader.ts';
-import { type LoadedSession, type LoadRequest, SessionLoader } from './session-loader.ts';
-
-/** A run of this process that has locked a session, from the view of another run that waits for the session. */
-export interface LockingRun {
-  /** Fires when the run is stopped, and also when only its agent is stopped, before the end of the run is stored. */
-  readonly abortGuard: AbortGuard;
-  /** The reason of the abort; undefined unless the run was aborted. */
-  readonly abortReason: EventloomError | undefined;
-  /** Ends the run at once. */
-  abort(reason: EventloomError): void;
-  /** Ends the run; a live run first stores the speech so far. */
-  yieldSession(reason: EventloomError): Promise<void>;
-  /** Notes that the run has begun: its message is stored. */
-  noteBegun(run: Pick<RunRecord, 'invocationId' | 'firstSeq'>, lease: SessionLease): void;
-}
+import { type LoadedSession, type LoadRequest, type SessionCacheOptions, SessionLoader } from './session-loader.ts';
+import { type LockingRun, SessionLock } from './session-lock.ts';
 
 /** A request to lock a session. */
 export interface LockRequest {
@@ -74,6 +44,12 @@ export interface BeginRequest extends LockRequest, LoadRequest {
   >;
   /** True to create a missing session if the runner is configured to. Default false. */
   readonly mayCreate?: boolean | undefined;
+}
+
+/** A session that is locked for a run, and its events. */
+export interface BegunSession {
+  readonly lock: SessionLock;
+  readonly loaded: LoadedSession;
 }
 
 /** The runner's options that concern sessions. */
@@ -283,246 +259,6 @@ export class SessionLocks {
       waitMs: busyWaitMs ?? RUN_CONFIG_DEFAULTS.busyWaitMs,
       abortSignal,
     };
-  }
-}
-
-/** A session that is locked for a run, and its events. */
-export interface BegunSession {
-  readonly lock: SessionLock;
-  readonly loaded: LoadedSession;
-}
-
-/** The run that a session is locked for. */
-export interface LockedFor extends Pick<BeginRunRequest, 'invocationId' | 'requestId' | 'continues' | 'webhook'> {
-  /** Number of events in the session when it was locked, the message included. */
-  readonly lastSeq: number;
-  /** The session's sequence number of the run's first event. */
-  readonly firstSeq: number;
-  readonly wasOpen: boolean;
-}
-
-/**
- * The lock of one session, and the only way to write to it while it is locked. It ends when the session is unlocked, or
- * its lease is lost.
- *
- * While the storage cannot be used, a read or write is repeated, until the lease expires and is lost or the run is
- * aborted: each can be repeated without a second effect. After that, the last error is thrown.
- */
-export class SessionLock implements HeldLease, ToolLedger {
-  readonly key: SessionKey;
-  readonly lease: SessionLease;
-  /** Undefined for a session that is not locked for a run. */
-  readonly run: LockedFor | undefined;
-  /** The events that the run began with. Cached for the next run when the session is unlocked. */
-  loaded: LoadedSession | undefined;
-  renewedMs: number;
-  index = -1;
-  /**
-   * The reason why no event can be stored any more: another writer has the session, or the storage could not be used
-   * until the lease expired.
-   */
-  lost: EventloomError | undefined = undefined;
-  /** False once the session was unlocked. */
-  isLocked = true;
-  readonly #locks: SessionLocks;
-  readonly #name: string;
-  readonly #service: BaseSessionService;
-  readonly #lockingRun: LockingRun | undefined;
-
-  constructor(
-    locks: SessionLocks,
-    { key, lockingRun }: LockRequest,
-    name: string,
-    lease: SessionLease,
-    run?: LockedFor,
-  ) {
-    this.key = key;
-    this.lease = lease;
-    this.run = run;
-    this.#locks = locks;
-    this.#name = name;
-    this.#service = locks.runner.sessionService;
-    this.#lockingRun = lockingRun;
-    this.renewedMs = locks.runner.platform.now();
-    locks.keeper.hold(this);
-    if (lockingRun) locks.lockingRuns.set(name, lockingRun);
-  }
-
-  lose(error: EventloomError): void {
-    if (this.lost) return;
-    this.lost = error;
-    this.#lockingRun?.abort(error);
-  }
-
-  get endMs(): number {
-    const nowMs = this.#locks.runner.platform.now();
-    return (this.#isRenewed(nowMs) ? this.renewedMs : nowMs) + this.lease.ttlMs;
-  }
-
-  /** True if the lease has certainly not expired. An agent may set any timestamp on an event, also one in the future. */
-  #isRenewed(nowMs: number): boolean {
-    return this.renewedMs <= nowMs && this.renewedMs > nowMs - this.lease.ttlMs;
-  }
-
-  async checkLease(): Promise<void> {
-    if (this.lost) throw this.lost;
-    if (this.#isRenewed(this.#locks.runner.platform.now())) return;
-    try {
-      await this.#whileAway(() => this.#service.renewLease(this.lease));
-    } catch (error) {
-      if (StaleWriterError.isInstance(error)) this.lose(error);
-      throw error;
-    }
-  }
-
-  /**
-   * Appends an event. Returns it as it was stored.
-   * @param repeatedState see `AppendEventRequest`
-   */
-  append(session: Session, event: Event, repeatedState?: ReadonlySet<string>): MaybePromise<Event> {
-    const request = { session, event, lease: this.lease, repeatedState };
-    // `#whileAway` is not used here, because an append and the record of a call are made for each event.
-    try {
-      const stored = this.#service.appendEvent(request);
-      return stored instanceof Promise ? stored.catch((error: unknown) => this.#appendAgain(request, error)) : stored;
-    } catch (error) {
-      return this.#appendAgain(request, error);
-    }
-  }
-
-  #appendAgain(request: AppendEventRequest, error: unknown): Promise<Event> {
-    return this.#repeat(() => this.#service.appendEvent(request), error);
-  }
-
-  /** Appends several events in one transaction. */
-  appendAll(request: Omit<AppendEventsRequest, 'lease'>): MaybePromise<Event[]> {
-    const { lease } = this;
-    return this.#whileAway(() => this.#service.appendEvents({ ...request, lease }));
-  }
-
-  recordToolCall(entry: ToolLedgerEntry): MaybePromise<void> {
-    try {
-      const recorded = this.#service.recordToolCall(this.lease, entry);
-      return recorded instanceof Promise
-        ? recorded.catch((error: unknown) => this.#recordAgain(entry, error))
-        : recorded;
-    } catch (error) {
-      return this.#recordAgain(entry, error);
-    }
-  }
-
-  #recordAgain(entry: ToolLedgerEntry, error: unknown): Promise<void> {
-    return this.#repeat(() => this.#service.recordToolCall(this.lease, entry), error);
-  }
-
-  listToolCalls(invocationId: string): MaybePromise<ToolLedgerEntry[]> {
-    return this.#whileAway(() => this.#service.listToolCalls({ ...this.key, invocationId }));
-  }
-
-  /** Reads the session; undefined if it was deleted. */
-  read(config: GetSessionConfig | undefined): MaybePromise<Session | undefined> {
-    return this.#whileAway(() => this.#service.getSession({ ...this.key, config }));
-  }
-
-  #whileAway<T>(work: () => MaybePromise<T>): MaybePromise<T> {
-    try {
-      const done = work();
-      return done instanceof Promise ? done.catch((error: unknown) => this.#repeat(work, error)) : done;
-    } catch (error) {
-      return this.#repeat(work, error);
-    }
-  }
-
-  async #repeat<T>(work: () => MaybePromise<T>, thrown: unknown): Promise<T> {
-    const run = this.#lockingRun;
-    const isAborted = (): boolean => run?.abortReason !== undefined;
-    try {
-      return await repeatWhileUnavailable(
-        work,
-        thrown,
-        this.#locks.runner.platform,
-        this.endMs,
-        run?.abortGuard.signal,
-        isAborted,
-      );
-    } catch (error) {
-      if (isUnavailable(error) && !isAborted()) this.lose(error);
-      throw error;
-    }
-  }
-
-  /**
-   * Records how the run ended and unlocks the session: one call of the store, which appends the last event of the run if there is one.
-   * @returns the event as it was stored
-   * @throws the error of `endRun`, a StaleWriterError among them if another writer has the session; then nothing is changed
-   */
-  end(session: Session, outcome: RunOutcome, event?: Event): MaybePromise<Event | undefined> {
-    const end = { session, event, outcome };
-    try {
-      const ended = this.#service.endRun(this.lease, end);
-      if (ended instanceof Promise) return this.#endAsync(ended, end);
-      this.#release();
-      return ended;
-    } catch (error) {
-      return this.#endAsync(Promise.reject(error), end);
-    }
-  }
-
-  async #endAsync(ending: Promise<Event | undefined>, end: EndRunRequest): Promise<Event | undefined> {
-    const stored = await ending.catch((error: unknown) =>
-      this.#repeat(() => this.#service.endRun(this.lease, end), error),
-    );
-    this.#release();
-    return stored;
-  }
-
-  /**
-   * Unlocks the session for the next run. A second call does nothing, and neither does the call after the lease was
-   * lost. While the storage cannot be used, the release is repeated in the background. A failure is reported to the
-   * platform: the lease expires by itself.
-   *
-   * @param options whether the run stays open, how it ended, and ids of runs and requests of which nothing was stored.
-   * Default: the run has ended, or there was none
-   */
-  unlock(options?: ReleaseLeaseOptions): MaybePromise<void> {
-    if (!this.isLocked) return;
-    this.#release();
-    if (this.lost) return;
-    try {
-      const released = this.#service.releaseLease(this.lease, options);
-      if (released instanceof Promise) return released.catch((error: unknown) => this.#releaseLater(options, error));
-    } catch (error) {
-      this.#releaseLater(options, error);
-    }
-  }
-
-  #releaseLater(options: ReleaseLeaseOptions | undefined, error: unknown): void {
-    const { platform } = this.#locks.runner;
-    const release = (): MaybePromise<void> => this.#service.releaseLease(this.lease, options);
-    platform.background(repeatWhileUnavailable(release, error, platform, this.endMs));
-  }
-
-  /** Unlocks the session as if the run had never begun. A run with stored events stays open. */
-  async undo(): Promise<void> {
-    const { run, loaded } = this;
-    if (!run) return this.unlock();
-    const { lastSeq, invocationId, requestId, continues, wasOpen, webhook } = run;
-    const { session } = loaded ?? {};
-    if (session && session.lastSeq > lastSeq) return this.unlock({ leaveOpen: true });
-    const forget = continues ? [] : [invocationId];
-    if (requestId !== undefined && !session?.events.some((event) => event.requestId === requestId))
-      forget.push(requestId);
-    if (webhook) forget.push(webhook.id);
-    // An attempt that stored nothing is not counted.
-    await this.unlock({ leaveOpen: wasOpen && 'uncounted', forget });
-  }
-
-  #release(): void {
-    this.isLocked = false;
-    const { keeper, lockingRuns, loader } = this.#locks;
-    keeper.release(this);
-    if (this.#lockingRun && lockingRuns.get(this.#name) === this.#lockingRun) lockingRuns.delete(this.#name);
-    if (this.loaded) loader.keep(this.#name, this.loaded);
   }
 }
 

@@ -2,7 +2,7 @@ import { createEvent, type Event } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { selectEvents } from './select-events.ts';
 import type { EventWindow } from './session-driver.ts';
-import { StoredEvents } from './stored-events.ts';
+import { EventIds, StoredEvents } from './stored-events.ts';
 
 /** Longer than two blocks. */
 const MANY = 1300;
@@ -81,4 +81,14 @@ test('a returned list is a copy', () => {
   };
   stored.read(window).length = 0;
   expect(stored.read(window)).toHaveLength(2);
+});
+
+/** A number of ids so large that some have the same hash. */
+const ENOUGH_TO_COLLIDE = 400_000;
+
+test('every id keeps its first index, even if hashes collide', () => {
+  const ids = Array.from({ length: ENOUGH_TO_COLLIDE }, (_, index) => `event ${index}`);
+  const table = new EventIds({ idAt: (index) => ids[index] });
+  expect(ids.findIndex((id, index) => table.claim(id, index) !== index)).toBe(-1);
+  expect(ids.findIndex((id, index) => table.claim(id, ENOUGH_TO_COLLIDE) !== index)).toBe(-1);
 });

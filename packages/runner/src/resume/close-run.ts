@@ -34,7 +34,7 @@ import {
 import { coveredUntil } from '../event-committer.ts';
 import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';
-import type { SessionLock } from '../session-locks.ts';
+import type { SessionLock } from '../session-lock.ts';
 import { eventsOfRun } from './resume-invocation.ts';
 
 /** Parameters of `Runner.closeRun`. */

@@ -18,7 +18,7 @@ import { isPersonRequest, isSameJson, RunMark, stateScopeOf } from '@eventloom/c
 import { tryParseJson, readConfirmation, unwrapAnswer } from '../answers.ts';
 import type { RunRequest } from '../run-request.ts';
 import type { Runner } from '../runner.ts';
-import type { SessionLock } from '../session-locks.ts';
+import type { SessionLock } from '../session-lock.ts';
 
 /** The stored part of a request. */
 interface KnownRequest {
