@@ -87,7 +87,7 @@ export async function* runTasks(
       yield context.createEvent({ content: { role: 'user', parts } });
     }
     yield* runTurn();
-    if (context.isEnded || openTasks(context, tools).length === 0) return;
+    if (context.endInvocation || openTasks(context, tools).length === 0) return;
   }
 }
 

@@ -82,7 +82,7 @@ export class GraphRun {
       }
       await this.#channels.checkHeld();
       yield* this.#step(progress.openTasks);
-      if (this.#isLeft || context.isEnded || context.isPaused) return;
+      if (this.#isLeft || context.endInvocation || context.isPaused) return;
     }
     yield await this.#ending();
   }

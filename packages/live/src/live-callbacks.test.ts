@@ -159,7 +159,7 @@ test('a callback that ends the invocation before the model call ends the run wit
   const { model, stream, stored } = await liveScenario({
     agent: {
       beforeModelCallback: ({ context }) => {
-        context.invocationContext.endInvocation();
+        context.invocationContext.endInvocation = true;
         return undefined;
       },
     },
@@ -174,7 +174,7 @@ test("a callback that ends the invocation and drops the model's content ends the
     model: [['Hello']],
     agent: {
       afterModelCallback: ({ context }) => {
-        context.invocationContext.endInvocation();
+        context.invocationContext.endInvocation = true;
         return {};
       },
     },

@@ -33,7 +33,7 @@ const hangUp = new FunctionTool({
   name: 'hang_up',
   description: '',
   execute: (_, { invocationContext }) => {
-    invocationContext.endInvocation();
+    invocationContext.endInvocation = true;
     return 'bye';
   },
 });
@@ -106,7 +106,7 @@ test('a plugin that ends the invocation ends the run after the current event', a
       invocationContext: InvocationContext;
       event: Event;
     }): undefined {
-      if (event.partial === undefined && event.content) invocationContext.endInvocation();
+      if (event.partial === undefined && event.content) invocationContext.endInvocation = true;
       return undefined;
     }
   }

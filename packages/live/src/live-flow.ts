@@ -227,7 +227,7 @@ class LiveFlow {
     }
     await this.#emitRest(reason === 'takenOver');
     if (reason !== 'timedOut') return;
-    this.#context.endInvocation();
+    this.#context.endInvocation = true;
     const message = 'the service ended the session: its time is over, and runConfig.liveReconnect is false';
     await this.#emit(createErrorEvent(this.#context.createEvent(), SESSION_TIME_LIMIT, message));
   }
@@ -319,7 +319,7 @@ class LiveFlow {
 
   /** True when the model gets nothing more: the invocation was ended, or control moves to another agent. */
   get #isDone(): boolean {
-    return this.#context.isEnded || this.#calls.isHandingOver;
+    return this.#context.endInvocation || this.#calls.isHandingOver;
   }
 
   /** Ends the flow after an ended invocation or a transfer, once the calls have ended and their results are stored. */

@@ -75,7 +75,7 @@ export class LiveOutput {
       if (calls.length > 0) onCalls(calls);
       if (recordings) await recordings.said(event);
       await this.#pass(event);
-      if (calls.length > 0 && !this.#context.isEnded) run(event.id, calls);
+      if (calls.length > 0 && !this.#context.endInvocation) run(event.id, calls);
     }
     if (response.generationComplete === true) await recordings?.completed();
   }

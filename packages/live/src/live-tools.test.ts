@@ -259,7 +259,7 @@ test('a tool that ends the invocation ends the run, and its connection, without 
     name: 'stop',
     description: '',
     execute: (_, { invocationContext }) => {
-      invocationContext.endInvocation();
+      invocationContext.endInvocation = true;
       return 'stopped';
     },
   });

@@ -91,7 +91,7 @@ test('an ended invocation continues without a connection until its calls are don
     name: 'hang_up',
     description: '',
     execute: (_, { invocationContext }) => {
-      invocationContext.endInvocation();
+      invocationContext.endInvocation = true;
       return 'bye';
     },
   });

@@ -47,7 +47,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 
   if (hasStepToResume(context) && !(yield* resumeStep(turn, codeRun))) return;
 
-  while (!context.isEnded) {
+  while (!context.endInvocation) {
     context.throwIfAborted();
     const actions = createEventActions();
     const prepared = prepareRequest(turn, actions);
@@ -86,7 +86,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       const found = codeRun?.find(response);
       if (codeRun && found) {
         yield call.whole({ ...response, content: found.content });
-        if (context.isEnded) return;
+        if (context.endInvocation) return;
         yield await codeRun.execute(found);
         continue;
       }
@@ -111,7 +111,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 
     const reply = call.whole(response);
     yield reply;
-    if (context.isEnded) return;
+    if (context.endInvocation) return;
 
     const tools = call.request.toolsDict;
     const running = new RunningCalls({ turn, calls: call.calls, tools, eventId: reply.id });

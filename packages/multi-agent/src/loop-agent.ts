@@ -93,7 +93,7 @@ export class LoopAgent extends BaseAgent {
           isLeft = escalates(event, enclosure) || isLeft;
           yield event;
         }
-        if (isLeft || context.isEnded || context.isPaused) return;
+        if (isLeft || context.endInvocation || context.isPaused) return;
       }
       first = 0;
     }

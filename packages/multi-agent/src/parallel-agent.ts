@@ -67,7 +67,7 @@ export class ParallelAgent extends BaseAgent {
           merger.resume(source);
         } else {
           merger.close(source);
-          if (!context.isEnded) begin();
+          if (!context.endInvocation) begin();
         }
       }
     } finally {

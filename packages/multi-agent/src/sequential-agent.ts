@@ -56,7 +56,7 @@ export class SequentialAgent extends BaseAgent {
       isResumed = false;
       context.throwIfAborted();
       yield* context.runAgent(child);
-      if (context.isEnded || context.isPaused) return;
+      if (context.endInvocation || context.isPaused) return;
     }
   }
 
@@ -68,7 +68,7 @@ export class SequentialAgent extends BaseAgent {
     const place = { tools: [taskCompleted], instructions: [TASK_COMPLETED_INSTRUCTION] };
     for (const child of this.subAgents) {
       yield* context.runAgent(child, place);
-      if (context.isEnded || (queue.isClosed && queue.chars === 0)) return;
+      if (context.endInvocation || (queue.isClosed && queue.chars === 0)) return;
     }
   }
 

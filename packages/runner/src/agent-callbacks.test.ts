@@ -102,7 +102,7 @@ test.each(['beforeModelCallback', 'afterModelCallback', 'beforeAgentCallback', '
 );
 
 test('endInvocation in a callback makes its event the last one', async () => {
-  const end = ({ context }: { context: CallbackContext }) => context.invocationContext.endInvocation();
+  const end = ({ context }: { context: CallbackContext }) => void (context.invocationContext.endInvocation = true);
   const after = await scenario({
     model: [callF],
     agent: { tools: [toolOf(() => expect.unreachable())], afterModelCallback: end },

@@ -43,8 +43,8 @@ export class AgentDriver implements AgentEvents {
 
   next(): Promise<EventResult> {
     if (this.#isDone) return Promise.resolve(DONE);
-    const { isEnded, progress } = this.context;
-    if (isEnded && !progress.endsItself) return this.return();
+    const { progress } = this.context;
+    if (progress.ended && !progress.endsItself) return this.return();
     const events = (this.#events ??= startAgent(this.context));
     this.#isWorking = true;
     this.isRunning = true;
@@ -133,7 +133,7 @@ export class AgentDriver implements AgentEvents {
   #takeTransfer(): string | undefined {
     const from = this.context;
     const name = from.progress.takeTransfer(from.executionId);
-    if (name === undefined || from.isEnded) return undefined;
+    if (name === undefined || from.endInvocation) return undefined;
     from.throwIfAborted();
     const target = from.invocation.rootAgent.findAgent(name);
     if (!target) {

@@ -193,7 +193,7 @@ describe('an agent called with AgentTool', () => {
   test('ends only itself with endInvocation', async () => {
     const ending = new CustomAgent('ending', async function* (context) {
       yield context.createEvent({ content: { role: 'model', parts: [{ text: 'enough' }] } });
-      context.endInvocation();
+      context.endInvocation = true;
       yield context.createEvent({ content: { role: 'model', parts: [{ text: 'last' }] } });
       expect.unreachable();
     });

@@ -196,7 +196,7 @@ test('endInvocation ends the run after the current event', async () => {
     async *agent(context) {
       try {
         yield modelEvent('bot', 'one');
-        context.endInvocation();
+        context.endInvocation = true;
         yield modelEvent('bot', 'two');
         expect.unreachable();
       } finally {
@@ -213,7 +213,7 @@ test('an error thrown in a finally block after endInvocation fails the run', asy
   const { run } = await scenario({
     async *agent(context) {
       try {
-        context.endInvocation();
+        context.endInvocation = true;
         yield modelEvent('bot', 'one');
       } finally {
         // oxlint-disable-next-line eslint/no-unsafe-finally -- user code may do so

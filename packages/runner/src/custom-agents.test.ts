@@ -146,7 +146,7 @@ test('callbacks of a sub-agent run around it, and the parent can recover from it
 
 test('a sub-agent may end the invocation', async () => {
   const inner = new CustomAgent('inner', async function* (context) {
-    context.endInvocation();
+    context.endInvocation = true;
     yield modelEvent('inner', 'last');
   });
   const { run } = await scenario({

@@ -152,7 +152,7 @@ test('a tool that ends the invocation gets its response, and nothing follows', a
   const tool = new FunctionTool({
     name: 'f',
     description: '',
-    execute: (_, { invocationContext }) => invocationContext.endInvocation(),
+    execute: (_, { invocationContext }) => void (invocationContext.endInvocation = true),
   });
   const { model, run } = await scenario({ model: [{ calls: [call('f')] }], agent: { tools: [tool] } });
   expect(await run()).toHaveLength(2);

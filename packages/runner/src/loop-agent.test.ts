@@ -152,7 +152,7 @@ describe('LoopAgent', () => {
 
   test('is stopped by endInvocation during a round', async () => {
     const ender = new CustomAgent('ender', async function* (context) {
-      context.endInvocation();
+      context.endInvocation = true;
     });
     expect(await textsOf(new LoopAgent({ name: 'loop', subAgents: [sayer('a'), ender, sayer('b')] }))).toEqual(['a']);
   });

@@ -171,7 +171,7 @@ test('endInvocation in one branch ends the run after its event and aborts the ot
   const gate = new Gate();
   const ending = new CustomAgent('ending', async function* (context) {
     await gate.reached;
-    context.endInvocation();
+    context.endInvocation = true;
     yield textEvent(context, 'the end');
     yield textEvent(context, 'not this');
   });

@@ -172,7 +172,7 @@ test('a plugin may end the invocation', async () => {
     [
       new Plugin('ending', {
         onEventCallback: ({ invocationContext }): undefined => {
-          invocationContext.endInvocation();
+          invocationContext.endInvocation = true;
         },
       }),
     ],

@@ -34,7 +34,7 @@ describe('SequentialAgent', () => {
 
   test('ends at endInvocation', async () => {
     const ender = new CustomAgent('ender', async function* (context) {
-      context.endInvocation();
+      context.endInvocation = true;
     });
     expect(await textsOf(new SequentialAgent({ name: 'steps', subAgents: [sayer('a'), ender, sayer('b')] }))).toEqual([
       'a',

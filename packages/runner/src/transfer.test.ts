@@ -125,7 +125,7 @@ test('a transfer removed by a plugin does not happen', async () => {
 test('endInvocation at a transfer ends the run', async () => {
   class Ender extends BasePlugin {
     override onEventCallback({ invocationContext, event }: { invocationContext: InvocationContext; event: Event }) {
-      if (event.actions.transferToAgent !== undefined) invocationContext.endInvocation();
+      if (event.actions.transferToAgent !== undefined) invocationContext.endInvocation = true;
       return undefined;
     }
   }
@@ -152,7 +152,7 @@ test('a custom agent that transfers and then ends the invocation does not transf
     'lead',
     async function* (context) {
       yield context.createEvent({ actions: { transferToAgent: 'helper' } });
-      context.endInvocation();
+      context.endInvocation = true;
     },
     { subAgents: [scripted('helper', [])] },
   );

@@ -156,7 +156,7 @@ describe('endInvocation', () => {
     const agent = new Worker({
       beforeAgentCallback: (context) => {
         context.state.set('a', 1);
-        context.invocationContext.endInvocation();
+        context.invocationContext.endInvocation = true;
       },
     });
     expect(await said(agent)).toEqual([{ a: 1 }]);
@@ -164,7 +164,7 @@ describe('endInvocation', () => {
 
   test('in the agent skips the after callbacks', async () => {
     const agent = new Worker({ afterAgentCallback: () => say('after') }, async function* (context) {
-      context.endInvocation();
+      context.endInvocation = true;
       yield context.createEvent({ content: say('last') });
     });
     expect(await said(agent)).toEqual(['last']);

@@ -48,7 +48,7 @@ export async function* runWithCallbacks(
       (await firstAnswer(agent.beforeAgentCallback, before));
     if (instead) markEnd(before);
     yield* callbackEvent(before, instead, 'beforeAgentCallback');
-    if (instead || context.isEnded) return;
+    if (instead || context.endInvocation) return;
   }
 
   try {
@@ -64,7 +64,7 @@ export async function* runWithCallbacks(
     yield* callbackEvent(failed, recovered, 'onAgentErrorCallback');
     return;
   }
-  if (context.isEnded || context.isPaused) return;
+  if (context.endInvocation || context.isPaused) return;
 
   const after = new CallbackContext({ invocationContext: context });
   const added =

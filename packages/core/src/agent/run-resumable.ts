@@ -24,7 +24,7 @@ export async function* runResumable(
     return;
   }
   yield* begin();
-  if (!context.isEnded && !context.isPaused) yield context.createEvent({ actions: { endOfAgent: true } });
+  if (!context.endInvocation && !context.isPaused) yield context.createEvent({ actions: { endOfAgent: true } });
 }
 
 async function* watched(context: InvocationContext, work: Work): AsyncGenerator<Event, void, void> {

@@ -72,6 +72,11 @@ export class ReadonlyContext {
       "it can only be read here; write state in a callback or a tool, as in context.state.set('city', 'Lima')",
     );
   }
+
+  /** Throws: an assignment would have no effect here, as in the ADK. @internal */
+  set endInvocation(_ends: never) {
+    throw readOnlyError('context', 'endInvocation', 'write context.invocationContext.endInvocation = true');
+  }
 }
 
 /** Parameters of a callback context. */

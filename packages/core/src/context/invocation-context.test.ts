@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { InvalidRequestError, LlmCallLimitError, RunAbortedError } from '../errors.ts';
 import { BaseTool } from '../tool/base-tool.ts';
 import { AbortGuard } from './abort-guard.ts';
+import { CallbackContext } from './callback-context.ts';
 import { agent, contextOf, other } from './fixtures/test-invocation.ts';
 
 class Idle extends BaseTool {
@@ -115,8 +116,8 @@ describe('sub-invocations', () => {
       executionId: 'e-uuid-1',
       parentExecutionId: 'e-1',
     });
-    inner.endInvocation();
-    expect([start.isEnded, context.isEnded]).toEqual([true, false]);
+    inner.endInvocation = true;
+    expect([start.endInvocation, context.endInvocation]).toEqual([true, false]);
     inner.progress.countLlmCall();
     context.progress.countLlmCall();
     expect(() => inner.progress.countLlmCall()).toThrow(LlmCallLimitError);
@@ -124,18 +125,24 @@ describe('sub-invocations', () => {
 });
 
 describe('endInvocation', () => {
-  test('ends the invocation when it is called or set to true, and not when it is set to false', () => {
-    const called = contextOf().forAgent(agent);
-    called.endInvocation();
-    const assigned = contextOf().forAgent(agent);
-    assigned.endInvocation = true;
-    expect([called.isEnded, assigned.isEnded]).toEqual([true, true]);
-    assigned.endInvocation = false;
-    expect(assigned.isEnded).toBe(false);
+  test('is false until it is set, for all contexts of the invocation', () => {
+    const start = contextOf();
+    const context = start.forAgent(agent);
+    expect([context.endInvocation, start.endInvocation]).toEqual([false, false]);
+    context.endInvocation = true;
+    expect([context.endInvocation, start.endInvocation]).toEqual([true, true]);
+    context.endInvocation = false;
+    expect([context.endInvocation, start.endInvocation]).toEqual([false, false]);
   });
 
   test('refuses a value that is not a boolean', () => {
     expect(() => Reflect.set(contextOf(), 'endInvocation', 'yes')).toThrow('expected true or false');
+  });
+
+  test('throws where an assignment would end nothing: in the context of a tool or a callback', () => {
+    expect(() => Reflect.set(new CallbackContext({ invocationContext: contextOf() }), 'endInvocation', true)).toThrow(
+      'context: endInvocation cannot be assigned; write context.invocationContext.endInvocation = true',
+    );
   });
 });
 

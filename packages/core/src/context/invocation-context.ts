@@ -352,23 +352,19 @@ export class InvocationContext {
     this.progress.countLlmCall();
   }
 
-  /** True if `endInvocation` was called. */
-  get isEnded(): boolean {
+  /**
+   * True if the run ends after the current event. Assigning `true` ends it so, without an error: no further agent, model or tool runs. In an
+   * agent that is called as a tool it ends only that call.
+   * @throws ConfigurationError when a value that is not a boolean is assigned
+   */
+  get endInvocation(): boolean {
     return this.progress.ended;
   }
 
-  /**
-   * Ends the run after the current event, without an error: no further agent, model or tool runs. In an agent that is called as a tool it
-   * ends only that call. Assigning `true` does the same, as in the ADK. To read it, use `isEnded`.
-   */
-  get endInvocation(): () => void {
-    return () => void (this.progress.ended = true);
-  }
-
-  set endInvocation(isEnded: boolean) {
-    if (typeof isEnded !== 'boolean')
-      throw new ConfigurationError(`context.endInvocation: expected true or false, got ${describeKind(isEnded)}`);
-    this.progress.ended = isEnded;
+  set endInvocation(ends: boolean) {
+    if (typeof ends !== 'boolean')
+      throw new ConfigurationError(`context.endInvocation: expected true or false, got ${describeKind(ends)}`);
+    this.progress.ended = ends;
   }
 
   /**

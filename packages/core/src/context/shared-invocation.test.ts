@@ -25,9 +25,9 @@ describe('countLlmCall', () => {
 test('an invocation that one context ends has ended for all of them', () => {
   const root = contextOf();
   const first = root.forAgent(agent);
-  expect(root.isEnded).toBe(false);
-  first.forAgent(other).endInvocation();
-  expect([root.isEnded, first.isEnded]).toEqual([true, true]);
+  expect(root.endInvocation).toBe(false);
+  first.forAgent(other).endInvocation = true;
+  expect([root.endInvocation, first.endInvocation]).toEqual([true, true]);
 });
 
 describe('an abort', () => {
