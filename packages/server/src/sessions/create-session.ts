@@ -82,8 +82,9 @@ export function existsError(
 }
 
 /**
- * Appends events and records their runs, so that the runs can be found, and continued if the events are trusted. The last one stays open if it
- * did not end. Does not write state of the user and the app, because other sessions share it and may have changed it since.
+ * Appends events, each within its run, so that the runs can be found, and continued if the events are trusted. The run of the last event stays
+ * open if it is unfinished: the server resumes or closes it, like a run whose process ended, or the next message of the session does. Does
+ * not write state of the user and the app, because other sessions share it and may have changed it since.
  */
 async function writeEvents(
   service: BaseSessionService,
@@ -92,17 +93,19 @@ async function writeEvents(
   events: readonly Event[],
 ): Promise<void> {
   const key = sessionKeyOf(created);
-  const recorded = new Set<string>();
+  const read = { numRecentEvents: 0 };
+  const unfinished = unfinishedRun(events);
+  const begun = new Set<string>();
   let session = created;
   let lease: SessionLease | undefined;
   let chars = 0;
   for (const event of events) {
     const { invocationId } = event;
-    if (!lease || !recorded.has(invocationId)) {
+    if (lease?.invocationId !== invocationId) {
       if (lease) await service.releaseLease(lease);
-      const read = { numRecentEvents: 0 };
-      ({ session, lease } = await service.beginRun({ ...key, invocationId, ttlMs: IMPORT_MS, read }));
-      recorded.add(invocationId);
+      const run = { invocationId, continues: begun.has(invocationId), resumable: invocationId === unfinished };
+      ({ session, lease } = await service.beginRun({ ...key, ...run, ttlMs: IMPORT_MS, read }));
+      begun.add(invocationId);
     }
     await service.appendEvent({ session, event, lease, repeatedState: sharedKeys(event) });
     chars += weigh(event) + CHARS_OF_WRITE * (1 + Object.keys(event.actions.stateDelta).length);
@@ -111,13 +114,7 @@ async function writeEvents(
     await otherWork(platform);
     chars = 0;
   }
-  if (lease) await service.releaseLease(lease);
-  const invocationId = unfinishedRun(events);
-  if (invocationId === undefined) return;
-  // The server resumes or closes the run, like one whose process ended, or the next message of the session finishes it.
-  const run = { invocationId, continues: true, resumable: true, ttlMs: IMPORT_MS, read: { numRecentEvents: 0 } };
-  const begun = await service.beginRun({ ...key, ...run });
-  await service.releaseLease(begun.lease, { leaveOpen: 'uncounted' });
+  if (lease) await service.releaseLease(lease, { leaveOpen: unfinished !== undefined && 'uncounted' });
 }
 
 /** Returns the run of the last event if it can be resumed, has not ended and does not wait for an answer. */

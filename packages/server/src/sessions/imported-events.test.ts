@@ -209,3 +209,13 @@ test('with trusted imports an unfinished run is open, and has its end before the
   expect(texts.slice(-3)).toEqual(['resumed', 'next', 'next']);
   expect(await findLooseEnds(sessionService, key)).toEqual([]);
 });
+
+test('with trusted imports an unfinished run is open if another run begins and ends between its events', async () => {
+  const { create, sessionService } = open(true, { trustImportedEvents: true });
+  const { status } = await create([begin('e-x'), begin('e-y'), end('e-y'), said([call('a', 'send')])]);
+  const [unfinished, ended] = await Promise.all(
+    ['e-x', 'e-y'].map((id) => sessionService.findRun({ appName: 'app', userId: 'ann', sessionId: 's', id })),
+  );
+  expect([status, unfinished?.firstSeq, ended?.firstSeq]).toEqual([200, 1, 2]);
+  expect([unfinished?.open, ended?.open]).toEqual([{ resumable: true, attempts: 0, heldUntilMs: 0 }, undefined]);
+});
