@@ -8,6 +8,7 @@ import {
   REQUEST_INPUT,
 } from '@eventloom/core';
 import {
+  Calls,
   getOwn,
   type InputRequestParams,
   inputRequestOf,
@@ -56,17 +57,17 @@ export interface RemoteConversation {
 
 /** Reads the events that the agent sees, from the newest one back to the last one of its own. */
 export function readConversation(context: InvocationContext): RemoteConversation {
-  const { agent, branch, executionId, invocationId, resumedFrom, session } = context;
+  const { agent, branch, executionId, invocation, invocationId, resumedFrom, session } = context;
+  const calls = Calls.of(session, invocation.derived);
   const unseen: Event[] = [];
-  const answered = new Set<string>();
   for (const event of newestFirst(session.events)) {
-    if (event.invocationId === invocationId && event.author === 'user')
-      for (const { functionResponse } of event.content?.parts ?? []) answered.add(functionResponse?.id ?? '');
     if (!isVisibleOn(event.branch, branch)) continue;
     const question = event.author === agent.name ? questionIn(event) : undefined;
     const contextId = question?.contextId ?? event.customMetadata?.[CONTEXT_ID];
     if (event.author === agent.name && typeof contextId === 'string') {
-      const isOpen = question && (event.invocationId === invocationId || answered.has(question.callId));
+      const asked = question && calls.madeIn(event).find(({ id }) => id === question.callId);
+      const isAnsweredNow = asked?.responses.some((response) => response.event.invocationId === invocationId);
+      const isOpen = event.invocationId === invocationId || isAnsweredNow === true;
       const parts = unseen.reverse().flatMap((each) => toMessageParts(each, agent.name));
       const isBegun = resumedFrom && event.invocationId === invocationId && event.executionId === executionId;
       const taskId = event.customMetadata?.[TASK_ID];

@@ -1,4 +1,11 @@
-import { type Event, REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT } from '@eventloom/core';
+import {
+  type Event,
+  type FunctionCall,
+  REQUEST_CONFIRMATION,
+  REQUEST_CREDENTIAL,
+  REQUEST_INPUT,
+} from '@eventloom/core';
+import { Calls } from '@eventloom/core/internal';
 import { requireEvent, requireEvents } from './check-arguments.ts';
 
 /** The kind of answer that an agent waits for. */
@@ -24,35 +31,35 @@ export interface UserInputRequest {
 /** Returns the requests for input in an event, in the order of its parts. */
 export function getUserInputRequests(event: Event): UserInputRequest[] {
   requireEvent('getUserInputRequests', event);
-  return (event.content?.parts ?? []).flatMap(({ functionCall }): UserInputRequest[] => {
-    const { name, id, args = {} } = functionCall ?? {};
-    const interruptId = id ?? textOf(args['interruptId']) ?? textOf(args['functionCallId']);
-    if (name === undefined || interruptId === undefined) return [];
-    const base = { interruptId, functionCallName: name, author: event.author };
-    switch (name) {
-      case REQUEST_INPUT:
-        return [
-          {
-            ...base,
-            kind: 'input',
-            message: textOf(args['message']),
-            payload: args['payload'] ?? undefined,
-            responseSchema: args['response_schema'] ?? args['responseSchema'] ?? undefined,
-          },
-        ];
-      case REQUEST_CREDENTIAL: {
-        const authConfig = args['authConfig'] ?? args['auth_config'] ?? undefined;
-        return [{ ...base, kind: 'credential', message: textOf(args['message']), authConfig }];
-      }
-      case REQUEST_CONFIRMATION: {
-        const { hint, payload } = recordOf(args['toolConfirmation']);
-        const toolName = textOf(recordOf(args['originalFunctionCall'])['name']);
-        return [{ ...base, kind: 'confirmation', message: textOf(hint)?.trim() || undefined, payload, toolName }];
-      }
-      default:
-        return [];
+  return (event.content?.parts ?? []).flatMap(({ functionCall }) => requestIn(functionCall, event.author) ?? []);
+}
+
+/** Returns the request that a call makes; undefined for a call of a tool. */
+function requestIn({ name, id, args = {} }: FunctionCall = {}, author: string): UserInputRequest | undefined {
+  const interruptId = id ?? textOf(args['interruptId']) ?? textOf(args['functionCallId']);
+  if (name === undefined || interruptId === undefined) return undefined;
+  const base = { interruptId, functionCallName: name, author };
+  switch (name) {
+    case REQUEST_INPUT:
+      return {
+        ...base,
+        kind: 'input',
+        message: textOf(args['message']),
+        payload: args['payload'] ?? undefined,
+        responseSchema: args['response_schema'] ?? args['responseSchema'] ?? undefined,
+      };
+    case REQUEST_CREDENTIAL: {
+      const authConfig = args['authConfig'] ?? args['auth_config'] ?? undefined;
+      return { ...base, kind: 'credential', message: textOf(args['message']), authConfig };
     }
-  });
+    case REQUEST_CONFIRMATION: {
+      const { hint, payload } = recordOf(args['toolConfirmation']);
+      const toolName = textOf(recordOf(args['originalFunctionCall'])['name']);
+      return { ...base, kind: 'confirmation', message: textOf(hint)?.trim() || undefined, payload, toolName };
+    }
+    default:
+      return undefined;
+  }
 }
 
 /** Returns true for an event with a request to a person. */
@@ -61,17 +68,17 @@ export function requiresUserInput(event: Event): boolean {
   return getUserInputRequests(event).length > 0;
 }
 
-/** Returns the questions of these events that no function response among them answers, oldest first, each once. */
+/**
+ * Returns the questions of these events that no function response among them answers, oldest first, each once. Leaves out those of events that
+ * a rewind removed.
+ */
 export function getPendingUserInputRequests(events: readonly Event[]): UserInputRequest[] {
   requireEvents('getPendingUserInputRequests', events);
-  const answered = new Set(
-    events.flatMap(({ content }) => content?.parts?.flatMap((part) => part.functionResponse?.id ?? []) ?? []),
-  );
-  const pending = new Map<string, UserInputRequest>();
-  for (const request of events.flatMap(getUserInputRequests))
-    if (!answered.has(request.interruptId) && !pending.has(request.interruptId))
-      pending.set(request.interruptId, request);
-  return [...pending.values()];
+  const calls = new Calls(events);
+  return calls.all.flatMap((call) => {
+    const isPending = call.responses.length === 0 && calls.newest(call.id, call.branch) === call;
+    return (isPending && requestIn(call.call, call.event.author)) || [];
+  });
 }
 
 function textOf(value: unknown): string | undefined {

@@ -1,4 +1,5 @@
 import { type Event, getFunctionResponses } from '@eventloom/core';
+import { Calls } from '@eventloom/core/internal';
 import type { StoredSpan } from './span-store.ts';
 
 /** A span in the shape of the ADK's servers. Times are nanoseconds since the epoch. */
@@ -52,11 +53,8 @@ const OPERATIONS: Readonly<Record<StoredSpan['kind'], string>> = {
 /** Returns the event with the result of each call: of a model call the first one of its agent after its start, of a tool call its response. */
 function linkEvents(spans: readonly StoredSpan[], events: readonly Event[]): ReadonlyMap<string, Event> {
   const linked = new Map<string, Event>();
-  const responses = new Map(
-    events.flatMap((event) =>
-      getFunctionResponses(event).map(({ id }) => [`${event.invocationId} ${id}`, event] as const),
-    ),
-  );
+  // Spans of rewound events are shown too, so the rewinds are left out.
+  const calls = new Calls(events.filter(({ actions }) => actions.rewindBeforeInvocationId === undefined));
   const replies = Map.groupBy(
     events.filter((event) => event.author !== 'user' && getFunctionResponses(event).length === 0 && isReply(event)),
     ({ executionId = '' }) => executionId,
@@ -65,8 +63,13 @@ function linkEvents(spans: readonly StoredSpan[], events: readonly Event[]): Rea
   const taken = new Map<string, number>();
   for (const { spanId, kind, startMs, attributes } of spans) {
     if (kind === 'tool') {
-      const event = responses.get(`${attributes['eventloom.invocation_id']} ${attributes['gen_ai.tool.call.id']}`);
-      if (event) linked.set(spanId, event);
+      const ofRun = calls
+        .named(String(attributes['gen_ai.tool.call.id']))
+        .flatMap(({ responses }) => responses)
+        .filter(({ event }) => event.invocationId === attributes['eventloom.invocation_id']);
+      // Models may reuse an id in each reply.
+      const response = ofRun.find(({ event }) => event.timestamp * 1000 >= startMs) ?? ofRun.at(-1);
+      if (response) linked.set(spanId, response.event);
     } else if (kind === 'model') {
       const execution = String(attributes['eventloom.execution_id']);
       const own = replies.get(execution) ?? [];

@@ -1,12 +1,11 @@
 import {
   type Event,
   type EventCompaction,
-  getFunctionCalls,
   type GetSessionConfig,
   type HistoryPointer,
   type Session,
 } from '@eventloom/core';
-import { hasBeginOfRun } from '@eventloom/core/internal';
+import { Calls, hasBeginOfRun } from '@eventloom/core/internal';
 
 /** A session with at least all effective events, and their places. */
 interface ReadHistory {
@@ -166,8 +165,8 @@ export function needsEarlierEvents(
 ): boolean {
   if (invocationId !== undefined && !hasBeginOfRun(events, invocationId)) return true;
   if (callIds.length === 0) return false;
-  const known = new Set(events.flatMap(getFunctionCalls).map(({ id }) => id));
-  return callIds.some((id) => !known.has(id));
+  const calls = new Calls(events);
+  return callIds.some((id) => calls.named(id).length === 0);
 }
 
 /**

@@ -1,13 +1,12 @@
 import {
   type Event,
-  getFunctionResponses,
   type Invocation,
   type InvocationContext,
   ObjectType,
   type Session,
   StreamingMode,
 } from '@eventloom/core';
-import { enclosureOf, streamedRecordOf, type SubInvocation } from '@eventloom/core/internal';
+import { Calls, enclosureOf, type RecordedCall, streamedRecordOf, type SubInvocation } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import { EventCommitter } from './event-committer.ts';
 
@@ -123,18 +122,12 @@ function unaskedRequests(
   recorded: readonly Event[],
   { invocation: { recorded: stored } }: InvocationContext,
 ): (event: Event) => boolean {
-  const asking = recorded.filter(({ longRunningToolIds }) => longRunningToolIds?.length);
-  if (asking.length === 0) return () => false;
+  const calls = new Calls(recorded);
+  if (!calls.all.some(({ isLongRunning }) => isLongRunning)) return () => false;
   const streamed = new Set(stored?.events.map((event) => streamedRecordOf(event)?.id));
-  const answered = new Set(
-    recorded
-      .filter(({ author }) => author === 'user')
-      .flatMap((event) => getFunctionResponses(event).map(({ id }) => id)),
-  );
-  return (event) =>
-    asking.includes(event) &&
-    !streamed.has(event.id) &&
-    event.longRunningToolIds?.some((callId) => !answered.has(callId)) === true;
+  const lacksAnswer = ({ isLongRunning, responses }: RecordedCall): boolean =>
+    isLongRunning && !responses.some(({ event }) => event.author === 'user');
+  return (event) => !streamed.has(event.id) && calls.madeIn(event).some(lacksAnswer);
 }
 
 function partOf(invocation: Invocation, { agent, userContent, streaming, inTurn }: SubInvocation): Invocation {
