@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import { z } from 'zod';
@@ -39,6 +39,19 @@ export async function serveMcp(headers: Readonly<Record<string, string>>): Promi
     });
   });
   return listen(server);
+}
+
+/** A server that gets the listener of its requests after it has started. */
+interface LaterServer extends LocalServer {
+  readonly port: number;
+  listen(listener: RequestListener): void;
+}
+
+/** Starts a server whose address the listener of its requests needs. */
+export async function serveLater(): Promise<LaterServer> {
+  const server = createServer();
+  const local = await listen(server);
+  return { ...local, port: Number(new URL(local.url).port), listen: (listener) => void server.on('request', listener) };
 }
 
 async function listen(server: Server): Promise<LocalServer> {

@@ -31,10 +31,11 @@ describe('programs written for @google/adk', () => {
     [theirs, ours] = await Promise.all([play('@google/adk'), play('@eventloom/adk')]);
   });
 
-  test.each(files)('%s completes after only its imports were changed', (file) => {
+  test.each(files)('%s completes after only its imports were changed, and runs on @google/adk', (file) => {
     const { output } = ours.get(file) ?? expect.unreachable();
     expect(output.filter((said) => typeof said === 'string' && said.startsWith('thrown: '))).toEqual([]);
     expect(output.length).toBeGreaterThan(0);
+    expect(theirs.get(file)?.output.length).toBeGreaterThan(0);
     // An event that the runtime itself refuses is never a difference on purpose.
     expect(JSON.stringify(output)).not.toContain('INVALID_EVENT');
   });

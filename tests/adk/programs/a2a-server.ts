@@ -1,6 +1,3 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import {
   AGENT_CARD_PATH,
   bearerTokenUserBuilder,
@@ -21,6 +18,7 @@ import {
 } from '@a2a-js/sdk/client';
 import { z } from 'zod';
 import { converse } from '../converse.ts';
+import { serveLater } from '../local-servers.ts';
 import type { Program, Tell } from '../stage.ts';
 
 const TOKEN = 'a-token';
@@ -76,38 +74,30 @@ const program: Program = {
       tell(await getA2AAgentCard(agent, [{ url: 'http://localhost:8000/jsonrpc', transport: 'JSONRPC' }]));
     await toA2a(prime).catch((error: unknown) => tell(`refused: ${error instanceof Error}`));
 
-    let listener: RequestListener | undefined;
-    const server = createServer((request, response) => listener?.(request, response)).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    try {
-      const options = { host: '127.0.0.1', port, authentication: bearerTokenUserBuilder(TOKEN) };
-      const app = await toA2a(prime, options);
-      listener = (request, response) => void app(request, response);
-      const agentCard = `http://127.0.0.1:${port}/`;
-      for (const token of [TOKEN, 'wrong']) {
-        const fetchImpl = fetchWith(token);
-        const clientFactory = new ClientFactory(
-          ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
-            transports: [new JsonRpcTransportFactory({ fetchImpl })],
-            cardResolver: new DefaultAgentCardResolver({ fetchImpl }),
-          }),
-        );
-        const remote = new RemoteA2AAgent({
-          name: 'remote',
-          agentCard,
-          clientFactory,
-          beforeRequestCallbacks: [(_, { message }) => tell({ sent: message.parts, role: message.role })],
-          afterRequestCallbacks: [(_, { kind }) => tell({ kind })],
-        });
-        // Errors have the port of the server.
-        const say: Tell = (said) =>
-          tell(isRecord(said) && said['errorMessage'] ? { failed: true, author: said['author'] } : said);
-        await converse(say, remote, token === TOKEN ? ['Is 7 prime?', 'And 8?'] : ['Is 7 prime?']);
-      }
-    } finally {
-      server.close();
-      server.closeAllConnections();
+    await using server = await serveLater();
+    const options = { host: '127.0.0.1', port: server.port, authentication: bearerTokenUserBuilder(TOKEN) };
+    const app = await toA2a(prime, options);
+    server.listen((request, response) => void app(request, response));
+    const agentCard = `${server.url}/`;
+    for (const token of [TOKEN, 'wrong']) {
+      const fetchImpl = fetchWith(token);
+      const clientFactory = new ClientFactory(
+        ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
+          transports: [new JsonRpcTransportFactory({ fetchImpl })],
+          cardResolver: new DefaultAgentCardResolver({ fetchImpl }),
+        }),
+      );
+      const remote = new RemoteA2AAgent({
+        name: 'remote',
+        agentCard,
+        clientFactory,
+        beforeRequestCallbacks: [(_, { message }) => tell({ sent: message.parts, role: message.role })],
+        afterRequestCallbacks: [(_, { kind }) => tell({ kind })],
+      });
+      // Errors have the port of the server.
+      const say: Tell = (said) =>
+        tell(isRecord(said) && said['errorMessage'] ? { failed: true, author: said['author'] } : said);
+      await converse(say, remote, token === TOKEN ? ['Is 7 prime?', 'And 8?'] : ['Is 7 prime?']);
     }
   },
 };

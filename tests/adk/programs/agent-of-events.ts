@@ -3,10 +3,12 @@ import {
   createEvent,
   createEventActions,
   type Event,
+  type EventActions,
   InMemoryRunner,
   type InvocationContext,
   LlmAgent,
   LoopAgent,
+  requireAgent,
 } from '@google/adk';
 import { createUserContent } from '@google/genai';
 import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
@@ -21,7 +23,7 @@ class Packer extends BaseAgent {
     yield {
       id: 'packed',
       invocationId: context.invocationId,
-      author: this.name,
+      author: requireAgent(context).name,
       content: { parts: [{ text: 'The box is packed.' }] },
       actions: createEventActions(),
       timestamp: Date.now(),
@@ -35,9 +37,9 @@ class Packer extends BaseAgent {
 
 /** An agent that ends the loop when the state says so, under another author than its name. */
 class Inspector extends BaseAgent {
-  protected override async *runAsyncImpl({ session }: InvocationContext): AsyncGenerator<Event> {
-    const escalate = session.state['seal'] === 'whole';
-    yield createEvent({ author: 'inspection', actions: createEventActions({ escalate }) });
+  protected override async *runAsyncImpl({ agent, session }: InvocationContext): AsyncGenerator<Event> {
+    const actions: EventActions = createEventActions({ escalate: session.state['seal'] === 'whole' });
+    yield createEvent({ author: `inspection of ${agent?.name}`, actions });
   }
 
   protected override async *runLiveImpl(): AsyncGenerator<Event> {}

@@ -1,4 +1,12 @@
-import { type AgentRouter, Gemini, InMemoryRunner, LlmAgent, RoutedAgent } from '@google/adk';
+import {
+  type AgentRouter,
+  type BaseAgent,
+  Gemini,
+  InMemoryRunner,
+  type InvocationContext,
+  LlmAgent,
+  RoutedAgent,
+} from '@google/adk';
 import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import type { Program } from '../stage.ts';
 
@@ -6,7 +14,7 @@ const simple = new LlmAgent({ name: 'simple', model: 'gemini-flash-latest', inst
 const complex = new LlmAgent({ name: 'complex', model: 'gemini-pro-latest', instruction: 'Think, then answer.' });
 const classifier = new Gemini({ model: 'gemini-flash-lite-latest' });
 
-const router: AgentRouter = async (_agents, context) => {
+const router: AgentRouter = async (_agents: Readonly<Record<string, BaseAgent>>, context: InvocationContext) => {
   const text = context.userContent?.parts?.[0]?.text ?? '';
   let said = '';
   const prompt = `Is this request simple or complex? ${text}`;

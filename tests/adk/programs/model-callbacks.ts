@@ -1,5 +1,6 @@
 import {
   type Context,
+  type Event,
   InMemoryRunner,
   isFinalResponse,
   LlmAgent,
@@ -38,7 +39,8 @@ const program: Program = {
     const session = await runner.sessionService.createSession({ appName: 'callbacks', userId: 'ann' });
     for (const text of ['Tell me a joke.', 'BLOCK this.']) {
       const newMessage = createUserContent(text);
-      for await (const event of runner.runAsync({ userId: 'ann', sessionId: session.id, newMessage })) {
+      const run: AsyncIterable<Event> = runner.runAsync({ userId: 'ann', sessionId: session.id, newMessage });
+      for await (const event of run) {
         tell(event);
         tell({ final: isFinalResponse(event) });
       }

@@ -1,4 +1,12 @@
-import { Gemini, InMemoryRunner, LlmAgent, type LlmRouter, RoutedLlm } from '@google/adk';
+import {
+  type BaseLlm,
+  Gemini,
+  InMemoryRunner,
+  LlmAgent,
+  type LlmRequest,
+  type LlmRouter,
+  RoutedLlm,
+} from '@google/adk';
 import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import type { Program } from '../stage.ts';
 
@@ -7,7 +15,7 @@ const models = {
   fallback: new Gemini({ model: 'gemini-pro-latest' }),
 };
 
-const router: LlmRouter = (_models, request, errorContext) => {
+const router: LlmRouter = (_models: Readonly<Record<string, BaseLlm>>, request: LlmRequest, errorContext) => {
   if (errorContext) return errorContext.failedKeys.has('primary') ? 'fallback' : undefined;
   return request.contents.length > 2 ? 'fallback' : 'primary';
 };

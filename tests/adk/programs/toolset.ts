@@ -4,8 +4,10 @@ import {
   type Context,
   FunctionTool,
   InMemoryRunner,
+  isFinalResponse,
   LlmAgent,
   type ReadonlyContext,
+  stringifyContent,
 } from '@google/adk';
 import { createUserContent } from '@google/genai';
 import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
@@ -69,7 +71,10 @@ const program: Program = {
     const runner = new InMemoryRunner({ agent, appName: 'math' });
     const session = await runner.sessionService.createSession({ appName: 'math', userId: 'ann' });
     const newMessage = createUserContent('5 + 3?');
-    for await (const event of runner.runAsync({ userId: 'ann', sessionId: session.id, newMessage })) tell(event);
+    for await (const event of runner.runAsync({ userId: 'ann', sessionId: session.id, newMessage })) {
+      tell(event);
+      if (isFinalResponse(event)) tell(stringifyContent(event));
+    }
     await toolset.close();
   },
 };

@@ -1,4 +1,4 @@
-import { FunctionTool, InMemoryRunner, LlmAgent } from '@google/adk';
+import { type Context, FunctionTool, InMemoryRunner, isFinalResponse, LlmAgent, stringifyContent } from '@google/adk';
 import { createUserContent } from '@google/genai';
 import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { z } from 'zod';
@@ -7,15 +7,18 @@ import type { Program } from '../stage.ts';
 const model = 'gemini-2.5-flash';
 const support = new LlmAgent({ name: 'support_agent', model, instruction: 'You handle urgent requests.' });
 
+function transferIfUrgent({ query }: { query: string }, context?: Context): string {
+  if (!context) throw new Error('A transfer needs the context.');
+  if (!query.toLowerCase().includes('urgent')) return `Processed query: '${query}'.`;
+  context.actions.transferToAgent = 'support_agent';
+  return 'Transferring to the support agent.';
+}
+
 const checkAndTransfer = new FunctionTool({
   name: 'check_and_transfer',
   description: 'Checks whether the request is urgent, and transfers it.',
   parameters: z.object({ query: z.string() }),
-  execute: ({ query }, toolContext) => {
-    if (!query.toLowerCase().includes('urgent')) return `Processed query: '${query}'.`;
-    if (toolContext) toolContext.actions.transferToAgent = 'support_agent';
-    return 'Transferring to the support agent.';
-  },
+  execute: transferIfUrgent,
 });
 
 const agent = new LlmAgent({
@@ -40,8 +43,10 @@ const program: Program = {
         userId: 'ann',
         sessionId: session.id,
         newMessage: createUserContent(text),
-      }))
+      })) {
         tell(event);
+        if (isFinalResponse(event)) tell(stringifyContent(event));
+      }
   },
 };
 export default program;

@@ -1,20 +1,24 @@
-import { FunctionTool, InMemoryRunner, LlmAgent } from '@google/adk';
+import { type Context, FunctionTool, InMemoryRunner, LlmAgent } from '@google/adk';
 import { createUserContent } from '@google/genai';
 import { jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { z } from 'zod';
 import type { Program } from '../stage.ts';
 
+const parameters = z.object({ preference: z.string(), value: z.string() });
+
+async function keep({ preference, value }: z.infer<typeof parameters>, context?: Context): Promise<string> {
+  const preferences = context?.state.get<Record<string, string>>('user:preferences', {}) ?? {};
+  preferences[preference] = value;
+  context?.state.set('user:preferences', preferences);
+  context?.state.set('temp:last', preference);
+  return `${preference} = ${value}`;
+}
+
 const setPreference = new FunctionTool({
   name: 'set_preference',
   description: 'Sets a preference of the user.',
-  parameters: z.object({ preference: z.string(), value: z.string() }),
-  execute: async ({ preference, value }, toolContext) => {
-    const preferences = toolContext?.state.get<Record<string, string>>('user:preferences', {}) ?? {};
-    preferences[preference] = value;
-    toolContext?.state.set('user:preferences', preferences);
-    toolContext?.state.set('temp:last', preference);
-    return `${preference} = ${value}`;
-  },
+  parameters,
+  execute: keep,
 });
 
 const agent = new LlmAgent({
