@@ -1,4 +1,4 @@
-import type { Comment, Node, Statement } from 'oxc-parser';
+import type { Comment, Node, ParseResult, Statement } from 'oxc-parser';
 import { dirname, join } from 'node:path/posix';
 import { exportedNames, importedSpecifiers, parseModule } from './module-syntax.ts';
 import type { SourceFile, Workspace } from './repository.ts';
@@ -215,7 +215,7 @@ function codeSpan(text: string): string {
 }
 
 function namesOf(entry: SourceFile, packages: readonly Workspace[]): ReferenceName[] {
-  const { program, comments, module } = parseModule(entry);
+  const { program, comments, module } = parseOnce(entry);
   const names: ReferenceName[] = [];
   let group = '';
   for (const statement of program.body) {
@@ -240,9 +240,18 @@ function groupAbove(statement: Statement, comments: readonly Comment[], text: st
   return above?.value.trim();
 }
 
+const parsed = new WeakMap<SourceFile, ParseResult>();
+
+/** Parses a file at the first call: an entry exports many names of one file, and takes many of them through the same files. */
+function parseOnce(file: SourceFile): ParseResult {
+  const result = parsed.get(file) ?? parseModule(file);
+  parsed.set(file, result);
+  return result;
+}
+
 function findDeclaration(name: string, path: string, packages: readonly Workspace[]): Declaration {
   const file = readFile(path, packages);
-  const { program, comments, module } = parseModule(file);
+  const { program, comments, module } = parseOnce(file);
   for (const statement of program.body) {
     const declared = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement;
     const signature = declared && signatureOf(declared, name, file.text);
