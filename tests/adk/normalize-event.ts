@@ -24,8 +24,8 @@ const ACTIONS = [
 ];
 
 /**
- * Makes the events of two libraries comparable: omits times, ids and empty values, and names calls in the order of
- * their appearance.
+ * Makes the events of two libraries comparable: omits times, ids and empty values, names calls in the order of their appearance, and names
+ * fields that an event lacks.
  */
 export class EventNormalizer {
   readonly #ids = new Map<string, string>();
@@ -37,7 +37,8 @@ export class EventNormalizer {
     const json: unknown = JSON.parse(JSON.stringify(said ?? null));
     if (!isRecord(json) || !isRecord(json['actions'])) return this.#plain(json);
     const { actions } = json;
-    return this.#plain({ ...pick(json, FIELDS), branch: branchOf(json), actions: pick(actions, ACTIONS) });
+    const event = this.#plain({ ...pick(json, FIELDS), branch: branchOf(json), actions: pick(actions, ACTIONS) });
+    return { ...(isRecord(event) && event), ...readFields(said) };
   }
 
   /**
@@ -77,6 +78,18 @@ export class EventNormalizer {
       },
     );
   }
+}
+
+/**
+ * Returns what a program reads in the fields whose empty values are omitted otherwise: `partial` where it is false, and the names of the fields that an event
+ * of the ADK always has and this one has not.
+ */
+function readFields(said: unknown): Record<string, unknown> {
+  const { actions = {}, longRunningToolIds, partial } = said as Readonly<Record<string, unknown>>;
+  const { requestedAuthConfigs, requestedToolConfirmations } = actions as Readonly<Record<string, unknown>>;
+  const lists = { longRunningToolIds, requestedAuthConfigs, requestedToolConfirmations };
+  const absent = Object.entries(lists).flatMap(([field, value]) => (value === undefined ? field : []));
+  return { ...(partial === false && { partial }), ...(absent.length > 0 && { absent }) };
 }
 
 /** Returns the branch of an event without the part for the run of an agent in its own node, which the guide explains. */

@@ -12,17 +12,21 @@ import { isBaseAgent, isRecord, toSeconds } from '@eventloom/core/internal';
 import { isRoutableLlmAgent } from './agent-guards.ts';
 import type { ResumabilityConfig } from './app.ts';
 import { requireArgument, requireEvent, requireEvents, requireOptions } from './check-arguments.ts';
+import { type AdkEvent, createAdkEventActions } from './event-fields.ts';
 
 /**
  * Creates an event as `createEvent` of `@eventloom/core` does, and takes a `timestamp` in milliseconds too, as programs that were written for `@google/adk` give
- * it. The event has it in seconds.
+ * it. The event has it in seconds. Lists and requests of the event that `params` leaves out are empty, not absent.
  *
  * @example
  * const event = createEvent({ author: 'system', timestamp: Date.now(), actions: { stateDelta: { step: 2 } } });
  */
-export function createAdkEvent(params: EventParams = {}): Event {
+export function createAdkEvent(params: EventParams = {}): AdkEvent {
   requireOptions('createEvent', params, "createEvent({ author: 'helper' })");
-  return createEvent(params.timestamp === undefined ? params : { ...params, timestamp: toSeconds(params.timestamp) });
+  const { timestamp, longRunningToolIds = [] } = params;
+  const given = timestamp === undefined ? params : { ...params, timestamp: toSeconds(timestamp) };
+  const event = createEvent({ ...given, longRunningToolIds });
+  return { ...event, longRunningToolIds, actions: createAdkEventActions(event.actions) };
 }
 
 /** Returns the newest event before `endIndex` that makes the function call with this id; undefined if there is none. */

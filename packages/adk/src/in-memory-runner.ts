@@ -3,8 +3,8 @@ import { ConfigurationError } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
 import { InMemoryCredentialService } from '@eventloom/credentials';
 import { InMemoryMemoryService } from '@eventloom/memory';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { type AdkRunnerConfig, AdkRunner } from './runner.ts';
+import { AdkInMemorySessionService } from './session-reads.ts';
 
 /**
  * Options of the `InMemoryRunner` for programs that were written for `@google/adk`: those of the ADK's `Runner`, without the services that it has
@@ -33,7 +33,7 @@ export class AdkInMemoryRunner extends AdkRunner {
     super({
       ...config,
       appName: config.appName ?? 'InMemoryRunner',
-      sessionService: new InMemorySessionService({ platform: config.platform }),
+      sessionService: new AdkInMemorySessionService({ platform: config.platform }),
       artifactService: new InMemoryArtifactService({ platform: config.platform }),
       memoryService: config.memoryService ?? new InMemoryMemoryService(),
       credentialService: config.credentialService ?? new InMemoryCredentialService(),

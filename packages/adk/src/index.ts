@@ -312,13 +312,8 @@ export { AdkUnsafeLocalCodeExecutor as UnsafeLocalCodeExecutor } from './service
 
 // Events and state
 export type { Event, EventActions, EventParams as CreateEventParams } from '@eventloom/core';
-export {
-  createEventActions,
-  getFunctionCalls,
-  getFunctionResponses,
-  isFinalResponse,
-  stringifyContent,
-} from '@eventloom/core';
+export { createAdkEventActions as createEventActions } from './event-fields.ts';
+export { getFunctionCalls, getFunctionResponses, isFinalResponse, stringifyContent } from '@eventloom/core';
 export { AdkState as State } from './state.ts';
 export { hasTrailingCodeExecutionResult } from '@eventloom/core/internal';
 export type {
@@ -410,7 +405,7 @@ export { AdkBaseSessionService as BaseSessionService } from './base-session-serv
 export { InMemoryArtifactService } from '@eventloom/artifacts';
 export { InMemoryCredentialService } from '@eventloom/credentials';
 export { InMemoryMemoryService } from '@eventloom/memory';
-export { InMemorySessionService } from '@eventloom/sessions';
+export { AdkInMemorySessionService as InMemorySessionService } from './session-reads.ts';
 export type { AdkGcsOptions as GcsArtifactServiceOptions } from './services.ts';
 export {
   DatabaseSessionService,

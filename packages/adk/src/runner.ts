@@ -11,6 +11,7 @@ import {
   REQUEST_CONFIRMATION,
   RunAbortedError,
   type RunLiveParams,
+  StreamingMode,
 } from '@eventloom/core';
 import { checkOptions, describeKind, isBookkeeping, type OptionRules } from '@eventloom/core/internal';
 import { live } from '@eventloom/live';
@@ -20,6 +21,7 @@ import { checkPluginCallbacks } from './base-plugin.ts';
 import type { AdkBaseSessionService } from './base-session-service.ts';
 import { runMessages, type RunStreamParams } from './background-calls.ts';
 import { requireOptions } from './check-arguments.ts';
+import { type AdkEvent, toAdkEvent } from './event-fields.ts';
 import { compactionOf } from './context-compactors.ts';
 import { GeminiSchemas } from './gemini-schema.ts';
 import { LLMRegistry } from './llm-registry.ts';
@@ -86,12 +88,14 @@ export interface AdkRunLiveParams extends RunLiveParams {
 
 /**
  * The `Runner` for programs that were written for `@google/adk`. It extends that of `@eventloom/runner`, and differs from the `Runner` of
- * `eventloom` in four ways:
+ * `eventloom` in five ways:
  *
  * - It also takes `app` and `resumabilityConfig`.
  * - `LLMRegistry` creates models that agents give by name, with keys from the environment on Node.
  * - It has `runEphemeral` and `runStream`.
  * - A run that is aborted ends its stream, and throws no `RunAbortedError`.
+ * - Events always have `longRunningToolIds`, `actions.requestedAuthConfigs` and `actions.requestedToolConfirmations`, and with `StreamingMode.SSE` the
+ *   whole replies of models have `partial: false`. Values that are empty are not in the JSON of an event.
  *
  * @example
  * const runner = new Runner({ appName: 'weather', agent, sessionService: new InMemorySessionService() });
@@ -165,15 +169,14 @@ export class AdkRunner extends Runner {
    * an agent is thrown as it is. A message of texts answers the only open question of the last run, if a node asked it that an agent called as
    * a tool; with `plainTextToolConfirmation` a yes or a no answers a confirmation.
    */
-  override runAsync(params: AdkRunAsyncParams): RunStream {
+  override runAsync(params: AdkRunAsyncParams): AdkRunStream {
     const confirms = params?.runConfig?.plainTextToolConfirmation === true;
     const mayAnswer = (this.takesTextAnswers || confirms) && params?.invocationId === undefined;
     const text = mayAnswer ? textOf(params?.newMessage) : undefined;
-    if (text === undefined)
-      return withAdkEnds(super.runAsync(withRunConfig(params)), params?.abortSignal, this.hidesBookkeeping);
+    if (text === undefined) return withAdkEnds(super.runAsync(withRunConfig(params)), params, this.hidesBookkeeping);
     // The run reads its parameters when it begins.
     const asked: { newMessage?: Content | undefined } & AdkRunAsyncParams = withRunConfig({ ...params });
-    return withAdkEnds(super.runAsync(asked), params.abortSignal, this.hidesBookkeeping, async () => {
+    return withAdkEnds(super.runAsync(asked), params, this.hidesBookkeeping, async () => {
       const events = await readRecentEvents(this, params);
       const answer = (confirms && toConfirmation(events, text)) || (this.takesTextAnswers && toAnswer(events, text));
       if (answer) asked.newMessage = answer;
@@ -181,15 +184,18 @@ export class AdkRunner extends Runner {
   }
 
   /** Runs the agent live, as `runLive` of `@eventloom/runner` does. */
-  override runLive(params: AdkRunLiveParams): RunStream {
-    return super.runLive(withRunConfig(params));
+  override runLive(params: AdkRunLiveParams): AdkRunStream {
+    const stream = super.runLive(withRunConfig(params));
+    const next = stream.next.bind(stream);
+    stream.next = async () => withAdkFields(await next(), false);
+    return stream as AdkRunStream;
   }
 
   /**
    * Runs the agent in a new session, and deletes the session afterwards. An error of the parameters is thrown with the first event.
    * @throws ConfigurationError for a parameter that does not exist
    */
-  async *runEphemeral(given: RunEphemeralParams): AsyncGenerator<Event, void, undefined> {
+  async *runEphemeral(given: RunEphemeralParams): AsyncGenerator<AdkEvent, void, undefined> {
     checkOptions('runEphemeral', EPHEMERAL_PARAMS, given, {}, 'runEphemeral({ userId, newMessage })');
     const { userId, ...params } = given;
     const { appName } = this;
@@ -210,6 +216,9 @@ export class AdkRunner extends Runner {
     return runMessages(this, params);
   }
 }
+
+/** The events of one run, with the fields that programs of the ADK read. */
+export type AdkRunStream = Omit<RunStream, keyof AsyncGenerator> & AsyncGenerator<AdkEvent, void, undefined>;
 
 /** Returns true for a runner of this package, including one of another loaded copy of it. */
 export function isRunner(value: unknown): value is AdkRunner {
@@ -265,10 +274,11 @@ function toAnswer(recent: readonly Event[], text: string): Content | undefined {
 /** @param prepare Awaited before the run begins. Default: nothing. */
 function withAdkEnds(
   stream: RunStream,
-  signal: AbortSignal | undefined,
+  params: AdkRunAsyncParams | undefined,
   hidesBookkeeping: boolean,
   prepare?: () => Promise<void>,
-): RunStream {
+): AdkRunStream {
+  const isStreamed = params?.runConfig?.streamingMode === StreamingMode.SSE;
   const next = stream.next.bind(stream);
   let preparing = prepare;
   stream.next = async () => {
@@ -277,12 +287,17 @@ function withAdkEnds(
       preparing = undefined;
       for (;;) {
         const step = await next();
-        if (step.done || !hidesBookkeeping || !isBookkeeping(step.value)) return step;
+        if (step.done || !hidesBookkeeping || !isBookkeeping(step.value)) return withAdkFields(step, isStreamed);
       }
     } catch (error) {
-      if (signal?.aborted && RunAbortedError.isInstance(error)) return { done: true, value: undefined };
+      if (params?.abortSignal?.aborted && RunAbortedError.isInstance(error)) return { done: true, value: undefined };
       throw AgentError.isInstance(error) ? error.cause : error;
     }
   };
-  return stream;
+  return stream as AdkRunStream;
+}
+
+/** @param isStreamed true in a run whose readers get chunks */
+function withAdkFields(step: IteratorResult<Event, void>, isStreamed: boolean): IteratorResult<AdkEvent, void> {
+  return step.done ? step : { done: false, value: toAdkEvent(step.value, isStreamed) };
 }

@@ -5,10 +5,10 @@ import {
   type BaseSessionService,
   ConfigurationError,
 } from '@eventloom/core';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/internal';
 import { openDatabaseSessions, openFileArtifacts, openGcsArtifacts, openLocalExecutor } from '#services';
 import { requireArgument } from './check-arguments.ts';
+import { AdkInMemorySessionService, readAsAdk } from './session-reads.ts';
 
 /** Sessions in a database, as `DatabaseSessionService` opens them. */
 export type DatabaseSessionService = BaseSessionService & {
@@ -25,7 +25,7 @@ export type DatabaseSessionService = BaseSessionService & {
  */
 export const DatabaseSessionService: new (url: string) => DatabaseSessionService = opener(
   'DatabaseSessionService',
-  (url: string) => Object.assign(openDatabaseSessions(url), { init: () => Promise.resolve() }),
+  (url: string) => Object.assign(readAsAdk(openDatabaseSessions(url)), { init: () => Promise.resolve() }),
 );
 
 /** Artifacts in a folder, as the `FileArtifactService` for programs that were written for `@google/adk` opens them. */
@@ -148,7 +148,7 @@ function opener<P extends unknown[], T extends object>(
  */
 export function getSessionServiceFromUri(uri: string): BaseSessionService {
   requireUri('getSessionServiceFromUri', uri, 'sqlite://sessions.db');
-  return uri.startsWith('memory://') ? new InMemorySessionService() : openDatabaseSessions(uri);
+  return uri.startsWith('memory://') ? new AdkInMemorySessionService() : readAsAdk(openDatabaseSessions(uri));
 }
 
 /** Opens the artifact service of a URL: `memory://`, `file://` with a folder, or `gs://` with a bucket. @throws ConfigurationError for another URL */

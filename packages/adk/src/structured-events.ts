@@ -96,7 +96,7 @@ export type StructuredEvent =
  */
 export function toStructuredEvents(event: Event): StructuredEvent[] {
   if (!isRecord(event) || !isRecord(event.actions)) throw notAnEvent('toStructuredEvents', event);
-  if (event.errorCode) return [{ type: EventType.ERROR, error: new TypeError(event.errorMessage || event.errorCode) }];
+  if (event.errorCode) return [{ type: EventType.ERROR, error: new Error(event.errorMessage || event.errorCode) }];
   const found: StructuredEvent[] = [];
   for (const { functionCall, functionResponse, executableCode, codeExecutionResult, text, thought } of event.content
     ?.parts ?? []) {

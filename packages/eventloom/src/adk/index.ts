@@ -274,13 +274,8 @@ export { UnsafeLocalCodeExecutor } from '@eventloom/adk';
 
 // Events and state
 export type { CreateEventParams, Event, EventActions } from '@eventloom/adk';
-export {
-  createEventActions,
-  getFunctionCalls,
-  getFunctionResponses,
-  isFinalResponse,
-  stringifyContent,
-} from '@eventloom/adk';
+export { createEventActions } from '@eventloom/adk';
+export { getFunctionCalls, getFunctionResponses, isFinalResponse, stringifyContent } from '@eventloom/adk';
 export { State } from '@eventloom/adk';
 export { hasTrailingCodeExecutionResult } from '@eventloom/adk';
 export type {

@@ -1,0 +1,45 @@
+import { createEventActions, type Event, type EventActions, type ToolConfirmation } from '@eventloom/core';
+
+/** The actions of an event, as programs that were written for `@google/adk` read them: the requests to a person are always there. */
+export interface AdkEventActions extends EventActions {
+  /** Requests for credentials, by function call id. Empty if there are none. */
+  requestedAuthConfigs: Record<string, unknown>;
+  /** Requests for a confirmation, by function call id. Empty if there are none. */
+  requestedToolConfirmations: Record<string, ToolConfirmation>;
+}
+
+/** An event, as programs that were written for `@google/adk` read it: fields that an event of `eventloom` leaves out are there, and empty. */
+export interface AdkEvent extends Event {
+  readonly actions: AdkEventActions;
+  /** Ids of the calls in this event whose result comes later. Empty if there are none. */
+  readonly longRunningToolIds: readonly string[];
+}
+
+/** The values of absent fields. They are not enumerable, so the JSON and the copies of an event leave them out, as the stored event does. */
+const NO_IDS = { value: Object.freeze([]) };
+const NO_REQUESTS = { value: Object.freeze({}) };
+const WHOLE = { value: false };
+
+/**
+ * Returns a copy of an event that also has the fields which every event of `@google/adk` has, and which an event here leaves out if they are empty.
+ * @param isStreamed true in a run whose readers get chunks: `partial` of the whole reply of a model is then false
+ */
+export function toAdkEvent(event: Event, isStreamed = false): AdkEvent {
+  const { requestedAuthConfigs, requestedToolConfirmations } = event.actions;
+  const actions = { ...event.actions };
+  if (!requestedAuthConfigs) Object.defineProperty(actions, 'requestedAuthConfigs', NO_REQUESTS);
+  if (!requestedToolConfirmations) Object.defineProperty(actions, 'requestedToolConfirmations', NO_REQUESTS);
+  const copy = { ...event, actions };
+  if (!event.longRunningToolIds) Object.defineProperty(copy, 'longRunningToolIds', NO_IDS);
+  if (isStreamed && event.partial === undefined && event.responseId !== undefined)
+    Object.defineProperty(copy, 'partial', WHOLE);
+  return copy as AdkEvent;
+}
+
+/**
+ * Creates the `actions` of an event as `createEventActions` of `@eventloom/core` does, with empty requests to a person where these are absent, for programs
+ * that were written for `@google/adk`.
+ */
+export function createAdkEventActions(actions?: Partial<EventActions>): AdkEventActions {
+  return { requestedAuthConfigs: {}, requestedToolConfirmations: {}, ...createEventActions(actions) };
+}

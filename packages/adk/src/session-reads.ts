@@ -1,0 +1,66 @@
+import {
+  type AppendEventRequest,
+  type BaseSessionService,
+  type Event,
+  type GetSessionRequest,
+  type MaybePromise,
+  type Session,
+} from '@eventloom/core';
+import { toSeconds } from '@eventloom/core/internal';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { toAdkEvent } from './event-fields.ts';
+
+/**
+ * The `InMemorySessionService` for programs that were written for `@google/adk`: that of `eventloom`, which takes times in milliseconds too, in
+ * `afterTimestamp` and in events that a program appends, and whose events have the fields that programs of the ADK read.
+ *
+ * @example
+ * const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
+ */
+export class AdkInMemorySessionService extends InMemorySessionService {
+  /** The name of the class in error messages. */
+  static override readonly name: string = 'InMemorySessionService';
+
+  override getSession(request: GetSessionRequest): MaybePromise<Session | undefined> {
+    return afterwards(super.getSession(inSeconds(request)), toAdkSession);
+  }
+
+  override appendEvent(request: AppendEventRequest): MaybePromise<Event> {
+    // Runs append with a lease, and their streams give the events their fields.
+    return request?.lease ? super.appendEvent(request) : afterwards(super.appendEvent(stamped(request)), toAdkEvent);
+  }
+}
+
+/** Makes a service read and append as the `InMemorySessionService` for programs that were written for `@google/adk` does. Returns the service. */
+export function readAsAdk<S extends BaseSessionService>(service: S): S {
+  const getSession = service.getSession.bind(service);
+  const appendEvent = service.appendEvent.bind(service);
+  const reads: Pick<BaseSessionService, 'getSession' | 'appendEvent'> = {
+    getSession: (request) => afterwards(getSession(inSeconds(request)), toAdkSession),
+    appendEvent: (request) =>
+      request?.lease ? appendEvent(request) : afterwards(appendEvent(stamped(request)), (event) => toAdkEvent(event)),
+  };
+  return Object.assign(service, reads);
+}
+
+function toAdkSession(session: Session | undefined): Session | undefined {
+  return session && { ...session, events: session.events.map((event) => toAdkEvent(event)) };
+}
+
+/** Returns the request with `afterTimestamp` in seconds. */
+function inSeconds(request: GetSessionRequest): GetSessionRequest {
+  const afterTimestamp = request?.config?.afterTimestamp;
+  if (typeof afterTimestamp !== 'number') return request;
+  return { ...request, config: { ...request.config, afterTimestamp: toSeconds(afterTimestamp) } };
+}
+
+/** Returns the request with the timestamp of its event in seconds. */
+function stamped(request: AppendEventRequest): AppendEventRequest {
+  const { event } = request ?? {};
+  if (typeof event?.timestamp !== 'number') return request;
+  return { ...request, event: { ...event, timestamp: toSeconds(event.timestamp) } };
+}
+
+function afterwards<T, R>(value: MaybePromise<T>, then: (value: T) => R): MaybePromise<R> {
+  return value instanceof Promise ? value.then(then) : then(value);
+}
