@@ -66,7 +66,7 @@ export class RunControl implements RunStream, LockingRun {
   #unanswered = 0;
   /** The agent's step after its last chunk, which `run` gets as its next step. */
   #stepAfterChunks: EventResult | undefined;
-  #whenStarted: PromiseWithResolvers<boolean> | undefined;
+  #whenBegun: PromiseWithResolvers<boolean> | undefined;
   #onSignal: (() => void) | undefined;
 
   constructor(runner: Runner, input: RunInput, invocationId: string) {
@@ -202,7 +202,7 @@ export class RunControl implements RunStream, LockingRun {
     this.beginOffset = lastSeq - firstSeq;
     this.offset = this.beginOffset;
     this.hasBegun = true;
-    this.#whenStarted?.resolve(true);
+    this.#whenBegun?.resolve(true);
   }
 
   /**
@@ -218,13 +218,13 @@ export class RunControl implements RunStream, LockingRun {
     if (!isCompleted) this.#stopWork();
     this.live?.close();
     this.#phase = 'ended';
-    this.#whenStarted?.resolve(this.hasBegun);
+    this.#whenBegun?.resolve(this.hasBegun);
   }
 
-  whenStarted(): Promise<boolean> {
-    this.#whenStarted ??= Promise.withResolvers();
-    if (this.hasBegun || this.#phase === 'ended') this.#whenStarted.resolve(this.hasBegun);
-    return this.#whenStarted.promise;
+  whenBegun(): Promise<boolean> {
+    this.#whenBegun ??= Promise.withResolvers();
+    if (this.hasBegun || this.#phase === 'ended') this.#whenBegun.resolve(this.hasBegun);
+    return this.#whenBegun.promise;
   }
 
   retry(): RunStream {

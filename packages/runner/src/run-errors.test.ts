@@ -273,5 +273,5 @@ test('a stream that is closed before its first event never starts', async () => 
   const { runner } = await scenario({ agent: throwing });
   const stream = runner.runAsync(saying('hi'));
   await stream.return(undefined);
-  expect(await stream.whenStarted()).toBe(false);
+  expect(await stream.whenBegun()).toBe(false);
 });

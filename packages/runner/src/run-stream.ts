@@ -4,7 +4,7 @@ import type { Event } from '@eventloom/core';
 export interface RunStream extends AsyncGenerator<Event, void, undefined> {
   /**
    * The id of the run, available before the first event. For answers to calls that are sent without an `invocationId` it is final once the
-   * run has started, because they may continue the run that requested them.
+   * run has begun, because they may continue the run that requested them.
    */
   readonly invocationId: string;
   /**
@@ -13,7 +13,7 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
    * session.
    */
   readonly offset: number;
-  /** The sequence number of the run's message in its session. 0 until the run has started. @internal */
+  /** The sequence number of the run's message in its session. 0 until the run has begun. @internal */
   readonly firstSeq: number;
   /**
    * The offset before the first event of this stream: 0 for a new run, and for a resumed one the offset of the
@@ -24,7 +24,7 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
   readonly beginOffset: number;
   /**
    * The number of the attempt: the epoch of its lease. Grows with each attempt at the run, also in other processes. 0
-   * until the run has started.
+   * until the run has begun.
    *
    * @internal
    */
@@ -37,7 +37,7 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
    * Resolves to true when the run has its session and its message is stored, and to false if the run ended before. Never rejects: an error
    * is thrown to the reader. The run starts when the first event is read.
    */
-  whenStarted(): Promise<boolean>;
+  whenBegun(): Promise<boolean>;
   /**
    * Starts the run again, under the same id, after it was refused before its start, for example with
    * UnfinishedRunError.

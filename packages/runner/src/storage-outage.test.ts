@@ -413,7 +413,7 @@ describe('a shutdown during a storage outage', () => {
     const stream = start('hi', { abortSignal: abort.signal });
     const { error } = await runToError(stream);
     expect(error).toMatchObject({ code: 'RUN_ABORTED' });
-    expect([await stream.whenStarted(), stream.isLeftOpen]).toEqual([true, true]);
+    expect([await stream.whenBegun(), stream.isLeftOpen]).toEqual([true, true]);
     expect((await stored()).at(-1)).toMatchObject({ author: 'user', invocationId: stream.invocationId });
     expect((await store.listOpenRuns({ appName: 'app' })).runs).toMatchObject([{ invocationId: stream.invocationId }]);
   });

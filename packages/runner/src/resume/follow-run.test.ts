@@ -21,7 +21,7 @@ test('a repeated request yields the stored events of its run, and nothing runs t
     for await (const event of again) seen.push([event.id, again.offset]);
     expect(seen).toEqual(events.map(({ id }, index) => [id, index + 1]));
     expect(again.invocationId).toBe(events[0]?.invocationId);
-    expect(await again.whenStarted()).toBe(true);
+    expect(await again.whenBegun()).toBe(true);
     expect(again.isLeftOpen).toBe(false);
   }
   expect([runs, await stored()]).toEqual([1, before]);
@@ -53,7 +53,7 @@ test('a repeated request waits for the end of a run in flight, and a reader that
     for await (const event of again) events.push(event);
     return events;
   })();
-  await again.whenStarted();
+  await again.whenBegun();
   abort.abort();
   expect((await leaving).error).toMatchObject({ code: 'RUN_ABORTED' });
   gate.open();

@@ -134,7 +134,7 @@ describe('an open run', () => {
       const { signal, abort } = abortable();
       const stream = runner.runAsync(saying(text, { abortSignal: signal }));
       const left = expect(stream.next()).rejects.toThrow(RunAbortedError);
-      await stream.whenStarted();
+      await stream.whenBegun();
       abort(shuttingDown());
       await left;
       return stream.invocationId;
@@ -265,7 +265,7 @@ describe('a resumed run', () => {
     gate.open();
     const { runner, params } = await left(halting(gate));
     const stream = runner.runAsync({ ...params, replay: true });
-    const started = stream.whenStarted();
+    const started = stream.whenBegun();
     const events: Event[] = [];
     const offsets: number[] = [];
     for await (const event of stream) {
@@ -282,7 +282,7 @@ describe('a resumed run', () => {
     const lease = await sessionService.acquireLease(KEY);
     const stream = runner.runAsync({ ...params, runConfig: { onBusy: 'reject' } });
     await expect(stream.next()).rejects.toThrow(SessionBusyError);
-    expect(await stream.whenStarted()).toBe(false);
+    expect(await stream.whenBegun()).toBe(false);
     await sessionService.releaseLease(lease);
     expect((await runner.listOpenRuns()).runs).toMatchObject([{ attempts: 0 }]);
   });

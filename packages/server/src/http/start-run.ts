@@ -119,13 +119,13 @@ export async function startRun(
   const isQueued = (runConfig.onBusy ?? runner.runConfig.onBusy ?? 'queue') === 'queue';
   if (isQueued && requestId !== undefined) {
     // A repeated request does not wait for the session again, because the session has the request's id once its message is stored.
-    const stored = server.runs.inFlightRequest({ appName, userId, sessionId }, requestId)?.whenStored();
+    const stored = server.runs.inFlightRequest({ appName, userId, sessionId }, requestId)?.whenBegun();
     if (stored) await (waitMs === undefined ? stored : within(server.platform, stored, waitMs));
   }
   const hasAnswers = hasResponses(newMessage);
   const log = server.runs.start(runner, params, { mayResume: hasAnswers || invocationId !== undefined, quota });
-  if (waitMs !== undefined) await storedWithin(server, log, waitMs, server.platform.now() - beganMs);
-  else if (hasAnswers || requestId !== undefined) await log.whenStored();
+  if (waitMs !== undefined) await begunWithin(server, log, waitMs, server.platform.now() - beganMs);
+  else if (hasAnswers || requestId !== undefined) await log.whenBegun();
   const { failure } = log;
   if (!failure || ifKnown === 'reject' || !RequestKnownError.isInstance(failure)) return { log, known: undefined };
   // If the client requests it, a run whose process ended is resumed first.
@@ -159,14 +159,14 @@ export function readRequestedRun(
  * Waits until the message of a run is stored. A run that does not get its session in time is aborted, and nothing of it is stored.
  * @param waitedMs part of the time that has passed already
  */
-async function storedWithin(
+async function begunWithin(
   { platform }: ServerRequest['server'],
   log: RunLog,
   waitMs: number,
   waitedMs: number,
 ): Promise<void> {
-  await within(platform, log.whenStored(), Math.max(0, waitMs - waitedMs));
-  if (log.isStored || log.isEnded) return;
+  await within(platform, log.whenBegun(), Math.max(0, waitMs - waitedMs));
+  if (log.hasBegun || log.isEnded) return;
   log.abort(
     new SessionBusyError(
       `another run of the session did not end within ${waitMs / 1000} s, so this run was not started and nothing was stored; ` +
@@ -174,7 +174,7 @@ async function storedWithin(
     ),
   );
   // The message may have been stored in the meantime. Then the run counts as interrupted, like any other stored run.
-  await log.whenStored();
+  await log.whenBegun();
 }
 
 /** Returns the name of an existing app. @throws AppNotFoundError */

@@ -156,7 +156,7 @@ async function begin(request: ServerRequest): Promise<Response> {
     state = await runs.follower.state(request.runner(), key, known.invocationId);
   } else {
     if (webhook) webhooks?.noteStored(log.ended);
-    if (log.failure && !log.isStored) return failedResponse(request, log, log.failure);
+    if (log.failure && !log.hasBegun) return failedResponse(request, log, log.failure);
     if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);
     state = await recordedState(request, log);
   }

@@ -65,7 +65,7 @@ export class RunFollower {
   ): Promise<FollowedRun> {
     let log = await this.#findStarted(runner, key, id);
     if (!log || log.isEnded) log = (await this.#findElsewhere(runner, key, id, position, log)) ?? log;
-    return log && !(isBehindEnd(log, position) && (await this.#isStored(runner, log, position)))
+    return log && !(isBehindEnd(log, position) && (await this.#isInSession(runner, log, position)))
       ? this.#read(runner, log, position, frames)
       : this.#followStored(runner, key, id, position, frames);
   }
@@ -74,7 +74,11 @@ export class RunFollower {
    * True if the session has events of the run up to a position. A process that resumed a run may be killed before it published the stored
    * events; the published log then ends before that position.
    */
-  async #isStored({ sessionService }: HostedRunner, { key, invocationId }: RunLog, position: number): Promise<boolean> {
+  async #isInSession(
+    { sessionService }: HostedRunner,
+    { key, invocationId }: RunLog,
+    position: number,
+  ): Promise<boolean> {
     const stored = await sessionService.findRun({ ...key, id: invocationId });
     const session = stored && (await readWithoutState(sessionService, { ...key, config: { numRecentEvents: 0 } }));
     return Boolean(stored && session && session.lastSeq >= stored.firstSeq + offsetOf(position));
@@ -89,9 +93,9 @@ export class RunFollower {
    */
   async #findStarted({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<RunLog | undefined> {
     const log = this.#hub.inFlightRun(key, id);
-    if (log?.isResuming && (await sessionService.findRun({ ...key, id }))?.open) await log.whenStored();
+    if (log?.isResuming && (await sessionService.findRun({ ...key, id }))?.open) await log.whenBegun();
     const found = this.#hub.find(key, id);
-    if (found?.isEnded && found.isStored && !(await sessionService.findRun({ ...key, id }))) {
+    if (found?.isEnded && found.hasBegun && !(await sessionService.findRun({ ...key, id }))) {
       this.#memory.drop(found.name);
       throw runNotFound(key, id);
     }
@@ -193,10 +197,10 @@ export class RunFollower {
     const { key, requestId = '' } = request;
     if (!request.isResuming) return this.#read(runner, request, position, frames);
     // The run that an answer continues is known only when the answer is stored.
-    const isStored = await request.whenStored();
-    if (!isStored && !(await runner.sessionService.findRun({ ...key, id: requestId })))
+    const hasBegun = await request.whenBegun();
+    if (!hasBegun && !(await runner.sessionService.findRun({ ...key, id: requestId })))
       throw runNotFound(key, requestId);
-    return this.follow(runner, key, isStored ? request.invocationId : requestId, position, frames);
+    return this.follow(runner, key, hasBegun ? request.invocationId : requestId, position, frames);
   }
 
   /**
@@ -303,7 +307,7 @@ export class RunFollower {
     const remote = await this.#relay?.find(key, id);
     if (remote && !remote.end && remote.invocationId === id) return this.#cancelElsewhere(runner, remote, key);
     if (log && !log.isEnded) return this.#cancelOwn(runner, log);
-    const hasEnded = log ? !log.leftOpen && !log.isStored : remote?.end?.kind === 'ended';
+    const hasEnded = log ? !log.leftOpen && !log.hasBegun : remote?.end?.kind === 'ended';
     return hasEnded || this.#cancelStored(runner, key, id, remote);
   }
 
@@ -311,7 +315,7 @@ export class RunFollower {
     log.cancel();
     await within(this.#options.platform, log.ended, this.#options.limits.answerAfterMs);
     // The session still has an open run if its end could not be stored, or its agent takes long to close.
-    const isOpen = log.leftOpen !== undefined || (log.isStored && !log.isEnded);
+    const isOpen = log.leftOpen !== undefined || (log.hasBegun && !log.isEnded);
     return isOpen ? this.#cancelStored(runner, log.key, log.invocationId, undefined) : log.isEnded;
   }
 
@@ -378,8 +382,8 @@ export class RunFollower {
 }
 
 /** Returns the state of an active run. */
-function stateOf({ isStored, stream, invocationId }: RunLog): RunState {
-  return isStored
+function stateOf({ hasBegun, stream, invocationId }: RunLog): RunState {
+  return hasBegun
     ? { invocationId, state: 'running' }
     : { invocationId: stream?.invocationId ?? invocationId, state: 'queued' };
 }

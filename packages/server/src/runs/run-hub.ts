@@ -161,14 +161,14 @@ export class RunHub {
     this.#active.set(name, log);
     if (!mayResume) log.publication = this.#relay?.publish(log);
     if (quota) quota.runEnded = log.ended;
-    void this.#whenStarted(log, stream, quota);
+    void this.#listOnceBegun(log, stream, quota);
     void this.#record(log, stream, runner, { finishesOthers: finishesOthers && !finishesNoOther, quota });
     return log;
   }
 
   /** Lists a run under its id once it has its session, because a resumed run may be another one than expected. */
-  async #whenStarted(log: RunLog, stream: RecordedRun, quota: StartOptions['quota']): Promise<void> {
-    if (!(await stream.whenStarted())) return;
+  async #listOnceBegun(log: RunLog, stream: RecordedRun, quota: StartOptions['quota']): Promise<void> {
+    if (!(await stream.whenBegun())) return;
     quota?.count('queued', -1);
     log.begin(stream);
     if (!log.mayResume) return;
@@ -209,7 +209,7 @@ export class RunHub {
     }
     const wasFound = this.#active.get(log.name) === log && this.#active.delete(log.name) && !log.isResuming;
     log.end();
-    if (!log.isStored) quota?.count('queued', -1);
+    if (!log.hasBegun) quota?.count('queued', -1);
     // If a run failed before its first event, its error is the response to its request, and the log is not kept.
     if (wasFound && !log.leftOpen && !log.isDeleted && (log.hasEvents || log.wasRead)) {
       this.#memory.keep(log.name, log);
@@ -228,12 +228,12 @@ export class RunHub {
   async #fail(log: RunLog, stream: RecordedRun, thrown: unknown, { sessionService }: HostedRunner): Promise<void> {
     const failure = RunAbortedError.isInstance(thrown) && log.stopReason ? log.stopReason : toError(thrown);
     if (stream.isLeftOpen) return this.#leave(log, failure, sessionService);
-    if (StorageError.isInstance(failure) && failure.retryable && !(await stream.whenStarted()))
+    if (StorageError.isInstance(failure) && failure.retryable && !(await stream.whenBegun()))
       return log.fail(unansweredStart(failure, log.requestId));
     const asksToSendAgain = ShuttingDownError.isInstance(failure) || SessionBusyError.isInstance(failure);
     if (!asksToSendAgain) return log.fail(failure);
     // The message is stored, so it must not be sent again.
-    if (await stream.whenStarted()) return log.fail(failure === log.stopReason ? stoppedError(failure) : failure);
+    if (await stream.whenBegun()) return log.fail(failure === log.stopReason ? stoppedError(failure) : failure);
     try {
       // Without a request id, a message that answers or resumes cannot be distinguished from other messages of its run.
       const id = log.requestId ?? (log.mayResume ? undefined : stream.invocationId);
@@ -296,7 +296,7 @@ export class RunHub {
     // A server that shuts down does not finish other runs. The message is not stored, and can be sent again.
     if (this.#isDraining) throw shuttingDown();
     const again = refused.retry();
-    void this.#whenStarted(log, again, quota);
+    void this.#listOnceBegun(log, again, quota);
     return again;
   }
 
@@ -308,7 +308,7 @@ export class RunHub {
   /** Returns the run of this process that a request began or continues. A run that has its session comes before runs that wait. */
   inFlightRequest(key: SessionKey, requestId: string): RunLog | undefined {
     const logs = this.#inSession(key).filter((log) => log.requestId === requestId);
-    return logs.find(({ isStored }) => isStored) ?? logs[0];
+    return logs.find(({ hasBegun }) => hasBegun) ?? logs[0];
   }
 
   /** Returns the runs that wait for the session to resume this run, including answers to its calls. */
@@ -318,7 +318,7 @@ export class RunHub {
 
   /** Returns the id of the run that holds this session in this process. */
   holderOf(key: SessionKey): string | undefined {
-    return this.#inSession(key).find(({ isStored }) => isStored)?.invocationId;
+    return this.#inSession(key).find(({ hasBegun }) => hasBegun)?.invocationId;
   }
 
   /** Returns the runs of a session that are active in this process, or wait for the session. */

@@ -79,8 +79,8 @@ export class RunLog implements RelayedLog {
   wasRead = false;
   readonly mayResume: boolean;
   /** True once the run has its session and its message is stored. */
-  isStored = false;
-  #stored: PromiseWithResolvers<boolean> | undefined;
+  hasBegun = false;
+  #begun: PromiseWithResolvers<boolean> | undefined;
   /** True if another process took the run and ended it: the frames of its end, and its failure, are from the session. */
   isEndedElsewhere = false;
   /** True if the session was deleted during the run. */
@@ -138,7 +138,7 @@ export class RunLog implements RelayedLog {
 
   /** True while a run that may be resumed waits for its session. */
   get isResuming(): boolean {
-    return this.mayResume && !this.isStored;
+    return this.mayResume && !this.hasBegun;
   }
 
   /** The number of kept frames. */
@@ -154,15 +154,15 @@ export class RunLog implements RelayedLog {
     this.firstSeq = firstSeq;
     this.#offset = beginOffset;
     if (beginOffset > 0) this.beginAt(eventPosition(beginOffset));
-    this.isStored = true;
-    this.#stored?.resolve(true);
+    this.hasBegun = true;
+    this.#begun?.resolve(true);
   }
 
   /** Resolves to true when the run's message is stored, to false if the run ended before that. Never rejects. */
-  whenStored(): Promise<boolean> {
-    this.#stored ??= Promise.withResolvers();
-    if (this.isStored || this.isEnded) this.#stored.resolve(this.isStored);
-    return this.#stored.promise;
+  whenBegun(): Promise<boolean> {
+    this.#begun ??= Promise.withResolvers();
+    if (this.hasBegun || this.isEnded) this.#begun.resolve(this.hasBegun);
+    return this.#begun.promise;
   }
 
   /** Starts an empty log after a position. Earlier frames are in the session. */
@@ -214,7 +214,7 @@ export class RunLog implements RelayedLog {
     this.leftOpen = leftOpen;
     this.isEnded = true;
     this.stream = undefined;
-    this.#stored?.resolve(this.isStored);
+    this.#begun?.resolve(this.hasBegun);
     this.#firstFrame.resolve();
     this.#ended.resolve();
     this.publication?.notify();

@@ -114,7 +114,7 @@ export class UnfinishedRuns {
     if (!open || open.heldUntilMs > platform.now() || faultOfLeftRun(open, limits.maxRunAttempts)) return;
     if (hub.inFlightRun(key, invocationId)) return;
     void this.#resume(runner, { ...key, invocationId, ...open }, 'queue');
-    await hub.inFlightRun(key, invocationId)?.whenStored();
+    await hub.inFlightRun(key, invocationId)?.whenBegun();
   }
 
   /**
@@ -271,7 +271,7 @@ export class UnfinishedRuns {
     try {
       const log = this.#params.hub.start(runner, params, { finishesNoOther: true });
       this.#resumed++;
-      if (onBusy === 'reject') this.#begins.push(log.whenStored());
+      if (onBusy === 'reject') this.#begins.push(log.whenBegun());
       return log.ended.then(() => this.#ended(runner, run, log.failure, onBusy));
     } catch (error) {
       if (ServerBusyError.isInstance(error)) this.#hasMore = true;
