@@ -37,7 +37,7 @@ export class RunControl implements RunStream, LockingRun {
   operation: ObservedOperation | undefined;
   readonly abortGuard: AbortGuard = new AbortGuard();
   attempt = 0;
-  isLeftOpen = false;
+  endedBeforeRun = false;
   isInterrupted = false;
   /** The caller's abort signal. */
   readonly signal: AbortSignal | undefined;
@@ -211,7 +211,7 @@ export class RunControl implements RunStream, LockingRun {
    */
   end(outcome?: RunOutcome, failure?: EventloomError): void {
     const isCompleted = outcome !== undefined && !failure;
-    this.isLeftOpen = this.hasBegun && !outcome;
+    this.endedBeforeRun = this.hasBegun && !outcome;
     if (this.#onSignal) this.signal?.removeEventListener('abort', this.#onSignal);
     if (isCompleted) this.operation?.succeed();
     else this.operation?.leave();

@@ -30,7 +30,7 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
    */
   readonly attempt: number;
   /** True if the stream ended and the run did not: the run is still open in the session, or another process took it over. @internal */
-  readonly isLeftOpen: boolean;
+  readonly endedBeforeRun: boolean;
   /** True once another run of this process took the session, with `onBusy: 'interrupt'`. @internal */
   readonly isInterrupted: boolean;
   /**

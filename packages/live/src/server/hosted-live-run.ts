@@ -108,8 +108,8 @@ export class HostedLiveRun implements LiveSocketEvents {
   }
 
   /** True if the run has ended here and its end is not stored. */
-  get isLeftOpen(): boolean {
-    return this.#hasEnded && this.#stream.isLeftOpen;
+  get endedBeforeRun(): boolean {
+    return this.#hasEnded && this.#stream.endedBeforeRun;
   }
 
   /** The error that the run failed with, if it failed. */
@@ -240,7 +240,7 @@ export class HostedLiveRun implements LiveSocketEvents {
     }
     this.#hasEnded = true;
     const reason = this.#failure ?? this.#stopReason;
-    this.#sendEnd(this.isLeftOpen && !this.#stream.isInterrupted ? unstoredEnd(reason) : reason);
+    this.#sendEnd(this.endedBeforeRun && !this.#stream.isInterrupted ? unstoredEnd(reason) : reason);
     this.#hangUp();
     this.#callOff?.();
     this.#ended.resolve();

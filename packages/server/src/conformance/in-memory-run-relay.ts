@@ -131,9 +131,9 @@ function tell({ log, feeds }: PublishedRun): void {
   }
 }
 
-function endOf({ isEnded, leftOpen, invocationId }: RelayedLog): RelayEnd | undefined {
+function endOf({ isEnded, earlyEnd, invocationId }: RelayedLog): RelayEnd | undefined {
   if (!isEnded) return undefined;
-  if (!leftOpen) return { kind: 'ended' };
+  if (!earlyEnd) return { kind: 'ended' };
   return { kind: 'lost', error: new RunGoesOnError(`the run ${invocationId} is no longer published by its process`) };
 }
 

@@ -126,7 +126,7 @@ export const relayMutants: readonly RelayMutant[] = [
     mirror: (frames) => mirror.mirror(frames, 0),
   })),
   broken('end.lost', 'reports a lost log as ended', (relay) => ({
-    publish: (log) => relay.publish(disguised(log, { leftOpen: undefined })),
+    publish: (log) => relay.publish(disguised(log, { earlyEnd: undefined })),
   })),
   broken('publish.later', 'keeps the first attempt only', (relay) => ({
     publish: (log) => relay.publish(disguised(log, { attempt: -log.attempt })),

@@ -33,7 +33,7 @@ class SaidLog implements RelayedLog {
   readonly attempt: number;
   publication: RunPublication | undefined;
   isEnded = false;
-  leftOpen: RunGoesOnError | undefined;
+  earlyEnd: RunGoesOnError | undefined;
   gonePosition: number;
   lastPosition: number;
   #frames: readonly RunFrame[] = [];
@@ -74,9 +74,9 @@ class SaidLog implements RelayedLog {
     this.gonePosition = position;
   }
 
-  end(leftOpen?: RunGoesOnError): void {
+  end(earlyEnd?: RunGoesOnError): void {
     this.isEnded = true;
-    this.leftOpen = leftOpen;
+    this.earlyEnd = earlyEnd;
     this.publication?.notify();
   }
 }

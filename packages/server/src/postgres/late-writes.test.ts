@@ -55,7 +55,7 @@ class HoldingPool implements PostgresPool {
 /** A log with the frames that a test gives it. */
 class SaidRun implements RelayedLog {
   readonly key = { appName: 'app', userId: 'ann', sessionId: 's' };
-  readonly leftOpen = undefined;
+  readonly earlyEnd = undefined;
   readonly requestId = undefined;
   readonly chars = 0;
   readonly invocationId: string;

@@ -95,8 +95,8 @@ export class RelayTable {
 
 /** Columns in the order of the statement. */
 function toValues({ published, lastPosition, afterPosition, frames, isEnd, isForgotten }: RunWrite): unknown[] {
-  const { attempt, gonePosition, chars, leftOpen } = published.log;
-  const state = !isEnd ? 'running' : leftOpen ? 'dropped' : 'ended';
+  const { attempt, gonePosition, chars, earlyEnd } = published.log;
+  const state = !isEnd ? 'running' : earlyEnd ? 'dropped' : 'ended';
   return [
     published.runKey,
     attempt,

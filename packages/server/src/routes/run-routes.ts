@@ -177,9 +177,9 @@ async function begin(request: ServerRequest): Promise<Response> {
 
 /** Returns the state of a recorded run. A run that was left open is continued by this process or another one. */
 async function recordedState(request: ServerRequest, log: RunLog): Promise<RunState> {
-  const { invocationId, key, isEnded, leftOpen } = log;
+  const { invocationId, key, isEnded, earlyEnd } = log;
   const recorded: RunState = { invocationId, state: 'running' };
-  if (!isEnded || leftOpen) return recorded;
+  if (!isEnded || earlyEnd) return recorded;
   try {
     return await request.server.runs.follower.state(request.runner(), key, invocationId);
   } catch (error) {
@@ -228,8 +228,8 @@ function failedResponse({ server: { runs } }: ServerRequest, log: RunLog, failur
 }
 
 /** Returns the invocation id of the run that prevents the requested run, or of the requested run itself if that continues. */
-function runToFollow(runs: RunHub, { key, invocationId, leftOpen }: RunLog, failure: Error): string | undefined {
-  if (leftOpen) return invocationId;
+function runToFollow(runs: RunHub, { key, invocationId, earlyEnd }: RunLog, failure: Error): string | undefined {
+  if (earlyEnd) return invocationId;
   if (UnfinishedRunError.isInstance(failure)) return failure.run.invocationId;
   if (RequestKnownError.isInstance(failure)) return failure.invocationId;
   return SessionBusyError.isInstance(failure) ? runs.holderOf(key) : undefined;

@@ -108,7 +108,7 @@ export class RunFollower {
       return await this.#open(runner, log, position, frames);
     } finally {
       log.pending--;
-      log.leaveUnread();
+      log.dropIfUnread();
     }
   }
 
@@ -118,10 +118,10 @@ export class RunFollower {
     position: number,
     frames: FrameEncoder | undefined,
   ): Promise<FollowedRun> {
-    const { key, invocationId, isEnded, leftOpen, lastPosition, gonePosition } = log;
+    const { key, invocationId, isEnded, earlyEnd, lastPosition, gonePosition } = log;
     if (offsetOf(position) > offsetOf(lastPosition) && (isEnded || !log.isMirror))
       throw beyondEnd(log, position, lastPosition);
-    if (isEnded && !leftOpen && position >= lastPosition) return { invocationId, body: undefined };
+    if (isEnded && !earlyEnd && position >= lastPosition) return { invocationId, body: undefined };
     if (position >= gonePosition) return { invocationId, body: this.#readers.join(log, position, frames) };
     const untilPosition = eventPosition(offsetOf(lastPosition));
     const stored =
@@ -250,10 +250,10 @@ export class RunFollower {
       this.#mirrors.set(name, log);
       const { platform, report } = this.#options;
       const mirror = new RunMirror({ log, service: runner.sessionService, platform, report });
-      const leave = this.#relay?.follow(key, invocationId, log.gonePosition, mirror);
-      log.leave = () => {
+      const stopFollowing = this.#relay?.follow(key, invocationId, log.gonePosition, mirror);
+      log.stopMirroring = () => {
         if (this.#mirrors.get(name) === log) this.#mirrors.delete(name);
-        leave?.();
+        stopFollowing?.();
       };
     }
     return log;
@@ -307,7 +307,7 @@ export class RunFollower {
     const remote = await this.#relay?.find(key, id);
     if (remote && !remote.end && remote.invocationId === id) return this.#cancelElsewhere(runner, remote, key);
     if (log && !log.isEnded) return this.#cancelOwn(runner, log);
-    const hasEnded = log ? !log.leftOpen && !log.hasBegun : remote?.end?.kind === 'ended';
+    const hasEnded = log ? !log.earlyEnd && !log.hasBegun : remote?.end?.kind === 'ended';
     return hasEnded || this.#cancelStored(runner, key, id, remote);
   }
 
@@ -315,7 +315,7 @@ export class RunFollower {
     log.cancel();
     await within(this.#options.platform, log.ended, this.#options.limits.answerAfterMs);
     // The session still has an open run if its end could not be stored, or its agent takes long to close.
-    const isOpen = log.leftOpen !== undefined || (log.hasBegun && !log.isEnded);
+    const isOpen = log.earlyEnd !== undefined || (log.hasBegun && !log.isEnded);
     return isOpen ? this.#cancelStored(runner, log.key, log.invocationId, undefined) : log.isEnded;
   }
 
@@ -363,9 +363,9 @@ export class RunFollower {
       end = relayEnd;
       over.resolve();
     };
-    const leave = relay.follow(key, invocationId, lastPosition, { mirror: () => undefined, mirrorEnded });
+    const stopFollowing = relay.follow(key, invocationId, lastPosition, { mirror: () => undefined, mirrorEnded });
     await within(this.#options.platform, over.promise, this.#options.limits.answerAfterMs);
-    leave();
+    stopFollowing();
     if (end?.kind === 'ended') return true;
     // The process may have died, or does not answer: the session decides. A run that waits there, or whose process died before it stored
     // anything, is not in the session.

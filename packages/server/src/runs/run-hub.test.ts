@@ -76,7 +76,7 @@ describe('a run', () => {
   test('that fails and stays open ends with RUN_GOES_ON, without a number', async () => {
     const { hub, play } = setUp();
     const gate = new Gate();
-    const log = play([say('one'), gate, StorageError.of('the database', new Error('no'))], { isLeftOpen: true });
+    const log = play([say('one'), gate, StorageError.of('the database', new Error('no'))], { endedBeforeRun: true });
     const reading = readAll(hub.readers.read(log));
     gate.open();
     expect(await reading).toEqual(['1 one', 'retry: 2000', '- RUN_GOES_ON']);
@@ -95,7 +95,7 @@ describe('a run', () => {
       const { session, lease } = await sessionService.beginRun({ ...KEY, invocationId, resumable: true, message });
       await sessionService.appendEvent({ session, event: eventOf('one'), lease });
       const items = [say('one'), new StaleWriterError('another run took the session')];
-      const log = play(items, { isLeftOpen: true, invocationId, sessionService });
+      const log = play(items, { endedBeforeRun: true, invocationId, sessionService });
       for (const waitMs of [25, 50, 100, 200, 400]) {
         expect(await platform.nextTimer()).toBe(waitMs);
         if (isEnded && waitMs === 50) {
@@ -107,7 +107,7 @@ describe('a run', () => {
       }
       await log.ended;
       expect(keptOf(log)).toEqual(isEnded ? ['1 one', '2 two'] : ['1 one']);
-      expect([log.isEndedElsewhere, log.leftOpen?.code]).toEqual([isEnded, isEnded ? undefined : 'RUN_GOES_ON']);
+      expect([log.isEndedElsewhere, log.earlyEnd?.code]).toEqual([isEnded, isEnded ? undefined : 'RUN_GOES_ON']);
     },
   );
 

@@ -211,10 +211,10 @@ export class RunHub {
     log.end();
     if (!log.hasBegun) quota?.count('queued', -1);
     // If a run failed before its first event, its error is the response to its request, and the log is not kept.
-    if (wasFound && !log.leftOpen && !log.isDeleted && (log.hasEvents || log.wasRead)) {
+    if (wasFound && !log.earlyEnd && !log.isDeleted && (log.hasEvents || log.wasRead)) {
       this.#memory.keep(log.name, log);
     } else {
-      if (!log.leftOpen) log.publication?.forget();
+      if (!log.earlyEnd) log.publication?.forget();
       log.release();
     }
     if (log.failure !== undefined) this.#report(log.failure);
@@ -227,7 +227,7 @@ export class RunHub {
    */
   async #fail(log: RunLog, stream: RecordedRun, thrown: unknown, { sessionService }: HostedRunner): Promise<void> {
     const failure = RunAbortedError.isInstance(thrown) && log.stopReason ? log.stopReason : toError(thrown);
-    if (stream.isLeftOpen) return this.#leave(log, failure, sessionService);
+    if (stream.endedBeforeRun) return this.#endEarly(log, failure, sessionService);
     if (StorageError.isInstance(failure) && failure.retryable && !(await stream.whenBegun()))
       return log.fail(unansweredStart(failure, log.requestId));
     const asksToSendAgain = ShuttingDownError.isInstance(failure) || SessionBusyError.isInstance(failure);
@@ -241,7 +241,7 @@ export class RunHub {
       if (stored === undefined) return log.fail(failure);
       // The same request was sent before, and its message is stored.
       log.invocationId = stored;
-      log.leaveOpen(leftOpenError(failure));
+      log.noteEarlyEnd(earlyEndError(failure));
     } catch (error) {
       log.fail(toError(error));
     }
@@ -250,14 +250,14 @@ export class RunHub {
   /**
    * Ends the log of a run without an end: with RUN_GOES_ON, or with the end that another process stored after it took or deleted the session.
    */
-  async #leave(log: RunLog, failure: Error, service: BaseSessionService): Promise<void> {
+  async #endEarly(log: RunLog, failure: Error, service: BaseSessionService): Promise<void> {
     try {
       if (MAY_BE_LOST.some((type) => type.isInstance(failure)) && (await this.#endFromSession(log, service))) return;
     } catch (error) {
       this.#report(error);
     }
     if (log.isCancelled) this.unfinished.noteCancelled(log);
-    log.leaveOpen(leftOpenError(failure));
+    log.noteEarlyEnd(earlyEndError(failure));
   }
 
   /** Adds the end of a run from its session to its log. Returns false while the run is open. */
@@ -429,7 +429,7 @@ function unansweredStart({ message, publicMessage, cause }: StorageError, reques
 }
 
 /** Converts the reason to a RunGoesOnError: the run continues, so no follower may get a failure. */
-function leftOpenError(reason: Error): RunGoesOnError {
+function earlyEndError(reason: Error): RunGoesOnError {
   const why = ShuttingDownError.isInstance(reason)
     ? 'the server is shutting down, and the run continues at the next start'
     : 'the run has not ended: another process has it, or the next process to find it resumes or closes it';

@@ -68,7 +68,7 @@ export class RunLog implements RelayedLog {
   firstSeq: number | undefined;
   isEnded = false;
   /** The reason why the log ended before the run; undefined for a run that ended. */
-  leftOpen: EventloomError | undefined;
+  earlyEnd: EventloomError | undefined;
   /** The failure of the run, in the form in which its caller gets it. */
   failure: Error | undefined;
   /** Publishes the log to other processes. */
@@ -93,8 +93,8 @@ export class RunLog implements RelayedLog {
   isReleased = false;
   /** Number of requests that are about to read the log. */
   pending = 0;
-  /** Ends the copying of a run of another process. */
-  leave: (() => void) | undefined;
+  /** Stops copying the log of another process; undefined unless this log is such a copy. */
+  stopMirroring: (() => void) | undefined;
   /** Number of characters of the kept frames. */
   chars = 0;
   /** Number of characters of the largest frame so far. */
@@ -204,14 +204,14 @@ export class RunLog implements RelayedLog {
   }
 
   /** Records why the log ends before the run. The reason is not a frame, because the run has further events. */
-  leaveOpen(reason: EventloomError): void {
+  noteEarlyEnd(reason: EventloomError): void {
     this.failure = reason;
-    this.leftOpen = reason;
+    this.earlyEnd = reason;
   }
 
   /** Ends the log. Readers can still read the remaining frames. */
-  end(leftOpen: EventloomError | undefined = this.leftOpen): void {
-    this.leftOpen = leftOpen;
+  end(earlyEnd: EventloomError | undefined = this.earlyEnd): void {
+    this.earlyEnd = earlyEnd;
     this.isEnded = true;
     this.stream = undefined;
     this.#begun?.resolve(this.hasBegun);
@@ -247,16 +247,16 @@ export class RunLog implements RelayedLog {
   /** Frees the memory of the log as soon as its last reader has left. */
   release(): void {
     this.isReleased = true;
-    this.leaveUnread();
+    this.dropIfUnread();
   }
 
   /** Stops mirroring a run of another process, or drops a released log, unless the log has readers. */
-  leaveUnread(): void {
+  dropIfUnread(): void {
     if (this.pending + this.readers.size > 0) return;
-    const { leave } = this;
-    this.leave = undefined;
-    leave?.();
-    if (!leave && !this.isReleased) return;
+    const { stopMirroring } = this;
+    this.stopMirroring = undefined;
+    stopMirroring?.();
+    if (!stopMirroring && !this.isReleased) return;
     this.#memory.forget(this);
     this.#isForgotten = true;
   }

@@ -191,7 +191,7 @@ export class RunReader {
       isLast = log.isEnded && (this.#position ?? position) >= log.lastPosition;
       // The reason is not a frame of the run. It has no number, so a client that reconnects skips no frame.
       if (isLast)
-        text += log.leftOpen ? SSE_RETRY + this.#ending(log.leftOpen, addressOf(log)) : (this.#frames.end ?? '');
+        text += log.earlyEnd ? SSE_RETRY + this.#ending(log.earlyEnd, addressOf(log)) : (this.#frames.end ?? '');
     } catch (error) {
       this.#cut(error);
       return true;
@@ -274,8 +274,8 @@ export class RunReader {
 }
 
 /** Returns the address of a run that continues, for the error that ends its stream. */
-function addressOf({ leftOpen, key, invocationId }: RunLog): Pick<ErrorBody, 'run'> {
-  return RunGoesOnError.isInstance(leftOpen) ? { run: runPath(key, invocationId) } : {};
+function addressOf({ earlyEnd, key, invocationId }: RunLog): Pick<ErrorBody, 'run'> {
+  return RunGoesOnError.isInstance(earlyEnd) ? { run: runPath(key, invocationId) } : {};
 }
 
 /**
@@ -344,7 +344,7 @@ export class RunReaders {
       );
     }
     log.wasRead = true;
-    const isWhole = log.isEnded && !log.leftOpen && !earlier && log.chars < MAX_WRITE_CHARS && !this.#isDraining;
+    const isWhole = log.isEnded && !log.earlyEnd && !earlier && log.chars < MAX_WRITE_CHARS && !this.#isDraining;
     const from = position ?? log.beginPosition;
     if (isWhole && from >= log.gonePosition) {
       return encodeFrames(log.framesAfter(from, Infinity), frames) + (frames.end ?? '');
@@ -388,7 +388,7 @@ export class RunReaders {
     if (ofUser?.delete(reader) && ofUser.size === 0) this.#byUser.delete(log.key.userId);
     if (this.#byUser.size === 0) this.stop();
     log.readers.delete(reader);
-    if (log.isMirror || log.isReleased) log.leaveUnread();
+    if (log.isMirror || log.isReleased) log.dropIfUnread();
     if (failure !== undefined) this.#options.report(failure);
   }
 

@@ -27,7 +27,7 @@ export interface RelayedLog {
   /** True if the log has ended, so that no further frame follows. */
   readonly isEnded: boolean;
   /** Reason why the log ended although the run continues elsewhere or later; undefined for a run that has ended. */
-  readonly leftOpen: EventloomError | undefined;
+  readonly earlyEnd: EventloomError | undefined;
   /** Returns the kept frames after a position, in order, up to `maxChars` characters, but at least one frame if there is one. */
   framesAfter(position: number, maxChars: number): readonly RunFrame[];
 }
