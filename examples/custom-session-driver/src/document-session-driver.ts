@@ -1,4 +1,4 @@
-import type { Event, LeaveOpen, PutRunWebhookRequest, RunWebhook, RunWebhookChange } from '@eventloom/core';
+import type { Event, KeepRunOpen, PutRunWebhookRequest, RunWebhook, RunWebhookChange } from '@eventloom/core';
 import type { SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
 import type { AppendOutcome, BeginOutcome, EventAppend, EventWindow, LeaseClaim } from '@eventloom/sessions';
 import type { OpenRunPage, RecordChanges, RunClaim, RunEnd, RunMessage, RunWebhookPage } from '@eventloom/sessions';
@@ -91,7 +91,7 @@ export class DocumentSessionDriver implements SessionDriver {
         session,
         session && new RunList(session.runs),
         end.lease,
-        end.leaveOpen,
+        end.keepRunOpen,
         end,
         session?.events.length ?? 0,
       );
@@ -125,9 +125,9 @@ export class DocumentSessionDriver implements SessionDriver {
     return this.#change(lease, (_, session) => keepLease(session, lease, nowMs));
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, changes: RecordChanges = {}) {
+  releaseLease(lease: SessionLease, keepRunOpen: KeepRunOpen, changes: RecordChanges = {}) {
     return this.#change(lease, (_, session) =>
-      endLease(session, session && new RunList(session.runs), lease, leaveOpen, changes, session?.events.length ?? 0),
+      endLease(session, session && new RunList(session.runs), lease, keepRunOpen, changes, session?.events.length ?? 0),
     );
   }
 

@@ -182,7 +182,7 @@ export class ProgramSessionDriver implements SessionDriver {
         await this.#store(found, message);
       } catch (error) {
         const forget = taken.wasOpen ? [] : [claim.invocationId, ...(claim.requestId ? [claim.requestId] : [])];
-        endLease(found, found.runs, taken.lease, taken.wasOpen && 'uncounted', { forget }, found.events.length);
+        endLease(found, found.runs, taken.lease, taken.wasOpen && 'without-attempt', { forget }, found.events.length);
         throw error;
       }
       return { ...taken, session, duplicate };
@@ -197,7 +197,7 @@ export class ProgramSessionDriver implements SessionDriver {
         const event = found?.eventsById.get(end.event.id);
         return found && event ? { status: 'duplicate', event, lastSeq: found.events.length } : outcome;
       }
-      if (outcome.status !== 'missing') this.releaseLease(end.lease, end.leaveOpen, end);
+      if (outcome.status !== 'missing') this.releaseLease(end.lease, end.keepRunOpen, end);
       return outcome;
     });
   }
@@ -214,9 +214,9 @@ export class ProgramSessionDriver implements SessionDriver {
     return keepLease(this.#sessions.get(nameOf(lease)), lease, nowMs);
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: RunEnd['leaveOpen'], changes: RecordChanges = {}): boolean {
+  releaseLease(lease: SessionLease, keepRunOpen: RunEnd['keepRunOpen'], changes: RecordChanges = {}): boolean {
     const found = this.#sessions.get(nameOf(lease));
-    return endLease(found, found?.runs, lease, leaveOpen, changes, found?.events.length ?? 0);
+    return endLease(found, found?.runs, lease, keepRunOpen, changes, found?.events.length ?? 0);
   }
 
   withdrawTicket(): void {}

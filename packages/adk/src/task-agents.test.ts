@@ -79,7 +79,7 @@ class DyingService extends InMemorySessionService {
   /** Advances the clock until the lease of the lost process has expired. */
   async revive(): Promise<void> {
     this.#left = Infinity;
-    if (this.#lease) await this.releaseLease(this.#lease, { leaveOpen: true });
+    if (this.#lease) await this.releaseLease(this.#lease, { keepRunOpen: true });
   }
 }
 

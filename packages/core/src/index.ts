@@ -172,7 +172,7 @@ export type {
 } from './session/run-webhook.ts';
 export type {
   AcquireLeaseRequest,
-  LeaveOpen,
+  KeepRunOpen,
   OnBusy,
   ReleaseLeaseOptions,
   SessionLease,

@@ -203,7 +203,7 @@ describe('a run whose outcome cannot be stored', () => {
     const { invocationId = '' } = run_ ?? {};
     for (const _ of [2, 3]) {
       const { lease } = await sessionService.beginRun({ ...KEY, invocationId, continues: true });
-      await sessionService.releaseLease(lease, { leaveOpen: true });
+      await sessionService.releaseLease(lease, { keepRunOpen: true });
     }
     await run('more');
     expect(await summaries()).toContain('RUN_ABANDONED');

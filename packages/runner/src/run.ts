@@ -144,8 +144,8 @@ export async function* run(
     control.end(outcome, failure);
     if (!control.hasBegun) await locked?.lock.undo();
     else if (locked?.lock.isLocked) {
-      const leaveOpen = outcome ? false : isStopped(failure) ? 'uncounted' : true;
-      await locked.lock.unlock({ leaveOpen, outcome });
+      const keepRunOpen = outcome ? false : isStopped(failure) ? 'without-attempt' : true;
+      await locked.lock.unlock({ keepRunOpen, outcome });
     }
     const closed = runner.toolsets?.end();
     if (closed) await closed;

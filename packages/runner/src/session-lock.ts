@@ -252,13 +252,13 @@ export class SessionLock implements HeldLease, ToolLedger {
     if (!run) return this.unlock();
     const { lastSeq, invocationId, requestId, continues, wasOpen, webhook } = run;
     const { session } = loaded ?? {};
-    if (session && session.lastSeq > lastSeq) return this.unlock({ leaveOpen: true });
+    if (session && session.lastSeq > lastSeq) return this.unlock({ keepRunOpen: true });
     const forget = continues ? [] : [invocationId];
     if (requestId !== undefined && !session?.events.some((event) => event.requestId === requestId))
       forget.push(requestId);
     if (webhook) forget.push(webhook.id);
     // An attempt that stored nothing is not counted.
-    await this.unlock({ leaveOpen: wasOpen && 'uncounted', forget });
+    await this.unlock({ keepRunOpen: wasOpen && 'without-attempt', forget });
   }
 
   #release(): void {

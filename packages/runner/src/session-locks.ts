@@ -202,7 +202,7 @@ export class SessionLocks {
       // A run without an end is continued later, so its client must not get a failure, or the advice to send the
       // message again.
       if (!outcome) lockingRun?.noteBegun({ invocationId: run.invocationId, firstSeq }, lease);
-      await lock.unlock({ leaveOpen: !outcome, outcome });
+      await lock.unlock({ keepRunOpen: !outcome, outcome });
     } else await lock.undo();
     throw error;
   }

@@ -268,10 +268,10 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override endRun(lease: SessionLease, request: EndRunRequest): MaybePromise<Event | undefined> {
-    const { session, event, leaveOpen = false, outcome } = request;
+    const { session, event, keepRunOpen = false, outcome } = request;
     if (outcome?.code !== undefined) checkName('outcome.code', outcome.code);
     if (event === undefined || event.partial === true) {
-      const released = this.#driver.releaseLease(lease, leaveOpen, outcome && { outcome });
+      const released = this.#driver.releaseLease(lease, keepRunOpen, outcome && { outcome });
       if (released === true) {
         this.#leases.wake(lease);
         return event;
@@ -282,7 +282,7 @@ export class DriverSessionService extends BaseSessionService {
       });
     }
     const append = this.#planned(session, event, lease);
-    const ended = this.#driver.endRun({ ...append, lease, leaveOpen, outcome });
+    const ended = this.#driver.endRun({ ...append, lease, keepRunOpen, outcome });
     if (!(ended instanceof Promise)) {
       this.#leases.wake(lease);
       return this.#settle(session, append, ended);
@@ -298,10 +298,10 @@ export class DriverSessionService extends BaseSessionService {
    *
    * @throws StaleWriterError
    */
-  #checkEnded(lease: SessionLease, { leaveOpen, outcome }: EndRunRequest): MaybePromise<void> {
+  #checkEnded(lease: SessionLease, { keepRunOpen, outcome }: EndRunRequest): MaybePromise<void> {
     return whenReady(this.#driver.findRun(lease, lease.invocationId ?? ''), (record) => {
       const { open, end } = record ?? {};
-      const isEnded = record !== undefined && !open && !leaveOpen;
+      const isEnded = record !== undefined && !open && !keepRunOpen;
       if (!isEnded || end?.state !== outcome?.state || end?.code !== outcome?.code) throw staleError(lease);
     });
   }
@@ -317,11 +317,11 @@ export class DriverSessionService extends BaseSessionService {
 
   override releaseLease(
     lease: SessionLease,
-    { leaveOpen = false, outcome, forget }: ReleaseLeaseOptions = {},
+    { keepRunOpen = false, outcome, forget }: ReleaseLeaseOptions = {},
   ): MaybePromise<void> {
     if (outcome?.code !== undefined) checkName('outcome.code', outcome.code);
     const changes = outcome || forget ? { outcome, forget } : undefined;
-    const released = this.#driver.releaseLease(lease, leaveOpen, changes);
+    const released = this.#driver.releaseLease(lease, keepRunOpen, changes);
     return released instanceof Promise ? released.then(() => this.#leases.wake(lease)) : this.#leases.wake(lease);
   }
 

@@ -1,6 +1,6 @@
 import type {
   Event,
-  LeaveOpen,
+  KeepRunOpen,
   OpenRun,
   PutRunWebhookRequest,
   RunRecord,
@@ -208,7 +208,7 @@ export class InMemorySessionDriver implements SessionDriver {
       const stored = events.find(({ id }) => id === end.event.id);
       return stored ? { status: 'duplicate', event: stored, lastSeq: events.length } : outcome;
     }
-    if (outcome.status !== 'missing') this.releaseLease(end.lease, end.leaveOpen, end);
+    if (outcome.status !== 'missing') this.releaseLease(end.lease, end.keepRunOpen, end);
     return outcome;
   }
 
@@ -222,9 +222,9 @@ export class InMemorySessionDriver implements SessionDriver {
     return keepLease(this.#find(lease), lease, nowMs);
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, { outcome, forget }: RecordChanges = {}): boolean {
+  releaseLease(lease: SessionLease, keepRunOpen: KeepRunOpen, { outcome, forget }: RecordChanges = {}): boolean {
     const record = this.#find(lease);
-    const isEnded = endLease(record, record?.runs, lease, leaveOpen, { outcome, forget }, record?.events.length ?? 0);
+    const isEnded = endLease(record, record?.runs, lease, keepRunOpen, { outcome, forget }, record?.events.length ?? 0);
     if (record && !record.openRun) record.app.openRuns.delete(record);
     if (record && !record.webhooks) record.app.webhooks.delete(record);
     return isEnded;

@@ -1,7 +1,7 @@
 import type {
   EndedRunState,
   Event,
-  LeaveOpen,
+  KeepRunOpen,
   MaybePromise,
   OpenRun,
   PutRunWebhookRequest,
@@ -216,7 +216,7 @@ export type BeginOutcome = ClaimRefusal | RunRefusal | TakenRun;
 /** Parameters of `SessionDriver.endRun`: the last append of a run, and its outcome. */
 export interface RunEnd extends EventAppend {
   readonly lease: SessionLease;
-  readonly leaveOpen: LeaveOpen;
+  readonly keepRunOpen: KeepRunOpen;
   readonly outcome: RunOutcome | undefined;
 }
 
@@ -306,10 +306,10 @@ export interface SessionDriver {
   renewLease(lease: SessionLease, nowMs: number): MaybePromise<boolean>;
 
   /**
-   * Ends a live lease and its open run. With `leaveOpen` the run stays open, with one attempt less for `uncounted`. Returns false, and
+   * Ends a live lease and its open run. With `keepRunOpen` the run stays open, with one attempt less for `without-attempt`. Returns false, and
    * changes nothing, if the lease is not live.
    */
-  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): MaybePromise<boolean>;
+  releaseLease(lease: SessionLease, keepRunOpen: KeepRunOpen, changes?: RecordChanges): MaybePromise<boolean>;
 
   /** Removes the ticket of a claim. Does nothing if there is none. Called only if the driver is `shared`. */
   withdrawTicket(key: SessionKey, ticketId: string): MaybePromise<void>;

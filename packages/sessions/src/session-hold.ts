@@ -1,4 +1,4 @@
-import type { EndedRunState, LeaveOpen, OpenRunState, RunOutcome, RunRecord, SessionLease } from '@eventloom/core';
+import type { EndedRunState, KeepRunOpen, OpenRunState, RunOutcome, RunRecord, SessionLease } from '@eventloom/core';
 import { compareText } from './compare-text.ts';
 import { addWebhook, forgetWebhooks, type WebhookHold } from './run-webhooks.ts';
 import type { ClaimOutcome, ClaimRefusal, LeaseClaim, LeaseTicket } from './lease-claim.ts';
@@ -146,14 +146,14 @@ export function endLease(
   hold: (SessionHold & WebhookHold) | undefined,
   runs: RunTable | undefined,
   lease: SessionLease,
-  leaveOpen: LeaveOpen,
+  keepRunOpen: KeepRunOpen,
   { outcome, forget = [] }: RecordChanges,
   lastSeq: number,
 ): boolean {
   if (!isLeaseLive(hold, lease)) return false;
   hold.leaseUntilMs = 0;
   const { invocationId = '' } = lease;
-  const run = outcome && !leaveOpen ? runs?.get(invocationId) : undefined;
+  const run = outcome && !keepRunOpen ? runs?.get(invocationId) : undefined;
   if (outcome && run) {
     const { firstSeq } = run;
     runs?.set(invocationId, { invocationId: run.invocationId, firstSeq, end: { ...outcome, lastSeq } });
@@ -162,8 +162,8 @@ export function endLease(
   if (hold.webhooks && forget.length > 0) forgetWebhooks(hold, forget);
   const { openRun } = hold;
   if (!openRun || openRun.invocationId !== lease.invocationId) return true;
-  if (leaveOpen === 'uncounted') hold.openRun = { ...openRun, attempts: openRun.attempts - 1 };
-  else if (!leaveOpen) hold.openRun = undefined;
+  if (keepRunOpen === 'without-attempt') hold.openRun = { ...openRun, attempts: openRun.attempts - 1 };
+  else if (!keepRunOpen) hold.openRun = undefined;
   return true;
 }
 

@@ -6,7 +6,7 @@ export interface OpenRunState {
   /** True if the run can be resumed after its process was lost. Other runs are closed instead. */
   readonly resumable: boolean;
   /**
-   * Number of times that the run was begun or resumed, without those that were released `uncounted`: 1 during the first
+   * Number of times that the run was begun or resumed, without those that were released `without-attempt`: 1 during the first
    * attempt, more for a run whose processes were lost.
    */
   readonly attempts: number;

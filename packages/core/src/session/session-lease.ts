@@ -34,16 +34,16 @@ export interface AcquireLeaseRequest extends SessionKey {
 }
 
 /**
- * True if the run of a released lease stays the session's open run, because it will be resumed. `uncounted`: the same,
+ * True if the run of a released lease stays the session's open run, because it will be resumed. `without-attempt`: the same,
  * and this attempt does not count towards the limit of attempts, because the run was stopped on purpose.
  */
-export type LeaveOpen = boolean | 'uncounted';
+export type KeepRunOpen = boolean | 'without-attempt';
 
 /** Options of releasing a lease. */
 export interface ReleaseLeaseOptions {
   /** True keeps the run open, because it will be resumed. Default false: the run has ended. */
-  readonly leaveOpen?: LeaveOpen | undefined;
-  /** The outcome of the lease's run, for its record. Ignored with `leaveOpen`. Absent: the recorded outcome stays as it is. */
+  readonly keepRunOpen?: KeepRunOpen | undefined;
+  /** The outcome of the lease's run, for its record. Ignored with `keepRunOpen`. Absent: the recorded outcome stays as it is. */
   readonly outcome?: RunOutcome | undefined;
   /**
    * Ids of runs, requests and webhooks to remove from the session's records: ids that `beginRun` recorded for this lease and that no

@@ -4,7 +4,7 @@ import type { Session, SessionKey } from './session.ts';
 import type { SessionRecord } from './session-record.ts';
 import type { FindRunRequest, ListOpenRunsRequest, ListOpenRunsResponse, RunOutcome, RunRecord } from './open-run.ts';
 import type { ListRunWebhooksRequest, PutRunWebhookRequest, RunWebhook, RunWebhookChange } from './run-webhook.ts';
-import type { AcquireLeaseRequest, LeaveOpen, ReleaseLeaseOptions, SessionLease } from './session-lease.ts';
+import type { AcquireLeaseRequest, KeepRunOpen, ReleaseLeaseOptions, SessionLease } from './session-lease.ts';
 import type { ToolLedgerEntry } from './tool-ledger.ts';
 
 /** Parameters of `createSession`. */
@@ -160,7 +160,7 @@ export interface EndRunRequest {
   /** Event to append before the session is released. Absent: none. */
   readonly event?: Event | undefined;
   /** True keeps the run open, because it will be resumed. Default false: the run has ended. */
-  readonly leaveOpen?: LeaveOpen | undefined;
+  readonly keepRunOpen?: KeepRunOpen | undefined;
   /** The outcome of the run, recorded in the transaction that appends the event: see `ReleaseLeaseOptions`. */
   readonly outcome?: RunOutcome | undefined;
 }
@@ -281,7 +281,7 @@ export abstract class BaseSessionService {
    * the session is busy the call waits like `acquireLease`, outside any transaction. If several callers create the same
    * session, one of them creates it, and each gets it in turn.
    *
-   * The run becomes the session's open run until its lease is released without `leaveOpen`, or the session is deleted. From then
+   * The run becomes the session's open run until its lease is released without `keepRunOpen`, or the session is deleted. From then
    * on `findRun` finds a new run and its `requestId`. Safe to repeat with the same ids: a message whose id is stored already is
    * not appended again, and the run gets the stored event.
    *

@@ -259,7 +259,7 @@ test('closeRun of a run without stored events writes nothing', async () => {
   const { runner, stored, open, params, sessionService } = await leftRun([SECOND]);
   await runner.closeRun(params);
   const { lease } = await sessionService.beginRun({ ...KEY, invocationId: 'e-none', resumable: true });
-  await sessionService.releaseLease(lease, { leaveOpen: true });
+  await sessionService.releaseLease(lease, { keepRunOpen: true });
   const before = await stored();
   expect(await open()).toMatchObject([{ invocationId: 'e-none' }]);
   expect(await runner.closeRun({ ...params, invocationId: 'e-none' })).toBeUndefined();
@@ -321,7 +321,7 @@ test.each([
     const content = { role: 'model', parts: [part] };
     const reply = createEvent({ ...run, id: 'r', author: 'bot', finishReason: 'STOP', content });
     await sessionService.appendEvent({ session, lease, event: reply });
-    await sessionService.releaseLease(lease, { leaveOpen: true });
+    await sessionService.releaseLease(lease, { keepRunOpen: true });
     const closing = await runner.closeRun({ ...REF, invocationId: 'e-1', reason: 'lost' });
     expect(closing?.errorCode).toBe(isCompleted ? undefined : 'RUN_ABANDONED');
     const { open, end } = (await sessionService.findRun({ ...KEY, id: 'e-1' })) ?? {};

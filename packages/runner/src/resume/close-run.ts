@@ -93,7 +93,7 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
     // Nothing remains of a run whose process ended before it stored anything.
     const isEmpty = (lock.run?.firstSeq ?? 0) > loaded.session.lastSeq;
     if (closed) await lock.unlock(isEmpty ? { forget: [invocationId] } : { outcome: closed.outcome });
-    else await lock.unlock({ leaveOpen: true });
+    else await lock.unlock({ keepRunOpen: true });
   }
 }
 

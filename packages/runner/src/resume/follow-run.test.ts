@@ -74,7 +74,7 @@ test('a repeated request resumes its unfinished run, or closes it if it is not r
       const { invocationId } = stream;
       const { lease } = await sessionService.beginRun({ ...KEY, invocationId, continues: true, onBusy: 'interrupt' });
       abort.abort(new StaleWriterError('lost'));
-      await sessionService.releaseLease(lease, { leaveOpen: true });
+      await sessionService.releaseLease(lease, { keepRunOpen: true });
     }
     await running;
     expect((await runner.listOpenRuns()).runs).toMatchObject([{ resumable, heldUntilMs: 0 }]);

@@ -214,10 +214,10 @@ test('ifKnown resume takes up an unfinished run in its own stream, and follows a
 
 test('a request whose process died before its message was stored runs when it is sent again', async () => {
   const { run, sessionService, stored } = await scenario({ model: ['One.', 'Two.'] });
-  for (const leaveOpen of [false, true]) {
-    const requestId = `r-${leaveOpen}`;
-    const { lease } = await sessionService.beginRun({ ...KEY, invocationId: `e-${leaveOpen}`, requestId });
-    await sessionService.releaseLease(lease, { leaveOpen });
+  for (const keepRunOpen of [false, true]) {
+    const requestId = `r-${keepRunOpen}`;
+    const { lease } = await sessionService.beginRun({ ...KEY, invocationId: `e-${keepRunOpen}`, requestId });
+    await sessionService.releaseLease(lease, { keepRunOpen });
   }
   for (const [requestId, text] of [
     ['r-true', 'One.'],

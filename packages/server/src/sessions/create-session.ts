@@ -114,7 +114,7 @@ async function writeEvents(
     await otherWork(platform);
     chars = 0;
   }
-  if (lease) await service.releaseLease(lease, { leaveOpen: unfinished !== undefined && 'uncounted' });
+  if (lease) await service.releaseLease(lease, { keepRunOpen: unfinished !== undefined && 'without-attempt' });
 }
 
 /** Returns the run of the last event if it can be resumed, has not ended and does not wait for an answer. */

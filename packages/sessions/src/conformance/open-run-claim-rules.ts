@@ -28,21 +28,22 @@ export const openRunClaimRules: readonly SessionRule[] = [
     },
   },
   {
-    id: 'open.uncounted',
-    title: 'Releasing a lease with leaveOpen uncounted leaves its run open and subtracts one attempt each time.',
+    id: 'open.without-attempt',
+    title:
+      'Releasing a lease with keepRunOpen without-attempt leaves its run open and subtracts one attempt each time.',
     async check(subject) {
       const { service, platform, expect } = subject;
       await service.createSession(KEY);
       await openRun(subject, 'e-1', { ttlMs: 1000 });
       platform.advance(1000);
       for (const turn of ['first', 'second', 'third']) {
-        await service.releaseLease(await openRun(subject, 'e-1'), { leaveOpen: 'uncounted' });
+        await service.releaseLease(await openRun(subject, 'e-1'), { keepRunOpen: 'without-attempt' });
         expect.same(`the open runs after the ${turn}`, await openRunsOf(subject), ['e-1: 1']);
       }
       const lease = await service.acquireLease({ ...KEY, onBusy: 'reject' });
-      await service.releaseLease(lease, { leaveOpen: 'uncounted' });
+      await service.releaseLease(lease, { keepRunOpen: 'without-attempt' });
       expect.same('the open runs after a lease for no run', await openRunsOf(subject), ['e-1: 1']);
-      await service.releaseLease(await openRun(subject, 'e-1'), { leaveOpen: true });
+      await service.releaseLease(await openRun(subject, 'e-1'), { keepRunOpen: true });
       expect.same('the open runs after a counted one', await openRunsOf(subject), ['e-1: 2']);
     },
   },
@@ -69,10 +70,10 @@ export const openRunClaimRules: readonly SessionRule[] = [
       platform.advance(1000);
       await expect.rejects('a run after the lease expired', after(first.epoch), StaleWriterError);
       const third = await after(second.epoch, { message });
-      await service.releaseLease(third, { leaveOpen: true });
+      await service.releaseLease(third, { keepRunOpen: true });
       await expect.rejects('a run after a release', after(second.epoch), StaleWriterError);
       const fourth = await after(third.epoch);
-      await service.releaseLease(fourth, { leaveOpen: true });
+      await service.releaseLease(fourth, { keepRunOpen: true });
       await service.releaseLease(await service.acquireLease(KEY));
       await expect.rejects('a run after a lease for no run', after(fourth.epoch), StaleWriterError);
       expect.same('the open runs', await openRunsOf(subject), ['e-1: 4']);

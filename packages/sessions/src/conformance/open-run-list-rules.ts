@@ -22,7 +22,7 @@ export const openRunListRules: readonly SessionRule[] = [
       platform.advance(900);
       await service.renewLease(lease);
       expect.same('the time after a renewal', await heldUntil(subject), platform.now() + 1000);
-      await service.releaseLease(lease, { leaveOpen: true });
+      await service.releaseLease(lease, { keepRunOpen: true });
       expect.true('the time is not in the future after a release', (await heldUntil(subject)) <= platform.now());
       const other = await service.acquireLease({ ...KEY, ttlMs: 2000 });
       expect.same('the time while another caller holds the session', await heldUntil(subject), platform.now() + 2000);

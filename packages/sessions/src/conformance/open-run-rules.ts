@@ -54,17 +54,17 @@ export const openRunRules: readonly SessionRule[] = [
       expect.same('the open runs after the run', await openRunsOf(subject), []);
       const slow = await openRun(subject, 'e-2', { ttlMs: 1000 });
       platform.advance(5000);
-      await service.releaseLease(slow, { leaveOpen: false });
+      await service.releaseLease(slow, { keepRunOpen: false });
       expect.same('the open runs after a slow run', await openRunsOf(subject), []);
     },
   },
   {
     id: 'open.left-open',
-    title: 'Releasing a lease with leaveOpen frees the session and leaves the run open.',
+    title: 'Releasing a lease with keepRunOpen frees the session and leaves the run open.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
-      await service.releaseLease(await openRun(subject, 'e-1'), { leaveOpen: true });
+      await service.releaseLease(await openRun(subject, 'e-1'), { keepRunOpen: true });
       expect.same('the open runs', await openRunsOf(subject), ['e-1: 1']);
       await expect.fulfils('a lease', service.acquireLease({ ...KEY, onBusy: 'reject' }));
     },
@@ -87,7 +87,7 @@ export const openRunRules: readonly SessionRule[] = [
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
-      await service.releaseLease(await openRun(subject, 'e-1'), { leaveOpen: true });
+      await service.releaseLease(await openRun(subject, 'e-1'), { keepRunOpen: true });
       await appendAll(service, session, ['one']);
       expect.same('after a release', await openRunsOf(subject), ['e-1: 1']);
       await openRun(subject, 'e-1', { ttlMs: 1000 });
@@ -105,7 +105,7 @@ export const openRunRules: readonly SessionRule[] = [
       const first = await openRun(subject, 'e-1');
       const second = await openRun(subject, 'e-1', { onBusy: 'interrupt', ttlMs: 1000 });
       await service.releaseLease(first);
-      await service.releaseLease(first, { leaveOpen: 'uncounted' });
+      await service.releaseLease(first, { keepRunOpen: 'without-attempt' });
       expect.same('after the release of a lease that was taken over', await openRunsOf(subject), ['e-1: 2']);
       platform.advance(1000);
       await appendAll(service, session, ['one']);
@@ -119,12 +119,12 @@ export const openRunRules: readonly SessionRule[] = [
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
-      await service.releaseLease(await openRun(subject, 'e-1'), { leaveOpen: true });
+      await service.releaseLease(await openRun(subject, 'e-1'), { keepRunOpen: true });
       const lease = await openRun(subject, 'e-1');
       await service.deleteSession(KEY);
       expect.same('the open runs', await openRunsOf(subject), []);
       await service.createSession(KEY);
-      await service.releaseLease(lease, { leaveOpen: true });
+      await service.releaseLease(lease, { keepRunOpen: true });
       expect.same('the open runs of the new session', await openRunsOf(subject), []);
       await openRun(subject, 'e-1');
       expect.same('the first attempt in the new session', await openRunsOf(subject), ['e-1: 1']);
@@ -136,7 +136,7 @@ export const openRunRules: readonly SessionRule[] = [
     async check(subject) {
       const { service, expect } = subject;
       await appendAll(service, await service.createSession(KEY), ['one']);
-      await service.releaseLease(await openRun(subject, 'e-open'), { leaveOpen: true });
+      await service.releaseLease(await openRun(subject, 'e-open'), { keepRunOpen: true });
       await service.importSession({ records: service.exportSession(KEY), sessionId: OTHER_KEY.sessionId });
       const runs = (await openRunPages(subject)).flat();
       expect.same('the open runs', await openRunsOf(subject), ['e-open: 1']);

@@ -15,7 +15,7 @@ export async function openRun(
 export async function leaveRun(subject: Subject, key: SessionKey, invocationId: string): Promise<void> {
   await subject.service.createSession(key);
   const lease = await openRun(subject, invocationId, key);
-  await subject.service.releaseLease(lease, { leaveOpen: true });
+  await subject.service.releaseLease(lease, { keepRunOpen: true });
 }
 
 /** Returns all open runs of the app, in pages. */

@@ -56,7 +56,7 @@ export const runRecordRules: readonly SessionRule[] = [
       await service.createSession(KEY);
       for (const resumable of [true, false]) {
         const lease = await openRun(subject, 'e-1', { resumable, message: sampleEvent(`begin ${resumable}`) });
-        await service.releaseLease(lease, { leaveOpen: true });
+        await service.releaseLease(lease, { keepRunOpen: true });
         for (const onBusy of ['reject', 'queue', 'interrupt'] as const) {
           for (const message of [undefined, stateEvent('two', { own: 1 })]) {
             const request = { ...NEXT, onBusy, message, create: true, resumable: !resumable, requestId: 'r-2' };
@@ -80,15 +80,15 @@ export const runRecordRules: readonly SessionRule[] = [
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
-      for (const leaveOpen of [true, false]) {
-        const held = await openRun(subject, 'e-1', { continues: !leaveOpen });
+      for (const keepRunOpen of [true, false]) {
+        const held = await openRun(subject, 'e-1', { continues: !keepRunOpen });
         await expect.rejects('a run that does not wait', openRun(subject, 'e-2'), SessionBusyError);
         const waiting = watch(service.beginRun({ ...NEXT, onBusy: 'queue', message: sampleEvent('two') }));
         await settle(subject);
         expect.same('the run that waits', waiting.state, 'waiting');
-        await service.releaseLease(held, { leaveOpen });
+        await service.releaseLease(held, { keepRunOpen });
         await passTime(subject, 1000, waiting.promise);
-        if (leaveOpen) await expect.rejects('the run that waited', waiting.promise, UnfinishedRunError);
+        if (keepRunOpen) await expect.rejects('the run that waited', waiting.promise, UnfinishedRunError);
         else await expect.fulfils('the run that waited', waiting.promise);
       }
       expect.same('the events', idsOf(await readSession(subject)), ['two']);
@@ -198,12 +198,12 @@ export const runRecordRules: readonly SessionRule[] = [
         const { lastSeq } = await readSession(subject);
         const first = await service.beginRun({ ...run, resumable, message: sampleEvent(`message of ${id}`) });
         expect.same('a run that begins', [first.firstSeq, first.wasOpen], [lastSeq + 1, false]);
-        await service.releaseLease(first.lease, { leaveOpen: true });
+        await service.releaseLease(first.lease, { keepRunOpen: true });
         const again = await service.beginRun({ ...run, resumable: !resumable, continues: true });
         expect.same('a run that was open', [again.firstSeq, again.wasOpen], [lastSeq + 1, true]);
         expect.same('its lease', again.lease.invocationId, id);
         expect.same('its record', await describeRuns(subject, id), [[id, lastSeq + 1, resumable, 2]]);
-        await service.releaseLease(again.lease, { leaveOpen: 'uncounted' });
+        await service.releaseLease(again.lease, { keepRunOpen: 'without-attempt' });
         expect.same('its record after it was refused', await describeRuns(subject, id), [
           [id, lastSeq + 1, resumable, 1],
         ]);
@@ -230,7 +230,7 @@ export const runRecordRules: readonly SessionRule[] = [
       for (const onBusy of ['reject', 'queue', 'interrupt'] as const) {
         await expectRefused(subject, `a run with ${onBusy}`, { ...run, onBusy }, RunNotFoundError);
       }
-      await service.releaseLease(lease, { leaveOpen: true });
+      await service.releaseLease(lease, { keepRunOpen: true });
       await expectRefused(subject, 'a run beside another', run, RunNotFoundError);
       const byRequest = { ...run, invocationId: 'r-1' };
       await expectRefused(subject, 'a run by its request', byRequest, RunNotFoundError);
@@ -344,7 +344,7 @@ export const runRecordRules: readonly SessionRule[] = [
       });
       expect.same('the first run, by its request', (await service.findRun({ ...KEY, id: 'r-1' }))?.end, end);
       const left = await openRun(subject, 'e-3');
-      await service.releaseLease(left, { leaveOpen: true, outcome: { state: 'completed' } });
+      await service.releaseLease(left, { keepRunOpen: true, outcome: { state: 'completed' } });
       const record = await service.findRun({ ...KEY, id: 'e-3' });
       expect.same('a run that is left open', [record?.end, record?.open?.attempts], [undefined, 1]);
       const again = await openRun(subject, 'e-3', { continues: true });
@@ -414,7 +414,7 @@ export const runRecordRules: readonly SessionRule[] = [
           event: sampleEvent(id, { invocationId, ...(requestId === undefined ? {} : { requestId }) }),
         });
       }
-      await service.releaseLease(await openRun(subject, 'e-9'), { leaveOpen: true });
+      await service.releaseLease(await openRun(subject, 'e-9'), { keepRunOpen: true });
       await service.importSession({ records: service.exportSession(KEY), sessionId: OTHER_KEY.sessionId });
       const ids = ['e-1', 'r-1', 'r-2', 'e-2', 'e-9'];
       const records = await Promise.all(ids.map(async (id) => service.findRun({ ...OTHER_KEY, id })));

@@ -189,7 +189,7 @@ export const runRules: readonly SessionRule[] = [
       const { service, expect, maxBytes } = subject;
       await createWith(service, 'one');
       const earlier = await service.beginRun({ ...RUN, resumable: true });
-      await service.releaseLease(earlier.lease, { leaveOpen: true });
+      await service.releaseLease(earlier.lease, { keepRunOpen: true });
       const large = maxBytes === undefined ? [] : [stateEvent('large', { a: 1, key: 'x'.repeat(maxBytes) })];
       const messages = [...BAD_MESSAGES, ...large.map((event) => [event, SizeLimitError] as const)];
       for (const [message, error] of messages) {
@@ -291,19 +291,19 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.ends-open',
-    title: 'endRun with leaveOpen leaves the run open, and with uncounted subtracts its attempt.',
+    title: 'endRun with keepRunOpen leaves the run open, and with without-attempt subtracts its attempt.',
     async check({ service, expect }) {
       await service.createSession(KEY);
-      for (const [leaveOpen, attempts] of [
+      for (const [keepRunOpen, attempts] of [
         [true, [1]],
-        ['uncounted', [1]],
+        ['without-attempt', [1]],
         [false, []],
       ] as const) {
         const { lease, session } = await service.beginRun({ ...RUN, resumable: true });
-        await service.endRun(lease, { session, event: sampleEvent(`left ${leaveOpen}`), leaveOpen });
+        await service.endRun(lease, { session, event: sampleEvent(`left ${keepRunOpen}`), keepRunOpen });
         const { runs } = await service.listOpenRuns(KEY);
         const found = runs.map((run) => run.attempts);
-        expect.same(`the attempts after leaveOpen ${leaveOpen}`, found, attempts);
+        expect.same(`the attempts after keepRunOpen ${keepRunOpen}`, found, attempts);
         expect.same('the end of the lease', runs[0]?.heldUntilMs ?? 0, 0);
       }
     },

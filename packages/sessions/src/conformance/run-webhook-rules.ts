@@ -47,7 +47,7 @@ export const runWebhookRules: readonly SessionRule[] = [
       await service.putRunWebhook({ ...KEY, id: 'msg 1', invocationId: 'e-1', url: URL_1 });
       expect.same('the webhooks listed while the run is open', await idsOf(subject), []);
       expect.same('the webhooks including those of open runs', await idsOf(subject, { includeOpen: true }), ['msg 1']);
-      await service.releaseLease(lease, { leaveOpen: true });
+      await service.releaseLease(lease, { keepRunOpen: true });
       expect.same('the webhooks listed while the run is left open', await idsOf(subject), []);
       await service.releaseLease(await openRun(subject, 'e-1', { continues: true }));
       const expected = { ...KEY, id: 'msg 1', invocationId: 'e-1', url: URL_1, attempts: 0, dueMs: 0 };
@@ -104,7 +104,7 @@ export const runWebhookRules: readonly SessionRule[] = [
       const lease = await begin('msg 1', { message: sampleEvent('first') });
       expect.same('the webhooks of the run', await listed(), ['msg 1']);
       await expect.rejects('beginRun in a busy session', begin('msg 2'), SessionBusyError);
-      await service.releaseLease(lease, { leaveOpen: true });
+      await service.releaseLease(lease, { keepRunOpen: true });
       await expect.rejects(
         'beginRun beside an open run',
         openRun(subject, 'e-2', { webhook: { id: 'msg 2', url: URL_1 } }),
@@ -133,7 +133,7 @@ export const runWebhookRules: readonly SessionRule[] = [
       await service.releaseLease(again, { forget: ['msg 2'] });
       expect.same('the webhooks of a run that continued', await idsOf(subject), ['msg 1']);
       const lost = await begin('e-2', 'msg 3');
-      await service.releaseLease(lost, { leaveOpen: true });
+      await service.releaseLease(lost, { keepRunOpen: true });
       const last = await begin('e-2', 'msg 4', true);
       await service.releaseLease(lost, { forget: ['e-2'] });
       expect.same('the webhooks after a stale release', await idsOf(subject, { includeOpen: true }), [

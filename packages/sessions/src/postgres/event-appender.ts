@@ -1,4 +1,4 @@
-import type { Event, LeaveOpen, SessionKey, SessionLease } from '@eventloom/core';
+import type { Event, KeepRunOpen, SessionKey, SessionLease } from '@eventloom/core';
 import { staleError } from '../errors.ts';
 import type { AppendOutcome, EventAppend, RecordChanges, RunEnd, RunMessage } from '../session-driver.ts';
 import {
@@ -151,7 +151,7 @@ export class EventAppender {
   async #refuse(run: RunStatement, append: EventAppend, end?: RunEnd): Promise<AppendRefusal | undefined> {
     const refusal = await this.#refusalOf(run, append, end !== undefined);
     if (end && refusal?.status === 'duplicate')
-      await run(this.#release, [...releaseValues(end.lease, end.leaveOpen), ...outcomeValues(end), []]);
+      await run(this.#release, [...releaseValues(end.lease, end.keepRunOpen), ...outcomeValues(end), []]);
     return refusal;
   }
 
@@ -192,9 +192,9 @@ export function changeOf({ writes }: RunMessage): StateChange {
 }
 
 /** Returns the parameters that release a lease. */
-export function releaseValues(lease: SessionLease, leaveOpen: LeaveOpen): unknown[] {
+export function releaseValues(lease: SessionLease, keepRunOpen: KeepRunOpen): unknown[] {
   const { appName, userId, sessionId, epoch } = lease;
-  return [appName, userId, sessionId, epoch, ...releaseParts(lease, leaveOpen)];
+  return [appName, userId, sessionId, epoch, ...releaseParts(lease, keepRunOpen)];
 }
 
 /** Returns the parameters of a run's outcome. */
@@ -202,8 +202,8 @@ export function outcomeValues({ outcome }: RecordChanges): unknown[] {
   return [outcome?.state ?? null, outcome?.code ?? null];
 }
 
-function releaseParts({ invocationId }: SessionLease, leaveOpen: LeaveOpen): unknown[] {
-  return [invocationId ?? null, leaveOpen !== false, leaveOpen === 'uncounted'];
+function releaseParts({ invocationId }: SessionLease, keepRunOpen: KeepRunOpen): unknown[] {
+  return [invocationId ?? null, keepRunOpen !== false, keepRunOpen === 'without-attempt'];
 }
 
 /**
@@ -229,7 +229,7 @@ function valuesOf(append: EventAppend, end?: RunEnd): Insertion['values'] {
   const key = [appName, userId, sessionId, incarnation];
   const row = [...eventValues(append), nowMs, lease ? lease.epoch : null];
   const lists = stateValues(append);
-  const release = end ? [...releaseParts(end.lease, end.leaveOpen), ...outcomeValues(end)] : [];
+  const release = end ? [...releaseParts(end.lease, end.keepRunOpen), ...outcomeValues(end)] : [];
   return (isExpired, position) => {
     const { seq = null, highTimestamp = null, compactedUntil = null } = position ?? {};
     return [...key, ...row, isExpired, seq, highTimestamp, compactedUntil, ...release, ...lists];

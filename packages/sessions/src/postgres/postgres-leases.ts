@@ -1,5 +1,5 @@
 import type {
-  LeaveOpen,
+  KeepRunOpen,
   OpenRun,
   OpenRunState,
   RunRecord,
@@ -65,10 +65,10 @@ export class PostgresLeases {
     return rows.length > 0;
   }
 
-  async release(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): Promise<boolean> {
+  async release(lease: SessionLease, keepRunOpen: KeepRunOpen, changes?: RecordChanges): Promise<boolean> {
     this.#positions.delete(lease.epoch);
     const { release, releaseAndRecord } = this.#statements;
-    const values = releaseValues(lease, leaveOpen);
+    const values = releaseValues(lease, keepRunOpen);
     const records = changes && [...outcomeValues(changes), changes.forget ?? []];
     const rows = await (records ? this.#run(releaseAndRecord, [...values, ...records]) : this.#run(release, values));
     return rows.length > 0;

@@ -1,5 +1,5 @@
 import {
-  type LeaveOpen,
+  type KeepRunOpen,
   type OpenRun,
   type PutRunWebhookRequest,
   type RunRecord,
@@ -151,8 +151,8 @@ export class PostgresSessionDriver implements SessionDriver {
     return this.#leases.renew(lease, nowMs);
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): Promise<boolean> {
-    return this.#leases.release(lease, leaveOpen, changes);
+  releaseLease(lease: SessionLease, keepRunOpen: KeepRunOpen, changes?: RecordChanges): Promise<boolean> {
+    return this.#leases.release(lease, keepRunOpen, changes);
   }
 
   withdrawTicket(key: SessionKey, ticketId: string): Promise<void> {

@@ -53,7 +53,7 @@ export class SqlAppends {
       const isListed = listing.isCurrent(writer.listedAt, nowMs);
       const next = () => {
         if (!this.#appendNext(append, lease, place, text, isListed)) return false;
-        if (end) leases.release(end.lease, end.leaveOpen, end);
+        if (end) leases.release(end.lease, end.keepRunOpen, end);
         return true;
       };
       // A value outside its row needs a transaction, whose end checks it.
@@ -140,7 +140,7 @@ export class SqlAppends {
     if (!lease && held && row.free_at > nowMs) return { outcome: { status: 'busy', freeAtMs: row.free_at } };
     const duplicate = events.find(pk, event.id);
     if (duplicate) {
-      if (end && !isStale) leases.release(end.lease, end.leaveOpen, end);
+      if (end && !isStale) leases.release(end.lease, end.keepRunOpen, end);
       return { outcome: { status: 'duplicate', event: duplicate, lastSeq: row.last_seq } };
     }
     if (isStale) return { outcome: { status: 'stale' } };
@@ -150,7 +150,7 @@ export class SqlAppends {
     state.write(appName, userId, pk, append.writes);
     const isListed = listing.isCurrent(row.listed_at, nowMs);
     if (!isListed) listing.update(pk, nowMs);
-    if (end) leases.release(end.lease, end.leaveOpen, end);
+    if (end) leases.release(end.lease, end.keepRunOpen, end);
     else if (!lease && held) leases.release({ appName, userId, sessionId, epoch }, true);
     const listedAt = isListed ? row.listed_at : nowMs;
     return { outcome: { status: 'stored', seq }, writer: { pk, lastSeq: seq, highTimestamp, listedAt } };

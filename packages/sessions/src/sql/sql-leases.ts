@@ -1,5 +1,5 @@
 import type {
-  LeaveOpen,
+  KeepRunOpen,
   OpenRun,
   OpenRunState,
   RunOutcome,
@@ -184,7 +184,7 @@ export class SqlLeases {
   /** Ends a live lease, and its open run unless that stays open. Returns false if the lease is not live. Called inside a transaction. */
   release(
     lease: Omit<SessionLease, 'ttlMs'>,
-    leaveOpen: LeaveOpen,
+    keepRunOpen: KeepRunOpen,
     { outcome, forget = [] }: RecordChanges = {},
   ): boolean {
     const { appName, userId, sessionId, epoch, invocationId = null } = lease;
@@ -194,9 +194,10 @@ export class SqlLeases {
       this.#sql.forgetOpenRun.run(...held, id);
       this.#sql.forgetWebhooks.run(...held, id);
     }
-    const isLeft = leaveOpen !== false && invocationId !== null;
+    const isLeft = keepRunOpen !== false && invocationId !== null;
     const ended = isLeft ? undefined : this.#sql.removeHold.get(...held, invocationId);
-    if (!ended) return this.#sql.freeHold.run(...held, leaveOpen === 'uncounted' && isLeft ? 1 : 0).changes === 1;
+    if (!ended)
+      return this.#sql.freeHold.run(...held, keepRunOpen === 'without-attempt' && isLeft ? 1 : 0).changes === 1;
     const pk = Number(ended['session']);
     // If no event has the epoch of the lease, the session's row must keep it.
     if (ended['last_epoch'] !== epoch) this.#sql.setEpoch.run(pk, epoch);

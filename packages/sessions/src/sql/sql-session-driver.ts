@@ -1,5 +1,5 @@
 import type {
-  LeaveOpen,
+  KeepRunOpen,
   MaybePromise,
   OpenRun,
   PutRunWebhookRequest,
@@ -218,8 +218,8 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#work.write(() => this.#leases.renew(lease, nowMs));
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): MaybePromise<boolean> {
-    return this.#write(() => this.#leases.release(lease, leaveOpen, changes));
+  releaseLease(lease: SessionLease, keepRunOpen: KeepRunOpen, changes?: RecordChanges): MaybePromise<boolean> {
+    return this.#write(() => this.#leases.release(lease, keepRunOpen, changes));
   }
 
   findRun(key: SessionKey, id: string): MaybePromise<RunRecord | undefined> {

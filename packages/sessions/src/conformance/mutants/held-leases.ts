@@ -66,7 +66,7 @@ export function restartsEpochs(breaks: string): Mutant {
         }),
       appendEvent: (append) => driver.appendEvent({ ...append, lease: append.lease && inner(append.lease) }),
       renewLease: (lease, nowMs) => driver.renewLease(inner(lease), nowMs),
-      releaseLease: (lease, leaveOpen) => driver.releaseLease(inner(lease), leaveOpen),
+      releaseLease: (lease, keepRunOpen) => driver.releaseLease(inner(lease), keepRunOpen),
       recordToolCall: (lease, entry) => driver.recordToolCall(inner(lease), entry),
     };
   });

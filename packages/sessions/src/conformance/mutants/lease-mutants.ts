@@ -44,7 +44,7 @@ export const leaseMutants: readonly Mutant[] = [
     const held = heldLeases(driver);
     return {
       claimLease: held.claimLease,
-      releaseLease: (lease, leaveOpen) => driver.releaseLease(held.of(lease) ?? lease, leaveOpen),
+      releaseLease: (lease, keepRunOpen) => driver.releaseLease(held.of(lease) ?? lease, keepRunOpen),
     };
   }),
   brokenService('lease.reject', 'takes over with reject', (service) => ({

@@ -33,10 +33,10 @@ export const openRunMutants: readonly Mutant[] = [
         return begun;
       },
       releaseLease: (lease) =>
-        service.releaseLease(lease, { leaveOpen: (until.get(lease.epoch) ?? 0) <= platform.now() }),
+        service.releaseLease(lease, { keepRunOpen: (until.get(lease.epoch) ?? 0) <= platform.now() }),
     };
   }),
-  brokenDriver('open.left-open', 'ends a run when its lease is released with leaveOpen', (driver) => ({
+  brokenDriver('open.left-open', 'ends a run when its lease is released with keepRunOpen', (driver) => ({
     releaseLease: (lease) => driver.releaseLease(lease, false),
   })),
   brokenService('open.outlives-lease', 'lists only runs whose lease is held', (service, _, platform) => ({
@@ -58,28 +58,28 @@ export const openRunMutants: readonly Mutant[] = [
       listOpenRuns: (page) => driver.listOpenRuns(page).map((run) => ({ ...run, attempts })),
     };
   }),
-  brokenDriver('open.uncounted', 'ignores uncounted', (driver) => {
+  brokenDriver('open.without-attempt', 'ignores without-attempt', (driver) => {
     let left = 0;
     return {
-      releaseLease(lease, leaveOpen) {
-        if (leaveOpen === 'uncounted' && lease.invocationId !== undefined) left++;
-        return driver.releaseLease(lease, leaveOpen);
+      releaseLease(lease, keepRunOpen) {
+        if (keepRunOpen === 'without-attempt' && lease.invocationId !== undefined) left++;
+        return driver.releaseLease(lease, keepRunOpen);
       },
       listOpenRuns: (page) => driver.listOpenRuns(page).map((run) => ({ ...run, attempts: run.attempts + left })),
     };
   }),
-  brokenDriver('open.uncounted', 'resets the count at leaveOpen uncounted', (driver) => {
+  brokenDriver('open.without-attempt', 'resets the count at keepRunOpen without-attempt', (driver) => {
     let isLeft = false;
     return {
-      releaseLease(lease, leaveOpen) {
-        isLeft = leaveOpen !== false;
-        return driver.releaseLease(lease, leaveOpen);
+      releaseLease(lease, keepRunOpen) {
+        isLeft = keepRunOpen !== false;
+        return driver.releaseLease(lease, keepRunOpen);
       },
       listOpenRuns: (page) => driver.listOpenRuns(page).map((run) => ({ ...run, attempts: isLeft ? 0 : run.attempts })),
     };
   }),
-  brokenDriver('open.uncounted', 'does not count attempts of a run left open', (driver) => ({
-    releaseLease: (lease, leaveOpen) => driver.releaseLease(lease, leaveOpen && 'uncounted'),
+  brokenDriver('open.without-attempt', 'does not count attempts of a run left open', (driver) => ({
+    releaseLease: (lease, keepRunOpen) => driver.releaseLease(lease, keepRunOpen && 'without-attempt'),
   })),
   brokenClaim('open.last-epoch', 'ignores lastEpoch', (claim) => ({ ...claim, lastEpoch: undefined })),
   brokenClaim('open.last-epoch', 'ignores lastEpoch once the lease has ended', ({ lastEpoch, ...claim }) =>
@@ -96,9 +96,9 @@ export const openRunMutants: readonly Mutant[] = [
     },
   })),
   brokenDriver('open.lease-for-no-run', 'ends the open run with any lease', (driver) => ({
-    releaseLease(lease, leaveOpen) {
+    releaseLease(lease, keepRunOpen) {
       const invocationId = openIn(driver, lease.appName)?.invocationId ?? '';
-      return driver.releaseLease({ ...lease, invocationId }, leaveOpen);
+      return driver.releaseLease({ ...lease, invocationId }, keepRunOpen);
     },
   })),
   brokenEnd('open.append-without-lease', 'ends the open run with a stale lease', (driver, end) => ({
@@ -108,9 +108,9 @@ export const openRunMutants: readonly Mutant[] = [
     },
   })),
   brokenEnd('open.stale-release', 'ends a run with an earlier lease of the run', (driver, end) => ({
-    releaseLease(lease, leaveOpen) {
-      const isLive = driver.releaseLease(lease, leaveOpen);
-      if (!leaveOpen) end();
+    releaseLease(lease, keepRunOpen) {
+      const isLive = driver.releaseLease(lease, keepRunOpen);
+      if (!keepRunOpen) end();
       return isLive;
     },
   })),

@@ -158,7 +158,7 @@ export const runMutants: readonly Mutant[] = [
     },
   })),
   brokenDriver('run.ends-open', 'does not count the attempt', (driver) => ({
-    endRun: (end) => driver.endRun({ ...end, leaveOpen: end.leaveOpen && 'uncounted' }),
+    endRun: (end) => driver.endRun({ ...end, keepRunOpen: end.keepRunOpen && 'without-attempt' }),
   })),
   brokenDriver('run.unfinished-waits', 'takes over every session', (driver) => ({
     beginRun: (claim) => driver.beginRun({ ...claim, takeOver: true }),
@@ -168,30 +168,31 @@ export const runMutants: readonly Mutant[] = [
   })),
   brokenDriver('run.ends', 'does not release the lease', (driver) => ({ endRun: (end) => driver.appendEvent(end) })),
   brokenDriver('run.ends', 'never ends a run', (driver) => ({
-    endRun: (end) => driver.endRun({ ...end, leaveOpen: true }),
+    endRun: (end) => driver.endRun({ ...end, keepRunOpen: true }),
   })),
   brokenDriver('run.ends', 'does not append the event', (driver) => ({
     endRun(end) {
-      driver.releaseLease(end.lease, end.leaveOpen);
+      driver.releaseLease(end.lease, end.keepRunOpen);
       return { status: 'stored', seq: 2 };
     },
   })),
   brokenService('run.ends', 'does not update the session object', (service) => ({
     endRun: (lease, request) => service.endRun(lease, { ...request, session: structuredClone(request.session) }),
   })),
-  brokenDriver('run.ends-open', 'ignores leaveOpen', (driver) => ({
-    endRun: (end) => driver.endRun({ ...end, leaveOpen: false }),
+  brokenDriver('run.ends-open', 'ignores keepRunOpen', (driver) => ({
+    endRun: (end) => driver.endRun({ ...end, keepRunOpen: false }),
   })),
-  brokenDriver('run.ends-open', 'ignores uncounted', (driver) => ({
-    endRun: (end) => driver.endRun({ ...end, leaveOpen: end.leaveOpen !== false }),
+  brokenDriver('run.ends-open', 'ignores without-attempt', (driver) => ({
+    endRun: (end) => driver.endRun({ ...end, keepRunOpen: end.keepRunOpen !== false }),
   })),
   brokenService('run.ends-without-event', 'does not release the lease without an event', (service) => ({
     endRun: async (lease, request) => (request.event ? service.endRun(lease, request) : undefined),
   })),
   brokenDriver('run.ends-without-event', 'releases the session under a stale lease', (driver) => ({
-    releaseLease(lease, leaveOpen, changes) {
-      const isLive = driver.releaseLease(lease, leaveOpen, changes);
-      for (let { epoch } = lease; epoch < lease.epoch + 9; epoch++) driver.releaseLease({ ...lease, epoch }, leaveOpen);
+    releaseLease(lease, keepRunOpen, changes) {
+      const isLive = driver.releaseLease(lease, keepRunOpen, changes);
+      for (let { epoch } = lease; epoch < lease.epoch + 9; epoch++)
+        driver.releaseLease({ ...lease, epoch }, keepRunOpen);
       return isLive;
     },
   })),
@@ -206,12 +207,12 @@ export const runMutants: readonly Mutant[] = [
     };
   }),
   brokenDriver('run.ends-lost', 'does not report a lost lease', (driver) => ({
-    releaseLease: (lease, leaveOpen, changes) => driver.releaseLease(lease, leaveOpen, changes) || true,
+    releaseLease: (lease, keepRunOpen, changes) => driver.releaseLease(lease, keepRunOpen, changes) || true,
   })),
   brokenDriver('run.ends-again', 'checks the lease before the session', (driver) => ({
     endRun(end) {
       const outcome = driver.appendEvent(end);
-      if (outcome.status === 'stored') driver.releaseLease(end.lease, end.leaveOpen);
+      if (outcome.status === 'stored') driver.releaseLease(end.lease, end.keepRunOpen);
       return outcome;
     },
   })),

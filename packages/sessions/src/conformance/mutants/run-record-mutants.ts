@@ -156,19 +156,19 @@ export const runRecordMutants: readonly Mutant[] = [
     },
   })),
   brokenDriver('run.forgotten', 'ignores forget', (driver) => ({
-    releaseLease: (lease, leaveOpen) => driver.releaseLease(lease, leaveOpen),
+    releaseLease: (lease, keepRunOpen) => driver.releaseLease(lease, keepRunOpen),
   })),
   brokenDriver('run.forgotten', 'applies forget under a stale lease', (driver) => ({
-    releaseLease(lease, leaveOpen, changes) {
-      const isLive = driver.releaseLease(lease, leaveOpen, changes);
+    releaseLease(lease, keepRunOpen, changes) {
+      const isLive = driver.releaseLease(lease, keepRunOpen, changes);
       for (let { epoch } = lease; epoch < lease.epoch + 9; epoch++)
         driver.releaseLease({ ...lease, epoch }, true, changes);
       return isLive;
     },
   })),
   brokenDriver('run.end-recorded', 'does not record how a run ended', (driver) => ({
-    releaseLease: (lease, leaveOpen, changes) =>
-      driver.releaseLease(lease, leaveOpen, { ...changes, outcome: undefined }),
+    releaseLease: (lease, keepRunOpen, changes) =>
+      driver.releaseLease(lease, keepRunOpen, { ...changes, outcome: undefined }),
   })),
   brokenDriver('run.end-recorded', 'does not record how a run ended that has a last event', (driver) => ({
     endRun: (end) => driver.endRun({ ...end, outcome: undefined }),
@@ -191,9 +191,9 @@ export const runRecordMutants: readonly Mutant[] = [
   brokenDriver('run.end-recorded', 'records an outcome for a run left open', (driver) => {
     const ends = new Map<string, RunRecord['end']>();
     return {
-      releaseLease(lease, leaveOpen, changes) {
-        if (leaveOpen && changes?.outcome) ends.set(String(lease.invocationId), { ...changes.outcome, lastSeq: 0 });
-        return driver.releaseLease(lease, leaveOpen, changes);
+      releaseLease(lease, keepRunOpen, changes) {
+        if (keepRunOpen && changes?.outcome) ends.set(String(lease.invocationId), { ...changes.outcome, lastSeq: 0 });
+        return driver.releaseLease(lease, keepRunOpen, changes);
       },
       findRun(key, id) {
         const record = driver.findRun(key, id);
@@ -234,10 +234,10 @@ export const runRecordMutants: readonly Mutant[] = [
     };
   }),
   brokenDriver('run.end-kept', 'records the outcome under a stale lease', (driver) => ({
-    releaseLease(lease, leaveOpen, changes) {
-      const isLive = driver.releaseLease(lease, leaveOpen, changes);
+    releaseLease(lease, keepRunOpen, changes) {
+      const isLive = driver.releaseLease(lease, keepRunOpen, changes);
       for (let { epoch } = lease; changes?.outcome && epoch < lease.epoch + 9; epoch++)
-        driver.releaseLease({ ...lease, epoch }, leaveOpen, changes);
+        driver.releaseLease({ ...lease, epoch }, keepRunOpen, changes);
       return isLive;
     },
   })),

@@ -49,8 +49,8 @@ export const runWebhookMutants: readonly Mutant[] = [
     },
   })),
   brokenDriver('webhook.forgotten', 'keeps the webhook of a beginRun that is undone', (driver) => ({
-    releaseLease: (lease, leaveOpen, changes) =>
-      driver.releaseLease(lease, leaveOpen, {
+    releaseLease: (lease, keepRunOpen, changes) =>
+      driver.releaseLease(lease, keepRunOpen, {
         ...changes,
         forget: changes?.forget?.filter((id) => !id.startsWith('msg')),
       }),
