@@ -36,14 +36,14 @@ export interface ProgramSession extends SessionKey, SessionHold, WebhookHold {
 }
 
 /** The part of a session that its first read decides. */
-type ReadSession = SessionKey & Pick<ProgramSession, 'incarnation' | 'mayBeReadAgain' | 'session'>;
+type FirstRead = SessionKey & Pick<ProgramSession, 'incarnation' | 'mayBeReadAgain' | 'session'>;
 
 /**
  * Creates the part in memory of a session that this process does not know yet: its runs and its interrupted calls are found in its events.
  *
  * @param events the events of the session as they are stored
  */
-export function createProgramSession(read: ReadSession, events: readonly Event[]): ProgramSession {
+export function createProgramSession(read: FirstRead, events: readonly Event[]): ProgramSession {
   const found: ProgramSession = {
     ...read,
     epoch: 0,
