@@ -133,7 +133,7 @@ class OpenStep {
     const { invocation, invocationId } = this.#context;
     const calls = this.#readCalls();
     const elsewhere = responsesIn(withRequests(calls)).filter(({ event }) => event.invocationId !== invocationId);
-    if (this.#isContinuedBehind(elsewhere)) return false;
+    if (this.#isContinuedAfter(elsewhere)) return false;
     const { tools, changes } = await prepareTools(this.#turn);
     if (changes) yield changes;
     const ledger = new Map((await invocation.ledger.listToolCalls(invocationId)).map((entry) => [entry.callId, entry]));
@@ -191,13 +191,13 @@ class OpenStep {
   }
 
   /** Returns true if another run already continued the turn: the agent's model replied there after one of these responses. */
-  #isContinuedBehind(responses: readonly CallResponse[]): boolean {
+  #isContinuedAfter(responses: readonly CallResponse[]): boolean {
     const { agent, branch, session } = this.#context;
     for (const [index, event] of responses.length > 0 ? newestEntries(session.events) : []) {
       if (event.author !== agent.name || branchInScope(event) !== branch || !isWholeReply(event)) continue;
-      const isBehind = (response: CallResponse): boolean =>
+      const isAfter = (response: CallResponse): boolean =>
         response.event.invocationId === event.invocationId && response.eventIndex < index;
-      if (responses.some(isBehind)) return true;
+      if (responses.some(isAfter)) return true;
     }
     return false;
   }

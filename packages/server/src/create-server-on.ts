@@ -126,7 +126,7 @@ export function createServerOn(app: Hono, options: ServerOptions, owner?: string
       return server.runs.inFlight + (server.live?.size ?? 0);
     },
     whenIdle: () => server.runs.whenIdle(),
-    takeUpUnfinishedRuns: () => server.runs.unfinished.look(),
+    takeUpUnfinishedRuns: () => server.runs.unfinished.search(),
     deliverWebhooks: () => webhooks?.deliver(),
     get webhooksDueMs() {
       return webhooks?.dueMs ?? Infinity;

@@ -17,7 +17,7 @@ import { untilFree } from './known-request.ts';
 /** Number of events per read. */
 const PAGE = 100;
 /** Interval at which the session of a run in another process is read, in milliseconds. */
-const LOOK_EVERY_MS = 500;
+const READ_EVERY_MS = 500;
 
 /**
  * Yields the stored events of the run that a request began earlier, from the request's message on, until the run has
@@ -66,7 +66,7 @@ export async function* followRun(
     if (signal?.aborted) throw new RunAbortedError('aborted while it followed the run', { cause: signal.reason });
     const run = { ...key, invocationId, ...record.open };
     const config = { onOpenRun: 'finish', busyWaitMs } as const;
-    if (run.heldUntilMs > runner.platform.now()) await untilFree(sessionService, key, LOOK_EVERY_MS, signal);
+    if (run.heldUntilMs > runner.platform.now()) await untilFree(sessionService, key, READ_EVERY_MS, signal);
     else await endOpenRun(runner, run, { config, bounds }, signal);
   }
 }

@@ -32,7 +32,7 @@ interface KnownRequest {
 /** Number of events per read. */
 const PAGE = 100;
 /** Interval at which the session is read while its run has not stored the message yet, in milliseconds. */
-const LOOK_EVERY_MS = 500;
+const READ_EVERY_MS = 500;
 
 /**
  * Refuses a request that continues a run if that run has stored the request already.
@@ -85,7 +85,7 @@ export async function settleKnown(
       );
     if (!record.open || record.open.heldUntilMs <= platform.now()) break;
     // The process of that run is about to store the message.
-    await untilFree(sessionService, key, LOOK_EVERY_MS, abortSignal);
+    await untilFree(sessionService, key, READ_EVERY_MS, abortSignal);
   }
   await forget(runner, request, error.invocationId, abortSignal);
   // The store would refuse the request again, without end.

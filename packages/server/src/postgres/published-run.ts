@@ -37,7 +37,7 @@ export class PublishedRun implements RunPublication {
   /** True if another process follows the run. */
   isFollowed = false;
   /** True if the last write could not take all frames. */
-  isBehind = false;
+  hasMoreFrames = false;
   isForgotten = false;
   /** True if the run is marked in the tables as forgotten. */
   isForgottenThere = false;
@@ -65,7 +65,7 @@ export class PublishedRun implements RunPublication {
 
   /** True if there is news other than further frames. */
   get isUrgent(): boolean {
-    return !this.isAnnounced || this.isBehind || this.log.isEnded || this.isForgotten !== this.isForgottenThere;
+    return !this.isAnnounced || this.hasMoreFrames || this.log.isEnded || this.isForgotten !== this.isForgottenThere;
   }
 
   notify(): void {
@@ -108,7 +108,7 @@ export class PublishedRun implements RunPublication {
   /** Records that the batch is in the tables. */
   settleWrite({ lastPosition, isFull, isForgotten }: RunWrite, isFollowed: boolean): void {
     this.writtenPosition = lastPosition;
-    this.isBehind = isFull;
+    this.hasMoreFrames = isFull;
     this.isForgottenThere = isForgotten;
     this.isFollowed ||= isFollowed;
   }

@@ -65,7 +65,7 @@ export class RunFollower {
   ): Promise<FollowedRun> {
     let log = await this.#findStarted(runner, key, id);
     if (!log || log.isEnded) log = (await this.#findElsewhere(runner, key, id, position, log)) ?? log;
-    return log && !(isBehindEnd(log, position) && (await this.#isInSession(runner, log, position)))
+    return log && !(isAfterEnd(log, position) && (await this.#isInSession(runner, log, position)))
       ? this.#read(runner, log, position, frames)
       : this.#followStored(runner, key, id, position, frames);
   }
@@ -149,9 +149,9 @@ export class RunFollower {
     if (request && (!stored || request.isResuming)) return this.#followRequest(runner, request, position, frames);
     if (stored && stored.invocationId !== id) return this.follow(runner, key, stored.invocationId, position, frames);
     if (stored?.open) {
-      if (stored.open.heldUntilMs <= this.#options.platform.now()) await this.#hub.unfinished.look();
+      if (stored.open.heldUntilMs <= this.#options.platform.now()) await this.#hub.unfinished.search();
       const log = await this.#findStarted(runner, key, id);
-      if (log && !isBehindEnd(log, position)) return this.#read(runner, log, position, frames);
+      if (log && !isAfterEnd(log, position)) return this.#read(runner, log, position, frames);
       stored = await sessionService.findRun({ ...key, id });
     }
     const session = stored && (await readWithoutState(sessionService, { ...key, config: { numRecentEvents: 0 } }));
@@ -401,7 +401,7 @@ function mayContinueError(error: unknown): unknown {
 }
 
 /** True for the position of a stored event after the end of a log. */
-function isBehindEnd({ isEnded, lastPosition }: RunLog, position: number): boolean {
+function isAfterEnd({ isEnded, lastPosition }: RunLog, position: number): boolean {
   return isEnded && offsetOf(position) > offsetOf(lastPosition);
 }
 

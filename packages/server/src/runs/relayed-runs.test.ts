@@ -179,7 +179,7 @@ describe('a run of another process', () => {
     relay.tell(4, 'd');
     relay.end();
     expect(await received).toEqual(['1 a', '4 d']);
-    // One look for the events up to 2, and one for those up to 3.
+    // One search for the events up to 2, and one for those up to 3.
     expect(findRun).toHaveBeenCalledTimes(2);
   });
 

@@ -66,8 +66,8 @@ const MAY_BE_LOST = [StaleWriterError, SessionNotFoundError, RunAbortedError];
  * The first and the last wait for the end of a run that another process took, in milliseconds. Each wait is twice as long as the previous
  * one.
  */
-const FIRST_LOOK_MS = 25;
-const LAST_LOOK_MS = 400;
+const FIRST_WAIT_MS = 25;
+const LAST_WAIT_MS = 400;
 /** Time that an aborted run has to clean up, in milliseconds. */
 export const GRACE_MS = 1000;
 
@@ -265,7 +265,7 @@ export class RunHub {
     const request = { ...log.key, id: log.invocationId };
     let stored = await service.findRun(request);
     // A process that takes the session to close the run stores the end a moment later.
-    for (let waitMs = FIRST_LOOK_MS; stored?.open && waitMs <= LAST_LOOK_MS; waitMs *= 2) {
+    for (let waitMs = FIRST_WAIT_MS; stored?.open && waitMs <= LAST_WAIT_MS; waitMs *= 2) {
       await new Promise<void>((resolve) => void this.platform.schedule(waitMs, resolve));
       stored = await service.findRun(request);
     }

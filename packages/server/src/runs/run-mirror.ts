@@ -34,7 +34,8 @@ export class RunMirror implements LogMirror {
 
   mirror(frames: readonly RunFrame[], gonePosition: number): void {
     const { log } = this.#params;
-    if (this.#reading || this.#isBehind(gonePosition)) this.#queue(() => this.#fillAndCopy(frames, gonePosition));
+    if (this.#reading || this.#lacksFramesBefore(gonePosition))
+      this.#queue(() => this.#fillAndCopy(frames, gonePosition));
     else if (!log.isEnded) log.copy(frames);
   }
 
@@ -46,7 +47,7 @@ export class RunMirror implements LogMirror {
   }
 
   /** True if frames before this position are missing. */
-  #isBehind(gonePosition: number): boolean {
+  #lacksFramesBefore(gonePosition: number): boolean {
     return gonePosition > Math.max(this.#params.log.lastPosition, this.#filledPosition);
   }
 
@@ -69,7 +70,7 @@ export class RunMirror implements LogMirror {
 
   async #fillAndCopy(frames: readonly RunFrame[], gonePosition: number): Promise<void> {
     const { log, service } = this.#params;
-    if (this.#isBehind(gonePosition)) {
+    if (this.#lacksFramesBefore(gonePosition)) {
       const { key, invocationId, lastPosition } = log;
       const stored = await service.findRun({ ...key, id: invocationId });
       // Missing chunks are superseded by the event after them, which is not stored yet.

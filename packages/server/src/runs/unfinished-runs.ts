@@ -56,8 +56,8 @@ const ELSEWHERE = [SessionBusyError, SessionNotFoundError, StaleWriterError, Shu
  *
  * | what begins it | which runs | calls |
  * |---|---|---|
- * | `start`: a timer | all that were left | `#lookThenSchedule` → `look` |
- * | `look`: the embedding program, or a reader of a left run | all that were left | `#lookWhileAsked` → `#lookAtAll` → `#lookAt`, a runner → `#resumeOrClose`, a run |
+ * | `start`: a timer | all that were left | `#searchThenSchedule` → `search` |
+ * | `search`: the embedding program, or a reader of a left run | all that were left | `#searchWhileAsked` → `#searchOnce` → `#searchRunner`, a runner → `#resumeOrClose`, a run |
  * | `finish`: a message that wants the session | that of the session | `#resumeOrClose`, until the end of the run |
  * | `takeUp`: a client that sends its request again | that of the request | `#resume` |
  */
@@ -69,7 +69,7 @@ export class UnfinishedRuns {
   readonly #begins: Promise<unknown>[] = [];
   /** True if more unfinished runs exist than `maxResumedRuns` allows at a time. */
   #hasMore = false;
-  #looking: Promise<number | undefined> | undefined;
+  #searching: Promise<number | undefined> | undefined;
   #isAsked = false;
   /**
    * The cancelled runs of this process whose end could not be stored, by name. They are closed instead of resumed. A run that was resumed
@@ -89,7 +89,7 @@ export class UnfinishedRuns {
   /** Searches now, and then at intervals. The searches do not keep the process alive. */
   start(): void {
     if (this.#params.limits.unfinishedRunsEveryMs === 0 || this.#params.action === 'leave') return;
-    void this.#lookThenSchedule();
+    void this.#searchThenSchedule();
   }
 
   /**
@@ -123,7 +123,7 @@ export class UnfinishedRuns {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#callOff?.();
-    await this.#looking;
+    await this.#searching;
     await this.#params.hub.whenIdle();
     for (const run of this.#cancelled.values()) void this.#track(this.#closeAttempt(run));
     await Promise.all(this.#endings);
@@ -141,26 +141,26 @@ export class UnfinishedRuns {
    *
    * @returns the milliseconds until the first lock of another process expires; undefined if there is none
    */
-  look(): Promise<number | undefined> {
+  search(): Promise<number | undefined> {
     if (this.#params.action === 'leave' || this.#isStopped) return Promise.resolve(undefined);
     this.#isAsked = true;
-    this.#looking ??= this.#lookWhileAsked().finally(() => (this.#looking = undefined));
-    return this.#looking;
+    this.#searching ??= this.#searchWhileAsked().finally(() => (this.#searching = undefined));
+    return this.#searching;
   }
 
   /** Searches again for callers that asked during a search: they may know of runs that did not exist when it began. */
-  async #lookWhileAsked(): Promise<number | undefined> {
+  async #searchWhileAsked(): Promise<number | undefined> {
     let freeInMs: number | undefined;
     while (this.#isAsked && !this.#isStopped) {
       this.#isAsked = false;
-      freeInMs = await this.#lookAtAll();
+      freeInMs = await this.#searchOnce();
     }
     return freeInMs;
   }
 
-  async #lookThenSchedule(): Promise<void> {
+  async #searchThenSchedule(): Promise<void> {
     this.#callOff?.();
-    const freeInMs = await this.look();
+    const freeInMs = await this.search();
     if (this.#isStopped) return;
     const everyMs = this.#cancelled.size > 0 ? CANCELLED_EVERY_MS : Infinity;
     this.#schedule(Math.min(freeInMs ?? Infinity, everyMs, this.#params.limits.unfinishedRunsEveryMs));
@@ -169,17 +169,17 @@ export class UnfinishedRuns {
   #schedule(delayMs: number): void {
     const { platform } = this.#params;
     this.#callOff?.();
-    const look = (): void => void this.#lookThenSchedule();
-    this.#callOff = platform.schedule(Math.max(MIN_DELAY_MS, delayMs), look, { idle: true });
+    const search = (): void => void this.#searchThenSchedule();
+    this.#callOff = platform.schedule(Math.max(MIN_DELAY_MS, delayMs), search, { idle: true });
   }
 
-  async #lookAtAll(): Promise<number | undefined> {
+  async #searchOnce(): Promise<number | undefined> {
     this.#hasMore = false;
     let freeMs = Infinity;
     const over = new Set(this.#cancelled.keys());
     for (const runner of this.#params.runners) {
       try {
-        freeMs = Math.min(freeMs, await this.#lookAt(runner, over));
+        freeMs = Math.min(freeMs, await this.#searchRunner(runner, over));
         this.#hasFailed = false;
       } catch (error) {
         if (!this.#hasFailed) this.#params.report(error);
@@ -197,7 +197,7 @@ export class UnfinishedRuns {
    *
    * @param over names of cancelled runs; those of open runs are removed
    */
-  async #lookAt(runner: Runner, over: Set<string>): Promise<number> {
+  async #searchRunner(runner: Runner, over: Set<string>): Promise<number> {
     let freeMs = Infinity;
     let cursor: string | undefined;
     do {
@@ -296,7 +296,7 @@ export class UnfinishedRuns {
       // nothing.
       ending = this.#close(runner, run, `the run cannot be resumed: ${failure.publicMessage}`, 'reject');
     }
-    if (this.#hasMore) void (this.#callOff ? this.#lookThenSchedule() : this.look());
+    if (this.#hasMore) void (this.#callOff ? this.#searchThenSchedule() : this.search());
     return ending && this.#track(ending);
   }
 

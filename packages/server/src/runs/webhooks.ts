@@ -77,7 +77,7 @@ export class Webhooks {
   readonly #params: WebhooksParams;
   /** Active attempts, by the ids of their webhooks. */
   readonly #attempts = new Map<string, { readonly userId: string; readonly settled: Promise<void> }>();
-  #looking: Promise<void> | undefined;
+  #searching: Promise<void> | undefined;
   #isAsked = false;
   /** The time of the next attempt; `Infinity` if there is none. */
   #dueMs = Infinity;
@@ -99,7 +99,7 @@ export class Webhooks {
 
   /** Searches for due messages at intervals. Its timers do not keep the process alive. */
   start(): void {
-    if (this.#params.limits.unfinishedRunsEveryMs > 0) void this.look();
+    if (this.#params.limits.unfinishedRunsEveryMs > 0) void this.search();
   }
 
   /**
@@ -151,22 +151,22 @@ export class Webhooks {
   noteStored(ended: Promise<void> = Promise.resolve()): void {
     const { platform } = this.#params;
     this.#dueMs = Math.min(this.#dueMs, platform.now());
-    platform.background(ended.then(() => this.look()));
+    platform.background(ended.then(() => this.search()));
   }
 
   /**
    * Starts the attempts that are due, without waiting for them. Never rejects. Schedules the next search, unless
    * `limits.unfinishedRunsEveryMs` is 0.
    */
-  look(): Promise<void> {
+  search(): Promise<void> {
     this.#isAsked = true;
-    this.#looking ??= this.#lookAsAsked().finally(() => (this.#looking = undefined));
-    return this.#looking;
+    this.#searching ??= this.#searchWhileAsked().finally(() => (this.#searching = undefined));
+    return this.#searching;
   }
 
   /** Makes the attempts that are due and waits for them. Never rejects. */
   async deliver(): Promise<void> {
-    await this.look();
+    await this.search();
     while (this.#attempts.size > 0) await Promise.all(Array.from(this.#attempts.values(), ({ settled }) => settled));
   }
 
@@ -178,7 +178,7 @@ export class Webhooks {
   }
 
   /** Searches again if a search was requested during this one, which may have missed the due webhook. */
-  async #lookAsAsked(): Promise<void> {
+  async #searchWhileAsked(): Promise<void> {
     while (this.#isAsked && !this.#isStopped) {
       this.#isAsked = false;
       this.#callOff?.();
@@ -193,7 +193,7 @@ export class Webhooks {
     const { platform, limits } = this.#params;
     if (this.#isStopped || limits.unfinishedRunsEveryMs === 0) return;
     const delayMs = Math.max(0, Math.min(this.#dueMs - platform.now(), limits.unfinishedRunsEveryMs));
-    this.#callOff = platform.schedule(delayMs, () => void this.look(), { idle: true });
+    this.#callOff = platform.schedule(delayMs, () => void this.search(), { idle: true });
   }
 
   /** Starts due attempts. Returns the time of the next attempt. */
@@ -239,7 +239,7 @@ export class Webhooks {
       await service.changeRunWebhook(webhook, undefined);
       return Infinity;
     }
-    // The run's end in this process, or the next scheduled look, starts the attempt.
+    // The run's end in this process, or the next scheduled search, starts the attempt.
     if (state.state === 'queued' || state.state === 'running') return Infinity;
     const claimed = { ...webhook, attempts: webhook.attempts + 1, dueMs: platform.now() + CLAIM_MS };
     if (!(await service.changeRunWebhook(webhook, claimed))) return Infinity;
@@ -247,7 +247,7 @@ export class Webhooks {
       .catch(report)
       .then(() => {
         this.#attempts.delete(id);
-        if (!this.#isStopped) void this.look();
+        if (!this.#isStopped) void this.search();
       });
     this.#attempts.set(id, { userId, settled: attempt });
     return claimed.dueMs;

@@ -100,13 +100,13 @@ function brokenRuns(breaks: string, how: string, change: (runs: OpenRun[]) => Op
 function brokenPage(
   breaks: string,
   how: string,
-  isBehind: (run: OpenRun, after: NonNullable<OpenRunPage['after']>) => boolean,
+  isAfter: (run: OpenRun, after: NonNullable<OpenRunPage['after']>) => boolean,
 ): Mutant {
   return brokenDriver(breaks, how, (driver) => ({
     listOpenRuns: ({ after, limit, ...page }) =>
       driver
         .listOpenRuns({ ...page, after: undefined, limit: 2000 })
-        .filter((run) => !after || isBehind(run, after))
+        .filter((run) => !after || isAfter(run, after))
         .slice(0, limit),
   }));
 }
