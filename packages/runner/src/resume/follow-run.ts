@@ -37,7 +37,7 @@ export async function* followRun(
   const { sessionService } = runner;
   const { signal } = control;
   let seq: number | undefined;
-  let isBehindMessage = false;
+  let isAfterMessage = false;
   for (;;) {
     // Read before the events: once the run has ended, all of them are there.
     const record = await sessionService.findRun({ ...key, id: invocationId });
@@ -52,8 +52,8 @@ export async function* followRun(
       for (const event of session.events) {
         seq++;
         if (event.invocationId !== invocationId) continue;
-        isBehindMessage ||= event.requestId === requestId;
-        if (!isBehindMessage) continue;
+        isAfterMessage ||= event.requestId === requestId;
+        if (!isAfterMessage) continue;
         const yielded = isYielded(event)
           ? event
           : await readStreamed(sessionService, key, event, session.events, firstSeq);

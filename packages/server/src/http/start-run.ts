@@ -123,7 +123,7 @@ export async function startRun(
     if (stored) await (waitMs === undefined ? stored : within(server.platform, stored, waitMs));
   }
   const hasAnswers = hasResponses(newMessage);
-  const log = server.runs.start(runner, params, { mayResume: hasAnswers || invocationId !== undefined, quota });
+  const log = server.runs.start(runner, params, { mayContinue: hasAnswers || invocationId !== undefined, quota });
   if (waitMs !== undefined) await begunWithin(server, log, waitMs, server.platform.now() - beganMs);
   else if (hasAnswers || requestId !== undefined) await log.whenBegun();
   const { failure } = log;

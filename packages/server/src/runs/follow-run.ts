@@ -93,7 +93,7 @@ export class RunFollower {
    */
   async #findStarted({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<RunLog | undefined> {
     const log = this.#hub.inFlightRun(key, id);
-    if (log?.isResuming && (await sessionService.findRun({ ...key, id }))?.open) await log.whenBegun();
+    if (log?.waitsToContinue && (await sessionService.findRun({ ...key, id }))?.open) await log.whenBegun();
     const found = this.#hub.find(key, id);
     if (found?.isEnded && found.hasBegun && !(await sessionService.findRun({ ...key, id }))) {
       this.#memory.drop(found.name);
@@ -146,7 +146,7 @@ export class RunFollower {
     const request = this.#hub.inFlightRequest(key, id);
     let stored = await sessionService.findRun({ ...key, id });
     // The session records a request when its run begins, shortly before its message is stored.
-    if (request && (!stored || request.isResuming)) return this.#followRequest(runner, request, position, frames);
+    if (request && (!stored || request.waitsToContinue)) return this.#followRequest(runner, request, position, frames);
     if (stored && stored.invocationId !== id) return this.follow(runner, key, stored.invocationId, position, frames);
     if (stored?.open) {
       if (stored.open.heldUntilMs <= this.#options.platform.now()) await this.#hub.unfinished.search();
@@ -195,7 +195,7 @@ export class RunFollower {
     frames: FrameEncoder | undefined,
   ): Promise<FollowedRun> {
     const { key, requestId = '' } = request;
-    if (!request.isResuming) return this.#read(runner, request, position, frames);
+    if (!request.waitsToContinue) return this.#read(runner, request, position, frames);
     // The run that an answer continues is known only when the answer is stored.
     const hasBegun = await request.whenBegun();
     if (!hasBegun && !(await runner.sessionService.findRun({ ...key, id: requestId })))
@@ -269,7 +269,7 @@ export class RunFollower {
   async state({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<RunState> {
     const log = this.#hub.inFlightRun(key, id);
     // The end of a cancelled run may be stored before its agent and plugins have returned.
-    if (log && !log.isResuming && !log.isCancelled) return stateOf(log);
+    if (log && !log.waitsToContinue && !log.isCancelled) return stateOf(log);
     const request = log ?? this.#hub.inFlightRequest(key, id);
     // While an answer waits for the session, the run that it continues keeps its stored state.
     const stored = await sessionService.findRun({ ...key, id });
@@ -300,9 +300,9 @@ export class RunFollower {
 
   async #cancel(runner: CancellingRunner, key: SessionKey, id: string): Promise<boolean> {
     const own = this.#hub.inFlightRun(key, id);
-    if (own && !own.isResuming) return this.#cancelOwn(runner, own);
+    if (own && !own.waitsToContinue) return this.#cancelOwn(runner, own);
     // Ends the waiting attempt to resume the run; the run itself is unchanged.
-    await Promise.all(this.#hub.resuming(key, id).map((log) => this.#cancelOwn(runner, log)));
+    await Promise.all(this.#hub.waitingToContinue(key, id).map((log) => this.#cancelOwn(runner, log)));
     const log = this.#hub.find(key, id);
     const remote = await this.#relay?.find(key, id);
     if (remote && !remote.end && remote.invocationId === id) return this.#cancelElsewhere(runner, remote, key);

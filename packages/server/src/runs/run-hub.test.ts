@@ -168,7 +168,7 @@ describe('a run resumed by the server', () => {
   test('is found once it has its session, and is not started twice', async () => {
     const { hub, play } = setUp();
     const [taken, said] = [new Gate(), new Gate()];
-    const log = play([said, say('one')], { invocationId: 'e-left', resumes: 'e-left', finishesNoOther: true, taken });
+    const log = play([said, say('one')], { invocationId: 'e-left', resumes: 'e-left', failsOnOpenRun: true, taken });
     expect(hub.find(KEY, 'e-left')).toBeUndefined();
     expect(() => play([], { resumes: 'e-left' })).toThrow(SessionBusyError);
     taken.open();
@@ -183,7 +183,7 @@ describe('a run resumed by the server', () => {
     const { hub, play } = setUp();
     const before = play([say('before')], { invocationId: 'e-left' });
     await before.ended;
-    const how = { invocationId: 'e-left', resumes: 'e-left', finishesNoOther: true, taken: new Gate() };
+    const how = { invocationId: 'e-left', resumes: 'e-left', failsOnOpenRun: true, taken: new Gate() };
     how.taken.open();
     await play([new SessionBusyError('no')], how).ended;
     expect(hub.find(KEY, 'e-left')).toBe(before);
@@ -206,7 +206,7 @@ describe('a run resumed by the server', () => {
 
   test.each([true, false])(
     'releases its memory if it never had its session (resumed by the server: %s)',
-    async (finishesNoOther) => {
+    async (failsOnOpenRun) => {
       const long = say('x'.repeat(150));
       const { play } = setUp({ maxKeptChars: 3 * serializeEvent(long).length });
       const how = { invocationId: 'e-left', resumes: 'e-left' };
@@ -214,7 +214,7 @@ describe('a run resumed by the server', () => {
       for (let time = 0; time < 2; time++) {
         const taken = new Gate();
         taken.open();
-        await play([new AgentError('x'.repeat(150))], { ...how, finishesNoOther, taken }).ended;
+        await play([new AgentError('x'.repeat(150))], { ...how, failsOnOpenRun, taken }).ended;
       }
       const gate = new Gate();
       play([long, gate]);

@@ -34,10 +34,10 @@ export interface HostedRunner extends Pick<Runner, 'appName' | 'sessionService'>
 
 /** Options of `RunHub.start`. */
 export interface StartOptions {
-  /** True if the run may continue a run of the session, which is then resumed. Default: true if the parameters name a run. */
-  readonly mayResume?: boolean | undefined;
+  /** True if the run may continue an earlier run of the session. Default: true if the parameters name a run. */
+  readonly mayContinue?: boolean | undefined;
   /** True fails the run if its session has another unfinished run. Default false: that run is finished first. */
-  readonly finishesNoOther?: boolean | undefined;
+  readonly failsOnOpenRun?: boolean | undefined;
   /** Counts the run for its user. */
   readonly quota?: Pick<RequestQuota, 'count' | 'runEnded'> | undefined;
 }
@@ -133,7 +133,7 @@ export class RunHub {
    */
   start(runner: HostedRunner, params: RunAsyncParams, options: StartOptions = {}): RunLog {
     const { userId, sessionId, newMessage, invocationId: resumed, runConfig: given } = params;
-    const { mayResume = resumed !== undefined, finishesNoOther = false, quota } = options;
+    const { mayContinue = resumed !== undefined, failsOnOpenRun = false, quota } = options;
     const key = { appName: runner.appName, userId, sessionId };
     const onOpenRun = given?.onOpenRun ?? runner.runConfig?.onOpenRun ?? 'finish';
     const onBusy = given?.onBusy ?? runner.runConfig?.onBusy ?? 'queue';
@@ -148,8 +148,8 @@ export class RunHub {
       throw new ServerBusyError(
         `the server has ${this.#active.size} runs in flight, which is its maximum; try again later`,
       );
-    const finishesOthers = onOpenRun === 'finish' && onBusy !== 'interrupt';
-    const runConfig: RunConfig | undefined = finishesOthers ? { ...given, onOpenRun: 'reject' } : given;
+    const finishesOpenRun = onOpenRun === 'finish' && onBusy !== 'interrupt';
+    const runConfig: RunConfig | undefined = finishesOpenRun ? { ...given, onOpenRun: 'reject' } : given;
     const controller = new AbortController();
     const abortSignal = controller.signal;
     const stream = runner.runAsync({ ...params, runConfig, ifKnown: 'reject', bounds: this.#bounds, abortSignal });
@@ -157,12 +157,12 @@ export class RunHub {
     // Answers to an active run are listed as that run once they have its session.
     const name = runName(key, isInFlight ? this.platform.newUuid() : invocationId);
     const requestId = params.requestId ?? runConfig?.requestId;
-    const log = new RunLog(this.#memory, { key, invocationId, stream, controller, name, requestId, mayResume });
+    const log = new RunLog(this.#memory, { key, invocationId, stream, controller, name, requestId, mayContinue });
     this.#active.set(name, log);
-    if (!mayResume) log.publication = this.#relay?.publish(log);
+    if (!mayContinue) log.publication = this.#relay?.publish(log);
     if (quota) quota.runEnded = log.ended;
     void this.#listOnceBegun(log, stream, quota);
-    void this.#record(log, stream, runner, { finishesOthers: finishesOthers && !finishesNoOther, quota });
+    void this.#record(log, stream, runner, { finishesOpenRun: finishesOpenRun && !failsOnOpenRun, quota });
     return log;
   }
 
@@ -171,7 +171,7 @@ export class RunHub {
     if (!(await stream.whenBegun())) return;
     quota?.count('queued', -1);
     log.begin(stream);
-    if (!log.mayResume) return;
+    if (!log.mayContinue) return;
     const name = runName(log.key, log.invocationId);
     if (this.#active.delete(log.name)) this.#active.set(name, log);
     log.name = name;
@@ -189,7 +189,7 @@ export class RunHub {
     log: RunLog,
     first: RecordedRun,
     runner: HostedRunner,
-    { finishesOthers, quota }: Pick<StartOptions, 'quota'> & { readonly finishesOthers: boolean },
+    { finishesOpenRun, quota }: Pick<StartOptions, 'quota'> & { readonly finishesOpenRun: boolean },
   ): Promise<void> {
     let stream = first;
     try {
@@ -198,7 +198,7 @@ export class RunHub {
           await log.record(stream, this.platform);
           break;
         } catch (thrown) {
-          if (!finishesOthers || !UnfinishedRunError.isInstance(thrown) || tries === MAX_FINISHED) throw thrown;
+          if (!finishesOpenRun || !UnfinishedRunError.isInstance(thrown) || tries === MAX_FINISHED) throw thrown;
           stream = log.stream = await this.#finish(thrown, stream, log, quota);
         }
       }
@@ -207,7 +207,7 @@ export class RunHub {
       await stream.return().catch(() => undefined);
       await this.#fail(log, stream, thrown, runner);
     }
-    const wasFound = this.#active.get(log.name) === log && this.#active.delete(log.name) && !log.isResuming;
+    const wasFound = this.#active.get(log.name) === log && this.#active.delete(log.name) && !log.waitsToContinue;
     log.end();
     if (!log.hasBegun) quota?.count('queued', -1);
     // If a run failed before its first event, its error is the response to its request, and the log is not kept.
@@ -236,7 +236,7 @@ export class RunHub {
     if (await stream.whenBegun()) return log.fail(failure === log.stopReason ? stoppedError(failure) : failure);
     try {
       // Without a request id, a message that answers or resumes cannot be distinguished from other messages of its run.
-      const id = log.requestId ?? (log.mayResume ? undefined : stream.invocationId);
+      const id = log.requestId ?? (log.mayContinue ? undefined : stream.invocationId);
       const stored = id === undefined ? undefined : await findMessage(sessionService, log.key, id);
       if (stored === undefined) return log.fail(failure);
       // The same request was sent before, and its message is stored.
@@ -312,8 +312,10 @@ export class RunHub {
   }
 
   /** Returns the runs that wait for the session to resume this run, including answers to its calls. */
-  resuming(key: SessionKey, invocationId: string): RunLog[] {
-    return this.#inSession(key).filter(({ isResuming, stream }) => isResuming && stream?.invocationId === invocationId);
+  waitingToContinue(key: SessionKey, invocationId: string): RunLog[] {
+    return this.#inSession(key).filter(
+      ({ waitsToContinue, stream }) => waitsToContinue && stream?.invocationId === invocationId,
+    );
   }
 
   /** Returns the id of the run that holds this session in this process. */
@@ -331,7 +333,7 @@ export class RunHub {
     const name = runName(key, invocationId);
     const log = this.#active.get(name);
     // The log of a resumed run that still waits for its session has nothing to read.
-    return log && !log.isResuming ? log : this.#memory.find(name);
+    return log && !log.waitsToContinue ? log : this.#memory.find(name);
   }
 
   /**

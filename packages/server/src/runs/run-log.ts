@@ -34,8 +34,8 @@ export interface RunLogParams {
   readonly name?: string | undefined;
   /** The id of the request that began the run, or continued it here, if the caller gave one. */
   readonly requestId?: string | undefined;
-  /** True for a run that may be resumed: its id and the first position of its log are known when it has its session. */
-  readonly mayResume?: boolean | undefined;
+  /** True for a run that may continue an earlier one: its id and the first position of its log are known once it has its session. */
+  readonly mayContinue?: boolean | undefined;
 }
 
 /**
@@ -77,7 +77,7 @@ export class RunLog implements RelayedLog {
   hasEvents = false;
   /** True once the log had a reader. */
   wasRead = false;
-  readonly mayResume: boolean;
+  readonly mayContinue: boolean;
   /** True once the run has its session and its message is stored. */
   hasBegun = false;
   #begun: PromiseWithResolvers<boolean> | undefined;
@@ -124,7 +124,7 @@ export class RunLog implements RelayedLog {
   #isForgotten = false;
 
   constructor(memory: RunMemory, params: RunLogParams) {
-    const { key, invocationId, stream, controller, name = '', requestId, mayResume = false } = params;
+    const { key, invocationId, stream, controller, name = '', requestId, mayContinue = false } = params;
     this.#memory = memory;
     this.key = key;
     this.invocationId = invocationId;
@@ -133,12 +133,12 @@ export class RunLog implements RelayedLog {
     this.abortSignal = controller?.signal;
     this.name = name;
     this.requestId = requestId;
-    this.mayResume = mayResume;
+    this.mayContinue = mayContinue;
   }
 
-  /** True while a run that may be resumed waits for its session. */
-  get isResuming(): boolean {
-    return this.mayResume && !this.hasBegun;
+  /** True while a run that may continue an earlier one waits for its session. */
+  get waitsToContinue(): boolean {
+    return this.mayContinue && !this.hasBegun;
   }
 
   /** The number of kept frames. */

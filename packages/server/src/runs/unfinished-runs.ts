@@ -269,7 +269,7 @@ export class UnfinishedRuns {
     const { userId, sessionId, invocationId } = run;
     const params = { userId, sessionId, invocationId, runConfig: { onBusy } };
     try {
-      const log = this.#params.hub.start(runner, params, { finishesNoOther: true });
+      const log = this.#params.hub.start(runner, params, { failsOnOpenRun: true });
       this.#resumed++;
       if (onBusy === 'reject') this.#begins.push(log.whenBegun());
       return log.ended.then(() => this.#ended(runner, run, log.failure, onBusy));
