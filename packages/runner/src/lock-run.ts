@@ -16,7 +16,7 @@ import {
   resumeInvocation,
 } from './resume/resume-invocation.ts';
 import { endOpenRun, NOT_RESUMABLE } from './resume/end-open-run.ts';
-import { checkNotIn, checkNotKnown, settleKnown } from './resume/known-request.ts';
+import { checkNotIn, checkNotKnown, handleKnownRequest } from './resume/known-request.ts';
 import type { RunControl } from './run-control.ts';
 import { toBeginning } from './resume/run-beginning.ts';
 import type { RunRequest, RunStart } from './run-request.ts';
@@ -114,7 +114,7 @@ function lockForNewRun(
   const begun = begin(runner, request, control, { abortSignal, message, resumedId: undefined });
   if (!(begun instanceof Promise)) return toLocked(begun);
   return begun.then(toLocked, async (error: unknown) => {
-    await settle(runner, request, error, abortSignal);
+    await handleRefusal(runner, request, error, abortSignal);
     return lockForNewRun(runner, request, control, abortSignal);
   });
 }
@@ -171,7 +171,7 @@ async function lockForContinuedRun(
     try {
       begun = await begin(runner, request, control, { abortSignal, message: undefined, resumedId });
     } catch (error) {
-      await settle(runner, request, error, abortSignal);
+      await handleRefusal(runner, request, error, abortSignal);
       continue;
     }
     const { lock, loaded } = begun;
@@ -189,10 +189,10 @@ async function lockForContinuedRun(
         return { ...run, config: resumedConfig(runner, request, resumed), resumed, replayed };
       }
     } catch (error) {
-      await lock.undo();
+      await lock.withdraw();
       throw error;
     }
-    await lock.undo();
+    await lock.withdraw();
   }
 }
 
@@ -235,10 +235,12 @@ function begin(
 }
 
 /**
- * Removes the obstacle to the start of a run: an unfinished run of the session, or a request without stored events.
- * @throws the error itself if there is no such obstacle
+ * Handles an error with which the store refused to begin a run. Returns when the run can be begun again: an unfinished run of the session has
+ * ended, or a known request turned out to have no stored message.
+ *
+ * @throws the error itself if the run cannot begin
  */
-async function settle(
+async function handleRefusal(
   runner: Runner,
   request: RunRequest,
   error: unknown,
@@ -247,10 +249,10 @@ async function settle(
   const { config } = request;
   if (RequestKnownError.isInstance(error)) {
     try {
-      await settleKnown(runner, request, error, abortSignal);
+      await handleKnownRequest(runner, request, error, abortSignal);
     } catch (failure) {
       if (!UnfinishedRunError.isInstance(failure)) throw failure;
-      await settle(runner, request, failure, abortSignal);
+      await handleRefusal(runner, request, failure, abortSignal);
     }
     return;
   }

@@ -142,7 +142,7 @@ export async function* run(
     if (!control.live?.clientDisconnected) throw error;
   } finally {
     control.end(outcome, failure);
-    if (!control.hasBegun) await locked?.lock.undo();
+    if (!control.hasBegun) await locked?.lock.withdraw();
     else if (locked?.lock.isLocked) {
       const keepRunOpen = outcome ? false : isStopped(failure) ? 'without-attempt' : true;
       await locked.lock.unlock({ keepRunOpen, outcome });

@@ -112,7 +112,7 @@ export class SessionLock implements HeldLease, ToolLedger {
     if (this.lost) throw this.lost;
     if (this.#isRenewed(this.#locks.runner.platform.now())) return;
     try {
-      await this.#whileAway(() => this.#service.renewLease(this.lease));
+      await this.#withRetries(() => this.#service.renewLease(this.lease));
     } catch (error) {
       if (StaleWriterError.isInstance(error)) this.lose(error);
       throw error;
@@ -125,59 +125,60 @@ export class SessionLock implements HeldLease, ToolLedger {
    */
   append(session: Session, event: Event, repeatedState?: ReadonlySet<string>): MaybePromise<Event> {
     const request = { session, event, lease: this.lease, repeatedState };
-    // `#whileAway` is not used here, because an append and the record of a call are made for each event.
+    // `#withRetries` is not used here, because an append and the record of a call are made for each event.
     try {
       const stored = this.#service.appendEvent(request);
-      return stored instanceof Promise ? stored.catch((error: unknown) => this.#appendAgain(request, error)) : stored;
+      return stored instanceof Promise ? stored.catch((error: unknown) => this.#retryAppend(request, error)) : stored;
     } catch (error) {
-      return this.#appendAgain(request, error);
+      return this.#retryAppend(request, error);
     }
   }
 
-  #appendAgain(request: AppendEventRequest, error: unknown): Promise<Event> {
-    return this.#repeat(() => this.#service.appendEvent(request), error);
+  #retryAppend(request: AppendEventRequest, error: unknown): Promise<Event> {
+    return this.#retry(() => this.#service.appendEvent(request), error);
   }
 
   /** Appends several events in one transaction. */
   appendAll(request: Omit<AppendEventsRequest, 'lease'>): MaybePromise<Event[]> {
     const { lease } = this;
-    return this.#whileAway(() => this.#service.appendEvents({ ...request, lease }));
+    return this.#withRetries(() => this.#service.appendEvents({ ...request, lease }));
   }
 
   recordToolCall(entry: ToolLedgerEntry): MaybePromise<void> {
     try {
       const recorded = this.#service.recordToolCall(this.lease, entry);
       return recorded instanceof Promise
-        ? recorded.catch((error: unknown) => this.#recordAgain(entry, error))
+        ? recorded.catch((error: unknown) => this.#retryRecord(entry, error))
         : recorded;
     } catch (error) {
-      return this.#recordAgain(entry, error);
+      return this.#retryRecord(entry, error);
     }
   }
 
-  #recordAgain(entry: ToolLedgerEntry, error: unknown): Promise<void> {
-    return this.#repeat(() => this.#service.recordToolCall(this.lease, entry), error);
+  #retryRecord(entry: ToolLedgerEntry, error: unknown): Promise<void> {
+    return this.#retry(() => this.#service.recordToolCall(this.lease, entry), error);
   }
 
   listToolCalls(invocationId: string): MaybePromise<ToolLedgerEntry[]> {
-    return this.#whileAway(() => this.#service.listToolCalls({ ...this.key, invocationId }));
+    return this.#withRetries(() => this.#service.listToolCalls({ ...this.key, invocationId }));
   }
 
   /** Reads the session; undefined if it was deleted. */
   read(config: GetSessionConfig | undefined): MaybePromise<Session | undefined> {
-    return this.#whileAway(() => this.#service.getSession({ ...this.key, config }));
+    return this.#withRetries(() => this.#service.getSession({ ...this.key, config }));
   }
 
-  #whileAway<T>(work: () => MaybePromise<T>): MaybePromise<T> {
+  /** Does work, and repeats it while the storage cannot be used. */
+  #withRetries<T>(work: () => MaybePromise<T>): MaybePromise<T> {
     try {
       const done = work();
-      return done instanceof Promise ? done.catch((error: unknown) => this.#repeat(work, error)) : done;
+      return done instanceof Promise ? done.catch((error: unknown) => this.#retry(work, error)) : done;
     } catch (error) {
-      return this.#repeat(work, error);
+      return this.#retry(work, error);
     }
   }
 
-  async #repeat<T>(work: () => MaybePromise<T>, thrown: unknown): Promise<T> {
+  async #retry<T>(work: () => MaybePromise<T>, thrown: unknown): Promise<T> {
     const run = this.#lockingRun;
     const isAborted = (): boolean => run?.abortReason !== undefined;
     try {
@@ -214,7 +215,7 @@ export class SessionLock implements HeldLease, ToolLedger {
 
   async #endAsync(ending: Promise<Event | undefined>, end: EndRunRequest): Promise<Event | undefined> {
     const stored = await ending.catch((error: unknown) =>
-      this.#repeat(() => this.#service.endRun(this.lease, end), error),
+      this.#retry(() => this.#service.endRun(this.lease, end), error),
     );
     this.#release();
     return stored;
@@ -234,20 +235,20 @@ export class SessionLock implements HeldLease, ToolLedger {
     if (this.lost) return;
     try {
       const released = this.#service.releaseLease(this.lease, options);
-      if (released instanceof Promise) return released.catch((error: unknown) => this.#releaseLater(options, error));
+      if (released instanceof Promise) return released.catch((error: unknown) => this.#retryRelease(options, error));
     } catch (error) {
-      this.#releaseLater(options, error);
+      this.#retryRelease(options, error);
     }
   }
 
-  #releaseLater(options: ReleaseLeaseOptions | undefined, error: unknown): void {
+  #retryRelease(options: ReleaseLeaseOptions | undefined, error: unknown): void {
     const { platform } = this.#locks.runner;
     const release = (): MaybePromise<void> => this.#service.releaseLease(this.lease, options);
     platform.background(repeatWhileUnavailable(release, error, platform, this.endMs));
   }
 
-  /** Unlocks the session as if the run had never begun. A run with stored events stays open. */
-  async undo(): Promise<void> {
+  /** Withdraws the run: unlocks the session as if the run had never begun. A run with stored events stays open. */
+  async withdraw(): Promise<void> {
     const { run, loaded } = this;
     if (!run) return this.unlock();
     const { lastSeq, invocationId, requestId, continues, wasOpen, webhook } = run;

@@ -91,7 +91,7 @@ export class SessionLocks {
     if (yielding) await yielding;
     const lease = this.#toLease(request);
     const acquire = async (): Promise<SessionLease> => this.runner.sessionService.acquireLease(lease);
-    const acquired = await acquire().catch((error: unknown) => this.#askAgain(acquire, error, request));
+    const acquired = await acquire().catch((error: unknown) => this.#retry(acquire, error, request));
     return new SessionLock(this, request, nameOf(request.key), acquired);
   }
 
@@ -138,7 +138,7 @@ export class SessionLocks {
     }
     if (!(begun instanceof Promise)) return this.#load(request, name, begun);
     return begun
-      .catch((error: unknown) => this.#beginAgain(request, beginning, error))
+      .catch((error: unknown) => this.#retryBegin(request, beginning, error))
       .then((granted) => this.#load(request, name, granted));
   }
 
@@ -156,12 +156,12 @@ export class SessionLocks {
             lock.loaded = found;
             return { lock, loaded: found };
           },
-          (error: unknown) => this.#giveBack(request, lock, begun, error),
+          (error: unknown) => this.#unlockUnread(request, lock, begun, error),
         );
       lock.loaded = loaded;
       return { lock, loaded };
     } catch (error) {
-      return this.#giveBack(request, lock, begun, error);
+      return this.#unlockUnread(request, lock, begun, error);
     }
   }
 
@@ -173,7 +173,7 @@ export class SessionLocks {
     if (!known || known.invocationId === run.invocationId) await this.#yield(request);
   }
 
-  async #beginAgain(request: BeginRequest, beginning: BeginRunRequest, thrown: unknown): Promise<BegunRun> {
+  async #retryBegin(request: BeginRequest, beginning: BeginRunRequest, thrown: unknown): Promise<BegunRun> {
     if (SessionNotFoundError.isInstance(thrown)) throw noSessionError(thrown);
     const { sessionService } = this.runner;
     const { key, run } = request;
@@ -187,11 +187,11 @@ export class SessionLocks {
       const isOwn = known?.open !== undefined && known.open.attempts <= tries++;
       return sessionService.beginRun(isOwn ? { ...beginning, onBusy: 'interrupt' } : beginning);
     };
-    return this.#askAgain(repeat, thrown, request);
+    return this.#retry(repeat, thrown, request);
   }
 
   /** Unlocks a session that could not be read. @throws the error */
-  async #giveBack(
+  async #unlockUnread(
     { run, lockingRun }: BeginRequest,
     lock: SessionLock,
     { session, message, lease, firstSeq }: BegunRun,
@@ -203,7 +203,7 @@ export class SessionLocks {
       // message again.
       if (!outcome) lockingRun?.noteBegun({ invocationId: run.invocationId, firstSeq }, lease);
       await lock.unlock({ keepRunOpen: !outcome, outcome });
-    } else await lock.undo();
+    } else await lock.withdraw();
     throw error;
   }
 
@@ -244,7 +244,7 @@ export class SessionLocks {
    *
    * @throws the last error
    */
-  #askAgain<T>(ask: () => Promise<T>, thrown: unknown, { abortSignal }: LockRequest): Promise<T> {
+  #retry<T>(ask: () => Promise<T>, thrown: unknown, { abortSignal }: LockRequest): Promise<T> {
     const { platform } = this.runner;
     const waitedMs = (StorageError.isInstance(thrown) && thrown.waitedMs) || 0;
     const endMs = platform.now() + Math.min(this.#ttlMs, MAX_OUTAGE_MS - waitedMs);

@@ -65,7 +65,7 @@ export function checkNotIn(
  *
  * @throws RequestKnownError if the message is stored; RequestReusedError if the id has another message
  */
-export async function settleKnown(
+export async function handleKnownRequest(
   runner: Runner,
   request: RunRequest,
   error: RequestKnownError,
@@ -109,7 +109,7 @@ async function forget(
       invocationId,
       abortSignal,
     });
-    await lock.undo();
+    await lock.withdraw();
   } catch (error) {
     if (!RunNotFoundError.isInstance(error)) throw error;
   }
