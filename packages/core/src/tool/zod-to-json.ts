@@ -13,11 +13,17 @@ export function isZodSchema(schema: object): boolean {
 /**
  * Converts a zod schema to JSON Schema of the values that it takes, for versions of zod that cannot do it themselves: zod 3, zod
  * before 4.2 and `zod/mini`. Checks that JSON Schema cannot express (refinements, transforms) are left out.
- * @throws TypeError for a type without a form in JSON, such as a date
+ * @throws TypeError for a type without a form in JSON, such as a function
  */
 export function zodToJson(schema: object): Json {
   return new Conversion().root(schema);
 }
+
+/** Types that the ADK converts for zod 3 alone. Their values come from JSON if they are coerced, or absent. */
+const TYPES_OF_ZOD_3: Readonly<Record<string, Json>> = {
+  date: { type: 'string', format: 'date-time' },
+  bigint: { type: 'integer', format: 'int64' },
+};
 
 /** One conversion. A recursive schema is converted once, under `$defs`, and referenced elsewhere. */
 class Conversion {
@@ -116,6 +122,7 @@ class Conversion {
       case 'catch':
         return this.#convert(def['innerType']);
       default:
+        if ('typeName' in def && Object.hasOwn(TYPES_OF_ZOD_3, type)) return { ...TYPES_OF_ZOD_3[type] };
         throw this.#fault(`${type} has no form in JSON; use a string, a number, a boolean, an array or an object`);
     }
   }
@@ -168,7 +175,9 @@ class Conversion {
   }
 
   #withDefault(def: Definition): Json {
-    return { ...this.#convert(def['innerType']), default: called(def['defaultValue']) };
+    const value = called(def['defaultValue']);
+    const json = value instanceof Date ? value.toISOString() : typeof value === 'bigint' ? Number(value) : value;
+    return { ...this.#convert(def['innerType']), default: json };
   }
 }
 

@@ -274,15 +274,46 @@ test('a recursive schema of zod/mini refers to its root', () => {
 });
 
 test.each([
-  ['zod/v3', z3.object({ at: z3.date() })],
-  ['zod/mini', mini.object({ at: mini.date() })],
-  ['zod 3.22', old.object({ at: old.date() })],
-])('a date in a schema of %s is refused with an error that says what to write', (_, schema) => {
+  ['date of zod/mini', 'date', mini.object({ at: mini.date() })],
+  ['function of zod/v3', 'function', z3.object({ at: z3.function() })],
+  ['function of zod 3.22', 'function', old.object({ at: old.function() })],
+])('a %s in a schema is refused with an error that says what to write', (_, kind, schema) => {
   expect(() => new ValueSchema(schema, OWNER).json).toThrow(
     new ConfigurationError(
-      'tool "f": the schema cannot be converted to JSON Schema: at: date has no form in JSON; use a string, a number, a boolean, an array or an object',
+      `tool "f": the schema cannot be converted to JSON Schema: at: ${kind} has no form in JSON; use a string, a number, a boolean, an array or an object`,
     ),
   );
+});
+
+describe.each([
+  ['zod/v3', z3],
+  ['zod 3.22', old as unknown as typeof z3],
+])('dates and large integers of %s', (_, zod) => {
+  const shape = { at: zod.coerce.date(), until: zod.date().optional(), n: zod.coerce.bigint().default(2n) };
+  const schema = new ValueSchema(zod.object(shape), OWNER);
+
+  test('are texts and integers for the model', () => {
+    expect(schema.json).toEqual({
+      type: 'object',
+      properties: {
+        at: { type: 'string', format: 'date-time' },
+        until: { type: 'string', format: 'date-time' },
+        n: { type: 'integer', format: 'int64', default: 2 },
+      },
+      required: ['at'],
+    });
+  });
+
+  test('are dates and large integers for the tool', async () => {
+    const at = new Date('2026-01-02T03:04:05Z');
+    expect(await schema.check({ at: at.toISOString(), n: 5 })).toEqual({ value: { at, n: 5n } });
+    expect(await schema.check({ at: at.toISOString(), until: 'soon' })).toHaveProperty('issues');
+  });
+
+  test('have defaults that JSON can hold', () => {
+    const { json } = new ValueSchema(zod.object({ at: zod.date().default(new Date(0)) }), OWNER);
+    expect(json).toMatchObject({ properties: { at: { default: '1970-01-01T00:00:00.000Z' } } });
+  });
 });
 
 test('a plain record of schemas is refused with an error that says what to write', () => {
