@@ -1,6 +1,10 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
+import { FakeGeminiServer, jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findVariable } from './node/environment.ts';
 
@@ -22,6 +26,7 @@ describe('findVariable', () => {
     ['a plain value', 'GEMINI_API_KEY=file'],
     ['a quoted value', 'GEMINI_API_KEY="file"'],
     ['an exported value', 'export GEMINI_API_KEY=file'],
+    ['the first value after a byte order mark', '\uFEFFGEMINI_API_KEY=file'],
     ['a value with a comment', '# keys\nGEMINI_API_KEY=file # mine'],
   ])('reads %s from .env', (_title, text) => {
     expect(findVariable('GEMINI_API_KEY', {}, folderWith(text))).toBe('file');
@@ -34,4 +39,19 @@ describe('findVariable', () => {
   test('returns undefined without a file', () => {
     expect(findVariable('GEMINI_API_KEY', {}, folderWith())).toBeUndefined();
   });
+});
+
+test('a Gemini takes its key and the address of the service from .env', async () => {
+  await using server = await FakeGeminiServer.start([jsonReply(wireResponse('Hello.'))]);
+  const folder = folderWith(`\uFEFFGEMINI_API_KEY=of-the-file\nGOOGLE_GEMINI_BASE_URL=${server.url}\n`);
+  const program = `
+    import { Gemini } from ${JSON.stringify(import.meta.resolve('./index.ts'))};
+    const contents = [{ role: 'user', parts: [{ text: 'Hi.' }] }];
+    for await (const { content } of new Gemini().generateContentAsync({ contents })) console.log(content.parts[0].text);
+  `;
+  const { PATH = '' } = process.env;
+  const options = { cwd: folder, env: { PATH } };
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], options);
+  expect(stdout).toBe('Hello.\n');
+  expect(server.requests[0]?.headers['x-goog-api-key']).toBe('of-the-file');
 });

@@ -1,6 +1,6 @@
 import { ConfigurationError, type LlmRequest, type LlmResponse } from '@eventloom/core';
 import { Gemini, type GeminiOptions } from '@eventloom/gemini';
-import { readVariable } from '#environment';
+import { readUnsetVariable, readVariable } from '#environment';
 import { requireOptions } from './check-arguments.ts';
 import { GoogleLLMVariant } from './model-names.ts';
 
@@ -52,6 +52,11 @@ function missingOfVertexAi(option: string, variable: string): string {
   return `Gemini: Vertex AI needs a ${option}; write new Gemini({ model, vertexai: true, project, location }), or set ${variable}`;
 }
 
+/** Returns the address of the service in the file `.env`. `@google/genai` reads that of the process itself, at the first call. */
+export function unsetBaseUrl(vertexai: boolean): string | undefined {
+  return readUnsetVariable(vertexai ? 'GOOGLE_VERTEX_BASE_URL' : 'GOOGLE_GEMINI_BASE_URL');
+}
+
 function usesVertexAi(): boolean {
   const value = readVariable('GOOGLE_GENAI_USE_ENTERPRISE') ?? readVariable('GOOGLE_GENAI_USE_VERTEXAI') ?? '';
   return ['true', '1'].includes(value.toLowerCase());
@@ -67,8 +72,8 @@ export interface AdkLlmRequest extends Omit<LlmRequest, 'config' | 'toolsDict'> 
 
 /**
  * The `Gemini` for programs that were written for `@google/adk`: its key, or its project and location of Vertex AI, come from the environment
- * on Node unless they are given. It extends the `Gemini` of `eventloom`, which reads nothing from the environment. A missing key fails
- * here at once, and there at the first call.
+ * on Node unless they are given, and so does another address of the service (`GOOGLE_GEMINI_BASE_URL` or `GOOGLE_VERTEX_BASE_URL`). It extends
+ * the `Gemini` of `eventloom`, which reads nothing from the environment. A missing key fails here at once, and there at the first call.
  *
  * @example
  * const model = new Gemini({ model: 'gemini-flash-latest' });
@@ -103,7 +108,8 @@ export class AdkGemini extends Gemini {
       throw new ConfigurationError(
         'Gemini: there is no API key; set GEMINI_API_KEY in the environment or in a file .env, or write new Gemini({ model, apiKey })',
       );
-    super({ ...params, model, vertexai, project, location, apiKey });
+    const baseUrl = params.baseUrl ?? (params.httpOptions?.baseUrl ? undefined : unsetBaseUrl(vertexai));
+    super({ ...params, model, vertexai, project, location, apiKey, baseUrl });
     this.vertexai = vertexai;
     this.project = project;
     this.location = location;

@@ -8,7 +8,7 @@ import {
 import { checkOptions, isRecord, type OptionRules } from '@eventloom/core/internal';
 import { type EmbeddingPurpose, GeminiEmbedder } from '@eventloom/gemini';
 import { readTextFiles } from '#files';
-import { geminiInitParams } from './gemini.ts';
+import { geminiInitParams, unsetBaseUrl } from './gemini.ts';
 
 /** A tool with one argument, `query`, that finds text. Subclasses have `runAsync`. */
 export abstract class BaseRetrievalTool extends BaseTool {
@@ -144,7 +144,8 @@ export class FilesRetrieval extends LlamaIndexRetrieval {
 
 function geminiEmbedder(): GeminiEmbedder {
   const { vertexai, project, location, apiKey } = geminiInitParams({});
-  return new GeminiEmbedder({ vertexai, project, location, apiKey, apiKeyName: 'GEMINI_API_KEY' });
+  const baseUrl = unsetBaseUrl(vertexai);
+  return new GeminiEmbedder({ vertexai, project, location, apiKey, apiKeyName: 'GEMINI_API_KEY', baseUrl });
 }
 
 async function readPassages(inputDir: string): Promise<string[]> {

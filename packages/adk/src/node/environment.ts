@@ -12,6 +12,14 @@ export function readVariable(name: string): string | undefined {
   return findVariable(name, process.env, process.cwd());
 }
 
+/**
+ * Returns a variable of the file `.env` that the environment of the process does not have. Libraries read the others
+ * themselves.
+ */
+export function readUnsetVariable(name: string): string | undefined {
+  return process.env[name] ? undefined : readVariable(name);
+}
+
 /** Returns a variable of `process`, or of the file `.env` in `folder`. An empty value counts as absent. The file is read once. */
 export function findVariable(name: string, ofProcess: Variables, folder: string): string | undefined {
   if (ofProcess[name]) return ofProcess[name];
@@ -21,7 +29,8 @@ export function findVariable(name: string, ofProcess: Variables, folder: string)
 
 function readDotEnv(path: string): Variables {
   try {
-    return parseEnv(readFileSync(path, 'utf8'));
+    // Editors may begin a file with a byte order mark, which would be a part of the first name.
+    return parseEnv(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''));
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
     throw error;
