@@ -1,4 +1,5 @@
 import { createEvent, type Event } from '@eventloom/core';
+import { sealEvent } from '@eventloom/core/internal';
 import { modelEvent, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { type LoadedSession, type SessionCacheOptions, SessionLoader } from './session-loader.ts';
@@ -8,10 +9,11 @@ function loadedOf(count: number): LoadedSession {
   return loadedWith(...Array.from({ length: count }, (_, index) => userEvent(String(index))));
 }
 
-function loadedWith(...events: Event[]): LoadedSession {
+function loadedWith(...given: Event[]): LoadedSession {
+  const events = given.map((event) => sealEvent(event));
   const key = { appName: 'app', userId: 'u', id: 's' };
   const session = { ...key, state: {}, events, lastUpdateTime: 0, lastSeq: events.length, incarnation: 'i' };
-  return { session, derived: new Map(), places: undefined, isKept: true };
+  return { session, derived: new Map(), places: undefined, isKept: true, omitted: 0 };
 }
 
 function createLoader(options?: SessionCacheOptions): SessionLoader {
@@ -94,4 +96,19 @@ test('a limit of zero caches nothing', () => {
   const loader = createLoader({ maxSessions: 0 });
   loader.keep('a', loadedOf(1));
   expect(loader.take('a')).toBeUndefined();
+});
+
+test('a session is not cached if the program changed its list of events', () => {
+  const loader = createLoader();
+  const added = loadedOf(2);
+  added.session.events.push(sealEvent(userEvent('added')));
+  const removed = loadedOf(2);
+  removed.session.events.pop();
+  const replaced = loadedOf(2);
+  replaced.session.events[1] = userEvent('replaced');
+  for (const loaded of [added, removed, replaced]) {
+    loader.keep('a', loadedOf(1));
+    loader.keep('a', loaded);
+    expect(loader.take('a')).toBeUndefined();
+  }
 });

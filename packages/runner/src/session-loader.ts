@@ -22,6 +22,8 @@ export interface LoadedSession {
   readonly places: HistoryPlaces | undefined;
   /** True if the events are worth caching: the session had events before this run, and all effective ones are here. */
   isKept: boolean;
+  /** The number of events of the session that are not here. Another number at the end means that the program changed the list. */
+  readonly omitted: number;
   /** The number of events that were cached before the run, and their characters. Default: none. */
   readonly counted?: { readonly events: number; readonly chars: number };
   /** The entry that is cached in place of all events. */
@@ -107,7 +109,7 @@ export class SessionLoader {
     const cached = this.take(name);
     if (window || session.events.length >= session.lastSeq) {
       const isKept = !window && session.lastSeq > (message ? 1 : 0);
-      return { session, places: undefined, derived: new Map(), isKept };
+      return { session, places: undefined, derived: new Map(), isKept, omitted: omittedFrom(session) };
     }
     return (
       (cached && loadWarm(cached, session, message ? 1 : 0, callIds, invocationId)) ??
@@ -126,7 +128,7 @@ export class SessionLoader {
     const session = newest.events.length < FIRST_PAGE.numRecentEvents ? await read(FIRST_PAGE) : newest;
     const isPartial = session.events.length < session.lastSeq;
     const found = isPartial ? await readBack(session, read, callIds, invocationId) : { session, places: undefined };
-    return { ...found, derived: new Map(), isKept: true };
+    return { ...found, derived: new Map(), isKept: true, omitted: omittedFrom(found.session) };
   }
 
   /** Makes a reader of further events of a session, which may have been deleted and created again since. */
@@ -149,16 +151,21 @@ export class SessionLoader {
 
   /**
    * Caches the events that a run read and appended for the next run, and drops the least recently used sessions if
-   * there are too many. Nothing is cached after a session's first run: most sessions have no second one.
+   * there are too many. Nothing is cached after a session's first run, because most sessions have no second one, and if the program added events
+   * to the list of the run or removed some: in the ADK such a change lasts for the run.
    */
-  keep(name: string, { session, derived, places, isKept, counted, kept }: LoadedSession): void {
+  keep(name: string, { session, derived, places, isKept, omitted, counted, kept }: LoadedSession): void {
     if (!isKept) return;
     this.take(name);
+    if (omittedFrom(session) !== omitted) return;
     const { incarnation, lastSeq, events } = session;
     const cached = kept ?? { lastSeq, events, derived, places };
     let { events: index = 0, chars = 0 } = kept ? {} : (counted ?? {});
     for (; index < cached.events.length; index++) {
-      const { content, actions } = cached.events[index] as Event;
+      const event = cached.events[index] as Event;
+      // Stored events are frozen, so this is one that the program put into the list.
+      if (!Object.isFrozen(event)) return;
+      const { content, actions } = event;
       // Other parts are small, or what a tool was given and returned.
       for (const part of content?.parts ?? [])
         chars += part.text?.length ?? part.inlineData?.data?.length ?? JSON.stringify(part).length;
@@ -210,7 +217,18 @@ function loadWarm(
   // After a rewind, older events than the cached ones are in effect again.
   const isPartial = events.length < session.lastSeq;
   if (isPartial && (isRewound || needsEarlierEvents(events, callIds, invocationId))) return undefined;
-  return { session: { ...session, events }, derived, places, isKept: true, counted };
+  return {
+    session: { ...session, events },
+    derived,
+    places,
+    isKept: true,
+    omitted: session.lastSeq - events.length,
+    counted,
+  };
+}
+
+function omittedFrom({ lastSeq, events }: Session): number {
+  return lastSeq - events.length;
 }
 
 /** Freezes the events that were read: all runs that use the cache share them, and so do the model requests made of them. */

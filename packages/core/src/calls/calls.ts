@@ -106,7 +106,7 @@ export class Calls {
     const first = this.#size;
     let isRewound = false;
     for (let at = first; at < events.length; at++)
-      if (events[at]?.actions.rewindBeforeInvocationId !== undefined) isRewound = true;
+      if (events[at]?.actions?.rewindBeforeInvocationId !== undefined) isRewound = true;
     if (isRewound) {
       this.#clear();
       for (const [index, event] of [...newestEntries(events)].reverse()) {

@@ -152,7 +152,10 @@ export function leavesAgent({ skipSummarization, transferToAgent }: EventActions
   return skipSummarization === true || transferToAgent !== undefined;
 }
 
-/** Returns true for the actions of a rewind or a compaction: the effective history must be computed again from the first event. */
-export function rewritesHistory({ rewindBeforeInvocationId, compaction }: EventActions): boolean {
-  return rewindBeforeInvocationId !== undefined || compaction !== undefined;
+/**
+ * Returns true for the actions of a rewind or a compaction: the effective history must be computed again from the first event. An event that
+ * a program added to the list of its run may lack actions.
+ */
+export function rewritesHistory(actions: EventActions | undefined): boolean {
+  return actions?.rewindBeforeInvocationId !== undefined || actions?.compaction !== undefined;
 }

@@ -29,7 +29,7 @@ export const RunMark = {
  */
 export function beginsResumableRun(event: Event): boolean {
   const { author, actions } = event;
-  return author === 'user' && actions.agentState?.[RunMark.resumable] === true && !hasTag(event, EventTag.imported);
+  return author === 'user' && actions?.agentState?.[RunMark.resumable] === true && !hasTag(event, EventTag.imported);
 }
 
 /**
