@@ -1,4 +1,11 @@
-import type { Content, GenerateContentConfig, LlmRequest } from '@eventloom/core';
+import type {
+  AuthConfig,
+  AuthCredential,
+  Content,
+  GenerateContentConfig,
+  LlmRequest,
+  OAuth2Auth,
+} from '@eventloom/core';
 import type { VertexAISearchDataStoreSpec, VertexAiSearchToolParams } from '@eventloom/tools/built-in';
 import type { RouteValue } from './workflow/node-context.ts';
 
@@ -6,6 +13,16 @@ import type { RouteValue } from './workflow/node-context.ts';
 
 /** The options that have a name. A type of another library has these, and no index signature. */
 export type KnownOptions<T> = { readonly [K in keyof T as string extends K ? never : K]: T[K] };
+
+/** The type with fields that can be assigned, at all depths. */
+type Writable<T> = { -readonly [K in keyof T]: T[K] extends object | undefined ? Writable<T[K]> : T[K] };
+
+/** An `AuthConfig` that a program written for `@google/adk` fills before it sends it back. */
+export type AdkAuthConfig = Writable<AuthConfig>;
+/** An `AuthCredential` that a program written for `@google/adk` fills before it sends it back. */
+export type AdkAuthCredential = Writable<AuthCredential>;
+/** An `OAuth2Auth` that a program written for `@google/adk` fills before it sends it back. */
+export type AdkOAuth2Auth = Writable<OAuth2Auth>;
 
 /** The routes that a node selects: one, or several at once. */
 export type Route = RouteValue | readonly RouteValue[];

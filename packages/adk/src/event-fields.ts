@@ -1,4 +1,11 @@
-import { createEventActions, type Event, type EventActions, type ToolConfirmation } from '@eventloom/core';
+import {
+  type Content,
+  createEventActions,
+  type Event,
+  type EventActions,
+  REQUEST_CREDENTIAL,
+  type ToolConfirmation,
+} from '@eventloom/core';
 
 /** The actions of an event, as programs that were written for `@google/adk` read them: the requests to a person are always there. */
 export interface AdkEventActions extends EventActions {
@@ -30,10 +37,24 @@ export function toAdkEvent(event: Event, isStreamed = false): AdkEvent {
   if (!requestedAuthConfigs) Object.defineProperty(actions, 'requestedAuthConfigs', NO_REQUESTS);
   if (!requestedToolConfirmations) Object.defineProperty(actions, 'requestedToolConfirmations', NO_REQUESTS);
   const copy = { ...event, actions };
+  if (copy.content && event.longRunningToolIds) copy.content = withAdkArguments(copy.content);
   if (!event.longRunningToolIds) Object.defineProperty(copy, 'longRunningToolIds', NO_IDS);
   if (isStreamed && event.partial === undefined && event.responseId !== undefined)
     Object.defineProperty(copy, 'partial', WHOLE);
   return copy as AdkEvent;
+}
+
+/** Returns a content whose requests for a credential also have their arguments under the names of the ADK, to be read and changed. */
+function withAdkArguments(content: Content): Content {
+  const parts = content.parts?.map((part) => {
+    const { functionCall } = part;
+    if (functionCall?.name !== REQUEST_CREDENTIAL) return part;
+    const args = { ...functionCall.args };
+    Object.defineProperty(args, 'auth_config', { value: structuredClone(args['authConfig']) });
+    Object.defineProperty(args, 'function_call_id', { value: args['functionCallId'] });
+    return { ...part, functionCall: { ...functionCall, args } };
+  });
+  return parts ? { ...content, parts } : content;
 }
 
 /**

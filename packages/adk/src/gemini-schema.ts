@@ -89,7 +89,7 @@ function convertEach(schemas: unknown): Record<string, unknown> {
 }
 
 /**
- * Gives every request the fields that models, callbacks and plugins of programs for `@google/adk` read: `parameters` of declarations, and `responseSchema`. They are views
+ * Gives every request the fields that models, callbacks and plugins of programs for `@google/adk` read: `parameters` of declarations, `responseSchema`, and an empty `liveConnectConfig`, which nothing reads. The others are views
  * of `parametersJsonSchema` and `responseJsonSchema`, which models of Eventloom read: copies of an object leave them out, and a changed or an
  * assigned value replaces the JSON Schema.
  */
@@ -105,6 +105,8 @@ export class GeminiSchemas extends BasePlugin {
     llmRequest: LlmRequest;
   }): undefined {
     const { config, toolsDict } = llmRequest;
+    if (!('liveConnectConfig' in llmRequest))
+      Object.defineProperty(llmRequest, 'liveConnectConfig', { value: {}, writable: true });
     if (config.tools)
       config.tools = config.tools.map((tool) => {
         const declarations = isRecord(tool) ? tool['functionDeclarations'] : undefined;

@@ -8,9 +8,11 @@ import { GoogleLLMVariant } from './model-names.ts';
  * The parameters of the `Gemini` for programs that were written for `@google/adk`: those of `@eventloom/gemini`; missing ones are read from
  * the environment.
  */
-export interface GeminiParams extends Omit<GeminiOptions, 'model'> {
+export interface GeminiParams extends Omit<GeminiOptions, 'model' | 'retry'> {
   /** The model's name. Default `gemini-2.5-flash`, as in the ADK. */
   readonly model?: string | undefined;
+  /** Retries of a call that failed. Default: none, as in the ADK; `{}` retries with the defaults of `RetryOptions`. */
+  readonly retry?: GeminiOptions['retry'];
   /** Only `false`: requests go to `generateContent`, with the whole conversation. */
   readonly useInteractionsApi?: boolean | undefined;
 }
@@ -74,6 +76,7 @@ export interface AdkLlmRequest extends Omit<LlmRequest, 'config' | 'toolsDict'> 
  * The `Gemini` for programs that were written for `@google/adk`: its key, or its project and location of Vertex AI, come from the environment
  * on Node unless they are given, and so does another address of the service (`GOOGLE_GEMINI_BASE_URL` or `GOOGLE_VERTEX_BASE_URL`). It extends
  * the `Gemini` of `eventloom`, which reads nothing from the environment. A missing key fails here at once, and there at the first call.
+ * A call that fails is not sent again, unless `retry` is given.
  *
  * @example
  * const model = new Gemini({ model: 'gemini-flash-latest' });
@@ -109,7 +112,7 @@ export class AdkGemini extends Gemini {
         'Gemini: there is no API key; set GEMINI_API_KEY in the environment or in a file .env, or write new Gemini({ model, apiKey })',
       );
     const baseUrl = params.baseUrl ?? (params.httpOptions?.baseUrl ? undefined : unsetBaseUrl(vertexai));
-    super({ ...params, model, vertexai, project, location, apiKey, baseUrl });
+    super({ ...params, model, vertexai, project, location, apiKey, baseUrl, retry: params.retry ?? { attempts: 1 } });
     this.vertexai = vertexai;
     this.project = project;
     this.location = location;

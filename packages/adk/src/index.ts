@@ -256,7 +256,11 @@ export type { UserInputKind, UserInputRequest } from './user-input-requests.ts';
 export { getPendingUserInputRequests, getUserInputRequests, requiresUserInput } from './user-input-requests.ts';
 
 // Credentials
-export type { AuthConfig, AuthCredential, OAuth2Auth } from '@eventloom/core';
+export type {
+  AdkAuthConfig as AuthConfig,
+  AdkAuthCredential as AuthCredential,
+  AdkOAuth2Auth as OAuth2Auth,
+} from './adk-types.ts';
 export type {
   AuthScheme,
   BaseAuthProvider,

@@ -2,6 +2,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   BasePlugin,
+  createEvent,
   DatabaseSessionService,
   Gemini,
   getLogger,
@@ -133,6 +134,34 @@ test('a database is ready after init', async () => {
   const { id: sessionId } = await sessions.createSession({ appName: 'app', userId: 'u', state: { k: 1 } });
   expect(await sessions.getSession({ appName: 'app', userId: 'u', sessionId })).toMatchObject({ state: { k: 1 } });
   expect(sessions).not.toBeInstanceOf(InMemorySessionService);
+});
+
+test('a database is an instance of DatabaseSessionService', () => {
+  expect(new DatabaseSessionService('sqlite://:memory:')).toBeInstanceOf(DatabaseSessionService);
+  expect(new InMemorySessionService()).not.toBeInstanceOf(DatabaseSessionService);
+});
+
+test.each([
+  [
+    { dbName: 'sessions' },
+    'DatabaseSessionService: expected a URL, got an object: options of MikroORM are not offered',
+  ],
+  ['mysql://localhost/sessions', 'DatabaseSessionService: the scheme "mysql" is not offered'],
+])('DatabaseSessionService refuses %o', (given, message) => {
+  expect(() => new DatabaseSessionService(given as string)).toThrow(refusal('CONFIGURATION', message));
+});
+
+test('a database takes times in milliseconds, and gives events the lists of the ADK', async () => {
+  const sessions = new DatabaseSessionService('sqlite://:memory:');
+  const key = { appName: 'app', userId: 'u' };
+  const session = await sessions.createSession(key);
+  const content = { role: 'user', parts: [{ functionResponse: { name: 'f', response: {} } }] };
+  const stored = await sessions.appendEvent({ session, event: { ...createEvent(), timestamp: 1.8e12, content } });
+  expect(stored).toMatchObject({ timestamp: 1.8e9, object: 'tool.response' });
+  const read = (afterTimestamp: number) =>
+    sessions.getSession({ ...key, sessionId: session.id, config: { afterTimestamp } });
+  expect((await read(1.8e12))?.events).toMatchObject([{ id: stored.id, longRunningToolIds: [] }]);
+  expect((await read(1.8e12 + 1))?.events).toEqual([]);
 });
 
 test('state without a run keeps its changes in the delta that it was given', () => {

@@ -39,6 +39,14 @@ import { getPendingUserInputRequests } from './user-input-requests.ts';
 import { hasNodeTools } from './workflow/node-tool.ts';
 import { asRunnableRoot, isWorkflow } from './workflow/workflow.ts';
 
+/** Options of a run that a program can read although it did not give them. */
+const RUN_DEFAULTS = {
+  streamingMode: StreamingMode.NONE,
+  maxLlmCalls: 500,
+  saveInputBlobsAsArtifacts: false,
+  pauseOnToolCalls: false,
+} as const;
+
 /** Options of a runner that have another form in the ADK. */
 interface AdkNames {
   /** Gives the name, the agent, the plugins and the resumability, before the options of the same meaning. */
@@ -150,6 +158,7 @@ export class AdkRunner extends Runner {
       // Nodes can wait for people only in runs that can be resumed.
       resumable: resumable ?? (hasNodes || undefined),
       eventsCompaction: config.eventsCompaction ?? compactionOf(root),
+      runConfig: { ...RUN_DEFAULTS, ...config.runConfig },
       models: config.models ?? LLMRegistry.resolver(),
       live: config.live ?? live(),
     });

@@ -18,7 +18,7 @@ export type DatabaseSessionService = BaseSessionService & {
 
 /**
  * Opens the sessions of a URL, on Node: `sqlite://` with a path, `sqlite://:memory:`, or `postgres://`, for which the package `pg` must be installed.
- * Returns a `SqliteSessionService` or a `PostgresSessionService`.
+ * MySQL, MariaDB, SQL Server and options of MikroORM throw a ConfigurationError. Returns a `SqliteSessionService` or a `PostgresSessionService`.
  *
  * @example
  * const sessionService = new DatabaseSessionService('sqlite://sessions.db');
@@ -136,10 +136,20 @@ function opener<P extends unknown[], T extends object>(
   name: string,
   open: (...params: P) => T,
 ): new (...params: P) => T {
+  const opened = new WeakSet<object>();
   const Opener: new (...params: P) => object = class {
     static readonly name: string = name;
+
+    static [Symbol.hasInstance](value: unknown): boolean {
+      return typeof value === 'object' && value !== null && opened.has(value);
+    }
   };
-  return new Proxy(Opener, { construct: (_target, params: P) => open(...params) }) as new (...params: P) => T;
+  const construct = (_target: object, params: P): T => {
+    const service = open(...params);
+    opened.add(service);
+    return service;
+  };
+  return new Proxy(Opener, { construct }) as new (...params: P) => T;
 }
 
 /**

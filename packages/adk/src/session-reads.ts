@@ -6,7 +6,7 @@ import {
   type MaybePromise,
   type Session,
 } from '@eventloom/core';
-import { toSeconds } from '@eventloom/core/internal';
+import { fillKind, toSeconds } from '@eventloom/core/internal';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { toAdkEvent } from './event-fields.ts';
 
@@ -54,11 +54,13 @@ function inSeconds(request: GetSessionRequest): GetSessionRequest {
   return { ...request, config: { ...request.config, afterTimestamp: toSeconds(afterTimestamp) } };
 }
 
-/** Returns the request with the timestamp of its event in seconds. */
+/** Returns the request with an event that has its timestamp in seconds, and its kind, also if the program copied an event and changed its content. */
 function stamped(request: AppendEventRequest): AppendEventRequest {
-  const { event } = request ?? {};
-  if (typeof event?.timestamp !== 'number') return request;
-  return { ...request, event: { ...event, timestamp: toSeconds(event.timestamp) } };
+  const { event: given } = request ?? {};
+  if (typeof given?.timestamp !== 'number') return request;
+  const event = { ...given, timestamp: toSeconds(given.timestamp) };
+  fillKind(event);
+  return { ...request, event };
 }
 
 function afterwards<T, R>(value: MaybePromise<T>, then: (value: T) => R): MaybePromise<R> {

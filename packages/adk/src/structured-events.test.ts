@@ -31,8 +31,15 @@ describe('toStructuredEvents', () => {
   test('returns only the error of an event with an error code', () => {
     const event = createEvent({ author: 'helper', errorCode: 'SAFETY', errorMessage: 'blocked' });
     expect(toStructuredEvents(event)).toEqual([
-      { type: EventType.ERROR, error: expect.objectContaining({ message: 'blocked' }) },
+      { type: EventType.ERROR, error: expect.objectContaining({ name: 'Error', message: 'blocked' }) },
     ]);
+  });
+
+  test('ends an event without content, as the ADK does, but not a chunk', () => {
+    const end = [{ type: EventType.FINISHED, output: undefined }];
+    expect(toStructuredEvents(createEvent({ author: 'helper' }))).toEqual(end);
+    expect(toStructuredEvents(createEvent({ author: 'helper', actions: { stateDelta: { step: 1 } } }))).toEqual(end);
+    expect(toStructuredEvents(createEvent({ author: 'helper', partial: true }))).toEqual([]);
   });
 
   test('returns the calls that a person is asked to confirm', () => {

@@ -4,7 +4,6 @@ import {
   type ExecutableCode,
   type FunctionCall,
   type FunctionResponse,
-  isFinalResponse,
 } from '@eventloom/core';
 import { isRecord, notAnEvent } from '@eventloom/core/internal';
 
@@ -108,8 +107,17 @@ export function toStructuredEvents(event: Event): StructuredEvent[] {
   }
   const confirmations = event.actions.requestedToolConfirmations;
   if (isFilled(confirmations)) found.push({ type: EventType.TOOL_CONFIRMATION, confirmations });
-  if (isFinalResponse(event)) found.push({ type: EventType.FINISHED, output: undefined });
+  if (endsAnswer(event)) found.push({ type: EventType.FINISHED, output: undefined });
   return found;
+}
+
+/** Returns what `isFinalResponse` of the ADK does, which is true for an event without content too. */
+function endsAnswer(event: Event): boolean {
+  const { partial, content, actions, longRunningToolIds = [] } = event;
+  if (actions.skipSummarization || longRunningToolIds.length > 0 || isFilled(actions.requestedAuthConfigs)) return true;
+  const parts = content?.parts ?? [];
+  if (partial || parts.at(-1)?.codeExecutionResult) return false;
+  return parts.every(({ functionCall, functionResponse }) => !functionCall && !functionResponse);
 }
 
 function isFilled<T extends object>(value: T | undefined): value is T {

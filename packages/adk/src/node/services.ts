@@ -10,6 +10,7 @@ import {
   type BaseSessionService,
   ConfigurationError,
 } from '@eventloom/core';
+import { describeKind } from '@eventloom/core/internal';
 import { UnsafeLocalCodeExecutor } from '@eventloom/llm-agent/node';
 import { type PostgresPool, PostgresSessionService } from '@eventloom/sessions/postgres';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
@@ -23,7 +24,11 @@ const WRITE_URL =
  * @throws ConfigurationError for another URL, without `pg`, and for a database that cannot be opened
  */
 export function openDatabaseSessions(url: string): BaseSessionService {
-  const scheme = typeof url === 'string' ? url.slice(0, Math.max(0, url.indexOf('://'))) : '';
+  if (typeof url !== 'string')
+    throw new ConfigurationError(
+      `DatabaseSessionService: expected a URL, got ${describeKind(url)}: options of MikroORM are not offered; ${WRITE_URL}`,
+    );
+  const scheme = url.slice(0, Math.max(0, url.indexOf('://')));
   if (scheme === 'sqlite') return new SqliteSessionService({ path: url.slice('sqlite://'.length) });
   if (scheme === 'postgres' || scheme === 'postgresql')
     return new PostgresSessionService({ pool: new (loadPool())({ connectionString: url }) });

@@ -222,3 +222,17 @@ test('a record in place of a key is refused, and the error names update', () => 
     "state key: expected a string, got an object; write state.set('city', value), or state.update({ city: value })",
   );
 });
+
+test('a value that a program writes to the delta itself is read before that of the session', () => {
+  const actions = createEventActions();
+  const state = new State({ step: 1, city: 'Lima' }, actions);
+  actions.stateDelta['step'] = 2;
+  actions.stateDelta['next'] = { step: 3 };
+  expect([state.get('step'), state.get('next'), state.has('next'), state.has('none')]).toEqual([
+    2,
+    { step: 3 },
+    true,
+    false,
+  ]);
+  expect(state.toRecord()).toEqual({ step: 2, city: 'Lima', next: { step: 3 } });
+});

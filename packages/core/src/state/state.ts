@@ -24,30 +24,38 @@ const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 /** Read access to state. Returned values are copies. */
 export class StateReader extends NoAssignment {
   readonly #view: Readonly<Record<string, unknown>>;
+  readonly #written: Pick<EventActions, 'stateDelta'> | undefined;
 
-  /** @param view the merged state of the session as this invocation sees it */
-  constructor(view: Readonly<Record<string, unknown>>) {
+  /**
+   * @param view the merged state of the session as this invocation sees it
+   * @param written actions of the next event, whose `stateDelta` is read first: programs may write it themselves
+   */
+  constructor(view: Readonly<Record<string, unknown>>, written?: Pick<EventActions, 'stateDelta'>) {
     super();
     this.#view = view;
+    this.#written = written;
   }
 
   /** Returns a copy of the value of a key, or `defaultValue` if the key is absent. A stored null is returned as null. */
   get<T = unknown>(key: string): T | undefined;
   get<T>(key: string, defaultValue: T): T;
   get(key: string, defaultValue?: unknown): unknown {
-    if (!Object.hasOwn(this.#view, key)) return defaultValue;
-    const value = this.#view[key];
+    const delta = this.#written?.stateDelta;
+    const source = delta && Object.hasOwn(delta, key) ? delta : this.#view;
+    if (!Object.hasOwn(source, key)) return defaultValue;
+    const value = source[key];
     return typeof value === 'object' && value !== null ? structuredClone(value) : value;
   }
 
   /** True if the key is present, even if its value is null. */
   has(key: string): boolean {
-    return Object.hasOwn(this.#view, key);
+    const delta = this.#written?.stateDelta;
+    return Object.hasOwn(this.#view, key) || (delta !== undefined && Object.hasOwn(delta, key));
   }
 
   /** Returns a copy of the whole state, keys with their scope prefixes. */
   toRecord(): Record<string, unknown> {
-    return structuredClone({ ...this.#view });
+    return structuredClone({ ...this.#view, ...this.#written?.stateDelta });
   }
 
   /** Returns the same as `toRecord`, for `JSON.stringify`. */
@@ -93,7 +101,7 @@ export class State extends StateReader {
    * @param actions the actions of the next event; writes are recorded in its `stateDelta` and `removedState`
    */
   constructor(view: Record<string, unknown>, actions: EventActions) {
-    super(view);
+    super(view, actions);
     this.#view = view;
     this.#actions = actions;
   }
