@@ -371,15 +371,9 @@ export class A2ACall {
     const { state } = view.status;
     if (isTerminal(state))
       throw new A2ARequestError('TASK_NOT_CANCELABLE', 'the task has ended; a task that has ended cannot be cancelled');
-    if (isWaiting(state))
-      throw new A2ARequestError(
-        'TASK_NOT_CANCELABLE',
-        'the task waits for an answer and runs nothing; refuse what it asks for',
-      );
     const { appName, userId, sessionId } = view.key;
     await this.#request.cancelRun({ appName, userId, sessionId, invocationId: view.invocationId });
-    view.setState(await this.#tasks.stateOf(view));
-    return view;
+    return this.#tasks.load(params['id']);
   }
 }
 

@@ -367,6 +367,20 @@ describe('a stream', () => {
 describe.each([false, true])('a task that requires input, resumable: %s', (isResumable) => {
   const resumable = [{}, isResumable ? { resumable: true } : {}];
 
+  test('is cancelled, and takes no answer any more', async () => {
+    const { call } = setUp([PAY], ...resumable);
+    const { task } = (await call('SendMessage', say('pay'))).result;
+    const asked = task.status.message.parts[1].data;
+    const cancelled = (await call('CancelTask', { id: task.id })).result;
+    expect(cancelled.status.state).toBe('TASK_STATE_CANCELED');
+    expect((await call('GetTask', { id: task.id })).result.status).toEqual(cancelled.status);
+    const data = { id: asked.id, name: asked.name, response: { confirmed: true } };
+    const parts = [{ data, metadata: { adk_type: 'function_response' } }];
+    const answer = { taskId: task.id, contextId: task.contextId, parts };
+    expect((await call('SendMessage', say('', answer))).error.message).toContain('the task has ended');
+    expect((await call('CancelTask', { id: task.id })).error.code).toBe(-32002);
+  });
+
   test('asks in words and as a call, and continues with the response to it', async () => {
     const { call } = setUp([PAY, { text: 'Paid.' }], ...resumable);
     const { task } = (await call('SendMessage', say('pay'))).result;

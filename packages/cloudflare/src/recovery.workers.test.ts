@@ -231,3 +231,20 @@ describe('a resumable run whose object dies', () => {
     expect(times('answer')).toBe(3);
   });
 });
+
+test('a run that waits for an answer is cancelled after its object was evicted, and takes no answer any more', async () => {
+  const path = `/apps/review/users/${user}/sessions/s`;
+  await (await post(path, {})).text();
+  const send = (...parts: object[]) =>
+    post('/run', { appName: 'review', userId: user, sessionId: 's', newMessage: { role: 'user', parts } });
+  const asked = await send({ text: 'a poem' });
+  const [id] = ((await asked.json()) as Event[]).flatMap(({ longRunningToolIds }) => longRunningToolIds ?? []);
+  const run = `${path}/runs/${asked.headers.get('eventloom-invocation-id')}`;
+  await evictDurableObject(env.EVENTLOOM_USERS.getByName(JSON.stringify(['review', user])));
+  const state = async () => (await ask(run, { headers: { accept: 'application/json' } })).json();
+  expect(await state()).toMatchObject({ state: 'waiting' });
+  expect((await ask(run, { method: 'DELETE' })).status).toBe(200);
+  expect(await state()).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED', error: 'the run was cancelled' });
+  const refused = await send({ functionResponse: { id, name: 'adk_request_input', response: { result: 'yes' } } });
+  expect([refused.status, await refused.json()]).toMatchObject([400, { code: 'INVALID_MESSAGE' }]);
+});

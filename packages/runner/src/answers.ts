@@ -4,7 +4,9 @@ import {
   ConfigurationError,
   type Content,
   type Event,
+  EventTag,
   type FunctionResponse,
+  hasTag,
   type InputRequest,
   InvalidMessageError,
   type Part,
@@ -94,6 +96,8 @@ function checkCall(
     const maker = invocationId === undefined ? 'a run of this session' : `the run ${JSON.stringify(invocationId)}`;
     return fail(`there is no call with the id ${JSON.stringify(id)} that ${maker} made`);
   }
+  if (call.responses.some(({ event }) => hasTag(event, EventTag.cancelled)))
+    fail(`the call ${JSON.stringify(id)} was cancelled with its run, so it takes no answer; send a message without it`);
   if (!call.isLongRunning && call.responses.length === 0)
     fail(`the call ${JSON.stringify(id)} is not long-running, so only its tool can answer it`);
   if (call.responses.length > 0 && !call.isLongRunning)

@@ -22,7 +22,7 @@ import { findAnsweredRun, type FindAnsweredRunParams } from './answered-run.ts';
 import { OpenToolsets } from './open-toolsets.ts';
 import { answeredCallIds, checkNewMessage } from './check-message.ts';
 import { rewind, type RewindParams } from './rewind.ts';
-import { closeRun, type CloseRunParams } from './resume/close-run.ts';
+import { cancelRun, type CancelRunParams, closeRun, type CloseRunParams } from './resume/close-run.ts';
 import { RunControl, toEventsPromise } from './run-control.ts';
 import type { RunStream } from './run-stream.ts';
 import type { RunAsyncParams } from './run-request.ts';
@@ -198,6 +198,18 @@ export class Runner {
    */
   closeRun(params: CloseRunParams): Promise<Event | undefined> {
     return closeRun(this, params);
+  }
+
+  /**
+   * Ends a run for good. Its session gets an error event with the code `RUN_ABORTED`, and a response for each open call, as with
+   * `closeRun`. A run that waits for answers is ended as well: each call that waits gets the response `{ error: 'cancelled' }`, and a later
+   * answer to it is refused with an InvalidMessageError. All of it is stored together.
+   *
+   * @returns the error event; undefined if the run has ended and waits for nothing, or does not belong to the session
+   * @throws the errors of `closeRun`
+   */
+  cancelRun(params: CancelRunParams): Promise<Event | undefined> {
+    return cancelRun(this, params);
   }
 
   /** Closes the agent's toolsets and the plugins. Call it when no run is in progress. Closes all of them, then throws the first error. */

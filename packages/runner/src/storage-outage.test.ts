@@ -123,7 +123,7 @@ describe('a short storage outage', () => {
       'RUN_ABANDONED',
       'runner.end',
     ]);
-    expect(failed).toContain('appendEvent');
+    expect(failed).toContain('appendEvents');
     await until(platform.drain());
     expect((await store.listOpenRuns({ appName: 'app' })).runs).toEqual([]);
   });

@@ -114,11 +114,12 @@ export interface ProtocolRequest extends CommonRequest {
    */
   followRun(request: FollowRunRequest): HostedRun;
   /**
-   * Ends a run of the user. Does nothing for a run that has ended.
+   * Ends a run of the user, also one that waits for answers, which takes none any more. Does nothing for a run that has ended.
    * @returns true if the run has ended; false if it was asked to end while it waits for its session, or is a live run that has not ended
    * within `limits.answerAfterMs`
    * @throws RunNotFoundError
-   * @throws RunRelayError and StorageError if the run could not be ended, and the errors of `followRun`
+   * @throws RunRelayError and StorageError if the run could not be ended, SessionBusyError and UnfinishedRunError if it waits for answers and
+   * another run has its session, and the errors of `followRun`
    */
   cancelRun(request: FollowRunRequest): Promise<boolean>;
   /**

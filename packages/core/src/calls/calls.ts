@@ -265,6 +265,12 @@ export class Calls {
     return this.#all.filter((call) => this.lacksResponse(call));
   }
 
+  /** The `waiting` calls of a run, and the calls that its waiting requests to people are about. */
+  waitingIn(invocationId: string): RecordedCall[] {
+    const waiting = this.waiting.filter(({ event }) => event.invocationId === invocationId);
+    return [...new Set(waiting.flatMap((call) => (call.about && !isSettled(call) ? [call.about, call] : [call])))];
+  }
+
   /** True for a long-running call that can still have its first response: it is the newest of its id on its branch. */
   lacksResponse(call: RecordedCall): boolean {
     return call.isLongRunning && call.responses.length === 0 && this.newest(call.id, call.branch) === call;

@@ -30,4 +30,6 @@ export const EventTag = {
   codeExecutionResult: 'code_execution_result',
   /** Tag of events that a client provided when it created the session. They are not trusted: no run continues their calls. */
   imported: 'imported',
+  /** Tag of responses to calls whose run was cancelled while they waited for an answer. No message can answer these calls. */
+  cancelled: 'cancelled_calls',
 } as const;

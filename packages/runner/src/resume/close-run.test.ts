@@ -43,6 +43,10 @@ class DyingService extends InMemorySessionService {
     return this.isDead ? Promise.reject(new TypeError('dead')) : super.appendEvent(...given);
   }
 
+  override appendEvents(...given: Parameters<Service['appendEvents']>): Promise<Event[]> {
+    return this.isDead ? Promise.reject(new TypeError('dead')) : super.appendEvents(...given);
+  }
+
   override endRun(...given: Parameters<Service['endRun']>): ReturnType<Service['endRun']> {
     return this.isDead ? Promise.reject(new TypeError('dead')) : super.endRun(...given);
   }

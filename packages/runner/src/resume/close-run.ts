@@ -4,10 +4,12 @@ import {
   type Event,
   type EventActions,
   type EventParams,
+  EventTag,
   ObjectType,
   type OnBusy,
   type Part,
   RUN_ABANDONED,
+  RunAbortedError,
   RunNotFoundError,
   type RunOutcome,
   type ToolLedgerEntry,
@@ -66,10 +68,35 @@ const PARAMS: OptionRules<CloseRunParams> = {
   abortSignal: ABORT_SIGNAL_RULE,
 };
 
+/** Parameters of `Runner.cancelRun`. */
+export type CancelRunParams = Omit<CloseRunParams, 'reason'>;
+
+/** The kind of an end that a closed run gets. */
+interface Closing {
+  /** The code and the message of the error event. */
+  readonly code: string;
+  readonly reason: string;
+  /** True if no message can answer the waiting calls of the run any more. */
+  readonly answersWaiting: boolean;
+}
+
 /** Closes a run that did not reach its end; see `Runner.closeRun`. */
 export async function closeRun(runner: Runner, params: CloseRunParams): Promise<Event | undefined> {
-  checkParams(params);
-  const { userId, sessionId, invocationId, reason, attempt, onBusy, abortSignal } = params;
+  checkOptions('closeRun', PARAMS, params, {}, 'closeRun({ userId, sessionId, invocationId, reason })');
+  return close(runner, params, { code: RUN_ABANDONED, reason: params.reason, answersWaiting: false });
+}
+
+/** Ends a run, also one that waits for answers; see `Runner.cancelRun`. */
+export async function cancelRun(runner: Runner, params: CancelRunParams): Promise<Event | undefined> {
+  const { reason: _, ...rules } = PARAMS;
+  checkOptions('cancelRun', rules, params, {}, 'cancelRun({ userId, sessionId, invocationId })');
+  return close(runner, params, { code: RunAbortedError.code, reason: 'the run was cancelled', answersWaiting: true });
+}
+
+async function close(runner: Runner, params: CancelRunParams, closing: Closing): Promise<Event | undefined> {
+  const { userId, sessionId, invocationId, attempt, onBusy, abortSignal } = params;
+  checkAbortSignal('closeRun', abortSignal);
+  checkName('invocationId', invocationId);
   const begin = async () =>
     runner.sessions.begin({
       key: { appName: runner.appName, userId, sessionId },
@@ -87,7 +114,7 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
   const { lock, loaded } = begun;
   let closed: ClosedRun | undefined;
   try {
-    closed = await storeClosing(runner, lock, loaded, invocationId, reason);
+    closed = await storeClosing(runner, lock, loaded, invocationId, closing);
     return closed.error;
   } finally {
     // Nothing remains of a run whose process ended before it stored anything.
@@ -110,15 +137,21 @@ async function storeClosing(
   lock: SessionLock,
   { session, derived }: LoadedSession,
   invocationId: string,
-  reason: string,
+  { code, reason, answersWaiting }: Closing,
 ): Promise<ClosedRun> {
   const { run } = lock;
   const calls = Calls.of(session, derived);
   const events = eventsOfRun(session.events, invocationId);
   const [first] = events;
   const canContinue = calls.canContinue(invocationId);
-  if (!first || (!canContinue && !run?.wasOpen)) return {};
-  if (!canContinue && (beginsResumableRun(first) || isAnswered(agent, events, pluginManager))) {
+  // The error event of an open run is its last one, if its process ended after storing it.
+  const last = run?.wasOpen ? events.at(-1) : events.findLast(isYielded);
+  const outcome = outcomeOfEvent(last);
+  // A run that failed may have left waiting calls. Its outcome stays.
+  const waiting = answersWaiting && outcome.state !== 'failed' ? calls.waitingIn(invocationId) : [];
+  const isOver = !canContinue && waiting.length === 0;
+  if (!first || (isOver && !run?.wasOpen)) return {};
+  if (isOver && (beginsResumableRun(first) || isAnswered(agent, events, pluginManager))) {
     // The run's process ended between the last event and the release of the session.
     return { outcome: outcomeOfEvent(events.findLast(isYielded)) };
   }
@@ -133,18 +166,15 @@ async function storeClosing(
     ...(requestId === undefined ? {} : { requestId }),
     ...(customMetadata === undefined ? {} : { customMetadata }),
   });
-  const append = async (event: Event): Promise<Event> => lock.append(session, event);
-  for (const answer of await responsesToOpenCalls(lock, { session, derived }, invocationId, params))
-    await append(answer);
-  // A process that ended while it stored the end of the run may have stored the error event already.
-  const last = events.at(-1);
-  const error =
-    events.find(({ errorCode }) => errorCode === RUN_ABANDONED) ??
-    (outcomeOfEvent(last).state === 'completed' ? undefined : last) ??
-    (await append(createErrorEvent(params(appName), RUN_ABANDONED, reason)));
+  const ending = await responsesToOpenCalls(lock, { session, derived }, invocationId, params, waiting);
+  let error = run?.wasOpen && outcome.state !== 'completed' ? last : undefined;
+  if (!error) ending.push((error = createErrorEvent(params(appName), code, reason)));
   if (canContinue)
-    await append(createEvent({ ...params(appName), object: ObjectType.runnerEnd, actions: { endOfAgent: true } }));
-  return { error, outcome: outcomeOfEvent(error) };
+    ending.push(createEvent({ ...params(appName), object: ObjectType.runnerEnd, actions: { endOfAgent: true } }));
+  const { id } = error;
+  const appends = ending.map((event) => ({ event }));
+  const stored = appends.length > 0 ? await lock.appendAll({ session, appends }) : [];
+  return { error: stored.find((event) => event.id === id) ?? error, outcome: outcomeOfEvent(error) };
 }
 
 /** True if the last event of a run that cannot be resumed is an answer that completes its agent and every agent around it. */
@@ -162,15 +192,17 @@ function isAnswered(root: BaseAgent, events: readonly Event[], plugins: PluginMa
  * for the calls of one reply. They are not stored yet.
  *
  * @param params returns the parameters of an event by this author
+ * @param cancelled calls that wait for answers, and that no later message can answer
  */
 export async function responsesToOpenCalls(
   lock: SessionLock,
   { session, derived }: Pick<LoadedSession, 'session' | 'derived'>,
   invocationId: string,
   params: (author: string) => EventParams,
+  cancelled: readonly RecordedCall[] = [],
 ): Promise<Event[]> {
   const calls = Calls.of(session, derived);
-  const toAnswer = new Set([...calls.open(invocationId), ...calls.unsettled(invocationId)]);
+  const toAnswer = new Set([...calls.open(invocationId), ...calls.unsettled(invocationId), ...cancelled]);
   // A call that a person was asked about is recorded in the run of the answer.
   const answers = [...toAnswer].flatMap(openAnswers);
   const entries = new Map<string, ToolLedgerEntry>();
@@ -179,7 +211,7 @@ export async function responsesToOpenCalls(
   for (const run of runs) for (const entry of await lock.listToolCalls(run)) entries.set(entry.callId, entry);
   const events: Event[] = [];
   for (const [asking, made] of Map.groupBy(toAnswer, ({ event }) => event)) {
-    const answer = answerCalls(made, entries);
+    const answer = answerCalls(made, entries, cancelled);
     if (!answer) continue;
     const { author, branch } = asking;
     // In a run that was started by an answer, the agent of the call is the run's own agent.
@@ -205,25 +237,31 @@ export async function responsesToOpenCalls(
 function answerCalls(
   calls: readonly RecordedCall[],
   ledger: ReadonlyMap<string, ToolLedgerEntry>,
-): Pick<EventParams, 'content' | 'actions'> | undefined {
+  cancelled: readonly RecordedCall[],
+): Pick<EventParams, 'content' | 'actions' | 'tags'> | undefined {
   const parts: Part[] = [];
   const changes: Partial<EventActions>[] = [];
   for (const call of calls) {
-    const entry = entryOf(call, ledger);
+    const isCancelled = cancelled.includes(call);
+    const entry = isCancelled ? undefined : entryOf(call, ledger);
     const isFinished = entry?.status === 'finished';
     if (isFinished && !entry.response) continue;
     parts.push({
       functionResponse: {
         id: call.id,
         name: call.call.name ?? '',
-        response: { ...(entry?.response ?? interrupted(entry)) },
+        response: { ...(isCancelled ? CANCELLED : (entry?.response ?? interrupted(entry))) },
         ...(entry?.parts ? { parts: [...entry.parts] } : {}),
       },
     });
     if (isFinished && entry.actions) changes.push(changesOf(entry.actions));
   }
-  return parts.length > 0 ? { content: { role: 'user', parts }, actions: mergeEventActions(changes) } : undefined;
+  if (parts.length === 0) return undefined;
+  const tags = calls.some((call) => cancelled.includes(call)) ? { tags: [EventTag.cancelled] } : {};
+  return { content: { role: 'user', parts }, actions: mergeEventActions(changes), ...tags };
 }
+
+const CANCELLED = { error: 'cancelled', message: 'The run was cancelled while it waited for an answer.' };
 
 /**
  * Returns the ledger's entry of a call. A call that ran after a person's answer is recorded under the event of that answer. Its entry under
@@ -250,10 +288,4 @@ function changesOf({ stateDelta, removedState, artifactDelta }: Partial<EventAct
     ...(removedState ? { removedState } : {}),
     ...(artifactDelta ? { artifactDelta } : {}),
   };
-}
-
-function checkParams(params: CloseRunParams): void {
-  checkOptions('closeRun', PARAMS, params, {}, 'closeRun({ userId, sessionId, invocationId, reason })');
-  checkAbortSignal('closeRun', params.abortSignal);
-  checkName('invocationId', params.invocationId);
 }

@@ -168,7 +168,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
   /** See `ProtocolRequest.cancelRun`. */
   async cancelRun(this: ServerRequest, request: FollowRunRequest): Promise<boolean> {
     const { key, invocationId } = this.#runOf(request);
-    return this.server.runs.follower.cancel(this.runner(key.appName), key, invocationId);
+    return this.server.runs.canceller.cancel(this.runner(key.appName), key, invocationId);
   }
 
   /** See `ProtocolRequest.runState`. */

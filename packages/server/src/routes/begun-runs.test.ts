@@ -200,16 +200,22 @@ describe('an answer that waits for its session', () => {
     expect(await state()).toEqual({ invocationId, state: 'completed' });
   });
 
-  test.each(['r-2', undefined])(
-    'is cancelled by its request id or that of its run (%s), which keeps waiting',
-    async (id) => {
-      const { send, location, answer, state, release } = await answering();
-      expect((await send('DELETE', id === undefined ? location : `${SESSION}/runs/${id}`)).status).toBe(200);
-      expect(await (await answer).json()).toMatchObject({ code: 'RUN_ABORTED' });
-      await release();
-      expect(await state()).toMatchObject({ state: 'waiting' });
-    },
-  );
+  test('is cancelled by its request id, and its run keeps waiting', async () => {
+    const { send, answer, state, release } = await answering();
+    expect((await send('DELETE', `${SESSION}/runs/r-2`)).status).toBe(200);
+    expect(await (await answer).json()).toMatchObject({ code: 'RUN_ABORTED' });
+    await release();
+    expect(await state()).toMatchObject({ state: 'waiting' });
+  });
+
+  test('is cancelled together with its run', async () => {
+    const { send, location, answer, state, release } = await answering();
+    const cancelled = send('DELETE', location);
+    expect(await (await answer).json()).toMatchObject({ code: 'RUN_ABORTED' });
+    await release();
+    expect((await cancelled).status).toBe(200);
+    expect(await state()).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
+  });
 });
 
 test('a failed run has its code, and a cancelled one the state interrupted', async () => {

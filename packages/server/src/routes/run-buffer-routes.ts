@@ -40,7 +40,7 @@ async function cancel(request: ServerRequest): Promise<Response> {
   const key = request.sessionKey();
   const invocationId = request.param('invocationId');
   const hasEnded =
-    (await live?.cancel(key, invocationId)) ?? (await runs.follower.cancel(request.runner(), key, invocationId));
+    (await live?.cancel(key, invocationId)) ?? (await runs.canceller.cancel(request.runner(), key, invocationId));
   return jsonTextResponse('null', {}, hasEnded ? 200 : 202);
 }
 
@@ -95,10 +95,11 @@ export const runBufferRoutes: readonly HttpRoute[] = [
     method: 'delete',
     path: RUN,
     operationId: 'cancelRun',
-    summary: 'Ends a run in flight; its committed events stay. Does not change a run that has ended',
+    summary:
+      'Ends a run that is in flight or waits for an answer; its committed events stay. Does not change a run that has ended',
     answer: { schema: { type: 'null' } },
     alsoAnswers: { 202: 'The run was asked to end, and has not ended yet; ask for its state' },
-    codes: [...RUN_CODES, 'SESSION_BUSY'],
+    codes: [...RUN_CODES, 'SESSION_BUSY', 'RUN_OPEN'],
     handle: cancel,
   },
 ];

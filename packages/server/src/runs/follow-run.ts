@@ -1,21 +1,15 @@
-import { EventloomError, type SessionKey, StorageError } from '@eventloom/core';
+import type { BaseSessionService, RunRecord, SessionKey } from '@eventloom/core';
 import { RunEventNotFoundError, RunEventsGoneError, RunGoesOnError, RunRelayError } from '../errors.ts';
 import { readWithoutState } from '../http/session-response.ts';
 import { eventPosition, formatPosition, offsetOf, RunLog, runName } from './run-log.ts';
 import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
 import { notStoredYet, RunMirror, runNotFound } from './run-mirror.ts';
-import { closeCancelled } from './unfinished-runs.ts';
-import { within } from './within.ts';
 import type { RunMemory } from './run-memory.ts';
 import type { FrameEncoder } from '../http/responses.ts';
 import type { EarlierFrames, RunReaders } from './run-reader.ts';
-import type { Runner } from '@eventloom/runner';
-import type { RelayEnd, RemoteRun, RunRelay } from './run-relay.ts';
+import type { RemoteRun, RunRelay } from './run-relay.ts';
 import { type RunState, readRunState } from './run-state.ts';
 import { readEnd, storedFrames } from './stored-frames.ts';
-
-/** The parts of a Runner that cancel a run. */
-type CancellingRunner = Pick<Runner, 'closeRun' | 'sessionService'>;
 
 /** A followed run, and the connection that reads it; no connection if there is nothing more to read. */
 export interface FollowedRun {
@@ -24,7 +18,7 @@ export interface FollowedRun {
 }
 
 /**
- * Answers requests for the events, the state and the cancellation of a run in any process. Looks the run up among the logs of this process,
+ * Answers requests for the events and the state of a run in any process. Looks the run up among the logs of this process,
  * then in a copy of another process's log, and then in its session.
  */
 export class RunFollower {
@@ -95,11 +89,12 @@ export class RunFollower {
     const log = this.#hub.inFlightRun(key, id);
     if (log?.waitsToContinue && (await sessionService.findRun({ ...key, id }))?.open) await log.whenBegun();
     const found = this.#hub.find(key, id);
-    if (found?.isEnded && found.hasBegun && !(await sessionService.findRun({ ...key, id }))) {
-      this.#memory.drop(found.name);
-      throw runNotFound(key, id);
-    }
-    return found;
+    if (!found?.isEnded || !found.hasBegun) return found;
+    const stored = await sessionService.findRun({ ...key, id });
+    if (stored && !(await isOutdated(sessionService, key, stored, found))) return found;
+    this.#memory.drop(found.name);
+    if (!stored) throw runNotFound(key, id);
+    return undefined;
   }
 
   async #read(runner: HostedRunner, log: RunLog, position: number, frames?: FrameEncoder): Promise<FollowedRun> {
@@ -233,6 +228,10 @@ export class RunFollower {
         return undefined;
       });
     }
+    if (remote?.end) {
+      const stored = await runner.sessionService.findRun({ ...key, id: invocationId });
+      if (stored && (await isOutdated(runner.sessionService, key, stored, remote))) remote = undefined;
+    }
     const open = this.#mirrors.get(name);
     if (open && !open.isEnded) return isLater(open) ? open : undefined;
     // The relay found the run by a request with this id. The session is asked first whether it has a run with that id.
@@ -281,98 +280,6 @@ export class RunFollower {
     return { invocationId: remote.invocationId, state: 'queued' };
   }
 
-  /**
-   * Ends a run of this session in any process. The process of the run has a short time to end it. After that, the end is stored in the
-   * run's session, which takes the session from that process. Does not change an ended run.
-   *
-   * @returns true if the run has ended; false if it was asked to end, but waits for its session
-   * @throws RunNotFoundError
-   * @throws RunRelayError for a run that cannot be asked to end, which continues
-   * @throws StorageError if the end cannot be stored
-   */
-  async cancel(runner: CancellingRunner, key: SessionKey, id: string): Promise<boolean> {
-    try {
-      return await this.#cancel(runner, key, id);
-    } catch (error) {
-      throw mayContinueError(error);
-    }
-  }
-
-  async #cancel(runner: CancellingRunner, key: SessionKey, id: string): Promise<boolean> {
-    const own = this.#hub.inFlightRun(key, id);
-    if (own && !own.waitsToContinue) return this.#cancelOwn(runner, own);
-    // Ends the waiting attempt to resume the run; the run itself is unchanged.
-    await Promise.all(this.#hub.waitingToContinue(key, id).map((log) => this.#cancelOwn(runner, log)));
-    const log = this.#hub.find(key, id);
-    const remote = await this.#relay?.find(key, id);
-    if (remote && !remote.end && remote.invocationId === id) return this.#cancelElsewhere(runner, remote, key);
-    if (log && !log.isEnded) return this.#cancelOwn(runner, log);
-    const hasEnded = log ? !log.earlyEnd && !log.hasBegun : remote?.end?.kind === 'ended';
-    return hasEnded || this.#cancelStored(runner, key, id, remote);
-  }
-
-  async #cancelOwn(runner: CancellingRunner, log: RunLog): Promise<boolean> {
-    log.cancel();
-    await within(this.#options.platform, log.ended, this.#options.limits.answerAfterMs);
-    // The session still has an open run if its end could not be stored, or its agent takes long to close.
-    const isOpen = log.earlyEnd !== undefined || (log.hasBegun && !log.isEnded);
-    return isOpen ? this.#cancelStored(runner, log.key, log.invocationId, undefined) : log.isEnded;
-  }
-
-  /**
-   * Cancels a run that is not active in this process: stores its end in its session. A process that still holds the session loses it, so
-   * that no process can continue the run.
-   *
-   * @param remote the run of another process with this id or request id
-   */
-  async #cancelStored(
-    runner: CancellingRunner,
-    key: SessionKey,
-    id: string,
-    remote: RemoteRun | undefined,
-  ): Promise<boolean> {
-    const request = this.#hub.inFlightRequest(key, id);
-    const stored = await runner.sessionService.findRun({ ...key, id });
-    if (!stored) {
-      if (request) return this.#cancelOwn(runner, request);
-      if (remote && !remote.end) return this.#cancelElsewhere(runner, remote, key);
-      throw runNotFound(key, id);
-    }
-    const { invocationId, open } = stored;
-    if (invocationId !== id) return this.#cancel(runner, key, invocationId);
-    if (open) {
-      const { platform, report } = this.#options;
-      await closeCancelled(runner, { ...key, invocationId, ...open }, platform);
-      // A process that took the run over in the meantime still works on it.
-      await this.#relay?.cancel(key, invocationId).catch(report);
-    }
-    return true;
-  }
-
-  async #cancelElsewhere(
-    runner: CancellingRunner,
-    { invocationId, lastPosition }: RemoteRun,
-    key: SessionKey,
-  ): Promise<boolean> {
-    const relay = this.#relay;
-    if (!relay) return false;
-    await relay.cancel(key, invocationId);
-    const over = Promise.withResolvers<void>();
-    let end: RelayEnd | undefined;
-    const mirrorEnded = (relayEnd: RelayEnd): void => {
-      end = relayEnd;
-      over.resolve();
-    };
-    const stopFollowing = relay.follow(key, invocationId, lastPosition, { mirror: () => undefined, mirrorEnded });
-    await within(this.#options.platform, over.promise, this.#options.limits.answerAfterMs);
-    stopFollowing();
-    if (end?.kind === 'ended') return true;
-    // The process may have died, or does not answer: the session decides. A run that waits there, or whose process died before it stored
-    // anything, is not in the session.
-    const stored = await runner.sessionService.findRun({ ...key, id: invocationId });
-    return stored ? this.#cancelStored(runner, key, invocationId, undefined) : end !== undefined;
-  }
-
   /** Stops following runs of other processes. */
   stop(): void {
     for (const log of this.#mirrors.values()) {
@@ -388,16 +295,16 @@ function stateOf({ hasBegun, stream, invocationId }: RunLog): RunState {
     : { invocationId: stream?.invocationId ?? invocationId, state: 'queued' };
 }
 
-/**
- * Adds to the error of a failed cancellation that the run may continue: only this process knows that it was cancelled, and another process
- * resumes the run if this one ends. Returns other errors unchanged.
- */
-function mayContinueError(error: unknown): unknown {
-  const type = [StorageError, RunRelayError].find((one) => one.isInstance(error));
-  if (!type || !EventloomError.isInstance(error)) return error;
-  const { message, publicMessage, retryable, cause } = error;
-  const advice = '; the end of the run is not stored, so the run may continue: cancel it again';
-  return new type(message + advice, { cause, retryable, publicMessage: publicMessage + advice });
+/** True if the session has a later end of a run than its log: the run was cancelled while it waited for answers. */
+async function isOutdated(
+  service: BaseSessionService,
+  key: SessionKey,
+  stored: RunRecord,
+  { lastPosition }: Pick<RunLog, 'lastPosition'>,
+): Promise<boolean> {
+  // A log of a run that did not complete ends with a frame of its failure, behind the last event.
+  if (stored.end?.state !== 'interrupted' || lastPosition !== eventPosition(offsetOf(lastPosition))) return false;
+  return (await readEnd(service, key, stored)).eventPosition > lastPosition;
 }
 
 /** True for the position of a stored event after the end of a log. */

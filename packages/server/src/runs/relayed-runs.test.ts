@@ -7,7 +7,7 @@ import {
   StorageError,
 } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
-import { type CloseRunParams, Runner } from '@eventloom/runner';
+import { type CancelRunParams, Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test, vi } from 'vitest';
@@ -86,12 +86,12 @@ function setUp(limits: Partial<ServerLimits> = {}) {
     appName: 'app',
     sessionService,
     runAsync: unreachable,
-    closeRun: (params: CloseRunParams) => closing.closeRun(params),
+    cancelRun: (params: CancelRunParams) => closing.cancelRun(params),
   };
   /** Reads the run of the other process after an event. */
   const follow = async (seq = 0) => (await hub.follower.follow(runner, KEY, ID, seq * 1e9)).body;
   const read = async (seq = 0) => (await follow(seq)) ?? expect.unreachable();
-  const cancel = () => hub.follower.cancel(runner, KEY, ID);
+  const cancel = () => hub.canceller.cancel(runner, KEY, ID);
   return { hub, relay, platform, play, reported, follow, read, cancel, sessionService };
 }
 
@@ -358,7 +358,7 @@ describe('cancelling a run of another process', () => {
     else platform.advance(DEFAULT_LIMITS.answerAfterMs);
     expect(await cancelled).toEqual([true, true]);
     const { events = [] } = (await sessionService.getSession(KEY)) ?? {};
-    expect(events.slice(2)).toMatchObject([{ errorCode: 'RUN_ABANDONED', errorMessage: 'the run was cancelled' }]);
+    expect(events.slice(2)).toMatchObject([{ errorCode: 'RUN_ABORTED', errorMessage: 'the run was cancelled' }]);
     await expect(
       Promise.resolve().then(() => sessionService.appendEvent({ session, event: say('b'), lease })),
     ).rejects.toThrow(StaleWriterError);

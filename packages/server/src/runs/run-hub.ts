@@ -20,6 +20,7 @@ import type { RequestQuota } from '../http/user-quotas.ts';
 import { boundsOf, type ServerLimits } from '../server-limits.ts';
 import { type RecordedRun, RunLog, runName } from './run-log.ts';
 import { RunMemory } from './run-memory.ts';
+import { RunCanceller } from './cancel-run.ts';
 import { RunFollower } from './follow-run.ts';
 import { RunReaders } from './run-reader.ts';
 import type { RunRelay, RunStop } from './run-relay.ts';
@@ -81,6 +82,7 @@ export class RunHub {
   readonly readers: RunReaders;
   /** Answers requests about runs in any process. */
   readonly follower: RunFollower;
+  readonly canceller: RunCanceller;
   /** The bounds of the configs of all runs; undefined if there are none. */
   readonly #bounds: RunBounds | undefined;
   readonly #report: (error: unknown) => void;
@@ -101,6 +103,7 @@ export class RunHub {
     this.#memory = new RunMemory(platform, limits);
     this.readers = new RunReaders(options);
     this.follower = new RunFollower(this, this.#memory, options);
+    this.canceller = new RunCanceller(this, options);
     this.unfinished = new UnfinishedRuns({ hub: this, runners, action: onUnfinishedRuns, limits, platform, report });
     const stop = (key: SessionKey, invocationId: string, how: RunStop): void => this.#stop(key, invocationId, how);
     relay?.attach({ platform, keepRunsMs: limits.keepRunsMs, report, stop });

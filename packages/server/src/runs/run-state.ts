@@ -43,10 +43,24 @@ export const RUN_STATE_SCHEMA = {
  * @throws SessionNotFoundError if the session is deleted in the meantime
  */
 export async function readRunState(service: BaseSessionService, key: SessionKey, run: RunRecord): Promise<RunState> {
-  const { invocationId, firstSeq, open, end } = run;
+  const { invocationId, open } = run;
   if (open) return { invocationId, state: 'running' };
   const { outcome, frame } = await readEnd(service, key, run);
   if (frame) return { invocationId, state: outcome.state, ...(JSON.parse(frame.json) as ErrorBody) };
+  const waitingFor = await readWaitingCalls(service, key, run);
+  return waitingFor.length > 0 ? { invocationId, state: 'waiting', waitingFor } : { invocationId, state: 'completed' };
+}
+
+/**
+ * Reads the ids of the calls that a run waits for from its session.
+ *
+ * @throws SessionNotFoundError if the session is deleted in the meantime
+ */
+export async function readWaitingCalls(
+  service: BaseSessionService,
+  key: SessionKey,
+  { invocationId, firstSeq, end }: RunRecord,
+): Promise<readonly string[]> {
   const lastSeq = end?.lastSeq ?? Infinity;
   const isWaiting = (call: RecordedCall): boolean =>
     call.event.invocationId === invocationId && calls.lacksResponse(call);
@@ -68,7 +82,5 @@ export async function readRunState(service: BaseSessionService, key: SessionKey,
     }
     if (page.seq + page.events.length > lastSeq && !calls.all.some(isWaiting)) break;
   }
-  const waitingFor = new Set(calls.all.filter(isWaiting).map(({ id }) => id));
-  if (waitingFor.size > 0) return { invocationId, state: 'waiting', waitingFor: [...waitingFor] };
-  return { invocationId, state: 'completed' };
+  return [...new Set(calls.all.filter(isWaiting).map(({ id }) => id))];
 }

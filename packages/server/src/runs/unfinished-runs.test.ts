@@ -216,11 +216,11 @@ describe('a starting server', () => {
       const third = serve(['next'], { limits });
       await third.takeUpUnfinishedRuns();
       expect(partsOf((await (await send(third)).json()) as Event[])).toEqual(['next']);
-      const { errorMessage } = (await eventsOf('s')).find(({ errorCode }) => errorCode === 'RUN_ABANDONED') ?? {};
+      const { errorMessage } = (await eventsOf('s')).find(({ errorCode }) => errorCode === 'RUN_ABORTED') ?? {};
       expect(errorMessage).toBe('the run was cancelled');
       // The process of the run answers again.
       gate.open();
-      expect(await (await answer).json()).toMatchObject({ code: 'RUN_ABANDONED', error: 'the run was cancelled' });
+      expect(await (await answer).json()).toMatchObject({ code: 'RUN_ABORTED', error: 'the run was cancelled' });
       expect(partsOf(await eventsOf('s'))).not.toContain('never');
     },
   );

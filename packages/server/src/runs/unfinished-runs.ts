@@ -38,8 +38,6 @@ export interface UnfinishedRunsParams {
 
 /** Maximum number of runs in a page: small, so that the page is still current when its last run is checked. */
 const PAGE = 50;
-/** The reason with which a cancelled run is closed. */
-const CANCELLED = 'the run was cancelled';
 /** Maximum time between two searches while the end of a cancelled run is not stored, in milliseconds. */
 const CANCELLED_EVERY_MS = 1000;
 /** The minimum time between two searches. */
@@ -252,10 +250,10 @@ export class UnfinishedRuns {
   /** Stores the end of a cancelled run. False if its session was locked since the attempt that was cancelled: that is no longer to be closed. */
   async #closeAttempt({ key, invocationId, attempt }: CancelledRun): Promise<boolean> {
     const { appName, userId, sessionId } = key;
-    const params = { userId, sessionId, invocationId, reason: CANCELLED, attempt, onBusy: 'interrupt' } as const;
+    const params = { userId, sessionId, invocationId, attempt, onBusy: 'interrupt' } as const;
     let isClosed = true;
     try {
-      await this.#runnerOf(appName)?.closeRun(params);
+      await this.#runnerOf(appName)?.cancelRun(params);
     } catch (error) {
       if (!isElsewhere(error)) throw error;
       isClosed = false;
@@ -339,19 +337,19 @@ export class UnfinishedRuns {
  * @throws SessionNotFoundError, SessionBusyError, StorageError
  */
 export async function closeCancelled(
-  runner: Pick<Runner, 'closeRun'>,
+  runner: Pick<Runner, 'cancelRun'>,
   { userId, sessionId, invocationId, heldUntilMs }: OpenRun,
   platform: Pick<Platform, 'now'>,
 ): Promise<void> {
-  const params = { userId, sessionId, invocationId, reason: CANCELLED };
+  const params = { userId, sessionId, invocationId };
   try {
-    await runner.closeRun({ ...params, onBusy: heldUntilMs > platform.now() ? 'interrupt' : 'queue' });
+    await runner.cancelRun({ ...params, onBusy: heldUntilMs > platform.now() ? 'interrupt' : 'queue' });
   } catch (error) {
     // A session with another open run shows that this run has ended.
     if (UnfinishedRunError.isInstance(error)) return;
     if (!StaleWriterError.isInstance(error)) throw error;
     // Another process took the session, probably to cancel the run as well.
-    await runner.closeRun(params);
+    await runner.cancelRun(params);
   }
 }
 

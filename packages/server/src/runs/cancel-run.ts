@@ -1,0 +1,161 @@
+import {
+  EventloomError,
+  type RunRecord,
+  SessionBusyError,
+  type SessionKey,
+  StaleWriterError,
+  StorageError,
+} from '@eventloom/core';
+import type { Runner } from '@eventloom/runner';
+import { RunRelayError } from '../errors.ts';
+import type { RunHub, RunHubOptions } from './run-hub.ts';
+import type { RunLog } from './run-log.ts';
+import { runNotFound } from './run-mirror.ts';
+import type { RelayEnd, RemoteRun, RunRelay } from './run-relay.ts';
+import { readWaitingCalls } from './run-state.ts';
+import { closeCancelled } from './unfinished-runs.ts';
+import { within } from './within.ts';
+
+/** The parts of a Runner that cancel a run. */
+type CancellingRunner = Pick<Runner, 'cancelRun' | 'sessionService'>;
+
+/** Cancels the runs of a server: those of this process, those of other processes, and those that only their session has. */
+export class RunCanceller {
+  readonly #hub: RunHub;
+  readonly #options: RunHubOptions;
+  readonly #relay: RunRelay | undefined;
+
+  constructor(hub: RunHub, options: RunHubOptions) {
+    this.#hub = hub;
+    this.#options = options;
+    this.#relay = options.relay;
+  }
+
+  /**
+   * Ends a run of this session in any process. The process of the run has a short time to end it. After that, the end is stored in the
+   * run's session, which takes the session from that process. A run that waits for answers ends, and takes none any more. Does not change
+   * an ended run.
+   *
+   * @returns true if the run has ended; false if it was asked to end, but waits for its session
+   * @throws RunNotFoundError
+   * @throws RunRelayError for a run that cannot be asked to end, which continues
+   * @throws StorageError if the end cannot be stored
+   * @throws SessionBusyError, UnfinishedRunError if the run waits for answers, and another run has its session
+   */
+  async cancel(runner: CancellingRunner, key: SessionKey, id: string): Promise<boolean> {
+    try {
+      return await this.#cancel(runner, key, id);
+    } catch (error) {
+      throw mayContinueError(error);
+    }
+  }
+
+  async #cancel(runner: CancellingRunner, key: SessionKey, id: string): Promise<boolean> {
+    const own = this.#hub.inFlightRun(key, id);
+    if (own && !own.waitsToContinue) return this.#cancelOwn(runner, own);
+    // Ends the attempts to resume the run that wait for its session, such as answers to its calls.
+    await Promise.all(this.#hub.waitingToContinue(key, id).map((log) => this.#cancelOwn(runner, log)));
+    const log = this.#hub.find(key, id);
+    const remote = await this.#relay?.find(key, id);
+    if (remote && !remote.end && remote.invocationId === id) return this.#cancelElsewhere(runner, remote, key);
+    if (log && !log.isEnded) return this.#cancelOwn(runner, log);
+    const isRefused = log && !log.earlyEnd && !log.hasBegun;
+    return isRefused || this.#cancelStored(runner, key, id, remote);
+  }
+
+  async #cancelOwn(runner: CancellingRunner, log: RunLog): Promise<boolean> {
+    log.cancel();
+    await within(this.#options.platform, log.ended, this.#options.limits.answerAfterMs);
+    // The session still has an open run if its end could not be stored, or its agent takes long to close. A run that has ended may have
+    // calls that wait for answers.
+    const isInSession = log.earlyEnd !== undefined || (log.hasBegun && !log.isDeleted);
+    return isInSession ? this.#cancelStored(runner, log.key, log.invocationId, undefined) : log.isEnded;
+  }
+
+  /**
+   * Cancels a run that is not active in this process: stores its end in its session. A process that still holds the session loses it, so
+   * that no process can continue the run. A run that waits for answers ends as well, and no later message can answer its calls.
+   *
+   * @param remote the run of another process with this id or request id
+   */
+  async #cancelStored(
+    runner: CancellingRunner,
+    key: SessionKey,
+    id: string,
+    remote: RemoteRun | undefined,
+  ): Promise<boolean> {
+    const request = this.#hub.inFlightRequest(key, id);
+    const stored = await runner.sessionService.findRun({ ...key, id });
+    if (!stored) {
+      if (request) return this.#cancelOwn(runner, request);
+      if (remote && !remote.end) return this.#cancelElsewhere(runner, remote, key);
+      if (remote?.end?.kind === 'ended' && remote.invocationId === id) return true;
+      throw runNotFound(key, id);
+    }
+    const { invocationId, open } = stored;
+    if (invocationId !== id) return this.#cancel(runner, key, invocationId);
+    if (open) {
+      const { platform, report } = this.#options;
+      await closeCancelled(runner, { ...key, invocationId, ...open }, platform);
+      // A process that took the run over in the meantime still works on it.
+      await this.#relay?.cancel(key, invocationId).catch(report);
+    } else if (
+      stored.end?.state !== 'failed' &&
+      (await readWaitingCalls(runner.sessionService, key, stored)).length > 0
+    ) {
+      await this.#cancelWaiting(runner, key, stored);
+    }
+    return true;
+  }
+
+  /** Ends a run that waits for answers. Other runs of the session end first, and so does an answer that came before. */
+  async #cancelWaiting(runner: CancellingRunner, key: SessionKey, { invocationId }: RunRecord): Promise<void> {
+    const { userId, sessionId } = key;
+    const params = { userId, sessionId, invocationId };
+    try {
+      await runner.cancelRun({ ...params, onBusy: 'reject' });
+    } catch (error) {
+      // Another request that cancels the run may take the session from this one.
+      const isTaken = StaleWriterError.isInstance(error);
+      if (!isTaken && !SessionBusyError.isInstance(error)) throw error;
+      const stored = isTaken ? undefined : await runner.sessionService.findRun({ ...key, id: invocationId });
+      if (stored?.open) await this.#cancel(runner, key, invocationId);
+      else await runner.cancelRun(params);
+    }
+  }
+
+  async #cancelElsewhere(
+    runner: CancellingRunner,
+    { invocationId, lastPosition }: RemoteRun,
+    key: SessionKey,
+  ): Promise<boolean> {
+    const relay = this.#relay;
+    if (!relay) return false;
+    await relay.cancel(key, invocationId);
+    const over = Promise.withResolvers<void>();
+    let end: RelayEnd | undefined;
+    const mirrorEnded = (relayEnd: RelayEnd): void => {
+      end = relayEnd;
+      over.resolve();
+    };
+    const stopFollowing = relay.follow(key, invocationId, lastPosition, { mirror: () => undefined, mirrorEnded });
+    await within(this.#options.platform, over.promise, this.#options.limits.answerAfterMs);
+    stopFollowing();
+    // The process may have died, or does not answer: the session decides. A run that waits there, or whose process died before it stored
+    // anything, is not in the session. A run that has ended may have calls that wait for answers.
+    const stored = await runner.sessionService.findRun({ ...key, id: invocationId });
+    return stored ? this.#cancelStored(runner, key, invocationId, undefined) : end !== undefined;
+  }
+}
+
+/**
+ * Adds to the error of a failed cancellation that the run may continue: only this process knows that it was cancelled, and another process
+ * resumes the run if this one ends. Returns other errors unchanged.
+ */
+function mayContinueError(error: unknown): unknown {
+  const type = [StorageError, RunRelayError].find((one) => one.isInstance(error));
+  if (!type || !EventloomError.isInstance(error)) return error;
+  const { message, publicMessage, retryable, cause } = error;
+  const advice = '; the end of the run is not stored, so the run may continue: cancel it again';
+  return new type(message + advice, { cause, retryable, publicMessage: publicMessage + advice });
+}
