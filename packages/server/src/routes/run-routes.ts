@@ -72,12 +72,12 @@ const START_BODY = {
 };
 
 async function run(request: ServerRequest): Promise<Response> {
-  const { limits, platform } = request.server;
+  const { limits, platform, runs } = request.server;
   const requested = await startRun(request, parseRunBody(request, await request.json()), StreamingMode.NONE);
   const { log, known } = requested;
   if (known) return runEvents(request, requested, known.invocationId);
   await log.ended;
-  if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);
+  if (log.publication && !runs.isDraining) await within(platform, log.publication.announced, limits.answerAfterMs);
   if (log.isEndedElsewhere) return runEvents(request, requested, log.invocationId);
   const failure = log.failure ?? (log.gonePosition > log.beginPosition ? tooLong(log) : undefined);
   if (failure) return failedResponse(request, log, failure);

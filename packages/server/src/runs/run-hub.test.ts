@@ -461,12 +461,29 @@ describe('draining', () => {
     expect(log.failure).toMatchObject({ code: 'RUN_ABORTED', cause: expect.any(ShuttingDownError) });
   });
 
-  test('abandons a run that ignores the abort', async () => {
+  test('tells the readers of a run that its storage keeps from ending that it goes on', async () => {
     const { hub, play, platform } = setUp();
-    const log = play([new Promise<never>(() => undefined)]);
+    const log = play([say('one'), new Promise<never>(() => undefined)]);
+    const frames = readAll(hub.readers.read(log));
+    await log.firstFrame;
     const drained = hub.drain(1000);
     platform.advance(2000);
     await drained;
-    expect(log.isEnded).toBe(false);
+    await log.ended;
+    expect(await frames).toEqual(['1 one', 'retry: 2000', 'retry: 2000', '- RUN_GOES_ON']);
+    expect(log.earlyEnd).toMatchObject({ code: 'RUN_GOES_ON', cause: expect.any(StorageError) });
+  });
+
+  test('fails a request whose message the storage did not answer, and says that it may be stored', async () => {
+    const { hub, play, platform } = setUp();
+    const taken = new Gate();
+    taken.pass = () => new Promise<never>(() => undefined);
+    const log = play([], { taken });
+    const drained = hub.drain(1000);
+    platform.advance(2000);
+    await drained;
+    await log.ended;
+    expect(log.failure).toBeInstanceOf(StorageError);
+    expect(log.failure?.message).toContain('the message may have been stored nevertheless');
   });
 });

@@ -383,7 +383,7 @@ export class RunHub {
   /**
    * Refuses new runs and ends the active ones. For half of the time they may finish; then each stops after its next
    * stored event; at the end of the time all are aborted. Readers are asked to reconnect. Resolves at the latest one
-   * second after the time, even if runs have not ended by then.
+   * second after the time. Readers of a run that has not ended by then, because its storage does not answer, get RUN_GOES_ON.
    */
   async drain(timeoutMs: number): Promise<void> {
     this.#isDraining = true;
@@ -401,9 +401,20 @@ export class RunHub {
     const over = [...logs.map(({ ended }) => ended), this.unfinished.stop()];
     await within(this.platform, Promise.all(over), timeoutMs + GRACE_MS);
     for (const callOff of callsOff) callOff();
+    // These runs wait for a storage that does not answer.
+    for (const log of this.#active.values()) leaveUnanswered(log);
+    this.#active.clear();
     this.follower.stop();
     this.readers.stop();
   }
+}
+
+/** Ends the log of a run whose storage does not answer, so that its readers get the reason before the process ends. */
+function leaveUnanswered(log: RunLog): void {
+  const away = new StorageError('the storage did not answer until the server had to shut down');
+  if (log.hasBegun) log.noteEarlyEnd(earlyEndError(away));
+  else log.fail(unansweredStart(away, log.requestId));
+  log.end();
 }
 
 function isOfSession({ key }: RunLog, { appName, userId, sessionId }: SessionKey): boolean {
