@@ -115,8 +115,34 @@ describe('a request that waits for its session', () => {
     expect(await (await begun).json()).toMatchObject({ code: 'RUN_ABORTED' });
     await sessionService.releaseLease(lease);
     expect((await sessionService.getSession(sessionKey))?.events).toEqual([]);
-    expect(await stateOf(ADDRESS)).toMatchObject({ code: 'RUN_NOT_FOUND' });
-    expect((await send('DELETE', ADDRESS)).status).toBe(404);
+    const cancelled = { state: 'interrupted', code: 'RUN_ABORTED', error: 'the run was cancelled' };
+    expect(await stateOf(ADDRESS)).toMatchObject(cancelled);
+    expect(await (await send('GET', ADDRESS)).text()).toContain('"code":"RUN_ABORTED"');
+    expect((await send('DELETE', ADDRESS)).status).toBe(200);
+  });
+
+  test('does not run when it is sent again after it was cancelled, until its session is deleted', async () => {
+    const { sessionService, send } = await setUp(['once']);
+    const lease = await sessionService.acquireLease(sessionKey);
+    const begun = send('POST', `${SESSION}/runs`, REQUEST);
+    await expect.poll(async () => (await send('GET', ADDRESS, undefined, JSON_STATE)).ok).toBe(true);
+    await send('DELETE', ADDRESS);
+    await begun;
+    await sessionService.releaseLease(lease);
+    for (const [path, body] of [
+      [`${SESSION}/runs`, REQUEST],
+      ['/run', { ...sessionKey, ...REQUEST }],
+      ['/run_sse', { ...sessionKey, ...REQUEST }],
+    ] as const) {
+      const again = await send('POST', path, body);
+      const error = expect.stringContaining('use a new id for a new message');
+      expect([again.status, await again.json()]).toEqual([409, { code: 'RUN_ABORTED', error }]);
+    }
+    expect((await sessionService.getSession(sessionKey))?.events).toEqual([]);
+    expect((await send('POST', `${SESSION}/runs`, { ...REQUEST, requestId: 'r-2' })).status).toBe(202);
+    await send('DELETE', SESSION);
+    await send('POST', SESSION, {});
+    expect((await send('POST', `${SESSION}/runs`, REQUEST)).status).toBe(202);
   });
 
   test('is answered when it is sent again once it has the session, although its run is still active', async () => {

@@ -123,8 +123,9 @@ async function patch(request: ServerRequest): Promise<Response> {
 async function remove(request: ServerRequest): Promise<Response> {
   const key = request.sessionKey();
   const { sessionService, artifactService } = request.runner();
-  const { live, runs } = request.server;
+  const { live, runs, webhooks } = request.server;
   await Promise.all([live?.forgetSession(key), runs.forgetSession(key)]);
+  await webhooks?.noteDeletion(request.runner(), key);
   if (artifactService) await deleteArtifacts(artifactService, key);
   await sessionService.deleteSession(key);
   return jsonResponse(null);

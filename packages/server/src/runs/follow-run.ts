@@ -1,5 +1,6 @@
 import type { BaseSessionService, RunRecord, SessionKey } from '@eventloom/core';
 import { RunEventNotFoundError, RunEventsGoneError, RunGoesOnError, RunRelayError } from '../errors.ts';
+import { errorBody } from '../http/error-response.ts';
 import { readWithoutState } from '../http/session-response.ts';
 import { eventPosition, formatPosition, offsetOf, RunLog, runName } from './run-log.ts';
 import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
@@ -274,6 +275,11 @@ export class RunFollower {
     const stored = await sessionService.findRun({ ...key, id });
     if (stored) return readRunState(sessionService, key, stored);
     if (request && !request.isEnded) return stateOf(request);
+    const kept = this.#hub.find(key, id);
+    if (kept?.isCancelledRequest && kept.failure) {
+      const { error, code } = errorBody(kept.failure);
+      return { invocationId: kept.invocationId, state: 'interrupted', error, code };
+    }
     // Another process may be about to store the message.
     const remote = await this.#relay?.find(key, id);
     if (!remote || remote.end) throw runNotFound(key, id);

@@ -69,6 +69,8 @@ const MAY_BE_LOST = [StaleWriterError, SessionNotFoundError, RunAbortedError];
  */
 const FIRST_WAIT_MS = 25;
 const LAST_WAIT_MS = 400;
+/** The message of the error that ends a run whose session is deleted. */
+export const SESSION_DELETED = 'the session was deleted';
 /** Time that an aborted run has to clean up, in milliseconds. */
 export const GRACE_MS = 1000;
 
@@ -133,6 +135,7 @@ export class RunHub {
    * @throws ServerBusyError
    * @throws ShuttingDownError
    * @throws SessionBusyError if the run to resume is in flight here, and the parameters have no answers that could wait for its end
+   * @throws RunAbortedError for a request that was cancelled in this process before its run began
    */
   start(runner: HostedRunner, params: RunAsyncParams, options: StartOptions = {}): RunLog {
     const { userId, sessionId, newMessage, invocationId: resumed, runConfig: given } = params;
@@ -152,6 +155,11 @@ export class RunHub {
         `the server has ${this.#active.size} runs in flight, which is its maximum; try again later`,
       );
     const finishesOpenRun = onOpenRun === 'finish' && onBusy !== 'interrupt';
+    const requestId = params.requestId ?? given?.requestId;
+    if (requestId !== undefined && this.#memory.find(runName(key, requestId))?.isCancelledRequest)
+      throw new RunAbortedError(
+        `requestId: the request ${JSON.stringify(requestId)} was cancelled before its run began; use a new id for a new message`,
+      );
     const runConfig: RunConfig | undefined = finishesOpenRun ? { ...given, onOpenRun: 'reject' } : given;
     const controller = new AbortController();
     const abortSignal = controller.signal;
@@ -159,7 +167,6 @@ export class RunHub {
     const invocationId = resumed ?? stream.invocationId;
     // Answers to an active run are listed as that run once they have its session.
     const name = runName(key, isInFlight ? this.platform.newUuid() : invocationId);
-    const requestId = params.requestId ?? runConfig?.requestId;
     const log = new RunLog(this.#memory, { key, invocationId, stream, controller, name, requestId, mayContinue });
     this.#active.set(name, log);
     if (!mayContinue) log.publication = this.#relay?.publish(log);
@@ -214,11 +221,12 @@ export class RunHub {
     log.end();
     if (!log.hasBegun) quota?.count('queued', -1);
     // If a run failed before its first event, its error is the response to its request, and the log is not kept.
-    if (wasFound && !log.earlyEnd && !log.isDeleted && (log.hasEvents || log.wasRead)) {
+    if (wasFound && !log.isCancelledRequest && !log.earlyEnd && !log.isDeleted && (log.hasEvents || log.wasRead)) {
       this.#memory.keep(log.name, log);
     } else {
       if (!log.earlyEnd) log.publication?.forget();
-      log.release();
+      if (log.isCancelledRequest) this.#memory.keep((log.name = runName(log.key, log.requestId ?? '')), log);
+      else log.release();
     }
     if (log.failure !== undefined) this.#report(log.failure);
   }
@@ -276,7 +284,7 @@ export class RunHub {
     log.isEndedElsewhere = stored !== undefined;
     log.isDeleted = stored === undefined;
     if (stored) await copyEnd(service, log, stored);
-    else log.fail(new RunAbortedError('the session was deleted'));
+    else log.fail(new RunAbortedError(SESSION_DELETED));
     return true;
   }
 
@@ -331,7 +339,10 @@ export class RunHub {
     return Array.from(this.#active.values()).filter((log) => isOfSession(log, key));
   }
 
-  /** Returns a run of this session in this process: active, or ended within `limits.keepRunsMs`. */
+  /**
+   * Returns a run of this session in this process: active, or ended within `limits.keepRunsMs`. A request that was cancelled before its run
+   * began is found by its own id.
+   */
   find(key: SessionKey, invocationId: string): RunLog | undefined {
     const name = runName(key, invocationId);
     const log = this.#active.get(name);
@@ -372,12 +383,11 @@ export class RunHub {
 
   async #endAndForget(log: RunLog): Promise<void> {
     if (!log.isEnded) {
-      log.abort(new RunAbortedError('the session was deleted'));
+      log.abort(new RunAbortedError(SESSION_DELETED));
       await log.ended;
     }
     log.publication?.forget();
-    const name = runName(log.key, log.invocationId);
-    if (this.#memory.find(name) === log) this.#memory.drop(name);
+    if (this.#memory.find(log.name) === log) this.#memory.drop(log.name);
   }
 
   /**

@@ -226,6 +226,12 @@ export class RunLog implements RelayedLog {
     return this.#stopReason;
   }
 
+  /** True for a request that was cancelled before its run began, so that nothing of it is stored. */
+  get isCancelledRequest(): boolean {
+    const { requestId, isCancelled, hasBegun, failure } = this;
+    return requestId !== undefined && isCancelled && !hasBegun && failure !== undefined && failure === this.#stopReason;
+  }
+
   /** Cancels the run. Does nothing for a run that has ended. */
   cancel(): void {
     if (this.isEnded) return;

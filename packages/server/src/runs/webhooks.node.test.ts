@@ -362,3 +362,37 @@ test.each([
   expect(create).toThrow(ConfigurationError);
   expect(create).toThrow(message);
 });
+
+test('a session that is deleted during a run sends the webhook of the run', async () => {
+  const receiver = await startReceiver(withStatus());
+  const gate = new Gate();
+  const served = await setUp([{ gate, text: 'never' }], [receiver.origin]);
+  const { invocationId } = (await (await served.begin({ url: `${receiver.origin}/ends` })).json()) as {
+    invocationId: string;
+  };
+  await gate.reached;
+  const deleted = await served.server.fetch(new Request(`http://localhost${SESSION}`, { method: 'DELETE' }));
+  expect(deleted.status).toBe(200);
+  await receiver.received(1);
+  expect(JSON.parse(receiver.messages[0]?.body ?? '')).toMatchObject({
+    type: 'run.interrupted',
+    data: { ...sessionKey, invocationId, code: 'RUN_ABORTED', error: 'the session was deleted' },
+  });
+  await endOf(served);
+  expect(receiver.messages).toHaveLength(1);
+  expect(served.errors).toEqual([]);
+});
+
+test('the outcome of a run is sent when its session is deleted, if its webhook was not delivered before', async () => {
+  const receiver = await startReceiver(withStatus(500));
+  const served = await setUp(['done'], [receiver.origin]);
+  await served.begin({ url: `${receiver.origin}/ends` });
+  await receiver.received(1);
+  await expect
+    .poll(async () => (await pendingOf(served.sessionService))[0]?.dueMs)
+    .toBeGreaterThan(served.platform.now());
+  await served.server.fetch(new Request(`http://localhost${SESSION}`, { method: 'DELETE' }));
+  await receiver.received(2);
+  expect(JSON.parse(receiver.messages[1]?.body ?? '')).toMatchObject({ type: 'run.completed' });
+  await endOf(served);
+});

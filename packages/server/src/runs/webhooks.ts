@@ -5,6 +5,7 @@ import {
   encodeBase64,
   InvalidRequestError,
   type Platform,
+  RunAbortedError,
   type RunWebhook,
   RunNotFoundError,
   type SessionKey,
@@ -16,7 +17,7 @@ import { ForbiddenError, UserLimitError, WebhookError } from '../errors.ts';
 import { quotedName, shownAddress } from '../http/request-body.ts';
 import { originToWrite } from '../http/request-guard.ts';
 import type { ServerLimits } from '../server-limits.ts';
-import type { HostedRunner, RunHub } from './run-hub.ts';
+import { type HostedRunner, type RunHub, SESSION_DELETED } from './run-hub.ts';
 import { within } from './within.ts';
 import type { RunState } from './run-state.ts';
 
@@ -164,6 +165,16 @@ export class Webhooks {
     return this.#searching;
   }
 
+  /**
+   * Starts the messages of a session's runs before the session is deleted, because the webhooks are deleted with it. Each message is sent
+   * once. A run that has not ended in this process counts as aborted.
+   */
+  async noteDeletion(runner: HostedRunner, { appName, userId, sessionId }: SessionKey): Promise<void> {
+    const request = { appName, userId, includeOpen: true, limit: MAX_LISTED };
+    for (const webhook of await runner.sessionService.listRunWebhooks(request))
+      if (webhook.sessionId === sessionId && !this.#attempts.has(webhook.id)) await this.#begin(runner, webhook, true);
+  }
+
   /** Makes the attempts that are due and waits for them. Never rejects. */
   async deliver(): Promise<void> {
     await this.search();
@@ -225,8 +236,10 @@ export class Webhooks {
   /**
    * Starts an attempt, unless another process has started it or the run has not ended. Returns the time of the next
    * possible attempt.
+   *
+   * @param isDeleted true if the session is about to be deleted. Default false
    */
-  async #begin(runner: HostedRunner, webhook: RunWebhook): Promise<number> {
+  async #begin(runner: HostedRunner, webhook: RunWebhook, isDeleted = false): Promise<number> {
     const { platform, report, hub } = this.#params;
     const service = runner.sessionService;
     const { appName, userId, sessionId, id, invocationId } = webhook;
@@ -240,7 +253,10 @@ export class Webhooks {
       return Infinity;
     }
     // The run's end in this process, or the next scheduled search, starts the attempt.
-    if (state.state === 'queued' || state.state === 'running') return Infinity;
+    if (state.state === 'queued' || state.state === 'running') {
+      if (!isDeleted) return Infinity;
+      state = { invocationId, state: 'interrupted', code: RunAbortedError.code, error: SESSION_DELETED };
+    }
     const claimed = { ...webhook, attempts: webhook.attempts + 1, dueMs: platform.now() + CLAIM_MS };
     if (!(await service.changeRunWebhook(webhook, claimed))) return Infinity;
     const attempt = this.#attempt(service, claimed, { ...key, ...state })
