@@ -94,7 +94,9 @@ function checkCall(
   };
   if (!call) {
     const maker = invocationId === undefined ? 'a run of this session' : `the run ${JSON.stringify(invocationId)}`;
-    return fail(`there is no call with the id ${JSON.stringify(id)} that ${maker} made`);
+    return fail(
+      `there is no call with the id ${JSON.stringify(id)} that ${maker} made; write the id of a call that waits, and that was not rewound`,
+    );
   }
   if (call.responses.some(({ event }) => hasTag(event, EventTag.cancelled)))
     fail(`the call ${JSON.stringify(id)} was cancelled with its run, so it takes no answer; send a message without it`);

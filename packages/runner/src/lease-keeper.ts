@@ -6,6 +6,7 @@ import {
   type SessionLease,
   StaleWriterError,
   StorageError,
+  toError,
 } from '@eventloom/core';
 
 /** A lease that is renewed while it is held. */
@@ -69,6 +70,16 @@ function pause(platform: Platform, delayMs: number, signal: AbortSignal | undefi
     const callOff = platform.schedule(delayMs, end);
     signal?.addEventListener('abort', end, { once: true });
   });
+}
+
+/** Creates the error for a lease that was not renewed, with its session and its run. */
+function notRenewed({ userId, sessionId, invocationId }: SessionLease, cause: unknown): StorageError {
+  const session = `session ${JSON.stringify(sessionId)} of user ${JSON.stringify(userId)}`;
+  const run = invocationId === undefined ? '' : ` for the run ${invocationId}`;
+  return new StorageError(
+    `the lease of ${session}${run} was not renewed, and another process may take the session: ${toError(cause).message}`,
+    { cause },
+  );
 }
 
 /**
@@ -153,7 +164,7 @@ export class LeaseKeeper {
       const isOutage = isUnavailable(error);
       if (isOutage && this.#isOutageReported) return;
       this.#isOutageReported = isOutage;
-      throw error;
+      throw notRenewed(held.lease, error);
     } finally {
       this.#renewing.delete(held);
     }

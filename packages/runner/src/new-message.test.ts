@@ -109,7 +109,11 @@ test('a response answers the later of two calls with the same id', async () => {
 });
 
 test.each([
-  ['an id that no call has', answering('c2'), 'there is no call with the id "c2" that a run of this session made'],
+  [
+    'an id that no call has',
+    answering('c2'),
+    'there is no call with the id "c2" that a run of this session made; write the id of a call that waits, and that was not rewound',
+  ],
   ['the name of another tool', answering('c1', { name: 'pay' }), 'the call "c1" is a call of "approve", not of "pay"'],
 ])('%s is refused', async (_, message, fault) => {
   const events = [createEvent({ author: 'user' }), calling('c1', ['c1'])];

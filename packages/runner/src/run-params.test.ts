@@ -4,6 +4,7 @@ import {
   BasePlugin,
   ConfigurationError,
   type Event,
+  InvalidRequestError,
   type InvocationContext,
   type LlmResponse,
 } from '@eventloom/core';
@@ -44,6 +45,15 @@ test.each([
   const run = runner.run({ ...saying(), ...params } as RunAsyncParams);
   await expect(run).rejects.toThrow(ConfigurationError);
   await expect(runner.run({ ...saying(), ...params } as RunAsyncParams)).rejects.toThrow(message);
+  expect(await stored()).toEqual([]);
+});
+
+test('ifKnown without a requestId is refused and nothing is written', async () => {
+  const { run, stored } = await scenario();
+  for (const ifKnown of ['follow', 'resume', 'reject'] as const) {
+    await expect(run('hi', { ifKnown })).rejects.toThrow(InvalidRequestError);
+    await expect(run('hi', { ifKnown })).rejects.toThrow('ifKnown: needs a requestId');
+  }
   expect(await stored()).toEqual([]);
 });
 

@@ -238,6 +238,8 @@ export function parseRunRequest(runner: Runner, input: RunInput): RunRequest {
   const callIds = message ? answeredCallIds(message) : NO_IDS;
   const start = startOf(params.invocationId, message, callIds);
   const given = toGivenConfig(params);
+  if (params.ifKnown !== undefined && given.requestId === undefined)
+    throw new InvalidRequestError('ifKnown: needs a requestId, which identifies a repeated request; write requestId');
   const config = mergeRunConfigs(given, runner.runConfig, bounds);
   return {
     start,

@@ -1,4 +1,4 @@
-import { EventloomError } from '@eventloom/core';
+import { EventloomError, type EventloomErrorOptions } from '@eventloom/core';
 
 export { RunNotFoundError } from '@eventloom/core';
 
@@ -52,6 +52,13 @@ export class WebhookError extends EventloomError {
 export class UserLimitError extends EventloomError {
   static override readonly code = 'USER_LIMIT';
   static override readonly retryable = true;
+  /** Seconds after which the request may succeed, for the header `Retry-After`. Default 1. */
+  readonly retryAfterS: number | undefined;
+
+  constructor(message: string, options: EventloomErrorOptions & { readonly retryAfterS?: number } = {}) {
+    super(message, options);
+    this.retryAfterS = options.retryAfterS;
+  }
 }
 
 /** The server has no app with this name. */

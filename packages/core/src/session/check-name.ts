@@ -20,7 +20,7 @@ export function checkName(field: string, value: unknown, maxBytes: number = MAX_
   if (fault === undefined) return;
   const example = typeof value === 'string' && value !== '' ? undefined : EXAMPLE_IDS.get(field);
   const code = field === 'sessionId' && isRecord(value) ? 'session.id' : `'${example}'`;
-  const write = example === undefined ? '' : `; write ${field}: ${code}`;
+  const write = example === undefined ? '; write another one' : `; write ${field}: ${code}`;
   throw new InvalidRequestError(`${field}: ${fault}${write}`);
 }
 

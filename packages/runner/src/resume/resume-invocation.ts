@@ -50,9 +50,10 @@ export function resumeInvocation(
   const fail = (fault: string): never => {
     throw new InvalidRequestError(`invocationId: the run ${JSON.stringify(invocationId)} ${fault}`);
   };
-  if (!first?.content) return fail('is not a run of this session');
+  if (!first?.content) return fail('is not a run of this session, or was rewound; send a message without invocationId');
   if (!beginsResumableRun(first)) return fail('was not resumable, or was imported; start a new run');
-  if (!calls.canContinue(invocationId)) return fail('has ended');
+  if (!calls.canContinue(invocationId))
+    return fail('has ended; send a message without invocationId to start a new one');
   const began = own.find(({ author, executionId }) => author !== 'user' && executionId === invocationId);
   const agent = began ? root.findAgent(began.author) : firstAgent(root, first, events, calls);
   if (!agent) return fail(`began with the agent ${JSON.stringify(began?.author)}, and no agent has that name`);

@@ -1,7 +1,7 @@
 import { EventloomError, type Platform, ShuttingDownError } from '@eventloom/core';
 import { errorCodeOf, reportTo } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
-import { RateLimitedError, ServerBusyError } from '../errors.ts';
+import { RateLimitedError, ServerBusyError, UserLimitError } from '../errors.ts';
 import { visibleText } from './request-body.ts';
 
 /** `Retry-After` of a retryable error, in seconds. */
@@ -18,7 +18,10 @@ export function errorResponse(
   const body: ErrorBody = { ...errorBody(error), ...more };
   const headers: Record<string, string> = { 'content-type': 'application/json', ...extraHeaders };
   if (EventloomError.isInstance(error) && error.retryable) {
-    headers['retry-after'] = String(RateLimitedError.isInstance(error) ? RATE_LIMITED_RETRY_AFTER_S : RETRY_AFTER_S);
+    const afterS = UserLimitError.isInstance(error) ? error.retryAfterS : undefined;
+    headers['retry-after'] = String(
+      RateLimitedError.isInstance(error) ? RATE_LIMITED_RETRY_AFTER_S : (afterS ?? RETRY_AFTER_S),
+    );
   }
   // The status follows from the class of the error: `body.code` may be a code of the model API.
   const status = errorStatus(EventloomError.isInstance(error) ? error.code : body.code);

@@ -61,6 +61,10 @@ export class HostedRun {
    * @throws RunEventNotFoundError for a last id that the run does not have
    */
   async sse(writer: RunWriter): Promise<Response> {
+    if (typeof writer?.item !== 'function')
+      throw new ConfigurationError(
+        `HostedRun.sse: expected a writer, got ${describeKind(writer)}; write run.sse({ item: (item) => \`data: \${JSON.stringify(item)}\\n\\n\` })`,
+      );
     const frames = {
       encode: (json: string, position?: number) => textOf(writer.item(toItem(json, position))),
       end: writer.end,

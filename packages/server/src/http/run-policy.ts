@@ -42,21 +42,22 @@ export async function callRunConfigHook(
       ),
     ),
   );
-  let decided: (RunPolicy & Pick<RunConfig, 'streamingMode'>) | undefined;
+  let decided: (RunPolicy & Pick<RunConfig, 'streamingMode' | 'requestId'>) | undefined;
   try {
     decided = await Promise.race([hook(request, user, appName), late.promise]);
   } finally {
     callOff();
   }
   if (decided === undefined) return NOTHING_DECIDED;
+  for (const option of ['streamingMode', 'requestId'] as const)
+    if (decided?.[option] !== undefined)
+      throw new ConfigurationError(
+        `the runConfig hook of the server: runConfig.${option}: is set by the request of the client; return a config without it`,
+      );
   try {
     checkRunConfigDefaults(decided);
   } catch (cause) {
     throw new ConfigurationError(`the runConfig hook of the server: ${toError(cause).message}`, { cause });
   }
-  if (decided.streamingMode !== undefined)
-    throw new ConfigurationError(
-      'the runConfig hook of the server: runConfig.streamingMode: is set by the route and by streaming in the body',
-    );
   return decided;
 }

@@ -196,9 +196,12 @@ describe('a custom protocol', () => {
     expect(String(errors)).toContain('/q: owner: expected { appName, userId } with two strings, got nothing');
   });
 
-  test('whose writer returns no text is reported by name, and the run is stored', async () => {
+  test.each([
+    ['returns no text', { item: () => ({ data: 1 }) }, 'RunWriter: item: expected a text, got an object', "return ''"],
+    ['is missing', undefined, 'HostedRun.sse: expected a writer, got nothing', 'write run.sse({ item:'],
+    ['is only a function', () => '', 'HostedRun.sse: expected a writer, got a function', 'write run.sse({ item:'],
+  ])('whose writer %s is reported by name, and the run is stored', async (_what, writer, fault, advice) => {
     const errors: unknown[] = [];
-    const item = (() => ({ data: 1 })) as unknown as () => string;
     const route = {
       method: 'post',
       path: OWNER,
@@ -209,7 +212,7 @@ describe('a custom protocol', () => {
     } as const;
     const handle = async (request: ProtocolRequest) => {
       const key = { appName: 'app', userId: 'ann', sessionId: 's' };
-      return (await request.startRun({ ...key, newMessage: { parts: [{ text: 'hi' }] } })).sse({ item });
+      return (await request.startRun({ ...key, newMessage: { parts: [{ text: 'hi' }] } })).sse(writer as never);
     };
     const { server, sessionService } = await setUp([CHUNKS], {
       protocols: [{ name: 'p', routes: [{ ...route, handle }] }],
@@ -220,10 +223,10 @@ describe('a custom protocol', () => {
     expect(response.status).toBe(500);
     expect(await response.json()).toMatchObject({
       code: 'CONFIGURATION',
-      error: expect.stringContaining('RunWriter: item: expected a text, got an object'),
+      error: expect.stringContaining(fault),
     });
     await server.whenIdle();
-    expect(String(errors)).toContain("return '' for an item to leave out");
+    expect(String(errors)).toContain(advice);
     const session = await sessionService.getSession({ appName: 'app', userId: 'ann', sessionId: 's' });
     expect(session?.events.map(({ author, error }) => [author, error])).toEqual([
       ['user', undefined],

@@ -1,3 +1,4 @@
+import { checkName } from '@eventloom/core/internal';
 import type { ServerRequest } from '../http/server-request.ts';
 import {
   acceptsJson,
@@ -13,11 +14,18 @@ import { RUN_STATE_SCHEMA } from '../runs/run-state.ts';
 
 const RUN = '/apps/{appName}/users/{userId}/sessions/{sessionId}/runs/{invocationId}';
 
+/** @throws InvalidRequestError for an id that no run can have */
+function runIdOf(request: ServerRequest): string {
+  const id = request.param('invocationId');
+  checkName('invocationId', id);
+  return id;
+}
+
 async function follow(request: ServerRequest): Promise<Response> {
   const { runs } = request.server;
   const key = request.sessionKey();
   if (acceptsJson(request.raw)) {
-    const state = await runs.follower.state(request.runner(), key, request.param('invocationId'));
+    const state = await runs.follower.state(request.runner(), key, runIdOf(request));
     return jsonResponse(state, {
       ...invocationHeader(state.invocationId),
       'cache-control': 'no-store',
@@ -27,7 +35,7 @@ async function follow(request: ServerRequest): Promise<Response> {
   const { invocationId, body } = await runs.follower.follow(
     request.runner(),
     key,
-    request.param('invocationId'),
+    runIdOf(request),
     lastEventId(request),
   );
   if (body !== undefined) return sseResponse(invocationId, body);
@@ -38,7 +46,7 @@ async function follow(request: ServerRequest): Promise<Response> {
 async function cancel(request: ServerRequest): Promise<Response> {
   const { live, runs } = request.server;
   const key = request.sessionKey();
-  const invocationId = request.param('invocationId');
+  const invocationId = runIdOf(request);
   const hasEnded =
     (await live?.cancel(key, invocationId)) ?? (await runs.canceller.cancel(request.runner(), key, invocationId));
   return jsonTextResponse('null', {}, hasEnded ? 200 : 202);

@@ -163,7 +163,8 @@ export class RunHub {
     const runConfig: RunConfig | undefined = finishesOpenRun ? { ...given, onOpenRun: 'reject' } : given;
     const controller = new AbortController();
     const abortSignal = controller.signal;
-    const stream = runner.runAsync({ ...params, runConfig, ifKnown: 'reject', bounds: this.#bounds, abortSignal });
+    const ifKnown = requestId === undefined ? undefined : 'reject';
+    const stream = runner.runAsync({ ...params, runConfig, ifKnown, bounds: this.#bounds, abortSignal });
     const invocationId = resumed ?? stream.invocationId;
     // Answers to an active run are listed as that run once they have its session.
     const name = runName(key, isInFlight ? this.platform.newUuid() : invocationId);

@@ -58,6 +58,8 @@ const DRAIN_MS = 1_000;
 const MAX_URL_CHARS = 2048;
 /** Maximum number of undelivered messages of one user, including those of active runs. */
 const MAX_PENDING_OF_USER = 50;
+/** Time after which a user with too many undelivered messages may try again, in seconds: about that of half of the attempts. */
+const PENDING_RETRY_AFTER_S = 60;
 /** Maximum number of active attempts in this process, for all users. */
 const MAX_ATTEMPTS = 64;
 /** Maximum number of active attempts for one user, whose receiver may be slow. */
@@ -143,7 +145,8 @@ export class Webhooks {
     const pending = await service.listRunWebhooks({ appName, userId, includeOpen: true, limit: MAX_PENDING_OF_USER });
     if (pending.length >= MAX_PENDING_OF_USER)
       throw new UserLimitError(
-        `webhook: the user has ${MAX_PENDING_OF_USER} undelivered webhooks, which is the maximum; try again later`,
+        `webhook: the user has ${MAX_PENDING_OF_USER} undelivered webhooks, which is the maximum; try again when some are delivered, or leave webhook out`,
+        { retryAfterS: PENDING_RETRY_AFTER_S },
       );
     return { id: `msg_${this.#params.platform.newUuid()}`, url };
   }
