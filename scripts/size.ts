@@ -37,8 +37,9 @@ const bundles = [
   // errors for models of another class or without a name, instructions that are not text, and values that are not drivers (0.5 kB);
   // the attempt that closes a run, a bounded wait for a storage that does not answer, and errors for wrong arguments of services and events (0.9 kB);
   // the texts that agents other than LlmAgents were streaming when a run was aborted (0.4 kB);
-  // the order of requests for events that overlap, and artifacts of processes that were stopped (0.3 kB).
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 100_300 },
+  // the order of requests for events that overlap, and artifacts of processes that were stopped (0.3 kB);
+  // the cancellation of runs that wait for answers, and errors that say what to write (0.4 kB).
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 100_800 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
@@ -49,8 +50,9 @@ const bundles = [
   // their run (0.5 kB). Copies of sessions as they were after an event, with their artifacts (1.7 kB). Frames that a relay lost and that are
   // read from the session, ends of cancelled runs of other processes, bounds of the keys and the metadata of a body, and the order of paths
   // (0.6 kB). Imports in steps, room for other users, and cancelled runs that are closed by their attempt (0.8 kB). Room for
-  // small bodies, large bodies, answers and copies in turn, slow bodies, and imported runs that are open (0.7 kB). It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 149_700 },
+  // small bodies, large bodies, answers and copies in turn, slow bodies, and imported runs that are open (0.7 kB).
+  // Cancelled requests, runs of deleted sessions and of storages that do not answer, and small bodies that stall (0.7 kB). It grows with the runtime.
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 151_000 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The root entry: the code that a page with a chat loads. The limit is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -70,7 +72,7 @@ const bundles = [
   // Lists of tasks: 1.3 kB. Circles of agents, secrets in headers, and artifacts that are compared once and bounded: 0.9 kB.
   // Artifacts that a server changes or extends (0.5 kB); fields of cards, names of A2A 0.3 in errors, and tasks without a result (0.3 kB);
   // calls of tasks that have a branch of their own (0.1 kB); artifacts of processes that were stopped (0.1 kB).
-  { name: 'agents over A2A', entry: 'packages/a2a/src/index.ts', budget: 34_700 },
+  { name: 'agents over A2A', entry: 'packages/a2a/src/index.ts', budget: 34_800 },
   // With the reader of YAML, for the front matter of skills; a registry, additional tools and scripts of the model (1.7 kB).
   { name: 'skills', entry: 'packages/skills/src/index.ts', budget: 42_500 },
   // Without @opentelemetry/api, which applications install. The exporter that needs no SDK, and the record of an operation: 2.8 kB.
@@ -81,8 +83,8 @@ const bundles = [
   // Bodies of protocols, above: 0.7 kB. Checks of live runs, above: 0.3 kB. Errors, above: 0.7 kB. Chunks, above: 0.3 kB.
   // Ends and cancellations, above: 0.5 kB. Copies, above: 1.7 kB. Causes of errors in spans, and the state with which a session began: 0.4 kB.
   // Errors of models, instructions and bundles, above: 0.7 kB. Lost frames and bounds of bodies, above: 0.6 kB.
-  // Imports, room for users, attempts and arguments, above: 1.7 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 246_600 },
+  // Imports, room for users, attempts and arguments, above: 1.7 kB. Cancellations, above: 1.3 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 248_200 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
