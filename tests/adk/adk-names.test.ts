@@ -157,6 +157,8 @@ describe('a name that is not offered', () => {
     ['called', () => (Service as never as () => void)()],
     ['extended', () => class extends Service {}],
     ['read', () => (Service as never as { name: string }).name],
+    ['written', () => Object.assign(Service, { option: 1 })],
+    ['listed, as an enumeration is', () => Object.values(Service)],
   ])('throws an error that says what to write when it is %s', (_title, use) => {
     expect(use).toThrow(refusal);
   });

@@ -5,7 +5,7 @@ export interface NotOffered<Advice extends string> {
   readonly advice: Advice;
 }
 
-/** Makes a value that throws a NotOfferedError when it is called, constructed, extended or read. */
+/** Makes a value that throws a NotOfferedError when it is called, constructed, extended, read, written or listed. */
 export function notOffered<const Advice extends string>(name: string, advice: Advice): NotOffered<Advice> {
   const refuse = (): never => {
     throw new NotOfferedError(`${name} of @google/adk is not offered; ${advice}`);
@@ -13,5 +13,6 @@ export function notOffered<const Advice extends string>(name: string, advice: Ad
   // Inspectors and module loaders read these keys on any value, so reading them is not an error.
   const get = (target: object, key: string | symbol): unknown =>
     typeof key === 'symbol' || key === 'then' ? Reflect.get(target, key) : key === 'advice' ? advice : refuse();
-  return new Proxy(function () {}, { apply: refuse, construct: refuse, get }) as never;
+  const traps = { apply: refuse, construct: refuse, get, set: refuse, ownKeys: refuse };
+  return new Proxy(function () {}, traps) as never;
 }
