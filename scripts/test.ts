@@ -46,8 +46,12 @@ const reports = mkdtempSync(join(tmpdir(), 'eventloom-test-'));
 // In one process of workerd, because each process loads all modules: with three of them they take a fifth more processor time. They need no
 // declarations, and fill the time in which the compiler waits for one package.
 const workers = runTests('test:workers');
-// Before the others: samples and packages are checked against the declarations that this step writes.
-const types = await runCheck('types');
+// Before the others: samples and packages are checked against the declarations that this step writes, and the tests of Studio open the page,
+// which otherwise several workers build at the same time.
+const [types] = await Promise.all([
+  runCheck('types'),
+  once(spawn('node', ['scripts/build-studio.ts'], { stdio: 'inherit' }), 'close'),
+]);
 // Concurrently, because tests that start processes and browsers spend half of their time waiting: those of Node are two runs, so that the
 // processors are busy in the meantime.
 const others = await Promise.all([
