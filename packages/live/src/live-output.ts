@@ -55,7 +55,7 @@ export class LiveOutput {
   /** Calls `beforeModelCallback` for a connection that is about to be opened. Returns its answer, which replaces the connection. */
   async begin(call: ModelCall): Promise<LlmResponse | undefined> {
     this.#call = call;
-    const answer = call.asksBefore ? await call.before() : undefined;
+    const answer = call.hasBeforeCallbacks ? await call.before() : undefined;
     if (!answer) await this.#emitChanges();
     return answer;
   }
@@ -69,7 +69,8 @@ export class LiveOutput {
   async take(received: LiveLlmResponse): Promise<void> {
     const { recordings, onCalls, run } = this.#params;
     const raw = readResponse(this.#params.turn.agent, received);
-    const response = this.#call?.asksAfter && saysSomething(raw) ? await this.#afterCallbacks(raw, this.#call) : raw;
+    const response =
+      this.#call?.hasAfterCallbacks && saysSomething(raw) ? await this.#afterCallbacks(raw, this.#call) : raw;
     for (const event of this.#turn.take(response)) {
       const calls = event.partial === true ? [] : callsToRun(event.content?.parts);
       if (calls.length > 0) onCalls(calls);

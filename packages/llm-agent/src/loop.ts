@@ -27,7 +27,7 @@ import { missingToolsetsEvent } from './turn-toolsets.ts';
 import { ModelCall, plannedResponse, readResponse, RESPONSE } from './reply.ts';
 import { OutputTool, describeMismatch, readFinalOutput, saveOutput, structuredAnswer, withOutput } from './output.ts';
 import { prepareRequest } from './request.ts';
-import { resumeStep } from './resume.ts';
+import { finishStep } from './resume.ts';
 import { RunningCalls } from './running-calls.ts';
 
 /** Number of answers that may fail the output schema and be returned to the model. One more fails the run. */
@@ -45,7 +45,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
   const hasOutput = !isTask && (agent.outputKey ?? agent.outputValueSchema ?? agent.mode) !== undefined;
   let mismatches = context.resumedFrom?.events.filter(isOutputMismatch).length ?? 0;
 
-  if (hasStepToResume(context) && !(yield* resumeStep(turn, codeRun))) return;
+  if (hasStepToFinish(context) && !(yield* finishStep(turn, codeRun))) return;
 
   while (!context.endInvocation) {
     context.throwIfAborted();
@@ -54,13 +54,13 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     const call = new ModelCall(turn, prepared instanceof Promise ? await prepared : prepared, actions);
     const missing = turn.isStatic ? undefined : missingToolsetsEvent(context);
     if (missing) yield missing;
-    let response: LlmResponse | undefined = call.asksBefore ? await call.before() : undefined;
+    let response: LlmResponse | undefined = call.hasBeforeCallbacks ? await call.before() : undefined;
     if (!response) {
       context.progress.countLlmCall();
       try {
         for await (const received of call.generate(streaming)) {
           const raw = readResponse(agent, received);
-          const answer = call.asksAfter ? await call.after(raw) : raw;
+          const answer = call.hasAfterCallbacks ? await call.after(raw) : raw;
           if (answer.partial === true) yield call.chunk(answer);
           else response = response ? joined(response, answer) : answer;
         }
@@ -135,7 +135,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 }
 
 /** Returns true if the agent must finish an interrupted step, or calls that a person answered, before its model is called. */
-function hasStepToResume({ resumedFrom, invocation }: InvocationContext): boolean {
+function hasStepToFinish({ resumedFrom, invocation }: InvocationContext): boolean {
   if (resumedFrom) return true;
   // In a resumed run, the agent that made the calls reads the answers once it is resumed itself.
   if (invocation.recorded) return false;

@@ -40,9 +40,9 @@ import { isDeeperThan } from '@eventloom/core/wire';
 export class ModelCall implements ReplyInProgress {
   readonly request: LlmRequest;
   /** True if there are callbacks that run before the call; `before` runs them. */
-  readonly asksBefore: boolean;
+  readonly hasBeforeCallbacks: boolean;
   /** True if there are callbacks for responses; `after` runs them. */
-  readonly asksAfter: boolean;
+  readonly hasAfterCallbacks: boolean;
   /** The calls to run, with their ids. Empty until `whole` is called. */
   calls: FunctionCall[] = [];
   /** State and artifact changes made by processors and callbacks. They become the actions of the whole reply's event. */
@@ -69,9 +69,9 @@ export class ModelCall implements ReplyInProgress {
     const { agent, context } = turn;
     this.#turn = turn;
     this.actions = actions;
-    this.asksBefore = agent.beforeModelCallback.length > 0 || context.plugins.has('beforeModelCallback');
-    this.asksAfter = agent.afterModelCallback.length > 0 || context.plugins.has('afterModelCallback');
-    this.request = this.asksBefore ? copyRequest(request) : request;
+    this.hasBeforeCallbacks = agent.beforeModelCallback.length > 0 || context.plugins.has('beforeModelCallback');
+    this.hasAfterCallbacks = agent.afterModelCallback.length > 0 || context.plugins.has('afterModelCallback');
+    this.request = this.hasBeforeCallbacks ? copyRequest(request) : request;
   }
 
   get #callbackContext(): CallbackContext {
@@ -86,7 +86,7 @@ export class ModelCall implements ReplyInProgress {
     const answer =
       (await context.plugins.first('beforeModelCallback', { callbackContext, llmRequest: request })) ??
       (await firstAnswer(agent.beforeModelCallback, { context: callbackContext, request }));
-    return checkedAnswer(agent, 'beforeModelCallback', answer);
+    return checkedResponse(agent, 'beforeModelCallback', answer);
   }
 
   /** Calls the model. The runner's instrumentation, if any, observes the call. */
@@ -110,7 +110,7 @@ export class ModelCall implements ReplyInProgress {
       const answer =
         (await context.plugins.first('afterModelCallback', { callbackContext, llmResponse: response })) ??
         (await firstAnswer(agent.afterModelCallback, { context: callbackContext, response }));
-      checkedAnswer(agent, 'afterModelCallback', answer);
+      checkedResponse(agent, 'afterModelCallback', answer);
       return answer && answer !== response ? withPartialOf(response, answer) : response;
     } catch (error) {
       this.#failure = { error };
@@ -129,12 +129,12 @@ export class ModelCall implements ReplyInProgress {
   async onError(thrown: unknown): Promise<LlmResponse | undefined> {
     const { agent, context } = this.#turn;
     const error = toError(thrown);
-    const request = this.asksBefore ? this.request : copyRequest(this.request);
+    const request = this.hasBeforeCallbacks ? this.request : copyRequest(this.request);
     const callbackContext = this.#callbackContext;
     const answer =
       (await context.plugins.first('onModelErrorCallback', { callbackContext, llmRequest: request, error })) ??
       (await firstAnswer(agent.onModelErrorCallback, { context: callbackContext, request, error }));
-    return checkedAnswer(agent, 'onModelErrorCallback', answer);
+    return checkedResponse(agent, 'onModelErrorCallback', answer);
   }
 
   /** Creates the event of a chunk. */
@@ -272,7 +272,7 @@ export class ModelCall implements ReplyInProgress {
  * Returns a callback's answer.
  * @throws ConfigurationError for an answer that is not a response
  */
-function checkedAnswer(agent: LlmAgent, callback: string, answer: LlmResponse | undefined): LlmResponse | undefined {
+function checkedResponse(agent: LlmAgent, callback: string, answer: LlmResponse | undefined): LlmResponse | undefined {
   if (answer && !isRecord(answer))
     throw new ConfigurationError(
       `agent "${agent.name}": ${callback}: expected a response or nothing as the result, got ${describeKind(answer)}; write return ${RESPONSE}`,

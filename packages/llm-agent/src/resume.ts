@@ -32,16 +32,16 @@ import { type CallBatch, RunningCalls } from './running-calls.ts';
  *
  * @throws the stored failure if the interrupted step failed: a ModelError if it was the model's
  */
-export async function* resumeStep(turn: AgentTurn, codeRun: CodeRun | undefined): AsyncGenerator<Event, boolean, void> {
+export async function* finishStep(turn: AgentTurn, codeRun: CodeRun | undefined): AsyncGenerator<Event, boolean, void> {
   const { resumedFrom } = turn.context;
   if (!resumedFrom) return yield* runAnsweredCalls(turn);
-  const isFinished = yield* finishStep(turn, resumedFrom, codeRun);
+  const isFinished = yield* finishLastStep(turn, resumedFrom, codeRun);
   if (isFinished) resumedFrom.continueFresh();
   return isFinished;
 }
 
 /** Finishes the last step of an agent that is resumed. */
-async function* finishStep(
+async function* finishLastStep(
   turn: AgentTurn,
   resumedFrom: RecordedExecution,
   codeRun: CodeRun | undefined,

@@ -24,7 +24,7 @@ import {
 import type { AgentTurn } from './agent-turn.ts';
 import { EmittedEvents } from './emitted-events.ts';
 import type { AnsweredCalls } from './answered-calls.ts';
-import { asksOnlyConfirmations, asksPerson } from './tool-answer.ts';
+import { asksOnlyConfirmations, asksPerson } from './tool-response.ts';
 import { type CallOutcome, ToolCall } from './tool-call.ts';
 
 /** Calls to run together: those of one reply, or those that answers of people resume. */

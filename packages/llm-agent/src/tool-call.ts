@@ -31,7 +31,7 @@ import {
 } from '@eventloom/core/internal';
 import { deepArgsError } from './reply.ts';
 import type { AnsweredCall } from './answered-calls.ts';
-import { answerWithSignals, asksPerson, type ToolAnswer, toToolAnswer, unknownTool } from './tool-answer.ts';
+import { responseWithActions, asksPerson, type ToolResponse, toToolResponse, unknownTool } from './tool-response.ts';
 import type { CallBatch, RunningCalls } from './running-calls.ts';
 
 /** The outcome of one tool call. */
@@ -114,20 +114,20 @@ export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
     const operation = this.#batch.turn.context.invocation.operations && this.#startOperation();
     const given = operation
       ? operation.around(
-          () => this.#answer(tool, operation),
-          (answer) => answer?.response,
+          () => this.#respond(tool, operation),
+          (response) => response?.response,
         )
-      : this.#answer(tool, undefined);
-    return given instanceof Promise ? given.then((answer) => this.#toOutcome(answer)) : this.#toOutcome(given);
+      : this.#respond(tool, undefined);
+    return given instanceof Promise ? given.then((response) => this.#toOutcome(response)) : this.#toOutcome(given);
   }
 
-  #toOutcome(given: ToolAnswer | undefined): CallOutcome {
+  #toOutcome(given: ToolResponse | undefined): CallOutcome {
     const toolContext = this.#toolContext;
     const { usedActions } = toolContext;
     const actions = usedActions && !isEmptyActions(usedActions) ? usedActions : undefined;
     if (toolContext.isPaused) return { actions, isWaiting: true };
-    const answer = actions ? answerWithSignals(this.#batch.turn, actions, given) : given;
-    return { response: answer?.response, parts: answer?.parts, actions, scheduling: toolContext.responseScheduling };
+    const { response, parts } = (actions ? responseWithActions(this.#batch.turn, actions, given) : given) ?? {};
+    return { response, parts, actions, scheduling: toolContext.responseScheduling };
   }
 
   /**
@@ -157,7 +157,7 @@ export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
   }
 
   /** Returns the response of the tool and its callbacks; undefined if there is none yet. */
-  #answer(tool: BaseTool, operation: ObservedOperation | undefined): MaybePromise<ToolAnswer | undefined> {
+  #respond(tool: BaseTool, operation: ObservedOperation | undefined): MaybePromise<ToolResponse | undefined> {
     const { agent, context } = this.#batch.turn;
     const { plugins } = context;
     const copied = copyJson(this.#call.args ?? {});
@@ -166,24 +166,28 @@ export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
       return { response: { error } };
     }
     const running: RunningTool = { tool, args: copied.value as Record<string, unknown>, operation };
-    const asksAfter = agent.afterToolCallback.length > 0 || plugins.has('afterToolCallback');
-    const asksBefore = agent.beforeToolCallback.length > 0 || plugins.has('beforeToolCallback');
-    if (asksBefore || asksAfter) return this.#answerAsked(running, asksBefore, asksAfter);
+    const hasAfter = agent.afterToolCallback.length > 0 || plugins.has('afterToolCallback');
+    const hasBefore = agent.beforeToolCallback.length > 0 || plugins.has('beforeToolCallback');
+    if (hasBefore || hasAfter) return this.#respondWithCallbacks(running, hasBefore, hasAfter);
     const returned = this.#callTool(running);
     return returned instanceof Promise
-      ? returned.then((settled) => this.#toAnswer(tool, settled))
-      : this.#toAnswer(tool, returned);
+      ? returned.then((settled) => this.#toResponse(tool, settled))
+      : this.#toResponse(tool, returned);
   }
 
-  async #answerAsked(running: RunningTool, asksBefore: boolean, asksAfter: boolean): Promise<ToolAnswer | undefined> {
+  async #respondWithCallbacks(
+    running: RunningTool,
+    hasBefore: boolean,
+    hasAfter: boolean,
+  ): Promise<ToolResponse | undefined> {
     const { context } = this.#batch.turn;
     const { tool } = running;
-    const instead = asksBefore ? await context.untilAborted(this.#askBefore(running)) : undefined;
+    const instead = hasBefore ? await context.untilAborted(this.#beforeTool(running)) : undefined;
     const returned = instead ?? (await this.#callTool(running));
-    if (!asksAfter || this.#toolContext.isPaused) return this.#toAnswer(tool, returned);
+    if (!hasAfter || this.#toolContext.isPaused) return this.#toResponse(tool, returned);
     // A tool that only asks a person has not returned anything yet.
     if (returned === undefined && asksPerson(this.#toolContext.actions)) return undefined;
-    return context.untilAborted(this.#askAfter(running, returned));
+    return context.untilAborted(this.#afterTool(running, returned));
   }
 
   /** Runs the tool without its callbacks. Returns the tool's result, or the response for its error. */
@@ -195,7 +199,7 @@ export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
       this.#batch.turn.context.throwIfAborted();
       return returned;
     } catch (thrown) {
-      return this.#answerError(running, thrown);
+      return this.#respondToError(running, thrown);
     }
   }
 
@@ -206,18 +210,18 @@ export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
       context.throwIfAborted();
       return settled;
     } catch (thrown) {
-      return this.#answerError(running, thrown);
+      return this.#respondToError(running, thrown);
     }
   }
 
-  #toAnswer(tool: BaseTool, returned: unknown): ToolAnswer | undefined {
+  #toResponse(tool: BaseTool, returned: unknown): ToolResponse | undefined {
     if (this.#toolContext.isPaused) return undefined;
     if (returned === undefined && (tool.isLongRunning || asksPerson(this.#toolContext.actions))) return undefined;
-    return toToolAnswer(tool.name, returned);
+    return toToolResponse(tool.name, returned);
   }
 
   /** Returns the value that a callback gives in place of the tool's result; undefined if the tool is to run. */
-  async #askBefore({ tool, args }: RunningTool): Promise<unknown> {
+  async #beforeTool({ tool, args }: RunningTool): Promise<unknown> {
     const { agent, context } = this.#batch.turn;
     const toolContext = this.#toolContext;
     return (
@@ -227,7 +231,7 @@ export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
   }
 
   /** Shows the callbacks the tool's result, unchanged and not copied, as the ADK does: they may change it in place. */
-  async #askAfter({ tool, args }: RunningTool, returned: unknown): Promise<ToolAnswer | undefined> {
+  async #afterTool({ tool, args }: RunningTool, returned: unknown): Promise<ToolResponse | undefined> {
     const { agent, context } = this.#batch.turn;
     const toolContext = this.#toolContext;
     // Typed as in the ADK, although a tool may return any value.
@@ -236,21 +240,21 @@ export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
       (await context.plugins.first('afterToolCallback', { tool, toolArgs: args, toolContext, result: response })) ??
       (await firstAnswer(agent.afterToolCallback, { tool, args, context: toolContext, response }));
     // A replacement also replaces the media, so that a callback that withholds a result withholds all of it.
-    return replaced ? toToolAnswer(tool.name, replaced) : this.#toAnswer(tool, returned);
+    return replaced ? toToolResponse(tool.name, replaced) : this.#toResponse(tool, returned);
   }
 
   /** Returns the response that the model gets for an error of the tool. */
-  async #answerError({ tool, args, operation }: RunningTool, thrown: unknown): Promise<unknown> {
+  async #respondToError({ tool, args, operation }: RunningTool, thrown: unknown): Promise<unknown> {
     const { context } = this.#batch.turn;
     // A streaming tool whose reader has left did not fail: it was stopped.
     // A StorageError fails the run, because the model can do nothing about it.
     if (context.abortSignal.aborted || this.#running.isClosed || StorageError.isInstance(thrown)) throw thrown;
-    const answer = await context.untilAborted(this.#askAboutError(tool, args, toError(thrown)));
+    const response = await context.untilAborted(this.#onToolError(tool, args, toError(thrown)));
     operation?.failWith(thrown);
-    return answer;
+    return response;
   }
 
-  async #askAboutError(tool: BaseTool, args: Record<string, unknown>, error: Error): Promise<unknown> {
+  async #onToolError(tool: BaseTool, args: Record<string, unknown>, error: Error): Promise<unknown> {
     const { agent, context } = this.#batch.turn;
     const toolContext = this.#toolContext;
     const answered =

@@ -44,11 +44,11 @@ export async function sample(
     ...(params.stopSequences && { stopSequences: params.stopSequences.slice(0, MAX_STOPS) }),
   };
   const call = new ModelCall(turn, request, toolContext.actions);
-  let response: LlmResponse | undefined = call.asksBefore ? await call.before() : undefined;
+  let response: LlmResponse | undefined = call.hasBeforeCallbacks ? await call.before() : undefined;
   if (!response) {
     context.progress.countLlmCall();
     for await (const received of call.generate(false))
-      if (received.partial !== true) response = call.asksAfter ? await call.after(received) : received;
+      if (received.partial !== true) response = call.hasAfterCallbacks ? await call.after(received) : received;
   }
   const texts = response?.content?.parts?.flatMap(({ text, thought }) => (thought === true ? [] : (text ?? [])));
   if (!response || response.errorCode !== undefined || !texts?.length) throw refused('the model gave no answer');

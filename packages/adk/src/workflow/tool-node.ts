@@ -18,7 +18,7 @@ import {
   type RecordedOutcome,
   runRecorded,
 } from '@eventloom/core/internal';
-import { toToolAnswer } from '@eventloom/llm-agent/internal';
+import { toToolResponse } from '@eventloom/llm-agent/internal';
 import { requireArgument } from '../check-arguments.ts';
 import { BaseNode, type BaseNodeConfig, isContent, jsonOrText } from './base-node.ts';
 import type { AdkNodeContext } from './node-context.ts';
@@ -104,7 +104,7 @@ async function runTool(
   const given = isToolResult(result) ? result.response : result;
   const returned = given as Record<string, unknown>;
   result = (await plugins.first('afterToolCallback', { tool, toolArgs, toolContext, result: returned })) ?? result;
-  return { ...toToolAnswer(tool.name, result), actions: createEventActions(toolContext.actions) };
+  return { ...toToolResponse(tool.name, result), actions: createEventActions(toolContext.actions) };
 }
 
 /** Returns the input as the arguments of a tool. @throws ConfigurationError for an input that is not an object */

@@ -8,7 +8,7 @@ export { isFrameworkPart, withoutClientId } from '../contents/event-content.ts';
 export { missingToolsetsEvent } from '../turn-toolsets.ts';
 export { readResponse } from '../reply.ts';
 export { EmittedEvents } from '../emitted-events.ts';
-export { asksPerson, type ToolAnswer, toToolAnswer } from '../tool-answer.ts';
+export { asksPerson, type ToolResponse, toToolResponse } from '../tool-response.ts';
 export { RunningCalls } from '../running-calls.ts';
 export { saveOutput } from '../output.ts';
 export { ModelCall } from '../reply.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toToolAnswer } from './tool-answer.ts';
+import { toToolResponse } from './tool-response.ts';
 
 test.each([
   [{ city: 'Paris' }, { city: 'Paris' }],
@@ -21,7 +21,7 @@ test.each([
   [[new Map(), () => 1], { results: [{}, null] }],
   [{ n: Number.NaN, call: () => 1 }, { n: null }],
 ])('a tool that returns %o gives the model the response %j', (result, response) => {
-  expect(toToolAnswer('f', result).response).toEqual(response);
+  expect(toToolResponse('f', result).response).toEqual(response);
 });
 
 const cycle: Record<string, unknown> = {};
@@ -34,26 +34,26 @@ test.each([
   ],
   [() => 1, 'the result is a function'],
   [{ a: [10n] }, 'the result at a.0 is a bigint'],
-])('toToolAnswer returns an error with the path for a value that JSON cannot represent: %o', (result, fault) => {
-  expect(toToolAnswer('f', result).response).toEqual({
+])('toToolResponse returns an error with the path for a value that JSON cannot represent: %o', (result, fault) => {
+  expect(toToolResponse('f', result).response).toEqual({
     error: `tool f returned a value that is not JSON: ${fault}`,
   });
 });
 
-test('toToolAnswer returns an error with the message of a getter that throws', () => {
+test('toToolResponse returns an error with the message of a getter that throws', () => {
   const result = {
     get price(): number {
       throw new RangeError('too dear');
     },
   };
-  expect(toToolAnswer('f', result).response).toEqual({
+  expect(toToolResponse('f', result).response).toEqual({
     error: 'tool f returned a value that is not JSON: the result has a getter or a toJSON that threw: too dear',
   });
 });
 
 test('the response does not change when the tool later changes the object that it returned', () => {
   const result = { list: [1] };
-  const { response } = toToolAnswer('f', result);
+  const { response } = toToolResponse('f', result);
   result.list.push(2);
   expect(response).toEqual({ list: [1] });
 });

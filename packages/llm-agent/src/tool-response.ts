@@ -10,7 +10,7 @@ import { enclosureOf, isRecord, isToolResult, sealJson } from '@eventloom/core/i
 import type { AgentTurn } from './agent-turn.ts';
 
 /** The response to a tool call, and its media. */
-export interface ToolAnswer {
+export interface ToolResponse {
   readonly response: Readonly<Record<string, unknown>>;
   readonly parts?: readonly FunctionResponsePart[] | undefined;
 }
@@ -21,7 +21,7 @@ export interface ToolAnswer {
  * BigInt or a cycle, is an error response.
  * The response is a frozen copy, so that the tool ledger and the event can share it.
  */
-export function toToolAnswer(toolName: string, result: unknown): ToolAnswer {
+export function toToolResponse(toolName: string, result: unknown): ToolResponse {
   if (result === undefined) return { response: { result: null } };
   const given = isToolResult(result) ? result : undefined;
   const returned = given ? given.response : result;
@@ -62,18 +62,18 @@ function toJsonText(value: unknown): string | undefined {
 
 /**
  * Returns the response to a call with these actions: an error for a refused transfer, a notice while the call waits for a person, or else
- * the answer.
+ * the tool's response.
  */
-export function answerWithSignals(
+export function responseWithActions(
   turn: AgentTurn,
   actions: EventActions,
-  answer: ToolAnswer | undefined,
-): ToolAnswer | undefined {
+  given: ToolResponse | undefined,
+): ToolResponse | undefined {
   const refused = refusedTransfer(turn, actions);
   if (refused) return { response: refused };
-  if (!asksPerson(actions)) return answer;
-  const response = whileAsking(turn.context, actions, answer?.response);
-  return response === answer?.response ? answer : response && { response };
+  if (!asksPerson(actions)) return given;
+  const response = whileAsking(turn.context, actions, given?.response);
+  return response === given?.response ? given : response && { response };
 }
 
 /**
@@ -107,8 +107,8 @@ function faultOf(agent: BaseAgent, root: BaseAgent, name: string): string | unde
 function whileAsking(
   context: InvocationContext,
   actions: EventActions,
-  response: ToolAnswer['response'] | undefined,
-): ToolAnswer['response'] | undefined {
+  response: ToolResponse['response'] | undefined,
+): ToolResponse['response'] | undefined {
   if (enclosureOf(context.branch) !== '' && !context.isResumable) {
     delete actions.requestedAuthConfigs;
     if (actions.requestedToolConfirmations) delete actions.skipSummarization;
