@@ -40,7 +40,7 @@ export const COMPLETED: RunOutcome = { state: 'completed' };
  * | `appendNew`             | made here, of the runtime                      | yes       | no           | yes                  |
  * | `appendAllNew`          | several of them                                | yes       | no           | in one transaction   |
  * | `append`                | complete already                               | no        | no           | yes                  |
- * | `appendInner`           | of a sub-invocation, see `InnerCommitter`      | no        | no           | yes                  |
+ * | `appendOfSubInvocation` | of a sub-invocation, see `SubInvocationCommitter` | no     | no           | yes                  |
  */
 export class EventCommitter {
   /** The author of events that name none: the agent that the run starts with. */
@@ -59,7 +59,7 @@ export class EventCommitter {
   #underWay: Set<Promise<Event>> | undefined;
   #isClosed = false;
   /** True once an agent was run as a tool. Its events may be stored at any time. */
-  hasInner = false;
+  hasSubInvocations = false;
   /** State changes of sub-invocations that no event of their caller repeats yet; undefined until there is a sub-invocation. */
   #childChanges: ChildChanges | undefined;
   /** True if readers get chunks, and an abort stores the text of those that came. */
@@ -86,9 +86,9 @@ export class EventCommitter {
     this.#isStamped = this.#config.requestId !== undefined || this.#config.customMetadata !== undefined;
   }
 
-  /** Notes that an agent runs as a tool: its `InnerCommitter` may store events from now on. Returns the lock of the session. */
-  openInner(): SessionLock {
-    this.hasInner = true;
+  /** Notes that an agent runs as a tool: its `SubInvocationCommitter` may store events from now on. Returns the lock of the session. */
+  openSubInvocation(): SessionLock {
+    this.hasSubInvocations = true;
     this.#childChanges ??= new ChildChanges();
     return this.#lock;
   }
@@ -252,8 +252,8 @@ export class EventCommitter {
     return stored;
   }
 
-  /** Stores an event of a sub-invocation. @throws RunAbortedError after `closeInner` */
-  appendInner(event: Event, enclosure: string | undefined): MaybePromise<Event> {
+  /** Stores an event of a sub-invocation. @throws RunAbortedError after `closeSubInvocations` */
+  appendOfSubInvocation(event: Event, enclosure: string | undefined): MaybePromise<Event> {
     if (this.#isClosed) throw new RunAbortedError('the run has ended, so no further event is stored');
     const appending = this.append(event, enclosure);
     if (appending instanceof Promise) {
@@ -266,7 +266,7 @@ export class EventCommitter {
   }
 
   /** Stops storing events of sub-invocations, which may continue after an abort. Resolves when pending appends have settled. */
-  async closeInner(): Promise<void> {
+  async closeSubInvocations(): Promise<void> {
     this.#isClosed = true;
     if (this.#underWay) await Promise.allSettled(this.#underWay);
   }

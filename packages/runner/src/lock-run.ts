@@ -18,7 +18,7 @@ import {
 import { endOpenRun, NOT_RESUMABLE } from './resume/end-open-run.ts';
 import { checkNotIn, checkNotKnown, handleKnownRequest } from './resume/known-request.ts';
 import type { RunControl } from './run-control.ts';
-import { toBeginning } from './resume/run-beginning.ts';
+import { toStoredConfig } from './resume/stored-run-config.ts';
 import type { RunRequest, RunStart } from './run-request.ts';
 import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
@@ -140,7 +140,7 @@ function messageToBeginWith(
     content: start.message,
     actions: { stateDelta, artifactDelta: {} },
   };
-  if (config.resumable) event.actions.agentState = toBeginning(config);
+  if (config.resumable) event.actions.agentState = toStoredConfig(config);
   return stampEvent(event, config);
 }
 

@@ -30,13 +30,13 @@ export class OpenToolsets {
   }
 
   /** Notes that a run begins. Resolves once toolsets that are being closed are closed; undefined if none are. */
-  begin(): Promise<void> | undefined {
+  runBegins(): Promise<void> | undefined {
     this.#runs++;
     return this.#closing;
   }
 
   /** Notes that a run has ended, and closes the toolsets if it was the last one. A failure to close is reported to the platform. */
-  end(): Promise<void> | undefined {
+  runEnds(): Promise<void> | undefined {
     this.#runs--;
     if (this.#runs > 0) return undefined;
     const closing = this.#closeAll().finally(() => {

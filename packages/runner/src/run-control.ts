@@ -26,8 +26,14 @@ interface ChunkSource {
 }
 
 /**
- * The stream of one run, and the runner's handle on it: aborts the run, and tracks its progress. It is not a generator
- * with extra properties: setting them would cost half a microsecond.
+ * The stream of one run, and the runner's handle on it. Three parties use it:
+ *
+ * - The reader calls `next`, which steps the generator `run`; the constructor creates it. Chunks go from the agent to the reader without it: see
+ *   `passChunks`.
+ * - `run` asks the agent for its events with `nextStep`, and notes here that the run has begun, how far it has come, and its end.
+ * - A run that wants the session calls `yieldSession`: see `LockingRun`. The caller's abort signal calls `abort`.
+ *
+ * It is not a generator with extra properties: setting them would cost half a microsecond.
  */
 export class RunControl implements RunStream, LockingRun {
   invocationId: string;

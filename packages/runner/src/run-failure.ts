@@ -129,7 +129,7 @@ export function outcomeOf(failure: EventloomError): RunOutcome {
  * agents store nothing more. Returns the events that readers of the run get.
  */
 export async function storeMissingResponses({ locked, context, committer }: RunInvocation): Promise<Event[]> {
-  await committer.closeInner();
+  await committer.closeSubInvocations();
   const { lock, loaded, invocationId, config } = locked;
   const params = (author: string): EventParams => ({ ...context.createEvent({ author }), executionId: invocationId });
   const events: Event[] = [];

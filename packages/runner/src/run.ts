@@ -28,7 +28,7 @@ import { followRun } from './resume/follow-run.ts';
 import { storedAbort } from './resume/resume-invocation.ts';
 import { parseRunRequest, type RunInput, type RunRequest } from './run-request.ts';
 import type { Runner } from './runner.ts';
-import { matchContent, storeStart } from './store-message.ts';
+import { matchContent, storeMessageAndPickAgent } from './store-message.ts';
 
 /**
  * One run, from its parameters to the release of its session: lock the session, decide what the run continues, store
@@ -53,9 +53,9 @@ export async function* run(
   let outcome: RunOutcome | undefined;
   /** The error that ended the run after it had begun. */
   let failure: EventloomError | undefined;
-  const closing = runner.toolsets?.begin();
+  const toolsetsClosed = runner.toolsets?.runBegins();
   try {
-    if (closing) await closing;
+    if (toolsetsClosed) await toolsetsClosed;
     request = parseRunRequest(runner, input); // The only place that decides the kind of a run: message, answers, resume or live.
     control.watch(request.start);
     const locking = lockForRun(runner, request, control);
@@ -74,7 +74,7 @@ export async function* run(
       if (ARTIFACTS_TO_RESTORE in session.state) await finishRewind(runner, locked);
       const picking = locked.isMessageStored
         ? pickAgent(runner, locked)
-        : storeStart(runner, running, request, control, matched);
+        : storeMessageAndPickAgent(runner, running, request, control, matched);
       const { agent, branch } = picking instanceof Promise ? await picking : picking;
       committer.agentName = agent.name;
       for (const { event, seq } of locked.replayed) yield control.advanceTo(event, seq);
@@ -90,7 +90,9 @@ export async function* run(
       else {
         const isStreaming = start.kind === 'live' || config.streamingMode === StreamingMode.SSE;
         for (let step = await control.nextStep(driver); !step.done; step = await control.nextStep(driver)) {
-          const isLast = running.endsWithEvent && !committer.hasInner && step.value === driver.context.lastEvent;
+          // The agent announces its last event in `lastEvent`, so that the end of the run is stored together with it.
+          const isLast =
+            running.endsWithEvent && !committer.hasSubInvocations && step.value === driver.context.lastEvent;
           // The commit barrier: the agent is asked for its next event only once this event is stored.
           const committing = isLast ? committer.commitEnd(step.value) : committer.commit(step.value);
           const event = committing instanceof Promise ? await committing : committing;
@@ -147,8 +149,8 @@ export async function* run(
       const keepRunOpen = outcome ? false : isStopped(failure) ? 'without-attempt' : true;
       await locked.lock.unlock({ keepRunOpen, outcome });
     }
-    const closed = runner.toolsets?.end();
-    if (closed) await closed;
+    const toolsetsSuspended = runner.toolsets?.runEnds();
+    if (toolsetsSuspended) await toolsetsSuspended;
   }
 }
 

@@ -15,7 +15,7 @@ import { answeredRun } from './answered-run.ts';
 import { answeredCallIds, checkNewMessage } from './check-message.ts';
 import type { LockedRun } from './lock-run.ts';
 import { type PickedAgent, pickAgent } from './pick-agent.ts';
-import { toBeginning } from './resume/run-beginning.ts';
+import { toStoredConfig } from './resume/stored-run-config.ts';
 import type { RunControl } from './run-control.ts';
 import type { RunInvocation } from './run-invocation.ts';
 import type { RunRequest } from './run-request.ts';
@@ -46,7 +46,7 @@ export function matchContent(
  * Begins a run whose message was not stored when its session was locked: lets the plugins replace the message, picks
  * the agent, and stores the message if there is one. Returns the agent.
  */
-export async function storeStart(
+export async function storeMessageAndPickAgent(
   runner: Runner,
   run: RunInvocation,
   { stateDelta }: RunRequest,
@@ -131,7 +131,7 @@ async function storeMessage(
     invocation.userContent = content;
     actions = { ...actions, artifactDelta: saved.artifactDelta };
   }
-  if (!recorded && runConfig.resumable) actions = { ...actions, agentState: toBeginning(runConfig) };
+  if (!recorded && runConfig.resumable) actions = { ...actions, agentState: toStoredConfig(runConfig) };
   if (isReplaced && runConfig.requestId !== undefined)
     actions = { ...actions, agentState: { ...actions.agentState, [RunMark.isReplaced]: true } };
   if (answers) await answers.keepCredentials(sessionKeyOf(session));

@@ -21,7 +21,7 @@ export async function* runSubInvocation(
   committer: EventCommitter,
 ): AsyncGenerator<Event, void, void> {
   const context = parent.forSubInvocation(request, partOf(parent.invocation, request));
-  const own = new InnerCommitter(context, committer);
+  const own = new SubInvocationCommitter(context, committer);
   const inTurn = context.invocation.inTurn ?? atOnce;
   context.throwIfAborted();
   if (context.resumedFrom) {
@@ -62,13 +62,13 @@ export async function* runSubInvocation(
  * Completes the events of a sub-invocation, and stores them in the session of its run. The sub-invocation sees only its
  * own events, which its caller yields unchanged.
  */
-class InnerCommitter extends EventCommitter {
+class SubInvocationCommitter extends EventCommitter {
   readonly #context: InvocationContext;
   readonly #outer: EventCommitter;
 
   /** @param outer the committer of the run */
   constructor(context: InvocationContext, outer: EventCommitter) {
-    super(context, outer.openInner());
+    super(context, outer.openSubInvocation());
     this.#context = context;
     this.#outer = outer;
   }
@@ -83,7 +83,7 @@ class InnerCommitter extends EventCommitter {
   }
 
   override async append(event: Event): Promise<Event> {
-    const stored = await this.#outer.appendInner(event, this.#context.branch);
+    const stored = await this.#outer.appendOfSubInvocation(event, this.#context.branch);
     const { session, onStored } = this.#context.invocation;
     session.events.push(asSeenWithin(stored));
     onStored?.(event);

@@ -20,7 +20,7 @@ import { FROM_THE_START } from '../history-reader.ts';
 import { lastSpeaker, type PickedAgent } from '../pick-agent.ts';
 import type { LoadedSession } from '../session-loader.ts';
 import { InvocationLog } from './invocation-log.ts';
-import { configOfBeginning } from './run-beginning.ts';
+import { readStoredConfig } from './stored-run-config.ts';
 
 /** A run that is resumed. */
 export interface ResumedInvocation {
@@ -61,7 +61,7 @@ export function resumeInvocation(
     log: new InvocationLog(own),
     userContent: first.content,
     picked: { agent, branch: first.branch },
-    config: configOfBeginning(first),
+    config: readStoredConfig(first),
   };
 }
 

@@ -173,6 +173,7 @@ export class RunHub {
     if (!mayContinue) log.publication = this.#relay?.publish(log);
     if (quota) quota.runEnded = log.ended;
     void this.#listOnceBegun(log, stream, quota);
+    // Asks the stream for its first event, which starts the run, before it returns.
     void this.#record(log, stream, runner, { finishesOpenRun: finishesOpenRun && !failsOnOpenRun, quota });
     return log;
   }

@@ -13,7 +13,7 @@ const REMEMBERED = [
 const NAMES: ReadonlySet<string> = new Set(REMEMBERED);
 
 /** Makes the `agentState` of a resumable run's user event: it marks the run as resumable and has the run's options. */
-export function toBeginning(config: RunConfig): Record<string, unknown> {
+export function toStoredConfig(config: RunConfig): Record<string, unknown> {
   const runConfig = Object.fromEntries(
     REMEMBERED.flatMap((name) => (config[name] === undefined ? [] : [[name, config[name]]])),
   );
@@ -25,17 +25,17 @@ export function toBeginning(config: RunConfig): Record<string, unknown> {
  * Returns the stored options of the run that began with this event. Unknown options are omitted; if one is invalid, as
  * another version may have stored it, all of them are.
  */
-export function configOfBeginning({ requestId, customMetadata, actions }: Event): RunConfig {
+export function readStoredConfig({ requestId, customMetadata, actions }: Event): RunConfig {
   const remembered = actions.agentState?.[RunMark.runConfig];
   return {
-    ...sensible(Object(remembered)),
+    ...validOptions(Object(remembered)),
     resumable: true,
     ...(requestId === undefined ? {} : { requestId }),
     ...(customMetadata === undefined ? {} : { customMetadata }),
   };
 }
 
-function sensible(remembered: object): RunConfig {
+function validOptions(remembered: object): RunConfig {
   const config = Object.fromEntries(Object.entries(remembered).filter(([name]) => NAMES.has(name)));
   try {
     checkRunConfig(config);
