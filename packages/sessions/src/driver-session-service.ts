@@ -183,8 +183,8 @@ export class DriverSessionService extends BaseSessionService {
     const outcome = this.#driver.appendEvent(append);
     // `whenReady` is not used: its closure would cost more per event than the append itself.
     return outcome instanceof Promise
-      ? outcome.then((settled) => this.#settle(session, append, settled))
-      : this.#settle(session, append, outcome);
+      ? outcome.then((settled) => this.#applyOutcome(session, append, settled))
+      : this.#applyOutcome(session, append, outcome);
   }
 
   override async appendEvents({ session, appends, lease }: AppendEventsRequest): Promise<Event[]> {
@@ -193,7 +193,7 @@ export class DriverSessionService extends BaseSessionService {
     const events: Event[] = [];
     for (const [index, outcome] of outcomes.entries()) {
       const append = planned[index];
-      if (append) events.push(await this.#settle(session, append, outcome));
+      if (append) events.push(await this.#applyOutcome(session, append, outcome));
     }
     return events;
   }
@@ -285,11 +285,11 @@ export class DriverSessionService extends BaseSessionService {
     const ended = this.#driver.endRun({ ...append, lease, keepRunOpen, outcome });
     if (!(ended instanceof Promise)) {
       this.#leases.wake(lease);
-      return this.#settle(session, append, ended);
+      return this.#applyOutcome(session, append, ended);
     }
     return ended.then((appended) => {
       this.#leases.wake(lease);
-      return this.#settle(session, append, appended);
+      return this.#applyOutcome(session, append, appended);
     });
   }
 
@@ -405,14 +405,14 @@ export class DriverSessionService extends BaseSessionService {
     const lease = await this.#leases.acquire(sessionKeyOf(session));
     try {
       const underLease = { ...append, lease, nowMs: this.#platform.now() };
-      return await this.#settle(session, underLease, await this.#driver.appendEvent(underLease));
+      return await this.#applyOutcome(session, underLease, await this.#driver.appendEvent(underLease));
     } finally {
       await this.releaseLease(lease);
     }
   }
 
   /** Converts an outcome to the caller's result, and updates a session object that lacks earlier events. */
-  #settle(session: Session, append: PlannedAppend, outcome: AppendOutcome): MaybePromise<Event> {
+  #applyOutcome(session: Session, append: PlannedAppend, outcome: AppendOutcome): MaybePromise<Event> {
     const { event, lease, nowMs } = append;
     switch (outcome.status) {
       case 'stored':
