@@ -120,11 +120,12 @@ export async function send(page: Page, text: string): Promise<void> {
   await box.press('Enter');
 }
 
-/** Returns the violations of accessibility rules. */
-export async function violations(page: Page): Promise<string[]> {
+/** Returns the violations of accessibility rules: of all of them, or of those about colors. */
+export async function violations(page: Page, rules: 'all' | 'colors' = 'all'): Promise<string[]> {
   if (await page.evaluate('!window.axe')) await page.evaluate(axe);
+  const runOnly = rules === 'colors' ? `, runOnly: ['color-contrast', 'link-in-text-block']` : '';
   const found = await page.evaluate(
-    `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 150)).join(' | ')))`,
+    `axe.run({ resultTypes: ['violations']${runOnly} }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 150)).join(' | ')))`,
   );
   return found as string[];
 }
