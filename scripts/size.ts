@@ -38,8 +38,9 @@ const bundles = [
   // the attempt that closes a run, a bounded wait for a storage that does not answer, and errors for wrong arguments of services and events (0.9 kB);
   // the texts that agents other than LlmAgents were streaming when a run was aborted (0.4 kB);
   // the order of requests for events that overlap, and artifacts of processes that were stopped (0.3 kB);
-  // the cancellation of runs that wait for answers, and errors that say what to write (0.4 kB).
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 100_800 },
+  // the cancellation of runs that wait for answers, and errors that say what to write (0.4 kB);
+  // dates of zod 3, and what programs of the ADK read in a state and do to lists of events (0.2 kB).
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 101_100 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
@@ -71,8 +72,9 @@ const bundles = [
   // shares with its protocols: errors, their statuses, and the checks of ids. Lost streams that are continued: 1.2 kB.
   // Lists of tasks: 1.3 kB. Circles of agents, secrets in headers, and artifacts that are compared once and bounded: 0.9 kB.
   // Artifacts that a server changes or extends (0.5 kB); fields of cards, names of A2A 0.3 in errors, and tasks without a result (0.3 kB);
-  // calls of tasks that have a branch of their own (0.1 kB); artifacts of processes that were stopped (0.1 kB).
-  { name: 'agents over A2A', entry: 'packages/a2a/src/index.ts', budget: 34_800 },
+  // calls of tasks that have a branch of their own (0.1 kB); artifacts of processes that were stopped (0.1 kB);
+  // cancelled tasks that wait for answers (0.1 kB).
+  { name: 'agents over A2A', entry: 'packages/a2a/src/index.ts', budget: 34_900 },
   // With the reader of YAML, for the front matter of skills; a registry, additional tools and scripts of the model (1.7 kB).
   { name: 'skills', entry: 'packages/skills/src/index.ts', budget: 42_500 },
   // Without @opentelemetry/api, which applications install. The exporter that needs no SDK, and the record of an operation: 2.8 kB.

@@ -109,7 +109,13 @@ export class SessionLoader {
     const cached = this.take(name);
     if (window || session.events.length >= session.lastSeq) {
       const isKept = !window && session.lastSeq > (message ? 1 : 0);
-      return { session, places: undefined, derived: new Map(), isKept, omitted: omittedFrom(session) };
+      return {
+        session,
+        places: undefined,
+        derived: new Map(),
+        isKept,
+        omitted: session.lastSeq - session.events.length,
+      };
     }
     return (
       (cached && loadWarm(cached, session, message ? 1 : 0, callIds, invocationId)) ??
@@ -128,7 +134,8 @@ export class SessionLoader {
     const session = newest.events.length < FIRST_PAGE.numRecentEvents ? await read(FIRST_PAGE) : newest;
     const isPartial = session.events.length < session.lastSeq;
     const found = isPartial ? await readBack(session, read, callIds, invocationId) : { session, places: undefined };
-    return { ...found, derived: new Map(), isKept: true, omitted: omittedFrom(found.session) };
+    const { lastSeq, events } = found.session;
+    return { ...found, derived: new Map(), isKept: true, omitted: lastSeq - events.length };
   }
 
   /** Makes a reader of further events of a session, which may have been deleted and created again since. */
@@ -157,7 +164,7 @@ export class SessionLoader {
   keep(name: string, { session, derived, places, isKept, omitted, counted, kept }: LoadedSession): void {
     if (!isKept) return;
     this.take(name);
-    if (omittedFrom(session) !== omitted) return;
+    if (session.lastSeq - session.events.length !== omitted) return;
     const { incarnation, lastSeq, events } = session;
     const cached = kept ?? { lastSeq, events, derived, places };
     let { events: index = 0, chars = 0 } = kept ? {} : (counted ?? {});
@@ -225,10 +232,6 @@ function loadWarm(
     omitted: session.lastSeq - events.length,
     counted,
   };
-}
-
-function omittedFrom({ lastSeq, events }: Session): number {
-  return lastSeq - events.length;
 }
 
 /** Freezes the events that were read: all runs that use the cache share them, and so do the model requests made of them. */
