@@ -1,4 +1,4 @@
-import type { Event, EventActions, InvocationContext } from '@eventloom/core';
+import type { Event, InvocationContext } from '@eventloom/core';
 import {
   askedCallId,
   branchInScope,
@@ -81,17 +81,12 @@ function finishCalls(
   return new OpenStep(turn, reply, resumedFrom).finish();
 }
 
-/** An empty record of requests means the same as none. */
-function asksForConfirmation({ requestedToolConfirmations }: EventActions): boolean {
-  return requestedToolConfirmations !== undefined && Object.keys(requestedToolConfirmations).length > 0;
-}
-
 /**
  * Returns the newest of these replies with a call that requested a person's answer and has no result; undefined if there is none. The model
  * may have replied since.
  */
 function askingReply({ session, invocation }: InvocationContext, replies: readonly Event[]): Event | undefined {
-  if (!replies.some(({ actions }) => asksForConfirmation(actions))) return undefined;
+  if (!replies.some(({ actions }) => actions.requestedToolConfirmations)) return undefined;
   const { all } = Calls.of(session, invocation.derived);
   const asking = new Set(
     all.filter(({ requests }) => requests.some((request) => !isSettled(request))).map(({ event }) => event.id),
@@ -167,7 +162,8 @@ class OpenStep {
     const said = [...this.#said, ...elsewhere.map(({ event }) => event)];
     // The notice that a call waits for a confirmation does not end the turn: the person has answered since.
     return !said.some(
-      ({ author, actions }) => author !== 'user' && !asksForConfirmation(actions) && leavesAgent(actions),
+      ({ author, actions }) =>
+        author !== 'user' && !Object.keys(actions.requestedToolConfirmations ?? {}).length && leavesAgent(actions),
     );
   }
 

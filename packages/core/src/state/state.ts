@@ -24,24 +24,23 @@ const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 /** Read access to state. Returned values are copies. */
 export class StateReader extends NoAssignment {
   readonly #view: Readonly<Record<string, unknown>>;
-  readonly #written: Pick<EventActions, 'stateDelta'> | undefined;
+  readonly #delta: Readonly<Record<string, unknown>>;
 
   /**
    * @param view the merged state of the session as this invocation sees it
-   * @param written actions of the next event, whose `stateDelta` is read first: programs may write it themselves
+   * @param delta the `stateDelta` of the next event, which is read first: programs may write it themselves. Default: none
    */
-  constructor(view: Readonly<Record<string, unknown>>, written?: Pick<EventActions, 'stateDelta'>) {
+  constructor(view: Readonly<Record<string, unknown>>, delta: Readonly<Record<string, unknown>> = view) {
     super();
     this.#view = view;
-    this.#written = written;
+    this.#delta = delta;
   }
 
   /** Returns a copy of the value of a key, or `defaultValue` if the key is absent. A stored null is returned as null. */
   get<T = unknown>(key: string): T | undefined;
   get<T>(key: string, defaultValue: T): T;
   get(key: string, defaultValue?: unknown): unknown {
-    const delta = this.#written?.stateDelta;
-    const source = delta && Object.hasOwn(delta, key) ? delta : this.#view;
+    const source = Object.hasOwn(this.#delta, key) ? this.#delta : this.#view;
     if (!Object.hasOwn(source, key)) return defaultValue;
     const value = source[key];
     return typeof value === 'object' && value !== null ? structuredClone(value) : value;
@@ -49,13 +48,12 @@ export class StateReader extends NoAssignment {
 
   /** True if the key is present, even if its value is null. */
   has(key: string): boolean {
-    const delta = this.#written?.stateDelta;
-    return Object.hasOwn(this.#view, key) || (delta !== undefined && Object.hasOwn(delta, key));
+    return Object.hasOwn(this.#view, key) || Object.hasOwn(this.#delta, key);
   }
 
   /** Returns a copy of the whole state, keys with their scope prefixes. */
   toRecord(): Record<string, unknown> {
-    return structuredClone({ ...this.#view, ...this.#written?.stateDelta });
+    return structuredClone({ ...this.#view, ...this.#delta });
   }
 
   /** Returns the same as `toRecord`, for `JSON.stringify`. */
@@ -101,7 +99,7 @@ export class State extends StateReader {
    * @param actions the actions of the next event; writes are recorded in its `stateDelta` and `removedState`
    */
   constructor(view: Record<string, unknown>, actions: EventActions) {
-    super(view, actions);
+    super(view, actions.stateDelta);
     this.#view = view;
     this.#actions = actions;
   }
