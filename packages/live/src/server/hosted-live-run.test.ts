@@ -96,6 +96,24 @@ test('a run whose lease another process took asks its client to call again, and 
   expect((await stored()).at(-1)?.errorCode).toBe('RUN_ABANDONED');
 });
 
+test('a run that another open run of the session prevents is refused with the address of that run', async () => {
+  const { runner, sessionService, calls, call } = await setup([new Gate()]);
+  const key = { ...KEY, sessionId: 'other' };
+  await sessionService.createSession(key);
+  const { lease } = await sessionService.beginRun({ ...key, invocationId: 'e-open', resumable: true });
+  await sessionService.releaseLease(lease, { keepRunOpen: true });
+  const socket = new FakeSocket(true);
+  const runConfig = { onOpenRun: 'reject' } as const;
+  const refused = calls.start({ key, runner, socket, runConfig, isAudioBinary: true, answersPings: false });
+  await refused.ended;
+  expect(JSON.parse(String(socket.sent.at(-1)))).toMatchObject({
+    code: 'RUN_OPEN',
+    run: '/apps/app/users/ann/sessions/other/runs/e-open',
+  });
+  call.closed();
+  await call.ended;
+});
+
 test('a valid frame resets the count of invalid ones, and too many in a row close the socket', async () => {
   const { call, socket } = await setup([new Gate()], { maxWaiting: 1_000_000 });
   for (let count = 0; count < 100; count++) {

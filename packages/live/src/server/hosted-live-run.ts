@@ -11,11 +11,12 @@ import {
   StorageError,
   toError,
   type TraceHeaders,
+  UnfinishedRunError,
 } from '@eventloom/core';
 import { createErrorEvent } from '@eventloom/core/internal';
 import type { Runner, RunStream } from '@eventloom/runner';
 import { type LiveSocket, type LiveSocketEvents, SlowReaderError } from '@eventloom/server';
-import { errorBody, type SocketClose, socketCloseOf } from '@eventloom/server/internal';
+import { errorBody, runPath, type SocketClose, socketCloseOf } from '@eventloom/server/internal';
 import { type FrameLimits, LiveFrameReader } from './live-frame-reader.ts';
 import { LiveFrameWriter, type LiveFrameWriterOptions } from './live-frame-writer.ts';
 
@@ -207,7 +208,10 @@ export class HostedLiveRun implements LiveSocketEvents {
 
   #sendEnd(failure: Error | undefined): void {
     if (this.#isClosed) return;
-    if (failure) this.#writer.writeText(JSON.stringify(errorBody(failure)));
+    // The client can follow the run that has to end first, or cancel it.
+    const open = UnfinishedRunError.isInstance(failure) ? failure.run : undefined;
+    const more = open && { run: runPath(open, open.invocationId) };
+    if (failure) this.#writer.writeText(JSON.stringify({ ...errorBody(failure), ...more }));
     const { code, reason } = failure ? socketCloseOf(failure) : LIVE_RUN_ENDED;
     this.#writer.close(code, reason);
   }

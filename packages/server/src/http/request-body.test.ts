@@ -206,10 +206,13 @@ test('large bodies that arrive together are read one after the other, so that a 
 });
 
 /** A request whose body arrives in the pieces that the test sends, and whose length is unknown. */
-function slowRequest(): { readonly request: Request; readonly arrive: (bytes: number) => void } {
+function slowRequest(headers: Record<string, string> = {}): {
+  readonly request: Request;
+  readonly arrive: (bytes: number) => void;
+} {
   const pieces = new TransformStream<Uint8Array, Uint8Array>();
   const writer = pieces.writable.getWriter();
-  const init = { method: 'POST', body: pieces.readable, duplex: 'half' };
+  const init = { method: 'POST', body: pieces.readable, duplex: 'half', headers };
   return {
     request: new Request('http://localhost/run', init),
     arrive: (bytes) => void writer.write(new TextEncoder().encode(' '.repeat(bytes))).catch(() => undefined),
@@ -235,4 +238,18 @@ test('a body of which fewer than 64 KiB arrive in 30 seconds is refused, and its
     { error: 'body: fewer than 64 KiB arrived in 30 seconds; send the request again', code: 'INVALID_REQUEST' },
   ]);
   await expect.poll(() => statusOf(200_000)).toBe(400);
+});
+
+test('a body that announces 64 KiB and stops counts only what has arrived, and is refused after 30 seconds', async () => {
+  const platform = fixedPlatform();
+  const server = createTestServer({ platform, limits: { maxBodyBytesInFlight: 100_000 }, onError: () => undefined });
+  const { request, arrive } = slowRequest({ 'content-length': '65536' });
+  let status: number | undefined;
+  const sent = Promise.resolve(server.fetch(request)).then((response) => (status = response.status));
+  arrive(9000);
+  const other = await server.fetch(new Request('http://localhost/run', { method: 'POST', body: 'x'.repeat(60_000) }));
+  expect(other.status).toBe(400);
+  expect(status).toBeUndefined();
+  await expect.poll(() => (platform.advance(30_000), status)).toBe(400);
+  await sent;
 });

@@ -8,9 +8,9 @@ import type { RequestQuota } from './user-quotas.ts';
 
 /**
  * Maximum announced length, in bytes, that is counted before the body has arrived. For longer bodies only received bytes are counted,
- * because a client can announce any length.
+ * because a client can announce any length, and then send nothing.
  */
-const COUNTED_AHEAD = 64 * 1024;
+const COUNTED_AHEAD = 8 * 1024;
 /** Minimum number of bytes of a larger body that must arrive in each interval, because its bytes are counted until it is complete. */
 const MIN_PROGRESS = 64 * 1024;
 const PROGRESS_MS = 30_000;

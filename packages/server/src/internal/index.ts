@@ -15,6 +15,7 @@ export type { RequestGuardOptions } from '../http/request-guard.ts';
 export { guardOf, guardRequest } from '../http/request-guard.ts';
 export type { HttpRoute } from '../http/route.ts';
 export { GRACE_MS } from '../runs/run-hub.ts';
+export { runPath } from '../runs/run-log.ts';
 export { within } from '../runs/within.ts';
 export { isLiveRequest, liveProtocolOf } from '../live-endpoint.ts';
 export { openApiRoute } from '../openapi/open-api-document.ts';
