@@ -25,7 +25,7 @@ const packages = readPackages().map(({ manifest }) => manifest);
 /** The first line of a bundle that esbuild writes as ESM: it lets CommonJS libraries in the bundle require modules of Node. */
 const REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
 
-/** With several checkers, which each check a part of the program, the compiler in Go takes more processor time. */
+/** Options of the compiler in Go: each further checker would resolve the shared declarations again. */
 const ONE_CHECKER = ['--checkers', '1'];
 
 describe('an empty project on Node that installs every package from its tarball', () => {
