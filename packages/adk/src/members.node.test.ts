@@ -7,6 +7,7 @@ import {
   Gemini,
   getLogger,
   InMemoryRunner,
+  InMemorySessionService as AdkSessions,
   InvocationContext,
   LiveRequestQueue,
   LlmAgent,
@@ -149,6 +150,19 @@ test.each([
   ['mysql://localhost/sessions', 'DatabaseSessionService: the scheme "mysql" is not offered'],
 ])('DatabaseSessionService refuses %o', (given, message) => {
   expect(() => new DatabaseSessionService(given as string)).toThrow(refusal('CONFIGURATION', message));
+});
+
+test.each([
+  ['a database', () => new DatabaseSessionService('sqlite://:memory:')],
+  ['the memory', () => new AdkSessions()],
+])('a list of all sessions in %s has their counts, and a page has none', async (_title, open) => {
+  const sessions = open();
+  const key = { appName: 'app', userId: 'u' };
+  expect(await sessions.listSessions(key)).toMatchObject({ page: 1, limit: 0, totalItems: 0, totalPages: 0 });
+  await sessions.createSession(key);
+  await sessions.createSession(key);
+  expect(await sessions.listSessions(key)).toMatchObject({ page: 1, limit: 2, totalItems: 2, totalPages: 1 });
+  expect(await sessions.listSessions({ ...key, limit: 1 })).not.toHaveProperty('totalItems');
 });
 
 test('a database takes times in milliseconds, and gives events the lists of the ADK', async () => {

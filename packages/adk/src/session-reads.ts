@@ -3,11 +3,13 @@ import {
   type BaseSessionService,
   type Event,
   type GetSessionRequest,
+  type ListSessionsRequest,
   type MaybePromise,
   type Session,
 } from '@eventloom/core';
 import { fillKind, toSeconds } from '@eventloom/core/internal';
 import { InMemorySessionService } from '@eventloom/sessions';
+import type { AdkListSessionsResponse } from './base-session-service.ts';
 import { toAdkEvent } from './event-fields.ts';
 
 /**
@@ -25,6 +27,11 @@ export class AdkInMemorySessionService extends InMemorySessionService {
     return afterwards(super.getSession(inSeconds(request)), toAdkSession);
   }
 
+  /** Lists sessions as the service of `eventloom` does. A list of all sessions has the counts of the ADK too. */
+  override async listSessions(request: ListSessionsRequest): Promise<AdkListSessionsResponse> {
+    return withCounts(await super.listSessions(request), request);
+  }
+
   override appendEvent(request: AppendEventRequest): MaybePromise<Event> {
     // Runs append with a lease, and their streams give the events their fields.
     return request?.lease ? super.appendEvent(request) : afterwards(super.appendEvent(stamped(request)), toAdkEvent);
@@ -35,8 +42,10 @@ export class AdkInMemorySessionService extends InMemorySessionService {
 export function readAsAdk<S extends BaseSessionService>(service: S): S {
   const getSession = service.getSession.bind(service);
   const appendEvent = service.appendEvent.bind(service);
-  const reads: Pick<BaseSessionService, 'getSession' | 'appendEvent'> = {
+  const listSessions = service.listSessions.bind(service);
+  const reads: Pick<BaseSessionService, 'getSession' | 'listSessions' | 'appendEvent'> = {
     getSession: (request) => afterwards(getSession(inSeconds(request)), toAdkSession),
+    listSessions: async (request) => withCounts(await listSessions(request), request),
     appendEvent: (request) =>
       request?.lease ? appendEvent(request) : afterwards(appendEvent(stamped(request)), (event) => toAdkEvent(event)),
   };
@@ -45,6 +54,13 @@ export function readAsAdk<S extends BaseSessionService>(service: S): S {
 
 function toAdkSession(session: Session | undefined): Session | undefined {
   return session && { ...session, events: session.events.map((event) => toAdkEvent(event)) };
+}
+
+/** Adds the counts of the ADK to a list without a limit. A page of a longer list has none: counting would read all sessions. */
+function withCounts(listed: AdkListSessionsResponse, { limit, cursor }: ListSessionsRequest): AdkListSessionsResponse {
+  if (limit !== undefined || cursor !== undefined || listed.nextCursor !== undefined) return listed;
+  const totalItems = listed.sessions.length;
+  return { ...listed, page: 1, limit: totalItems, totalItems, totalPages: Math.min(totalItems, 1) };
 }
 
 /** Returns the request with `afterTimestamp` in seconds. */

@@ -55,6 +55,9 @@ const program: Program = {
     for (const { author, longRunningToolIds, actions } of stored?.events ?? [])
       tell({ author, waiting: countOf(longRunningToolIds), asks: countOf(actions.requestedToolConfirmations) });
 
+    const { sessions, ...counts } = await runner.sessionService.listSessions(key);
+    tell({ sessions: sessions.length, counts });
+
     const empty = createEvent({ author: 'clerk' });
     tell({ ...empty, id: 'e', timestamp: 1 });
     tell(toStructuredEvents(createEvent({ author: 'clerk', errorCode: 'SAFETY', errorMessage: 'No.' })));
