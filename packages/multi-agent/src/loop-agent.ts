@@ -82,7 +82,8 @@ export class LoopAgent extends BaseAgent {
     for (let round = roundOf(agentState); round < (this.maxIterations ?? Infinity); round++) {
       for (const child of this.subAgents.slice(first)) {
         context.throwIfAborted();
-        let isLeft = isResumed && resumedFrom !== undefined && invocation.recorded?.isLeft(resumedFrom) === true;
+        let hasEscalated =
+          isResumed && resumedFrom !== undefined && invocation.recorded?.hasEscalated(resumedFrom) === true;
         if (context.isResumable && !isResumed) {
           const checkpoint = { [CURRENT_SUB_AGENT]: child.name, [LOOP_COUNT]: round };
           yield context.createEvent({ actions: { agentState: checkpoint } });
@@ -90,10 +91,10 @@ export class LoopAgent extends BaseAgent {
         isResumed = false;
         for await (const event of context.runAgent(child)) {
           // Checked before the yield, because an outer loop sees the event next, and only this loop may end.
-          isLeft = escalates(event, enclosure) || isLeft;
+          hasEscalated = escalates(event, enclosure) || hasEscalated;
           yield event;
         }
-        if (isLeft || context.endInvocation || context.isPaused) return;
+        if (hasEscalated || context.endInvocation || context.isPaused) return;
       }
       first = 0;
     }

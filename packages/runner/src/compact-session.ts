@@ -38,7 +38,7 @@ export async function compactSession(
     const history = pointBehindCompaction(events, event, places, session.lastSeq + 1);
     await committer.append(history ? { ...event, actions: { ...event.actions, history } } : event);
     // Summarized events are not kept in memory.
-    loaded.kept = { ...eventsThatCount(events, places), lastSeq: session.lastSeq, derived: new Map() };
+    loaded.cachedInstead = { ...eventsThatCount(events, places), lastSeq: session.lastSeq, derived: new Map() };
   } catch (error) {
     if (!RunAbortedError.isInstance(error)) reportTo(platform, error);
   }

@@ -21,13 +21,13 @@ export interface LoadedSession {
    */
   readonly places: HistoryPlaces | undefined;
   /** True if the events are worth caching: the session had events before this run, and all effective ones are here. */
-  isKept: boolean;
+  isCacheable: boolean;
   /** The number of events of the session that are not here. Another number at the end means that the program changed the list. */
   readonly omitted: number;
   /** The number of events that were cached before the run, and their characters. Default: none. */
-  readonly counted?: { readonly events: number; readonly chars: number };
+  readonly cachedBefore?: { readonly events: number; readonly chars: number };
   /** The entry that is cached in place of all events. */
-  kept?: Omit<CachedEvents, 'incarnation' | 'chars'>;
+  cachedInstead?: Omit<CachedEvents, 'incarnation' | 'chars'>;
 }
 
 /** The events of a session that a run needs. */
@@ -108,12 +108,12 @@ export class SessionLoader {
     const { window, callIds = [], invocationId, message } = request;
     const cached = this.take(name);
     if (window || session.events.length >= session.lastSeq) {
-      const isKept = !window && session.lastSeq > (message ? 1 : 0);
+      const isCacheable = !window && session.lastSeq > (message ? 1 : 0);
       return {
         session,
         places: undefined,
         derived: new Map(),
-        isKept,
+        isCacheable,
         omitted: session.lastSeq - session.events.length,
       };
     }
@@ -135,7 +135,7 @@ export class SessionLoader {
     const isPartial = session.events.length < session.lastSeq;
     const found = isPartial ? await readBack(session, read, callIds, invocationId) : { session, places: undefined };
     const { lastSeq, events } = found.session;
-    return { ...found, derived: new Map(), isKept: true, omitted: lastSeq - events.length };
+    return { ...found, derived: new Map(), isCacheable: true, omitted: lastSeq - events.length };
   }
 
   /** Makes a reader of further events of a session, which may have been deleted and created again since. */
@@ -161,13 +161,16 @@ export class SessionLoader {
    * there are too many. Nothing is cached after a session's first run, because most sessions have no second one, and if the program added events
    * to the list of the run or removed some: in the ADK such a change lasts for the run.
    */
-  keep(name: string, { session, derived, places, isKept, omitted, counted, kept }: LoadedSession): void {
-    if (!isKept) return;
+  cache(
+    name: string,
+    { session, derived, places, isCacheable, omitted, cachedBefore, cachedInstead }: LoadedSession,
+  ): void {
+    if (!isCacheable) return;
     this.take(name);
     if (session.lastSeq - session.events.length !== omitted) return;
     const { incarnation, lastSeq, events } = session;
-    const cached = kept ?? { lastSeq, events, derived, places };
-    let { events: index = 0, chars = 0 } = kept ? {} : (counted ?? {});
+    const cached = cachedInstead ?? { lastSeq, events, derived, places };
+    let { events: index = 0, chars = 0 } = cachedInstead ? {} : (cachedBefore ?? {});
     for (; index < cached.events.length; index++) {
       const event = cached.events[index] as Event;
       // Stored events are frozen, so this is one that the program put into the list.
@@ -210,7 +213,7 @@ function loadWarm(
   invocationId: string | undefined,
 ): LoadedSession | undefined {
   const { events, derived, places, lastSeq, incarnation } = cached;
-  const counted = { events: events.length, chars: cached.chars };
+  const cachedBefore = { events: events.length, chars: cached.chars };
   // A session that was restored from a copy has lost events.
   const isOlder = session.lastSeq - appended < lastSeq;
   const known = lastSeq - (session.lastSeq - session.events.length);
@@ -228,9 +231,9 @@ function loadWarm(
     session: { ...session, events },
     derived,
     places,
-    isKept: true,
+    isCacheable: true,
     omitted: session.lastSeq - events.length,
-    counted,
+    cachedBefore,
   };
 }
 

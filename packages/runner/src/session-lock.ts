@@ -267,6 +267,6 @@ export class SessionLock implements HeldLease, ToolLedger {
     const { keeper, lockingRuns, loader } = this.#locks;
     keeper.release(this);
     if (this.#lockingRun && lockingRuns.get(this.#name) === this.#lockingRun) lockingRuns.delete(this.#name);
-    if (this.loaded) loader.keep(this.#name, this.loaded);
+    if (this.loaded) loader.cache(this.#name, this.loaded);
   }
 }

@@ -38,7 +38,7 @@ export interface RecordedInvocation {
   /** Returns the first matching execution, each execution only once: it belongs to the agent that continues it. Undefined if there is none. */
   claimChild(execution: ExecutionQuery): RecordedExecution | undefined;
   /** True if an event after the loop's last checkpoint ended this loop, and not a loop inside it. */
-  isLeft(loop: RecordedExecution): boolean;
+  hasEscalated(loop: RecordedExecution): boolean;
   /** Returns the events that a sub-invocation sees, since it began. */
   within(branch: string, executionId: string): readonly Event[];
 }

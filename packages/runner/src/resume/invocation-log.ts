@@ -48,7 +48,7 @@ export class InvocationLog implements RecordedInvocation {
     return undefined;
   }
 
-  isLeft(loop: RecordedExecution): boolean {
+  hasEscalated(loop: RecordedExecution): boolean {
     return this.events.some(
       (event, index) =>
         index > loop.childrenAfter && event.actions.escalate === true && this.#loopAround(event) === loop.executionId,
