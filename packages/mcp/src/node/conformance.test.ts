@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -17,8 +16,8 @@ const run = promisify(execFile);
 
 // The suite starts a program for each scenario. It only hands its scenario on to this process, so that the client is loaded once.
 const failures = new Map<string, string>();
-const player = createServer((request, response) => {
-  void text(request)
+const player = createServer({ allowHalfOpen: true }, (socket) => {
+  void text(socket)
     .then((body) => {
       const scenario = JSON.parse(body) as Scenario;
       return playScenario(scenario).catch((error: unknown) => {
@@ -27,14 +26,14 @@ const player = createServer((request, response) => {
       });
     })
     .then(
-      () => response.end(),
-      (error: unknown) => response.writeHead(500).end(String(error)),
+      () => socket.end(),
+      (error: unknown) => socket.end(String(error)),
     );
 });
 let client = '';
 beforeAll(async () => {
   await new Promise<void>((listening) => player.listen(0, '127.0.0.1', listening));
-  client = `${process.execPath} ${CLIENT} http://127.0.0.1:${(player.address() as AddressInfo).port}`;
+  client = `${process.execPath} ${CLIENT} ${(player.address() as AddressInfo).port}`;
 });
 afterAll(() => player.close());
 
