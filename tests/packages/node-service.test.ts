@@ -278,7 +278,9 @@ describe('an empty project on Node that installs every package from its tarball'
       };
       writeFileSync(join(moved, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['**/*.ts'] }));
       const tsc = join(resolve('typescript/package.json'), '../bin/tsc');
-      const { stdout } = await run('node', [tsc, ...ONE_CHECKER, '-p', moved]).catch((error: { readonly stdout: string }) => error);
+      const { stdout } = await run('node', [tsc, ...ONE_CHECKER, '-p', moved]).catch(
+        (error: { readonly stdout: string }) => error,
+      );
       expect(stdout).toBe('');
     });
 

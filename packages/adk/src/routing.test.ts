@@ -38,7 +38,10 @@ describe('RoutedLlm', () => {
 
   test('fails with the error of the model when the router chooses no other model', async () => {
     const model = new RoutedLlm({ models: [failing], router: () => 'failing' });
-    await expect(textsOf(new LlmAgent({ name: 'helper', model }))).rejects.toThrow('overloaded');
+    const runner = new AdkInMemoryRunner({ agent: new LlmAgent({ name: 'helper', model }) });
+    const said = [];
+    for await (const { errorMessage } of runner.runEphemeral({ userId: 'u', newMessage })) said.push(errorMessage);
+    expect(said).toEqual(['overloaded']);
   });
 
   test('throws when the router chooses a key that does not exist', async () => {

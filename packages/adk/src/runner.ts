@@ -8,10 +8,13 @@ import {
   ConfigurationError,
   type Content,
   type Event,
+  LlmCallLimitError,
+  ModelError,
   REQUEST_CONFIRMATION,
   RunAbortedError,
   type RunLiveParams,
   StreamingMode,
+  toError,
 } from '@eventloom/core';
 import { checkOptions, describeKind, isBookkeeping, type OptionRules } from '@eventloom/core/internal';
 import { live } from '@eventloom/live';
@@ -101,7 +104,8 @@ export interface AdkRunLiveParams extends RunLiveParams {
  * - It also takes `app` and `resumabilityConfig`.
  * - `LLMRegistry` creates models that agents give by name, with keys from the environment on Node.
  * - It has `runEphemeral` and `runStream`.
- * - A run that is aborted ends its stream, and throws no `RunAbortedError`.
+ * - A run that is aborted ends its stream, and throws no `RunAbortedError`. An error of a model's service, and the call after the last that `maxLlmCalls`
+ *   allows, end it with an error event, and are not thrown.
  * - Events always have `longRunningToolIds`, `actions.requestedAuthConfigs` and `actions.requestedToolConfirmations`, and with `StreamingMode.SSE` the
  *   whole replies of models have `partial: false`. Values that are empty are not in the JSON of an event.
  *
@@ -174,8 +178,8 @@ export class AdkRunner extends Runner {
   }
 
   /**
-   * Runs the agent as `runAsync` of `@eventloom/runner` does, with the ADK's ends: an aborted run ends its stream without an error, and the error of
-   * an agent is thrown as it is. A message of texts answers the only open question of the last run, if a node asked it that an agent called as
+   * Runs the agent as `runAsync` of `@eventloom/runner` does, with the ADK's ends: an aborted run and an error of a model's service end the stream
+   * without throwing, and the error of an agent is thrown as it is. A message of texts answers the only open question of the last run, if a node asked it that an agent called as
    * a tool; with `plainTextToolConfirmation` a yes or a no answers a confirmation.
    */
   override runAsync(params: AdkRunAsyncParams): AdkRunStream {
@@ -299,7 +303,11 @@ function withAdkEnds(
         if (step.done || !hidesBookkeeping || !isBookkeeping(step.value)) return withAdkFields(step, isStreamed);
       }
     } catch (error) {
-      if (params?.abortSignal?.aborted && RunAbortedError.isInstance(error)) return { done: true, value: undefined };
+      stream.failure = toError(error);
+      const isAborted = params?.abortSignal?.aborted && RunAbortedError.isInstance(error);
+      // The error event has the message of a model's service, but not that of an error which a model class of the program throws.
+      const isInEvent = ModelError.isInstance(error) && error.message === error.publicMessage;
+      if (isAborted || isInEvent || LlmCallLimitError.isInstance(error)) return { done: true, value: undefined };
       throw AgentError.isInstance(error) ? error.cause : error;
     }
   };

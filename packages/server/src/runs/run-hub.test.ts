@@ -461,7 +461,7 @@ describe('draining', () => {
     expect(log.failure).toMatchObject({ code: 'RUN_ABORTED', cause: expect.any(ShuttingDownError) });
   });
 
-  test('tells the readers of a run that its storage keeps from ending that it goes on', async () => {
+  test('ends a run whose end cannot be stored with RUN_GOES_ON for its readers', async () => {
     const { hub, play, platform } = setUp();
     const log = play([say('one'), new Promise<never>(() => undefined)]);
     const frames = readAll(hub.readers.read(log));

@@ -208,6 +208,7 @@ export class RunHub {
       for (let tries = 1; ; tries++) {
         try {
           await log.record(stream, this.platform);
+          if (stream.failure) throw stream.failure;
           break;
         } catch (thrown) {
           if (!finishesOpenRun || !UnfinishedRunError.isInstance(thrown) || tries === MAX_FINISHED) throw thrown;
@@ -217,7 +218,7 @@ export class RunHub {
     } catch (thrown) {
       // If an event cannot be recorded, the run is closed, so that its session is unlocked.
       await stream.return().catch(() => undefined);
-      await this.#fail(log, stream, thrown, runner);
+      await this.#fail(log, stream, stream.failure ?? thrown, runner);
     }
     const wasFound = this.#active.get(log.name) === log && this.#active.delete(log.name) && !log.waitsToContinue;
     log.end();
