@@ -286,7 +286,7 @@ describe.each([
     const notStopped = third.getByRole('log').getByRole('alert').getByText('The run is not stopped yet');
     await notStopped.waitFor();
     await restart('leave');
-    await third.getByRole('log').getByText('Stopped: the run was cancelled').waitFor();
+    await third.getByRole('log').getByText('Stopped', { exact: true }).waitFor();
     await notStopped.waitFor({ state: 'detached' });
     expect(await third.getByRole('log').getByRole('alert').count()).toBe(0);
     await page.goto(url.replace('session=first', 'session=fourth'));
