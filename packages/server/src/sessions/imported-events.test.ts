@@ -214,7 +214,7 @@ test('with trusted imports an unfinished run is open if another run begins and e
   const { create, sessionService } = open(true, { trustImportedEvents: true });
   const { status } = await create([begin('e-x'), begin('e-y'), end('e-y'), said([call('a', 'send')])]);
   const [unfinished, ended] = await Promise.all(
-    ['e-x', 'e-y'].map((id) => sessionService.findRun({ appName: 'app', userId: 'ann', sessionId: 's', id })),
+    ['e-x', 'e-y'].map(async (id) => sessionService.findRun({ appName: 'app', userId: 'ann', sessionId: 's', id })),
   );
   expect([status, unfinished?.firstSeq, ended?.firstSeq]).toEqual([200, 1, 2]);
   expect([unfinished?.open, ended?.open]).toEqual([{ resumable: true, attempts: 0, heldUntilMs: 0 }, undefined]);
