@@ -128,26 +128,23 @@ function whatIsAsked({ requestedToolConfirmations, requestedAuthConfigs }: Event
   return requestedAuthConfigs ? 'a credential' : 'input of a person';
 }
 
-/** Returns true if the actions request a credential, a confirmation or input. */
+/** Returns true if the actions request a credential, a confirmation or input. A program may leave empty requests behind. */
 export function asksPerson({
   requestedAuthConfigs,
   requestedToolConfirmations,
   requestedInputs,
 }: EventActions): boolean {
   return (
-    requestedAuthConfigs !== undefined || requestedToolConfirmations !== undefined || requestedInputs !== undefined
+    (requestedAuthConfigs !== undefined && Object.keys(requestedAuthConfigs).length > 0) ||
+    (requestedToolConfirmations !== undefined && Object.keys(requestedToolConfirmations).length > 0) ||
+    (requestedInputs !== undefined && Object.keys(requestedInputs).length > 0)
   );
 }
 
 /** Returns true if the actions request only a confirmation, and the model may reply meanwhile. */
-export function asksOnlyConfirmations({
-  requestedAuthConfigs,
-  requestedToolConfirmations,
-  requestedInputs,
-  skipSummarization,
-}: EventActions): boolean {
-  const asksMore = requestedAuthConfigs !== undefined || requestedInputs !== undefined;
-  return requestedToolConfirmations !== undefined && !asksMore && skipSummarization !== true;
+export function asksOnlyConfirmations(actions: EventActions): boolean {
+  const { requestedToolConfirmations: _, ...others } = actions;
+  return asksPerson(actions) && !asksPerson(others) && actions.skipSummarization !== true;
 }
 
 /** Returns the error response to a call of a tool that the agent does not have. */

@@ -30,6 +30,18 @@ test('a call with requireConfirmation requests a confirmation, and the run ends'
   model.assertConsumed();
 });
 
+test('a tool that leaves empty requests in its actions asks nobody', async () => {
+  const { send, model } = await setUp([{ calls: [call(1)] }, 'Paid.'], {
+    requireConfirmation: false,
+    execute: (_args, { actions }: ToolContext) => {
+      Object.assign(actions, { requestedToolConfirmations: {}, requestedAuthConfigs: {}, requestedInputs: {} });
+      return undefined;
+    },
+  });
+  expect((await send({ text: 'pay 1' })).at(-1)?.content?.parts).toEqual([{ text: 'Paid.' }]);
+  model.assertConsumed();
+});
+
 test('once confirmed the tool runs with the confirmation, and the model gets its result', async () => {
   const { send, ran, model } = await setUp([
     { calls: [call(1)] },
