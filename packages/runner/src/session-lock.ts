@@ -258,8 +258,8 @@ export class SessionLock implements HeldLease, ToolLedger {
     if (requestId !== undefined && !session?.events.some((event) => event.requestId === requestId))
       forget.push(requestId);
     if (webhook) forget.push(webhook.id);
-    // An attempt that stored nothing is not counted.
-    await this.unlock({ keepRunOpen: wasOpen && 'without-attempt', forget });
+    // A new run that was open already began in a call whose answer was lost. An attempt that stored nothing is not counted.
+    await this.unlock({ keepRunOpen: continues && wasOpen && 'without-attempt', forget });
   }
 
   #release(): void {

@@ -1,6 +1,7 @@
 import {
   BasePlugin,
   type Event,
+  getFunctionCalls,
   getFunctionResponses,
   RunAbortedError,
   SessionBusyError,
@@ -381,6 +382,26 @@ test('a StorageError thrown by a tool fails the run and is not sent to a model',
   expect((await stored()).at(-1)?.errorMessage).toBe('the artifact storage is not available; try again');
   const responses = events.flatMap(getFunctionResponses).map(({ response }) => response);
   expect(responses).toEqual([{ error: 'interrupted', message: expect.any(String) as string }]);
+});
+
+test('a refused message leaves no open run behind if the answer to the call that began it was lost', async () => {
+  const { run, start, outages, store, until } = await setUp({
+    agent: scripted('bot', [{ calls: [call('look', {}, 'c1')] }, 'Done.'], {
+      tools: [new FunctionTool({ name: 'look', description: '', requireConfirmation: true, execute: () => 'seen' })],
+    }),
+    resumable: true,
+  });
+  const asked = (await run('go')).flatMap(getFunctionCalls).at(-1)?.id;
+  const approval = {
+    functionResponse: { id: asked ?? '', name: 'adk_request_confirmation', response: { confirmed: true } },
+  };
+  await run([approval]);
+  let begun = 0;
+  outages.fault = (name) => (name === 'beginRun' && ++begun === 1 ? 'lost' : undefined);
+  const { error } = await until(runToError(start([approval])));
+  expect(error).toMatchObject({ code: 'INVALID_MESSAGE' });
+  expect(begun).toBe(2);
+  expect((await store.listOpenRuns({ appName: 'app' })).runs).toEqual([]);
 });
 
 describe('a shutdown during a storage outage', () => {
