@@ -176,8 +176,9 @@ export function checkProtocols(
         `protocols: two protocols have the name ${JSON.stringify(name)}; give one of them another name`,
       );
     names.add(name);
-    for (const route of [...routes, ...commonRoutes]) checkRoute(name, route as ProtocolRoute, addresses, ids);
+    for (const route of commonRoutes) checkRoute(name, COMMON_ROUTE, route, addresses, ids);
     for (const route of routes as readonly ProtocolRoute[]) {
+      checkRoute(name, ROUTE, route, addresses, ids);
       const { path } = route;
       if (typeof route.owner === 'function' || (path.includes('{userId}') && path.includes('{appName}'))) continue;
       throw new ConfigurationError(
@@ -198,7 +199,7 @@ const REQUIRED = {
   handle: "(request) => new Response('…')",
 };
 const ANSWER = 'the schema or the content type of the answer';
-const ROUTE: OptionRules<ProtocolRoute & CommonRoute> = {
+const ROUTE_SPEC: OptionRules<ProtocolRouteSpec> = {
   method: { is: 'text', oneOf: METHODS },
   path: { is: 'text', write: REQUIRED.path },
   operationId: { is: 'text', write: REQUIRED.operationId },
@@ -209,15 +210,26 @@ const ROUTE: OptionRules<ProtocolRoute & CommonRoute> = {
   answer: { is: 'object', wanted: ANSWER, write: REQUIRED.answer },
   noContent: 'text',
   errors: { is: 'list', wanted: 'a list of statuses', write: '[409]' },
-  isPublic: 'flag',
-  owner: 'function',
-  handle: { is: 'function', write: REQUIRED.handle },
+};
+const handle = { is: 'function', write: REQUIRED.handle } as const;
+const ROUTE: OptionRules<ProtocolRoute> = { ...ROUTE_SPEC, owner: 'function', handle };
+const COMMON_ROUTE: OptionRules<CommonRoute> = { ...ROUTE_SPEC, isPublic: 'flag', handle };
+/** Advice for a field that belongs to the other list of routes. */
+const HINTS = {
+  isPublic: 'a route in routes acts for an authenticated user; list a route without authentication in commonRoutes',
+  owner: 'a route in commonRoutes does not act for a user; list the route in routes',
 };
 const isStatus = (status: unknown): boolean =>
   Number.isInteger(status) && Number(status) >= 400 && Number(status) < 600;
 
-/** Checks the fields that the server reads. A route may be an instance of a class with further fields. */
-function checkRoute(name: string, route: ProtocolRoute & CommonRoute, addresses: Set<string>, ids: Set<string>): void {
+/** Checks the fields of a route by the rules of its list. */
+function checkRoute(
+  name: string,
+  rules: typeof ROUTE | typeof COMMON_ROUTE,
+  route: ProtocolRoute | CommonRoute,
+  addresses: Set<string>,
+  ids: Set<string>,
+): void {
   const owner = `protocols: ${name}: ${JSON.stringify(route?.path)}`;
   const where = `${owner}:`;
   if (!isRecord(route))
@@ -225,8 +237,11 @@ function checkRoute(name: string, route: ProtocolRoute & CommonRoute, addresses:
   for (const [field, code] of Object.entries(REQUIRED))
     if (Reflect.get(route, field) === undefined)
       throw new ConfigurationError(`${where} ${field}: is missing; write ${field}: ${code}`);
-  const fields = Object.keys(ROUTE).map((field) => [field, Reflect.get(route, field)] as const);
-  checkOptions(owner, ROUTE, Object.fromEntries(fields));
+  // An instance of a class may have further fields.
+  const isPlain = [Object.prototype, null].includes(Object.getPrototypeOf(route));
+  const names = Object.keys(isPlain ? route : { ...HINTS, ...rules });
+  const fields = names.map((field) => [field, Reflect.get(route, field)] as const);
+  checkOptions(owner, rules, Object.fromEntries(fields.filter(([, value]) => value !== undefined)), HINTS);
   const { path, operationId, answer, errors = [] } = route;
   if (!('contentType' in answer ? typeof answer.contentType === 'string' : isRecord(answer.schema)))
     throw wrongOption(owner, 'answer', ANSWER, answer, REQUIRED.answer);
@@ -253,10 +268,9 @@ function addressOf({ method, path }: Pick<RouteSpec, 'method' | 'path'>): string
 }
 
 /** Converts a route to the form from which the server builds `/openapi.json`. */
-export function specOf({ bodySchema, answer, ...route }: ProtocolRoute | CommonRoute): RouteSpec {
+export function specOf({ bodySchema, answer, ...route }: ProtocolRouteSpec, isPublic = false): RouteSpec {
   const described: AnswerSpec = answer;
   const { method, path, operationId, summary, query = {}, headers = {}, noContent, errors = [] } = route;
-  const isPublic = 'isPublic' in route && route.isPublic === true;
   return {
     method,
     path,

@@ -592,6 +592,22 @@ describe('createServer', () => {
       'bodySchema: expected an object, got a list',
     ],
     ['an owner that is not a function', [withRoute({ owner: 'ann' })], 'owner: expected a function, got a string'],
+    [
+      'a route of a user without authentication',
+      [withRoute({ isPublic: true })],
+      'has no option "isPublic"; a route in routes acts for an authenticated user; list a route without authentication in commonRoutes',
+    ],
+    [
+      'an instance of a class that is a route of a user without authentication',
+      [testProtocol({ routes: [Object.assign(new (class OpenRoute {})(), route, { isPublic: true })] })],
+      'has no option "isPublic"',
+    ],
+    [
+      'an owner of a common route',
+      [testProtocol({ commonRoutes: [{ ...route, operationId: 'card', path: '/card', owner: () => ({}) } as never] })],
+      'has no option "owner"; a route in commonRoutes does not act for a user; list the route in routes',
+    ],
+    ['a misspelt field', [withRoute({ hndle: 1 })], 'has no option "hndle"; did you mean "handle"?'],
     ['an operationId of the ADK', [withRoute({ operationId: 'runSse' })], 'has a route "runSse" already'],
     [
       'an operationId twice',

@@ -43,7 +43,7 @@ export function userRoutes(protocols: readonly Protocol[] = []): HttpRoute[] {
 export function commonRoutes(protocols: readonly Protocol[] = []): HttpRoute<FrontContext>[] {
   return protocols.flatMap(({ commonRoutes: routes = [] }) =>
     routes.map((route) => ({
-      ...specOf(route),
+      ...specOf(route, route.isPublic),
       handle: async (request) =>
         checkProtocolResponse(route.path, await route.handle(request), request.raw.method, request.server),
     })),
