@@ -15,8 +15,10 @@ test.each([
   expect(isPublicAddress(address)).toBe(true);
 });
 
-test.each([
+const INTERNAL_IPV4 = [
   '0.0.0.0',
+  '0.0.0.1',
+  '0.255.255.255',
   '10.1.2.3',
   '100.64.0.1',
   '127.0.0.1',
@@ -29,6 +31,9 @@ test.each([
   '203.0.113.9',
   '224.0.0.1',
   '255.255.255.255',
+];
+
+const INTERNAL_IPV6 = [
   '::',
   '::1',
   '::ffff:127.0.0.1',
@@ -45,19 +50,27 @@ test.each([
   'fe80::1',
   'fec0::1',
   'ff02::1',
-  '1:2:3:4:5:6:7',
-  '1::2::3',
-  '256.1.1.1',
-  'example.com',
-  '',
-])('%j is not public', (address) => {
-  expect(isPublicAddress(address)).toBe(false);
-});
+];
+
+test.each([...INTERNAL_IPV4, ...INTERNAL_IPV6, '1:2:3:4:5:6:7', '1::2::3', '256.1.1.1', 'example.com', ''])(
+  '%j is not public',
+  (address) => {
+    expect(isPublicAddress(address)).toBe(false);
+  },
+);
 
 test.each(['https://example.com/', 'http://93.184.215.14:8080/a?b', 'https://[2606:4700::1]/'])(
   '%s is a public URL',
   (url) => {
     expect(checkPublicUrl(url).href).toBe(url);
+  },
+);
+
+test.each([...INTERNAL_IPV4, ...INTERNAL_IPV6.map((address) => `[${address}]`)])(
+  'a URL with the internal address %s is refused',
+  (host) => {
+    const url = `http://${host}:8080/a`;
+    expect(() => checkPublicUrl(url)).toThrow(`the host ${new URL(url).hostname} is not public`);
   },
 );
 
@@ -68,6 +81,8 @@ test.each([
   ['http://metadata/', 'the host metadata is not public'],
   ['http://metadata.google.internal/', 'the host metadata.google.internal is not public'],
   ['http://printer.local/', 'the host printer.local is not public'],
+  ['http://0/', 'the host 0.0.0.0 is not public'],
+  ['http://0x0:3000/', 'the host 0.0.0.0 is not public'],
   ['http://127.1/', 'the host 127.0.0.1 is not public'],
   ['http://2130706433/', 'the host 127.0.0.1 is not public'],
   ['http://0x7f.0.0.1/', 'the host 127.0.0.1 is not public'],

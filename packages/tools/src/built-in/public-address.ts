@@ -35,7 +35,7 @@ const INTERNAL_DOMAINS = ['localhost', 'local', 'internal', 'intranet', 'lan', '
  */
 function isPublicHost(hostname: string): boolean {
   if (hostname.startsWith('[')) return isPublicAddress(hostname.slice(1, -1));
-  if (ipv4(hostname)) return isPublicAddress(hostname);
+  if (ipv4(hostname) !== undefined) return isPublicAddress(hostname);
   const name = hostname.replace(/\.$/, '');
   // A name without a dot is looked up in the domain of this machine.
   return name.includes('.') && !INTERNAL_DOMAINS.some((domain) => name === domain || name.endsWith(`.${domain}`));

@@ -9,6 +9,8 @@ import { openPublicUrl, PublicClient, type Resolve } from './open-public-url.ts'
 
 const { signal } = new AbortController();
 let visits: string[];
+/** The location to which `/away` redirects. */
+let target: string;
 let server: ReturnType<typeof createServer>;
 let url: string;
 
@@ -17,7 +19,7 @@ beforeEach(async () => {
   server = createServer((request, response) => {
     visits.push(request.url ?? '');
     if (request.url === '/gone') response.writeHead(204).end();
-    else if (request.url === '/away') response.writeHead(302, { location: 'http://169.254.169.254/' }).end();
+    else if (request.url === '/away') response.writeHead(302, { location: target }).end();
     else response.setHeader('content-type', 'text/plain').end('hello');
   });
   server.listen(0, '127.0.0.1');
@@ -88,11 +90,13 @@ test('a response without a body has no body', async () => {
   expect([response.status, response.body]).toEqual([204, null]);
 });
 
-test('a redirect to an internal address is refused', async () => {
+test.each(['169.254.169.254', '0.0.0.0'])('a redirect to the internal address %s is refused', async (host) => {
+  target = `http://${host}:${new URL(url).port}/`;
   const text = await loadWebPage(`${url}/away`, {
     open: (page, abort) => (page.startsWith(url) ? open.open(page, abort) : openPublicUrl(page, abort)),
   });
-  expect(text).toBe(`Failed to fetch url: ${url}/away (the host 169.254.169.254 is not public)`);
+  expect(text).toBe(`Failed to fetch url: ${url}/away (the host ${host} is not public)`);
+  expect(visits).toEqual(['/away']);
 });
 
 test('an abort ends the request', async () => {
