@@ -138,6 +138,20 @@ test('afterModelCallback replaces the content of a model message and keeps its t
   expect((await session()).state['pieces']).toBe(2);
 });
 
+test('a piece that afterModelCallback replaces stays a piece of the whole that follows', async () => {
+  const say = (text: string) => ({ content: { role: 'model', parts: [{ text }] } });
+  const { queue, stream, stored } = await liveScenario({
+    model: [
+      [{ heard: 'content' }, { ...say('Hel'), partial: true }, { ...say('lo'), partial: true }, say('Hello'), END],
+    ],
+    agent: { afterModelCallback: ({ response }) => say((response.content?.parts?.[0]?.text ?? '').toUpperCase()) },
+  });
+  queue.sendContent(user('hi'));
+  const events = await readTurns(stream, queue);
+  expect(events.filter(({ partial }) => partial).map(summarize)).toEqual(['bot: HEL', 'bot: LO']);
+  expect((await stored()).map(summarize)).toEqual(['user: hi', 'bot: HELLO', 'bot: end']);
+});
+
 test.each([
   ['what it wrote', ['Hel', 'lo', END], 'Hello'],
   [

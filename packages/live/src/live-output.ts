@@ -104,11 +104,12 @@ export class LiveOutput {
 
   /** Lets callbacks replace the model's content, but not the signals of the connection and the turn. */
   async #afterCallbacks(raw: LiveLlmResponse, call: ModelCall): Promise<LiveLlmResponse> {
-    const { interrupted, turnComplete, generationComplete } = raw;
+    const { partial, interrupted, turnComplete, generationComplete } = raw;
     const said = await this.#params.closeTimeout.until(call.after(raw), 'afterModelCallback');
     await this.#emitChanges();
     if (said === raw) return raw;
     return {
+      ...(partial === undefined ? {} : { partial }),
       ...said,
       ...(interrupted === undefined ? {} : { interrupted }),
       ...(turnComplete === undefined ? {} : { turnComplete }),

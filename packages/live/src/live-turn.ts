@@ -24,6 +24,8 @@ export class LiveTurn {
   readonly #spoken: LiveSpeech;
   #text: ResponseAggregator | undefined;
   #responseId: string | undefined;
+  /** True if the connection marked pieces of the open text with `partial`, so that it sends the whole after them. */
+  #awaitsWhole = false;
   #isSpeaking = false;
 
   constructor(context: InvocationContext, toCallEvent: CallEventMaker) {
@@ -40,13 +42,13 @@ export class LiveTurn {
 
   /** Yields the events of one response, in order. */
   *take(response: LiveLlmResponse): Generator<Event, void, void> {
-    const { content, inputTranscription, outputTranscription, turnComplete, interrupted, generationComplete } =
-      response;
+    const { content, partial, inputTranscription, outputTranscription } = response;
+    const { turnComplete, interrupted, generationComplete } = response;
     if (turnComplete === true || interrupted === true) this.#isSpeaking = false;
     else if (content || outputTranscription) this.#isSpeaking = true;
-    if (inputTranscription) yield* this.#heard.take(inputTranscription);
-    if (content) yield* this.#said(content);
-    if (outputTranscription) yield* this.#spoken.take(outputTranscription);
+    if (inputTranscription) yield* this.#heard.take(inputTranscription, partial);
+    if (content) yield* this.#said(content, partial);
+    if (outputTranscription) yield* this.#spoken.take(outputTranscription, partial);
     if (generationComplete === true || turnComplete === true || interrupted === true) {
       yield* this.#heard.flush();
       yield* this.#flushText(interrupted === true);
@@ -68,23 +70,29 @@ export class LiveTurn {
     return this.flush(true);
   }
 
-  *#said({ role = 'model', parts = [] }: Content): Generator<Event, void, void> {
+  *#said({ role = 'model', parts = [] }: Content, partial: boolean | undefined): Generator<Event, void, void> {
+    const whole: Part[] = [];
     const others: Part[] = [];
     const calls: FunctionCall[] = [];
     for (const part of parts) {
-      if (isText(part)) yield this.#textChunk(role, part);
+      if (isText(part) && isWhole(partial, this.#awaitsWhole)) whole.push(part);
+      else if (isText(part)) yield this.#textChunk(role, part, partial);
       else if (part.inlineData) yield this.#event(role, [part]);
       else {
         others.push(part);
         if (part.functionCall) calls.push(part.functionCall);
       }
     }
+    if (whole.some(({ text }) => text)) yield this.#wholeText({ role, parts: whole });
     if (others.length === 0) return;
-    yield* this.flush(false);
+    if (!this.#heard.awaitsWhole) yield* this.#heard.flush();
+    yield* this.#flushText(false);
+    if (!this.#spoken.awaitsWhole) yield* this.#spoken.flush();
     yield calls.length > 0 ? this.#toCallEvent({ role, parts: others }) : this.#event(role, others);
   }
 
-  #textChunk(role: string, part: Part): Event {
+  #textChunk(role: string, part: Part, partial: boolean | undefined): Event {
+    if (partial === true) this.#awaitsWhole = true;
     const content = { role, parts: [part] };
     this.#responseId ??= `r-${this.#context.platform.newUuid()}`;
     this.#text ??= new ResponseAggregator();
@@ -94,13 +102,18 @@ export class LiveTurn {
 
   *#flushText(isInterrupted: boolean): Generator<Event, void, void> {
     const content = this.#text?.finish().content;
-    const responseId = this.#responseId;
+    if (content?.parts?.length) yield this.#wholeText(content, isInterrupted);
+  }
+
+  /** Ends the open text with the event of the whole. */
+  #wholeText(content: Content, isInterrupted = false): Event {
+    const { role = 'model' } = content;
+    const responseId = this.#responseId ?? `r-${this.#context.platform.newUuid()}`;
     this.#text = undefined;
     this.#responseId = undefined;
-    if (!content?.parts?.length || responseId === undefined) return;
-    const { role = 'model' } = content;
+    this.#awaitsWhole = false;
     const interrupted = isInterrupted ? { interrupted: true } : {};
-    yield this.#context.createEvent({ ...authorOf(role), content, responseId, ...interrupted });
+    return this.#context.createEvent({ ...authorOf(role), content, responseId, ...interrupted });
   }
 
   #event(role: string, parts: Part[]): Event {
@@ -140,6 +153,11 @@ function isText(part: Part): boolean {
   return part.text !== undefined && !part.inlineData && !part.functionCall;
 }
 
+/** True for a whole that ends its pieces. Without `partial` it is one only after pieces that had `partial: true`. */
+function isWhole(partial: boolean | undefined, awaitsWhole: boolean): boolean {
+  return partial === false || (partial === undefined && awaitsWhole);
+}
+
 /** Returns the author `user` for content in the user's role; otherwise no author. */
 function authorOf(role: string): Pick<EventParams, 'author'> {
   return role === 'user' ? { author: 'user' } : {};
@@ -150,6 +168,8 @@ class LiveSpeech {
   readonly #context: InvocationContext;
   readonly #field: 'inputTranscription' | 'outputTranscription';
   #text = '';
+  /** True if the connection marked pieces with `partial`, so that it sends the whole after them. */
+  awaitsWhole = false;
 
   constructor(context: InvocationContext, field: 'inputTranscription' | 'outputTranscription') {
     this.#context = context;
@@ -157,8 +177,13 @@ class LiveSpeech {
   }
 
   /** Yields the event of a piece, and after the last piece the event of the whole. */
-  *take({ text, finished }: Transcription): Generator<Event, void, void> {
+  *take({ text, finished }: Transcription, partial: boolean | undefined): Generator<Event, void, void> {
+    if (text && isWhole(partial, this.awaitsWhole)) {
+      this.#text = text;
+      return yield* this.flush();
+    }
     if (text) {
+      if (partial === true) this.awaitsWhole = true;
       this.#text += text;
       yield this.#event({ text, finished: false }, true);
     }
@@ -167,6 +192,7 @@ class LiveSpeech {
 
   /** Yields the event of the whole, if there were words since the last one. */
   *flush(isInterrupted = false): Generator<Event, void, void> {
+    this.awaitsWhole = false;
     if (this.#text === '') return;
     const text = this.#text;
     this.#text = '';

@@ -1,6 +1,7 @@
 import type { Event } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import { END, user } from './fixtures/live-messages.ts';
+import { FunctionTool } from '@eventloom/tools';
+import { call, END, user } from './fixtures/live-messages.ts';
 import { readTurns } from './fixtures/live-turns.ts';
 import { summaryOf } from './fixtures/event-summary.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
@@ -26,6 +27,58 @@ test('a text turn yields the typed message, the chunks, the merged text and the 
   expect(model.connections[0]?.request.config.responseModalities).toEqual(['TEXT']);
   expect(model.connections[0]?.isClosed).toBe(true);
   model.assertConsumed();
+});
+
+/** Makes a response with a text of the model. */
+function text(words: string, partial?: boolean) {
+  return { content: { role: 'model', parts: [{ text: words }] }, ...(partial === undefined ? {} : { partial }) };
+}
+
+test.each([
+  ['without partial', text('Hello')],
+  ['with partial: false', text('Hello', false)],
+])('a whole text %s after pieces with partial: true is yielded and stored once', async (_, whole) => {
+  const { queue, stream, stored } = await liveScenario({
+    model: [[{ heard: 'content' }, text('Hel', true), text('lo', true), whole, text('Bye', true), END]],
+  });
+  queue.sendContent(user('hi'));
+  const events = await readTurns(stream, queue);
+  expect(events.map(summaryOf)).toEqual([
+    'user: hi',
+    'bot~ Hel',
+    'bot~ lo',
+    'bot: Hello',
+    'bot~ Bye',
+    'bot: Bye',
+    'bot: end',
+  ]);
+  expect((await stored()).map(summaryOf)).toEqual(['user: hi', 'bot: Hello', 'bot: Bye', 'bot: end']);
+  const [first, second, third, next] = events.slice(1).map(({ responseId }) => responseId);
+  expect([second, third]).toEqual([first, first]);
+  expect(next).not.toBe(first);
+});
+
+test('a whole transcription after pieces with partial: true is yielded and stored once, also after a call', async () => {
+  const { queue, stream, stored } = await liveScenario({
+    agent: { tools: [new FunctionTool({ name: 'look', description: 'Looks.', execute: () => 'seen' })] },
+    model: [
+      [
+        { heard: 'blob' },
+        { inputTranscription: { text: 'Good ', finished: false }, partial: true },
+        { outputTranscription: { text: 'And ', finished: false }, partial: true },
+        call('look', 'call-1'),
+        { heard: 'toolResponses' },
+        { outputTranscription: { text: 'you', finished: false }, partial: true },
+        { inputTranscription: { text: 'Good day', finished: true }, partial: false },
+        { outputTranscription: { text: 'And you', finished: true } },
+        END,
+      ],
+    ],
+  });
+  queue.sendRealtime({ data: 'CCCC', mimeType: 'audio/pcm;rate=16000' });
+  await readTurns(stream, queue);
+  const spoken = (await stored()).map(summaryOf).filter((summary) => /hears|speaks|end/.test(summary));
+  expect(spoken).toEqual(['user: hears Good day', 'bot: speaks And you', 'bot: end']);
 });
 
 test('an audio turn streams audio and transcription chunks, and stores both transcriptions', async () => {

@@ -48,8 +48,8 @@ export interface BaseLlmConnection {
   sendActivityEnd?(): Promise<void>;
   /**
    * Yields the output of the model: one response for each message of the service, in order, with all that the message
-   * contains. Text and transcriptions come in the pieces of the service, never merged. May be read once, by one reader.
-   * Ends after `close`.
+   * contains. Text and transcriptions come in the pieces of the service, and are merged by the run. A connection that merges them itself
+   * marks the pieces with `partial: true` and sends the whole after them. May be read once, by one reader. Ends after `close`.
    * @throws LiveConnectionError if the connection ends in another way
    */
   receive(): AsyncGenerator<LiveLlmResponse, void, void>;
