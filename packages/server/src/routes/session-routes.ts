@@ -125,9 +125,10 @@ async function remove(request: ServerRequest): Promise<Response> {
   const { sessionService, artifactService } = request.runner();
   const { live, runs, webhooks } = request.server;
   await Promise.all([live?.forgetSession(key), runs.forgetSession(key)]);
-  await webhooks?.noteDeletion(request.runner(), key);
+  const messages = await webhooks?.claimMessagesOf(request.runner(), key);
   if (artifactService) await deleteArtifacts(artifactService, key);
   await sessionService.deleteSession(key);
+  if (messages) webhooks?.sendOnce(messages);
   return jsonResponse(null);
 }
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { createServer as createHttpServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ConfigurationError } from '@eventloom/core';
+import { ConfigurationError, StorageError } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -10,8 +10,6 @@ import { LongRunningFunctionTool } from '@eventloom/tools';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createServer } from '../create-server.ts';
 import { WebhookError } from '../errors.ts';
-
-/** Longer than any response takes on a busy machine. */
 
 const KEY = Buffer.alloc(32, 7);
 const SECRET = `whsec_${KEY.toString('base64')}`;
@@ -93,6 +91,13 @@ const pendingOf = (service: InMemorySessionService) =>
   Promise.resolve(service.listRunWebhooks({ appName: 'app', includeOpen: true }));
 
 /** Shuts a server down and advances its clock, which otherwise stands still. */
+/** Waits until the first attempt has failed: the next one is due in 5 to 7.5 seconds, and an active attempt is claimed for 20. */
+async function hasFailed({ sessionService, platform }: Awaited<ReturnType<typeof setUp>>): Promise<void> {
+  const waitMs = async (): Promise<number> => ((await pendingOf(sessionService))[0]?.dueMs ?? 0) - platform.now();
+  await expect.poll(waitMs).toBeLessThan(10_000);
+  expect(await waitMs()).toBeGreaterThan(0);
+}
+
 async function endOf({ server, platform }: Awaited<ReturnType<typeof setUp>>): Promise<void> {
   let isDrained = false;
   const drained = server.drain(0).then(() => (isDrained = true));
@@ -385,14 +390,29 @@ test('a session that is deleted during a run sends the webhook of the run', asyn
   expect(served.errors).toEqual([]);
 });
 
+test('a session that cannot be deleted sends no webhook that says so', async () => {
+  const receiver = await startReceiver(withStatus(500));
+  const store = new InMemorySessionService();
+  store.deleteSession = () => {
+    throw new StorageError('the session storage is not available', { retryable: true });
+  };
+  const served = await setUp(['done'], [receiver.origin], store);
+  await served.begin({ url: `${receiver.origin}/ends` });
+  await receiver.received(1);
+  await hasFailed(served);
+  const refused = await served.server.fetch(new Request(`http://localhost${SESSION}`, { method: 'DELETE' }));
+  expect(refused.status).toBe(503);
+  await endOf(served);
+  expect(receiver.messages).toHaveLength(1);
+  expect(await pendingOf(store)).toHaveLength(1);
+});
+
 test('the outcome of a run is sent when its session is deleted, if its webhook was not delivered before', async () => {
   const receiver = await startReceiver(withStatus(500));
   const served = await setUp(['done'], [receiver.origin]);
   await served.begin({ url: `${receiver.origin}/ends` });
   await receiver.received(1);
-  await expect
-    .poll(async () => (await pendingOf(served.sessionService))[0]?.dueMs)
-    .toBeGreaterThan(served.platform.now());
+  await hasFailed(served);
   await served.server.fetch(new Request(`http://localhost${SESSION}`, { method: 'DELETE' }));
   await receiver.received(2);
   expect(JSON.parse(receiver.messages[1]?.body ?? '')).toMatchObject({ type: 'run.completed' });

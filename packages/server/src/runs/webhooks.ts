@@ -67,6 +67,12 @@ const MAX_ATTEMPTS_OF_USER = 8;
 /** Maximum number of listed webhooks: more than one user can have, so that those of other users are found as well. */
 const MAX_LISTED = 500;
 
+/** A message about the end of a run, and its webhook. */
+export interface WebhookMessage {
+  readonly webhook: RunWebhook;
+  readonly data: SessionKey & RunState;
+}
+
 /**
  * Reports the ends of runs by signed messages, in the format of Standard Webhooks 1.0. A message is sent again until the receiver answers
  * with a status from 200 to 299 or with 410, at most six times in three to four minutes.
@@ -169,13 +175,35 @@ export class Webhooks {
   }
 
   /**
-   * Starts the messages of a session's runs before the session is deleted, because the webhooks are deleted with it. Each message is sent
-   * once. A run that has not ended in this process counts as aborted.
+   * Claims the messages of a session's runs, before the session is deleted and the webhooks with it. A run that has not ended counts as
+   * aborted. If the session is not deleted, a later search sends the messages.
    */
-  async noteDeletion(runner: HostedRunner, { appName, userId, sessionId }: SessionKey): Promise<void> {
+  async claimMessagesOf(runner: HostedRunner, { appName, userId, sessionId }: SessionKey): Promise<WebhookMessage[]> {
+    const messages: WebhookMessage[] = [];
     const request = { appName, userId, includeOpen: true, limit: MAX_LISTED };
-    for (const webhook of await runner.sessionService.listRunWebhooks(request))
-      if (webhook.sessionId === sessionId && !this.#attempts.has(webhook.id)) await this.#begin(runner, webhook, true);
+    for (const webhook of await runner.sessionService.listRunWebhooks(request)) {
+      if (webhook.sessionId !== sessionId || this.#attempts.has(webhook.id)) continue;
+      const state = await this.#stateOf(runner, webhook);
+      const { invocationId } = webhook;
+      const end: RunState | undefined = isPending(state)
+        ? { invocationId, state: 'interrupted', code: RunAbortedError.code, error: SESSION_DELETED }
+        : state;
+      if (end && (await this.#claim(runner.sessionService, webhook)))
+        messages.push({ webhook, data: { appName, userId, sessionId, ...end } });
+    }
+    return messages;
+  }
+
+  /** Sends each of these messages once, without waiting, after their session was deleted. */
+  sendOnce(messages: readonly WebhookMessage[]): void {
+    for (const { webhook, data } of messages) {
+      const { id, userId } = webhook;
+      const settled = this.#send(webhook, data).then((failure) => {
+        this.#attempts.delete(id);
+        if (failure !== undefined) this.#params.report(undeliveredError(webhook, failure));
+      });
+      this.#attempts.set(id, { userId, settled });
+    }
   }
 
   /** Makes the attempts that are due and waits for them. Never rejects. */
@@ -239,30 +267,21 @@ export class Webhooks {
   /**
    * Starts an attempt, unless another process has started it or the run has not ended. Returns the time of the next
    * possible attempt.
-   *
-   * @param isDeleted true if the session is about to be deleted. Default false
    */
-  async #begin(runner: HostedRunner, webhook: RunWebhook, isDeleted = false): Promise<number> {
-    const { platform, report, hub } = this.#params;
+  async #begin(runner: HostedRunner, webhook: RunWebhook): Promise<number> {
+    const { report } = this.#params;
     const service = runner.sessionService;
-    const { appName, userId, sessionId, id, invocationId } = webhook;
-    const key = { appName, userId, sessionId };
-    let state: RunState;
-    try {
-      state = await hub.follower.state(runner, key, invocationId);
-    } catch (error) {
-      if (!RunNotFoundError.isInstance(error) && !SessionNotFoundError.isInstance(error)) throw error;
+    const { appName, userId, sessionId, id } = webhook;
+    const state = await this.#stateOf(runner, webhook);
+    if (!state) {
       await service.changeRunWebhook(webhook, undefined);
       return Infinity;
     }
     // The run's end in this process, or the next scheduled search, starts the attempt.
-    if (state.state === 'queued' || state.state === 'running') {
-      if (!isDeleted) return Infinity;
-      state = { invocationId, state: 'interrupted', code: RunAbortedError.code, error: SESSION_DELETED };
-    }
-    const claimed = { ...webhook, attempts: webhook.attempts + 1, dueMs: platform.now() + CLAIM_MS };
-    if (!(await service.changeRunWebhook(webhook, claimed))) return Infinity;
-    const attempt = this.#attempt(service, claimed, { ...key, ...state })
+    if (isPending(state)) return Infinity;
+    const claimed = await this.#claim(service, webhook);
+    if (!claimed) return Infinity;
+    const attempt = this.#attempt(service, claimed, { appName, userId, sessionId, ...state })
       .catch(report)
       .then(() => {
         this.#attempts.delete(id);
@@ -272,33 +291,48 @@ export class Webhooks {
     return claimed.dueMs;
   }
 
+  /** Stores that an attempt begins here. Returns undefined if another process has stored that before. */
+  async #claim(service: BaseSessionService, webhook: RunWebhook): Promise<RunWebhook | undefined> {
+    const dueMs = this.#params.platform.now() + CLAIM_MS;
+    const claimed = { ...webhook, attempts: webhook.attempts + 1, dueMs };
+    return (await service.changeRunWebhook(webhook, claimed)) ? claimed : undefined;
+  }
+
+  /** Returns the state of a webhook's run; undefined if its session no longer has the run. */
+  async #stateOf(runner: HostedRunner, webhook: RunWebhook): Promise<RunState | undefined> {
+    const { appName, userId, sessionId, invocationId } = webhook;
+    try {
+      return await this.#params.hub.follower.state(runner, { appName, userId, sessionId }, invocationId);
+    } catch (error) {
+      if (RunNotFoundError.isInstance(error) || SessionNotFoundError.isInstance(error)) return undefined;
+      throw error;
+    }
+  }
+
   /**
    * Makes one attempt, and stores its result.
    *
    * @throws WebhookError if it was the last one
    */
   async #attempt(service: BaseSessionService, webhook: RunWebhook, data: SessionKey & RunState): Promise<void> {
-    const { url, id, attempts, invocationId } = webhook;
-    const nowMs = this.#params.platform.now();
-    const body = JSON.stringify({ type: `run.${data.state}`, timestamp: new Date(nowMs).toISOString(), data });
-    const failure = await this.#send(url, id, body);
+    const { attempts } = webhook;
+    const failure = await this.#send(webhook, data);
     const waitMs = RETRY_AFTER_MS[attempts - 1];
     if (failure === undefined || waitMs === undefined) {
       await service.changeRunWebhook(webhook, undefined);
       if (failure === undefined) return;
-      throw new WebhookError(
-        `the webhook of run ${invocationId} could not be delivered to ${new URL(url).origin}: ${failure}`,
-      );
+      throw undeliveredError(webhook, failure);
     }
     const dueMs = this.#params.platform.now() + waitMs * (1 + Math.random() / 2);
     await service.changeRunWebhook(webhook, { attempts, dueMs });
   }
 
   /** @returns the reason why the message was not accepted; undefined if it was */
-  async #send(url: string, id: string, body: string): Promise<string | undefined> {
+  async #send({ url, id }: RunWebhook, data: SessionKey & RunState): Promise<string | undefined> {
     // The option may have changed since the request was checked.
     if (!this.#origins.has(new URL(url).origin)) return 'its origin is no longer in webhooks.origins';
     const { platform } = this.#params;
+    const body = JSON.stringify({ type: `run.${data.state}`, timestamp: new Date(platform.now()).toISOString(), data });
     const timeout = new AbortController();
     const callOff = platform.schedule(ATTEMPT_MS, () => timeout.abort(), { idle: true });
     try {
@@ -328,6 +362,16 @@ export class Webhooks {
       callOff();
     }
   }
+}
+
+function isPending(state: RunState | undefined): boolean {
+  return state?.state === 'queued' || state?.state === 'running';
+}
+
+function undeliveredError({ url, invocationId }: RunWebhook, failure: string): WebhookError {
+  return new WebhookError(
+    `the webhook of run ${invocationId} could not be delivered to ${new URL(url).origin}: ${failure}`,
+  );
 }
 
 /** Returns the header `webhook-signature` for a text. */
