@@ -122,6 +122,8 @@ export async function startRun(
     const stored = server.runs.inFlightRequest({ appName, userId, sessionId }, requestId)?.whenBegun();
     if (stored) await (waitMs === undefined ? stored : within(server.platform, stored, waitMs));
   }
+  if (runConfig.requestId !== undefined)
+    await server.runs.refuseCancelled(runner, { appName, userId, sessionId }, runConfig.requestId);
   const hasAnswers = hasResponses(newMessage);
   const log = server.runs.start(runner, params, { mayContinue: hasAnswers || invocationId !== undefined, quota });
   if (waitMs !== undefined) await begunWithin(server, log, waitMs, server.platform.now() - beganMs);

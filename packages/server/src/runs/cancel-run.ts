@@ -19,7 +19,15 @@ import { within } from './within.ts';
 /** The parts of a Runner that cancel a run. */
 type CancellingRunner = Pick<Runner, 'cancelRun' | 'sessionService'>;
 
-/** Cancels the runs of a server: those of this process, those of other processes, and those that only their session has. */
+/**
+ * Cancels the runs of a server. Asks where a run is in the same order as `RunFollower`:
+ *
+ * 1. This process: is the run active here?
+ * 2. The session: does it have the run, or a run of the request?
+ * 3. This process and the relay: does the request wait for its session?
+ * 4. The memory of this process: did the request end here before its run began? This comes last, because a client may have sent the request
+ *    again, and another process may have begun its run.
+ */
 export class RunCanceller {
   readonly #hub: RunHub;
   readonly #options: RunHubOptions;
@@ -50,17 +58,42 @@ export class RunCanceller {
     }
   }
 
-  async #cancel(runner: CancellingRunner, key: SessionKey, id: string): Promise<boolean> {
+  /** @param endedCopy the invocation id of a copy of the request that waited and has ended */
+  async #cancel(runner: CancellingRunner, key: SessionKey, id: string, endedCopy?: string): Promise<boolean> {
     const own = this.#hub.inFlightRun(key, id);
     if (own && !own.waitsToContinue) return this.#cancelOwn(runner, own);
     // Ends the attempts to resume the run that wait for its session, such as answers to its calls.
     await Promise.all(this.#hub.waitingToContinue(key, id).map((log) => this.#cancelOwn(runner, log)));
-    const log = this.#hub.find(key, id);
-    const remote = await this.#relay?.find(key, id);
-    if (remote && !remote.end && remote.invocationId === id) return this.#cancelElsewhere(runner, remote, key);
-    if (log && !log.isEnded) return this.#cancelOwn(runner, log);
-    const isRefused = log && !log.earlyEnd && !log.hasBegun;
-    return isRefused || this.#cancelStored(runner, key, id, remote);
+    const stored = await runner.sessionService.findRun({ ...key, id });
+    if (stored && stored.invocationId !== id) return this.#cancel(runner, key, stored.invocationId);
+    if (stored) return this.#cancelRecorded(runner, key, stored);
+    const request = this.#hub.inFlightRequest(key, id);
+    // Further copies of the request may wait, and the run of one may have begun in the meantime.
+    if (request) {
+      const { invocationId } = request;
+      return (await this.#cancelOwn(runner, request)) && this.#cancel(runner, key, id, invocationId);
+    }
+    const remote = await this.#hub.findWaiting(key, id);
+    if (remote && remote.invocationId !== endedCopy) {
+      const hasEnded = await this.#cancelElsewhere(runner, remote, key);
+      return hasEnded && this.#cancel(runner, key, id, remote.invocationId);
+    }
+    if (endedCopy !== undefined || this.#hub.findRefused(key, id)) return true;
+    const known = await this.#relay?.find(key, id);
+    if (known?.end?.kind === 'ended' && known.invocationId === id) return true;
+    throw runNotFound(key, id);
+  }
+
+  /** Cancels a run that the session has. The process of an open run has a short time to end it. */
+  async #cancelRecorded(runner: CancellingRunner, key: SessionKey, stored: RunRecord): Promise<boolean> {
+    const { invocationId, open } = stored;
+    if (!open) return this.#cancelStored(runner, key, stored);
+    const own = this.#hub.inFlightRun(key, invocationId);
+    if (own && !own.waitsToContinue) return this.#cancelOwn(runner, own);
+    const remote = await this.#relay?.find(key, invocationId);
+    return remote && !remote.end && remote.invocationId === invocationId
+      ? this.#cancelElsewhere(runner, remote, key)
+      : this.#cancelStored(runner, key, stored);
   }
 
   async #cancelOwn(runner: CancellingRunner, log: RunLog): Promise<boolean> {
@@ -69,41 +102,27 @@ export class RunCanceller {
     // The session still has an open run if its end could not be stored, or its agent takes long to close. A run that has ended may have
     // calls that wait for answers.
     const isInSession = log.earlyEnd !== undefined || (log.hasBegun && !log.isDeleted);
-    return isInSession ? this.#cancelStored(runner, log.key, log.invocationId, undefined) : log.isEnded;
+    if (!isInSession) return log.isEnded;
+    const { key, invocationId } = log;
+    const stored = await runner.sessionService.findRun({ ...key, id: invocationId });
+    if (!stored) throw runNotFound(key, invocationId);
+    return this.#cancelStored(runner, key, stored);
   }
 
   /**
    * Cancels a run that is not active in this process: stores its end in its session. A process that still holds the session loses it, so
    * that no process can continue the run. A run that waits for answers ends as well, and no later message can answer its calls.
-   *
-   * @param remote the run of another process with this id or request id
    */
-  async #cancelStored(
-    runner: CancellingRunner,
-    key: SessionKey,
-    id: string,
-    remote: RemoteRun | undefined,
-  ): Promise<boolean> {
-    const request = this.#hub.inFlightRequest(key, id);
-    const stored = await runner.sessionService.findRun({ ...key, id });
-    if (!stored) {
-      if (request) return this.#cancelOwn(runner, request);
-      if (remote && !remote.end) return this.#cancelElsewhere(runner, remote, key);
-      if (remote?.end?.kind === 'ended' && remote.invocationId === id) return true;
-      throw runNotFound(key, id);
-    }
-    const { invocationId, open } = stored;
-    if (invocationId !== id) return this.#cancel(runner, key, invocationId);
+  async #cancelStored(runner: CancellingRunner, key: SessionKey, stored: RunRecord): Promise<boolean> {
+    const { invocationId, open, end } = stored;
     if (open) {
       const { platform, report } = this.#options;
       await closeCancelled(runner, { ...key, invocationId, ...open }, platform);
       // A process that took the run over in the meantime still works on it.
       await this.#relay?.cancel(key, invocationId).catch(report);
-    } else if (
-      stored.end?.state !== 'failed' &&
-      (await readWaitingCalls(runner.sessionService, key, stored)).length > 0
-    ) {
-      await this.#cancelWaiting(runner, key, stored);
+    } else if (end?.state !== 'failed') {
+      if ((await readWaitingCalls(runner.sessionService, key, stored)).length > 0)
+        await this.#cancelWaiting(runner, key, stored);
     }
     return true;
   }
@@ -144,7 +163,7 @@ export class RunCanceller {
     // The process may have died, or does not answer: the session decides. A run that waits there, or whose process died before it stored
     // anything, is not in the session. A run that has ended may have calls that wait for answers.
     const stored = await runner.sessionService.findRun({ ...key, id: invocationId });
-    return stored ? this.#cancelStored(runner, key, invocationId, undefined) : end !== undefined;
+    return stored ? this.#cancelStored(runner, key, stored) : end !== undefined;
   }
 }
 

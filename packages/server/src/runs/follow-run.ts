@@ -19,8 +19,9 @@ export interface FollowedRun {
 }
 
 /**
- * Answers requests for the events and the state of a run in any process. Looks the run up among the logs of this process,
- * then in a copy of another process's log, and then in its session.
+ * Answers requests for the events and the state of a run in any process. Looks the run up among the logs of this process that have begun,
+ * then in a copy of another process's log, and then in its session. Requests whose runs have not begun come after that: those that wait in
+ * this process or another one, and at last those that ended here before their run began.
  */
 export class RunFollower {
   readonly #hub: RunHub;
@@ -90,7 +91,7 @@ export class RunFollower {
     const log = this.#hub.inFlightRun(key, id);
     if (log?.waitsToContinue && (await sessionService.findRun({ ...key, id }))?.open) await log.whenBegun();
     const found = this.#hub.find(key, id);
-    if (!found?.isEnded || !found.hasBegun) return found;
+    if (!found?.isEnded) return found;
     const stored = await sessionService.findRun({ ...key, id });
     if (stored && !(await isOutdated(sessionService, key, stored, found))) return found;
     this.#memory.drop(found.name);
@@ -152,8 +153,11 @@ export class RunFollower {
     }
     const session = stored && (await readWithoutState(sessionService, { ...key, config: { numRecentEvents: 0 } }));
     if (!stored || !session) {
-      const waiting = session ? undefined : await this.#findRequestElsewhere(key, id);
-      if (waiting !== undefined) return this.follow(runner, key, waiting, position, frames);
+      const waiting = session ? undefined : await this.#hub.findWaiting(key, id);
+      if (waiting && waiting.invocationId !== id)
+        return this.follow(runner, key, waiting.invocationId, position, frames);
+      const refused = stored ? undefined : this.#hub.findRefused(key, id);
+      if (refused) return this.#read(runner, refused, position, frames);
       throw runNotFound(key, id);
     }
     const { invocationId, firstSeq, open } = stored;
@@ -197,16 +201,6 @@ export class RunFollower {
     if (!hasBegun && !(await runner.sessionService.findRun({ ...key, id: requestId })))
       throw runNotFound(key, requestId);
     return this.follow(runner, key, hasBegun ? request.invocationId : requestId, position, frames);
-  }
-
-  /**
-   * Returns the invocation id of the run whose request waits in another process.
-   *
-   * @throws RunRelayError
-   */
-  async #findRequestElsewhere(key: SessionKey, id: string): Promise<string | undefined> {
-    const remote = await this.#relay?.find(key, id);
-    return remote && !remote.end && remote.invocationId !== id ? remote.invocationId : undefined;
   }
 
   /**
@@ -275,15 +269,13 @@ export class RunFollower {
     const stored = await sessionService.findRun({ ...key, id });
     if (stored) return readRunState(sessionService, key, stored);
     if (request && !request.isEnded) return stateOf(request);
-    const kept = this.#hub.find(key, id);
-    if (kept?.isCancelledRequest && kept.failure) {
-      const { error, code } = errorBody(kept.failure);
-      return { invocationId: kept.invocationId, state: 'interrupted', error, code };
-    }
     // Another process may be about to store the message.
-    const remote = await this.#relay?.find(key, id);
-    if (!remote || remote.end) throw runNotFound(key, id);
-    return { invocationId: remote.invocationId, state: 'queued' };
+    const remote = await this.#hub.findWaiting(key, id);
+    if (remote) return { invocationId: remote.invocationId, state: 'queued' };
+    const refused = this.#hub.findRefused(key, id);
+    if (!refused?.isCancelledRequest || !refused.failure) throw runNotFound(key, id);
+    const { error, code } = errorBody(refused.failure);
+    return { invocationId: refused.invocationId, state: 'interrupted', error, code };
   }
 
   /** Stops following runs of other processes. */

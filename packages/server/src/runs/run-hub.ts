@@ -23,7 +23,7 @@ import { RunMemory } from './run-memory.ts';
 import { RunCanceller } from './cancel-run.ts';
 import { RunFollower } from './follow-run.ts';
 import { RunReaders } from './run-reader.ts';
-import type { RunRelay, RunStop } from './run-relay.ts';
+import type { RemoteRun, RunRelay, RunStop } from './run-relay.ts';
 import { copyEnd, findMessage } from './stored-frames.ts';
 import { within } from './within.ts';
 import { type OnUnfinishedRuns, UnfinishedRuns } from './unfinished-runs.ts';
@@ -135,7 +135,6 @@ export class RunHub {
    * @throws ServerBusyError
    * @throws ShuttingDownError
    * @throws SessionBusyError if the run to resume is in flight here, and the parameters have no answers that could wait for its end
-   * @throws RunAbortedError for a request that was cancelled in this process before its run began
    */
   start(runner: HostedRunner, params: RunAsyncParams, options: StartOptions = {}): RunLog {
     const { userId, sessionId, newMessage, invocationId: resumed, runConfig: given } = params;
@@ -156,10 +155,6 @@ export class RunHub {
       );
     const finishesOpenRun = onOpenRun === 'finish' && onBusy !== 'interrupt';
     const requestId = params.requestId ?? given?.requestId;
-    if (requestId !== undefined && this.#memory.find(runName(key, requestId))?.isCancelledRequest)
-      throw new RunAbortedError(
-        `requestId: the request ${JSON.stringify(requestId)} was cancelled before its run began; use a new id for a new message`,
-      );
     const runConfig: RunConfig | undefined = finishesOpenRun ? { ...given, onOpenRun: 'reject' } : given;
     const controller = new AbortController();
     const abortSignal = controller.signal;
@@ -342,15 +337,49 @@ export class RunHub {
     return Array.from(this.#active.values()).filter((log) => isOfSession(log, key));
   }
 
-  /**
-   * Returns a run of this session in this process: active, or ended within `limits.keepRunsMs`. A request that was cancelled before its run
-   * began is found by its own id.
-   */
+  /** Returns a run of this session in this process: active, or ended within `limits.keepRunsMs`. */
   find(key: SessionKey, invocationId: string): RunLog | undefined {
     const name = runName(key, invocationId);
     const log = this.#active.get(name);
     // The log of a resumed run that still waits for its session has nothing to read.
-    return log && !log.waitsToContinue ? log : this.#memory.find(name);
+    if (log && !log.waitsToContinue) return log;
+    const kept = this.#memory.find(name);
+    return kept?.hasBegun ? kept : undefined;
+  }
+
+  /**
+   * Returns a request of this session that ended in this process before its run began. A request that was cancelled is found by its own id.
+   * Another process may have begun the run since, if the client sent the request again.
+   */
+  findRefused(key: SessionKey, id: string): RunLog | undefined {
+    const kept = this.#memory.find(runName(key, id));
+    return kept && !kept.hasBegun ? kept : undefined;
+  }
+
+  /**
+   * Returns the run of a request that waits for its session in another process.
+   *
+   * @throws RunRelayError
+   */
+  async findWaiting(key: SessionKey, id: string): Promise<RemoteRun | undefined> {
+    const remote = await this.#relay?.find(key, id);
+    // The relay may have a request for a moment longer that was refused here.
+    const isOwn = remote?.invocationId === this.findRefused(key, id)?.invocationId;
+    return remote?.end || isOwn ? undefined : remote;
+  }
+
+  /**
+   * Refuses a request that was cancelled in this process before its run began, unless another process has its run.
+   *
+   * @throws RunAbortedError
+   * @throws RunRelayError
+   */
+  async refuseCancelled({ sessionService }: HostedRunner, key: SessionKey, requestId: string): Promise<void> {
+    if (!this.findRefused(key, requestId)?.isCancelledRequest) return;
+    if ((await sessionService.findRun({ ...key, id: requestId })) ?? (await this.findWaiting(key, requestId))) return;
+    throw new RunAbortedError(
+      `requestId: the request ${JSON.stringify(requestId)} was cancelled before its run began; use a new id for a new message`,
+    );
   }
 
   /**

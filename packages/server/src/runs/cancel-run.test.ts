@@ -1,0 +1,106 @@
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { afterEach, expect, test } from 'vitest';
+import { InMemoryRunRelay, RunNetwork } from '../conformance/in-memory-run-relay.ts';
+import { createServer, type EventloomServer } from '../create-server.ts';
+import type { RunState } from './run-state.ts';
+
+const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
+const RUNS = '/apps/app/users/ann/sessions/s/runs';
+
+const servers: EventloomServer[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.drain(0)));
+});
+
+/** The storage of several servers, and the relay between them. */
+async function setUp(isRelayed: boolean) {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(KEY);
+  const network = new RunNetwork();
+  /** Starts a server, as in a separate process. Its model plays the steps. */
+  const serve = (...steps: ScriptedStep[]) => {
+    const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps) });
+    const runner = new Runner({ appName: 'app', agent, sessionService });
+    const relay = isRelayed ? new InMemoryRunRelay(network) : undefined;
+    // A cancellation is answered with 200, even on a slow machine.
+    const limits = { answerAfterMs: 60_000 };
+    const server = createServer({ runners: [runner], relay, limits, onError: () => undefined });
+    servers.push(server);
+    const ask = async (path: string, init: RequestInit = {}): Promise<{ status: number; text: string }> => {
+      const response = await server.fetch(new Request(`http://localhost${RUNS}${path}`, init));
+      return { status: response.status, text: await response.text() };
+    };
+    return {
+      send: (requestId: string) =>
+        ask('', { method: 'POST', body: JSON.stringify({ requestId, newMessage: { parts: [{ text: requestId }] } }) }),
+      cancel: (id: string) => ask(`/${id}`, { method: 'DELETE' }),
+      follow: (id: string) => ask(`/${id}`),
+      stateOf: async (id: string): Promise<RunState> =>
+        JSON.parse((await ask(`/${id}`, { headers: { accept: 'application/json' } })).text),
+    };
+  };
+  return { serve, sessionService };
+}
+
+test.each([false, true])(
+  'a request that was cancelled here and begun in another process is cancelled there, relayed: %j',
+  async (isRelayed) => {
+    const { serve } = await setUp(isRelayed);
+    const [holding, running] = [new Gate(), new Gate()];
+    const a = serve({ gate: holding, text: 'first' });
+    const b = serve({ gate: running, text: 'never' });
+    await a.send('r-1');
+    await holding.reached;
+    const waiting = a.send('r-2');
+    await expect.poll(() => a.stateOf('r-2')).toMatchObject({ state: 'queued' });
+    expect((await a.cancel('r-2')).status).toBe(200);
+    expect(await waiting).toMatchObject({ status: 409, text: expect.stringContaining('RUN_ABORTED') });
+    expect(await a.stateOf('r-2')).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
+    expect((await a.follow('r-2')).text).toContain('RUN_ABORTED');
+    expect(await a.send('r-2')).toMatchObject({
+      status: 409,
+      text: expect.stringContaining('was cancelled before its run began'),
+    });
+    expect((await a.cancel('r-2')).status).toBe(200);
+    const begun = b.send('r-2');
+    holding.open();
+    await running.reached;
+    const { invocationId } = JSON.parse((await begun).text) as RunState;
+    expect(await a.send('r-2')).toMatchObject({
+      status: 202,
+      text: expect.stringContaining(`"${invocationId}","state":"running"`),
+    });
+    const following = a.follow('r-2');
+    expect((await a.cancel('r-2')).status).toBe(200);
+    for (const { stateOf } of [a, b])
+      expect(await stateOf('r-2')).toMatchObject({ invocationId, state: 'interrupted', code: 'RUN_ABORTED' });
+    await following;
+    expect((await a.follow('r-2')).text).toMatch(/"id":[^]*RUN_ABORTED/);
+  },
+);
+
+test.each([false, true])(
+  'a request that was cancelled here and completed in another process is followed to its end, relayed: %j',
+  async (isRelayed) => {
+    const { serve } = await setUp(isRelayed);
+    const holding = new Gate();
+    const a = serve({ gate: holding, text: 'first' });
+    const b = serve('second');
+    await a.send('r-1');
+    await holding.reached;
+    const waiting = a.send('r-2');
+    await expect.poll(() => a.stateOf('r-2')).toMatchObject({ state: 'queued' });
+    expect((await a.cancel('r-2')).status).toBe(200);
+    await waiting;
+    const begun = b.send('r-2');
+    holding.open();
+    await begun;
+    await expect.poll(() => b.stateOf('r-2')).toMatchObject({ state: 'completed' });
+    expect(await a.stateOf('r-2')).toMatchObject({ state: 'completed' });
+    expect((await a.follow('r-2')).text).toContain('second');
+    expect(await a.send('r-2')).toMatchObject({ status: 202, text: expect.stringContaining('completed') });
+  },
+);
