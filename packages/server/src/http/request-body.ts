@@ -14,20 +14,23 @@ const COUNTED_AHEAD = 8 * 1024;
 /** Minimum number of bytes of a larger body that must arrive in each interval, because its bytes are counted until it is complete. */
 const MIN_PROGRESS = 64 * 1024;
 const PROGRESS_MS = 30_000;
+/** Maximum number of bytes of a refused body that are read and discarded. */
+const MAX_DISCARDED = 64 * 1024 * 1024;
 
 /**
  * Reads the bytes of a body, and counts them.
  *
- * @throws BodyTooLargeError, UserLimitError or ServerBusyError before the rest is read; InvalidRequestError for an
+ * @throws BodyTooLargeError, UserLimitError or ServerBusyError before the rest is read, which is then discarded; InvalidRequestError for an
  * incomplete body, and for one that arrives too slowly
  */
 export async function readBytes(
   request: Request,
   maxBytes: number,
   quota: RequestQuota,
-  platform: Pick<Platform, 'schedule'>,
+  platform: Pick<Platform, 'schedule' | 'background'>,
 ): Promise<Uint8Array<ArrayBuffer>> {
   let callOff: (() => void) | undefined;
+  let reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined;
   try {
     const announced = request.headers.get('content-length');
     // The HTTP server enforces the announced length.
@@ -45,7 +48,7 @@ export async function readBytes(
       checkedLength = length;
       callOff = platform.schedule(PROGRESS_MS, check);
     };
-    const reader = request.body?.getReader();
+    reader = request.body?.getReader();
     for (;;) {
       const next = await Promise.race([reader?.read(), stalled.promise]);
       if (!next || next.done) break;
@@ -58,11 +61,28 @@ export async function readBytes(
     const [only] = chunks;
     return chunks.length === 1 && only ? only : joinBytes(chunks);
   } catch (cause) {
-    if (EventloomError.isInstance(cause)) throw cause;
+    if (EventloomError.isInstance(cause)) {
+      if (reader) platform.background(discardRest(reader));
+      throw cause;
+    }
     // The transport fails if the client disconnects or sends an invalid HTTP body.
     throw new InvalidRequestError('body: ended before its announced length; send the request again', { cause });
   } finally {
     callOff?.();
+  }
+}
+
+/** Reads the rest of a refused body. Otherwise Node could not read the client's next request on the same connection. */
+async function discardRest(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  let length = 0;
+  try {
+    while (length <= MAX_DISCARDED) {
+      const next = await reader.read();
+      if (next.done) return;
+      length += next.value.length;
+    }
+  } catch {
+    // The client disconnected. It has the answer, or does not want it.
   }
 }
 

@@ -49,3 +49,29 @@ test('only received bytes count, not the announced length', async () => {
   for (let time = 0; time < 5; time++) expect((await send('ann')).code).toBe('SESSION_NOT_FOUND');
   for (const socket of sockets) socket.destroy();
 });
+
+test.each([
+  ['exceeds the bytes of its user', 500_000, 'Content-Length: 800000\r\n\r\n', ' '.repeat(800_000), 429],
+  ['is longer than a body may be', 0, 'Transfer-Encoding: chunked\r\n\r\n', chunked(' '.repeat(4_000_000)), 413],
+])(
+  'a connection stays open for the next request after a body that %s is refused',
+  async (_what, usedBytes, head, body, status) => {
+    const slow = await beginBody(usedBytes);
+    await expect.poll(async () => (await send('ann')).status).toBe(usedBytes > 0 ? 429 : 404);
+    const socket = connect(server.port, '127.0.0.1');
+    let received = '';
+    socket.on('data', (bytes: Buffer) => (received += bytes.toString()));
+    socket.on('close', () => (received += 'closed'));
+    socket.write(`PATCH ${SESSION} HTTP/1.1\r\nHost: localhost\r\n${head}${body}`);
+    await expect.poll(() => received).toContain('"code"');
+    socket.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await expect.poll(() => received).toMatch(/"status":"ok"|closed/);
+    expect(received).toMatch(new RegExp(`^HTTP/1.1 ${status} [^]*HTTP/1.1 200 `));
+    socket.destroy();
+    slow.destroy();
+  },
+);
+
+function chunked(body: string): string {
+  return `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+}
