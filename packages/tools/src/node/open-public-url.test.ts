@@ -90,6 +90,20 @@ test('a response without a body has no body', async () => {
   expect([response.status, response.body]).toEqual([204, null]);
 });
 
+test('a page that answers with status 101 cannot be read', async () => {
+  const closed = Promise.withResolvers<string>();
+  server.on('upgrade', (_request, socket) => {
+    socket.once('close', () => closed.resolve('closed')).on('error', () => {});
+    socket.once('end', () => socket.destroy()).resume();
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\nabc');
+  });
+  const text = await loadWebPage(`${url}/a`, {
+    open: (page, abort) => open.open(page, abort, { headers: { connection: 'upgrade', upgrade: 'h2c' } }),
+  });
+  expect(text).toBe(`Failed to fetch url: ${url}/a (it answered with HTTP status 101)`);
+  expect(await closed.promise).toBe('closed');
+});
+
 test.each(['169.254.169.254', '0.0.0.0'])('a redirect to the internal address %s is refused', async (host) => {
   target = `http://${host}:${new URL(url).port}/`;
   const text = await loadWebPage(`${url}/away`, {

@@ -61,7 +61,13 @@ export class PublicClient {
       target.protocol === 'http:'
         ? requestHttp(target, { ...options, agent: this.#agents.http })
         : requestHttps(target, { ...options, agent: this.#agents.https });
-    request.once('response', resolve).once('error', reject).end(body);
+    request.once('response', resolve).once('error', reject);
+    // Without this listener Node closes the connection after status 101, and reports neither a response nor an error.
+    request.once('upgrade', ({ statusCode }, socket) => {
+      socket.destroy();
+      reject(new TypeError(`it answered with HTTP status ${statusCode}`));
+    });
+    request.end(body);
     return toResponse(await promise);
   }
 
