@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadWebPage } from '../built-in/load-web-page.ts';
@@ -19,6 +19,7 @@ beforeEach(async () => {
   server = createServer((request, response) => {
     visits.push(request.url ?? '');
     if (request.url === '/gone') response.writeHead(204).end();
+    else if (request.url === '/half') writeHalf(response);
     else if (request.url === '/away') response.writeHead(302, { location: target }).end();
     else response.setHeader('content-type', 'text/plain').end('hello');
   });
@@ -32,6 +33,12 @@ afterEach(async () => {
   server.close();
   await once(server, 'close');
 });
+
+/** Writes a part of a page, without its length. */
+function writeHalf(response: ServerResponse): void {
+  response.useChunkedEncodingByDefault = false;
+  response.setHeader('content-type', 'text/plain').write('first half');
+}
 
 /** Resolves every name to these addresses, and records the names. */
 function resolver(...addresses: string[]) {
@@ -102,6 +109,19 @@ test('a page that answers with status 101 cannot be read', async () => {
   });
   expect(text).toBe(`Failed to fetch url: ${url}/a (it answered with HTTP status 101)`);
   expect(await closed.promise).toBe('closed');
+});
+
+test('a page that is aborted after a part of its body cannot be read', async () => {
+  const controller = new AbortController();
+  const text = await loadWebPage(`${url}/half`, {
+    signal: controller.signal,
+    open: async (page, abort) => {
+      const response = await open.open(page, abort);
+      controller.abort();
+      return response;
+    },
+  });
+  expect(text).toBe(`Failed to fetch url: ${url}/half (The operation was aborted)`);
 });
 
 test.each(['169.254.169.254', '0.0.0.0'])('a redirect to the internal address %s is refused', async (host) => {

@@ -2,7 +2,7 @@
 import { type LookupAddress, type LookupOptions, promises as dns } from 'node:dns';
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
-import { Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import { checkPublicUrl, isPublicAddress, type PublicRequest } from '../built-in/public-address.ts';
 import { AddressRefusedError } from '../errors.ts';
 
@@ -68,7 +68,8 @@ export class PublicClient {
       reject(new TypeError(`it answered with HTTP status ${statusCode}`));
     });
     request.end(body);
-    return toResponse(await promise);
+    // When the signal aborts the request, Node ends the body as if it were complete, unless it has a declared length.
+    return toResponse(addAbortSignal(signal, await promise));
   }
 
   /** Rejects for a URL whose host is not public, or resolves to an address that is not. @throws AddressRefusedError */
