@@ -2,6 +2,7 @@ import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { LongRunningFunctionTool } from '@eventloom/tools';
 import { afterEach, expect, test } from 'vitest';
 import { InMemoryRunRelay, RunNetwork } from '../conformance/in-memory-run-relay.ts';
 import { createServer, type EventloomServer } from '../create-server.ts';
@@ -22,8 +23,9 @@ async function setUp(isRelayed: boolean) {
   const network = new RunNetwork();
   /** Starts a server, as in a separate process. Its model plays the steps. */
   const serve = (...steps: ScriptedStep[]) => {
-    const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps) });
-    const runner = new Runner({ appName: 'app', agent, sessionService });
+    const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
+    const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [wait] });
+    const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
     const relay = isRelayed ? new InMemoryRunRelay(network) : undefined;
     // A cancellation is answered with 200, even on a slow machine.
     const limits = { answerAfterMs: 60_000 };
@@ -34,8 +36,8 @@ async function setUp(isRelayed: boolean) {
       return { status: response.status, text: await response.text() };
     };
     return {
-      send: (requestId: string) =>
-        ask('', { method: 'POST', body: JSON.stringify({ requestId, newMessage: { parts: [{ text: requestId }] } }) }),
+      send: (requestId: string, part: object = { text: requestId }) =>
+        ask('', { method: 'POST', body: JSON.stringify({ requestId, newMessage: { parts: [part] } }) }),
       cancel: (id: string) => ask(`/${id}`, { method: 'DELETE' }),
       follow: (id: string) => ask(`/${id}`),
       stateOf: async (id: string): Promise<RunState> =>
@@ -104,3 +106,26 @@ test.each([false, true])(
     expect(await a.send('r-2')).toMatchObject({ status: 202, text: expect.stringContaining('completed') });
   },
 );
+
+test('a run that an answer continues while its record is read is cancelled', async () => {
+  const { serve, sessionService } = await setUp(false);
+  const [read, running] = [new Gate(), new Gate()];
+  const server = serve({ calls: [{ id: 'c', name: 'wait' }] }, { gate: running, text: 'never' });
+  await server.send('r-1');
+  await expect.poll(() => server.stateOf('r-1')).toMatchObject({ state: 'waiting' });
+  const { invocationId } = await server.stateOf('r-1');
+  const findRun = sessionService.findRun.bind(sessionService);
+  sessionService.findRun = async (request) => {
+    sessionService.findRun = findRun;
+    const found = await findRun(request);
+    await read.pass();
+    return found;
+  };
+  const cancelling = server.cancel(invocationId);
+  await read.reached;
+  await server.send('r-2', { functionResponse: { id: 'c', name: 'wait', response: { done: true } } });
+  await running.reached;
+  read.open();
+  expect((await cancelling).status).toBe(200);
+  expect(await server.stateOf(invocationId)).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
+});
