@@ -90,7 +90,7 @@ test.each([
   ['an empty key', '', 1, StateKeyError],
   ['an empty key behind a prefix', 'user:', 1, StateKeyError],
   ['a map', 'when', new Map(), StateValueError],
-  ['undefined', 'nothing', undefined, StateValueError],
+  ['a function', 'nothing', () => 1, StateValueError],
 ])('set throws at once for %s', async (_, key, value, error) => {
   let thrown: unknown;
   const { run, state } = await scenario({

@@ -5,10 +5,11 @@ import {
   createEvent,
   type Event,
   type InvocationContext,
+  type JsonValue,
   type Part,
   toError,
 } from '@eventloom/core';
-import { describeKind, isRecord, type OptionRules, SCHEMA_RULE, wrongOption } from '@eventloom/core/internal';
+import { describeKind, isRecord, type OptionRules, SCHEMA_RULE, sealJson, wrongOption } from '@eventloom/core/internal';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { NodeSchemaValidationError } from '../errors.ts';
 import type { AdkNodeContext } from './node-context.ts';
@@ -128,9 +129,20 @@ export abstract class BaseNode<TInput = unknown, _TOutput = unknown> extends Bas
     if (item === null || item === undefined) return undefined;
     if (!isEvent(item)) {
       const output = await this.checkOutput(item);
-      return createEvent({ author: this.name, content: this.#contentOf(output), output });
+      return createEvent({ author: this.name, content: this.#contentOf(output), output: this.#seal(output) });
     }
-    return item.output === undefined ? item : { ...item, output: await this.checkOutput(item.output) };
+    return item.output === undefined ? item : { ...item, output: this.#seal(await this.checkOutput(item.output)) };
+  }
+
+  /** Returns an output as the event stores it. @throws ConfigurationError for a value in it that JSON would lose */
+  #seal(output: unknown): JsonValue | undefined {
+    if (output === undefined) return undefined;
+    const sealed = sealJson(output);
+    if ('value' in sealed) return sealed.value;
+    const { path, reason } = sealed.fault;
+    throw new ConfigurationError(
+      `node "${this.name}": output${path && `.${path}`} ${reason}; return plain objects, lists, texts and numbers`,
+    );
   }
 
   /** Returns an output as a content. @throws ConfigurationError for an output that has no JSON, such as a circular object */

@@ -599,10 +599,26 @@ test.each<[title: string, work: (context: NodeContext) => unknown, message: stri
     'node "host" returned a context; return (await context.runNode(…)).output',
   ],
   ['a circular object', () => circular, 'node "host": returned an output that has no JSON (Converting circular'],
+  ['a list with NaN', () => [1, Number.NaN], 'node "host": output.1 is NaN, which JSON cannot represent; return plain'],
+  [
+    'an event with a map',
+    () => createEvent({ output: { counts: new Map([['a', 1]]) } }),
+    'node "host": output.counts is an object of the class Map, whose content JSON would lose; return plain',
+  ],
 ])('a node whose output is %s fails and says what to return', async (_title, work, message) => {
   const host = node(work, { name: 'host', rerunOnResume: true });
   const { send } = await talk(new Workflow({ name: 'w', edges: [['START', host]] }));
   await expect(send('go')).rejects.toThrow(message);
+});
+
+test('a node whose output has undefined in it stores the JSON of the output', async () => {
+  const host = node(() => ['a', undefined, { b: undefined }], { name: 'host' });
+  const next = node((_: NodeContext, list: unknown[]) => list.length, { name: 'next' });
+  const { send } = await talk(new Workflow({ name: 'w', edges: [['START', host, next]] }));
+  expect((await send('go')).map(({ author, output }) => [author, output])).toEqual([
+    ['host', ['a', null, {}]],
+    ['next', 3],
+  ]);
 });
 
 test('maxConcurrency limits the nodes that run at the same time', async () => {

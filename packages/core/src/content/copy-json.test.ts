@@ -68,12 +68,20 @@ describe('copyJson', () => {
     expect(copyJson({ a: undefined, b: 1 })).toEqual({ value: { b: 1 } });
   });
 
+  test('refuses undefined itself', () => {
+    expect(copyJson(undefined)).toEqual({ fault: { path: '', reason: 'is undefined' } });
+  });
+
+  test('turns undefined in a list into null', () => {
+    for (const list of [['a', undefined, 'b'], Object.assign(['a'], { 2: 'b' })])
+      expect(copyJson([list])).toEqual({ value: [['a', null, 'b']] });
+  });
+
   test('copies -0 as 0, as JSON does', () => {
     expect(copyJson([-0, { a: -0 }])).toEqual({ value: [0, { a: 0 }] });
   });
 
   test.each([
-    ['undefined', undefined, 'is undefined'],
     ['a function', () => 1, 'is a function'],
     ['a symbol', Symbol('s'), 'is a symbol'],
     ['a bigint', 5n, 'is a bigint'],
@@ -120,7 +128,7 @@ describe('copyJson', () => {
   });
 
   test('returns the path of a fault with the beginnings of long keys', () => {
-    expect(copyJson({ ['k'.repeat(5000)]: [undefined] })).toMatchObject({ fault: { path: `${'k'.repeat(64)}….0` } });
+    expect(copyJson({ ['k'.repeat(5000)]: [Number.NaN] })).toMatchObject({ fault: { path: `${'k'.repeat(64)}….0` } });
   });
 
   test('treats __proto__ as an ordinary key', () => {

@@ -21,11 +21,11 @@ const MAX_SHOWN_KEY = 64;
 const DEPTH_IN_EVENT = 5;
 
 /**
- * Returns a deep copy of a value as JSON, or the first fault in it. Like `JSON.stringify`, it leaves out properties that are undefined,
- * turns -0 into 0, copies the result of `toJSON` in place of an object with that method (Date, URL, …), and copies the own properties of
+ * Returns a deep copy of a value as JSON, or the first fault in it. Like `JSON.stringify`, it leaves out properties that are undefined, turns
+ * undefined in a list into null and -0 into 0, copies the result of `toJSON` in place of an object with that method (Date, URL, …), and copies the own properties of
  * an instance of a class.
  *
- * Faults are values that JSON would lose: undefined, functions, symbols, bigints, NaN and the infinities, and objects whose content is
+ * Faults are values that JSON would lose: undefined as the whole value, functions, symbols, bigints, NaN and the infinities, and objects whose content is
  * not in properties (a Map, a Set, an Error, bytes, …). Cycles and nesting deeper than 200 levels are faults too.
  */
 export function copyJson(value: unknown): CopiedJson {
@@ -129,7 +129,7 @@ function copyList(list: readonly unknown[], walk: JsonWalk, depth: number, item:
   // Not `slice`, because a subclass of Array may return its own class from it.
   const copy = [...list];
   for (let index = 0; index < copy.length; index++) {
-    const copied = copyValue(copy[index], walk, depth, item);
+    const copied = copyValue(item ? copy[index] : (copy[index] ?? null), walk, depth, item);
     if (copied === undefined) return walk.failAt(index);
     copy[index] = copied;
   }

@@ -130,7 +130,6 @@ describe('writing', () => {
   });
 
   test.each([
-    ['undefined', undefined, 'the value is undefined'],
     ['a map', new Map([['a', 1]]), 'the value is an object of the class Map, whose content JSON would lose'],
     ['NaN deep inside', { list: [1, Number.NaN] }, 'the value at list.1 is NaN, which JSON cannot represent'],
   ])('refuses %s when it is set, and changes nothing', (_name, value, reason) => {
@@ -177,6 +176,19 @@ describe('remove', () => {
   });
 });
 
+describe('undefined', () => {
+  test.each([
+    ['set', (state: State) => state.set('a', undefined)],
+    ['update', (state: State) => state.update({ a: undefined, 'user:b': 2 })],
+  ])('removes the key in %s', (_method, write) => {
+    const { state, view, actions } = stateOf({ a: 1 });
+    write(state);
+    expect([state.has('a'), state.get('a', 'default')]).toEqual([false, 'default']);
+    expect(Object.keys(view)).not.toContain('a');
+    expect(actions.removedState).toEqual(['a']);
+  });
+});
+
 describe('update', () => {
   test('sets every key', () => {
     const { state, actions } = stateOf({ a: 1 });
@@ -187,7 +199,7 @@ describe('update', () => {
 
   test.each([
     { good: 1, 'user:': 2 },
-    { good: 1, bad: undefined },
+    { good: 1, bad: Number.NaN },
   ])('sets no key if one is invalid: %j', (delta) => {
     const { state, view, actions } = stateOf();
     expect(() => state.update(delta)).toThrow(/^state key /);
@@ -197,6 +209,12 @@ describe('update', () => {
 });
 
 describe('checkStateDelta', () => {
+  test('leaves out keys that are undefined, but checks them', () => {
+    expect(checkStateDelta({ a: undefined, b: { c: undefined, list: [undefined] } })).toEqual({ b: { list: [null] } });
+    expect(Object.keys(checkStateDelta({ a: undefined }))).toEqual([]);
+    expect(() => checkStateDelta({ 'user:': undefined })).toThrow(StateKeyError);
+  });
+
   test('returns a copy', () => {
     const delta = { a: { b: 1 } };
     const checked = checkStateDelta(delta);

@@ -105,11 +105,13 @@ export class State extends StateReader {
   }
 
   /**
-   * Sets a key to a JSON copy of the value: a Date becomes a text, and an instance of a class an object with its properties.
+   * Sets a key to a JSON copy of the value: a Date becomes a text, and an instance of a class an object with its properties. For undefined it
+   * removes the key.
    * @throws StateKeyError for a key that cannot be stored
-   * @throws StateValueError for a value that JSON would lose, such as a function or a Map; for undefined, use `remove`
+   * @throws StateValueError for a value that JSON would lose, such as a function or a Map
    */
   set(key: string, value: unknown): void {
+    if (value === undefined) return this.remove(key);
     checkStateKey(key);
     const copied = toStateValue(key, value);
     setOwn(this.#view, key, copied);
@@ -133,7 +135,7 @@ export class State extends StateReader {
     return removedState.length > 0 || Object.keys(stateDelta).length > 0;
   }
 
-  /** Sets all keys of a record, or none of them if one is invalid. @throws StateKeyError @throws StateValueError */
+  /** Sets all keys of a record as `set` does, or none of them if one is invalid. @throws StateKeyError @throws StateValueError */
   update(delta: Readonly<Record<string, unknown>>): void {
     checkStateDelta(delta);
     for (const [key, value] of Object.entries(delta)) this.set(key, value);
@@ -150,12 +152,12 @@ function toStateValue(key: string, value: unknown): unknown {
   );
 }
 
-/** Checks the keys of a state delta and copies its values. @throws StateKeyError @throws StateValueError */
+/** Checks the keys of a state delta and copies its values. Keys with the value undefined are left out, as in JSON. @throws StateKeyError @throws StateValueError */
 export function checkStateDelta(delta: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const checked: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(delta)) {
     checkStateKey(key);
-    setOwn(checked, key, toStateValue(key, value));
+    if (value !== undefined) setOwn(checked, key, toStateValue(key, value));
   }
   return checked;
 }

@@ -86,7 +86,7 @@ export const importFaultRules: readonly SessionRule[] = [
         'a temp: key': { state: { ...STATE, 'temp:x': 1 } },
         'without initial state': { initialState: null },
         'initial state of the user': { initialState: { 'user:name': 'Ada' } },
-        'an invalid initial value': { initialState: { own: undefined } },
+        'an invalid initial value': { initialState: { own: Number.NaN } },
         'an invalid name': { appName: '' },
         'no id': { id: undefined },
       };

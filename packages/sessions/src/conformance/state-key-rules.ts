@@ -41,14 +41,13 @@ const cycle: Record<string, unknown> = {};
 cycle['self'] = cycle;
 
 const BAD_VALUES: Readonly<Record<string, unknown>> = {
-  undefined: undefined,
   'a function': () => 1,
   'a symbol': Symbol('x'),
   'a bigint': 1n,
   NaN: Number.NaN,
   infinity: Infinity,
   'a Map': new Map(),
-  'undefined in a list': [1, undefined],
+  'NaN in a list': [1, Number.NaN],
   'a Map deep inside': { a: [{ b: new Map() }] },
   'a cycle': cycle,
 };
@@ -131,7 +130,7 @@ export const stateKeyRules: readonly SessionRule[] = [
   },
   {
     id: 'state.instances-as-json',
-    title: 'Dates and instances of classes in state are read back as JSON.stringify writes them.',
+    title: 'Dates, instances of classes and undefined in state are read back as JSON.stringify writes them.',
     async check(subject) {
       const { service, expect } = subject;
       const delta = { at: new Date(0), order: new Order() };
@@ -140,6 +139,16 @@ export const stateKeyRules: readonly SessionRule[] = [
       expect.same('the state of the new session', (await readSession(subject)).state, json);
       await service.appendEvent({ session, event: stateEvent('one', { 'user:order': delta.order }) });
       expect.same('the state of the user', (await readSession(subject)).state['user:order'], json.order);
+      const unset = { at: undefined, 'app:unset': undefined, list: [1, undefined], nested: { unset: undefined } };
+      const event = await service.appendEvent({ session, event: stateEvent('two', unset) });
+      expect.same('the keys of the delta', Object.keys(event.actions.stateDelta), ['list', 'nested']);
+      const { state } = await readSession(subject);
+      expect.same('the state', [state['at'], state['list'], state['nested']], [json.at, [1, null], {}]);
+      expect.same('the keys of the session object', Object.keys(session.state).sort(), Object.keys(state).sort());
+      const key = { ...KEY, sessionId: 'unset' };
+      await service.createSession({ ...key, state: { ...unset, 'user:unset': undefined } });
+      const keys = Object.keys((await readSession(subject, key)).state).sort();
+      expect.same('the keys of a new session', keys, ['list', 'nested', 'user:order']);
     },
   },
   {

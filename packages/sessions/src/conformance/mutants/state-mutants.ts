@@ -138,6 +138,13 @@ export const stateMutants: readonly Mutant[] = [
         ),
       }),
   })),
+  brokenService('state.instances-as-json', 'stores undefined as null', (service) => ({
+    createSession: ({ state = {}, ...request }) =>
+      service.createSession({
+        ...request,
+        state: Object.fromEntries(Object.entries(state).map(([key, value]) => [key, value ?? null])),
+      }),
+  })),
   brokenService('state.instances-as-json', 'empties instances of classes', (service) => ({
     createSession: ({ state = {}, ...request }) =>
       service.createSession({
