@@ -1,5 +1,7 @@
 import {
   type BaseSessionService,
+  type BeginRunRequest,
+  type BegunRun,
   ConfigurationError,
   type CreateSessionRequest,
   type Platform,
@@ -10,6 +12,7 @@ import { DriverSessionService } from '@eventloom/sessions';
 import type { AdkBaseSessionService } from './base-session-service.ts';
 import { checkedSession } from './program-session.ts';
 import { ProgramSessionDriver } from './program-session-driver.ts';
+import { withRunState } from './session-reads.ts';
 
 const METHODS = ['createSession', 'getSession', 'listSessions', 'deleteSession', 'appendEvent'] as const;
 
@@ -48,6 +51,10 @@ class ProgramSessionService extends DriverSessionService {
   constructor(service: AdkBaseSessionService, platform: Platform | undefined) {
     super(new ProgramSessionDriver(service), { platform });
     this.#service = service;
+  }
+
+  override async beginRun(request: BeginRunRequest): Promise<BegunRun> {
+    return withRunState(await super.beginRun(request));
   }
 
   /** The service of the program chooses the id of a session if the caller gives none. */

@@ -1,6 +1,9 @@
 import {
   type AppendEventRequest,
   type BaseSessionService,
+  type BeginRunRequest,
+  type BegunRun,
+  type CreateSessionRequest,
   type Event,
   type GetSessionRequest,
   type ListSessionsRequest,
@@ -14,7 +17,8 @@ import { toAdkEvent } from './event-fields.ts';
 
 /**
  * The `InMemorySessionService` for programs that were written for `@google/adk`: that of `eventloom`, which takes times in milliseconds too, in
- * `afterTimestamp` and in events that a program appends, and whose events have the fields that programs of the ADK read.
+ * `afterTimestamp` and in events that a program appends, and whose events have the fields that programs of the ADK read. The state of a session is an
+ * ordinary object, with methods such as `hasOwnProperty`.
  *
  * @example
  * const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
@@ -22,6 +26,10 @@ import { toAdkEvent } from './event-fields.ts';
 export class AdkInMemorySessionService extends InMemorySessionService {
   /** The name of the class in error messages. */
   static override readonly name: string = 'InMemorySessionService';
+
+  override async createSession(request: CreateSessionRequest): Promise<Session> {
+    return withObjectState(await super.createSession(request));
+  }
 
   override getSession(request: GetSessionRequest): MaybePromise<Session | undefined> {
     return afterwards(super.getSession(inSeconds(request)), toAdkSession);
@@ -32,6 +40,10 @@ export class AdkInMemorySessionService extends InMemorySessionService {
     return withCounts(await super.listSessions(request), request);
   }
 
+  override beginRun(request: BeginRunRequest): MaybePromise<BegunRun> {
+    return afterwards(super.beginRun(request), withRunState);
+  }
+
   override appendEvent(request: AppendEventRequest): MaybePromise<Event> {
     // Runs append with a lease, and their streams give the events their fields.
     return request?.lease ? super.appendEvent(request) : afterwards(super.appendEvent(stamped(request)), toAdkEvent);
@@ -40,24 +52,42 @@ export class AdkInMemorySessionService extends InMemorySessionService {
 
 /** Makes a service read and append as the `InMemorySessionService` for programs that were written for `@google/adk` does. Returns the service. */
 export function readAsAdk<S extends BaseSessionService>(service: S): S {
+  const createSession = service.createSession.bind(service);
   const getSession = service.getSession.bind(service);
+  const beginRun = service.beginRun.bind(service);
   const appendEvent = service.appendEvent.bind(service);
   const listSessions = service.listSessions.bind(service);
-  const reads: Pick<BaseSessionService, 'getSession' | 'listSessions' | 'appendEvent'> = {
-    getSession: (request) => afterwards(getSession(inSeconds(request)), toAdkSession),
-    listSessions: async (request) => withCounts(await listSessions(request), request),
-    appendEvent: (request) =>
-      request?.lease ? appendEvent(request) : afterwards(appendEvent(stamped(request)), (event) => toAdkEvent(event)),
-  };
+  const reads: Pick<BaseSessionService, 'createSession' | 'getSession' | 'listSessions' | 'beginRun' | 'appendEvent'> =
+    {
+      createSession: async (request) => withObjectState(await createSession(request)),
+      getSession: (request) => afterwards(getSession(inSeconds(request)), toAdkSession),
+      listSessions: async (request) => withCounts(await listSessions(request), request),
+      beginRun: (request) => afterwards(beginRun(request), withRunState),
+      appendEvent: (request) =>
+        request?.lease ? appendEvent(request) : afterwards(appendEvent(stamped(request)), (event) => toAdkEvent(event)),
+    };
   return Object.assign(service, reads);
 }
 
 function toAdkSession(session: Session | undefined): Session | undefined {
-  return session && { ...session, events: session.events.map((event) => toAdkEvent(event)) };
+  return session && { ...withObjectState(session), events: session.events.map((event) => toAdkEvent(event)) };
 }
 
-/** Adds the counts of the ADK to a list without a limit. A page of a longer list has none: counting would read all sessions. */
+/** Gives the state of a session that was just read the methods of objects, which programs of the ADK call. Its keys stay data. */
+function withObjectState(session: Session): Session {
+  Object.setPrototypeOf(session.state, Object.prototype);
+  return session;
+}
+
+/** Does the same for the session of a run. */
+export function withRunState(begun: BegunRun): BegunRun {
+  withObjectState(begun.session);
+  return begun;
+}
+
+/** Gives the sessions of a list ordinary states, and adds the counts of the ADK to a list without a limit. A page of a longer list has none: counting would read all sessions. */
 function withCounts(listed: AdkListSessionsResponse, { limit, cursor }: ListSessionsRequest): AdkListSessionsResponse {
+  for (const session of listed.sessions) withObjectState(session);
   if (limit !== undefined || cursor !== undefined || listed.nextCursor !== undefined) return listed;
   const totalItems = listed.sessions.length;
   return { ...listed, page: 1, limit: totalItems, totalItems, totalPages: Math.min(totalItems, 1) };

@@ -17,12 +17,12 @@ import {
   type OptionRules,
   wrongOption,
 } from '@eventloom/core/internal';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { loadA2aServer, readAgentCard } from '#a2a-server';
 import { type A2aAgentCard, getA2AAgentCard } from './a2a-agent-card.ts';
 import { A2AAgentExecutor } from './a2a-agent-executor.ts';
 import { getLogger } from './logger.ts';
 import type { AdkRunner } from './runner.ts';
+import { AdkInMemorySessionService } from './session-reads.ts';
 
 /** The user of a request. */
 export interface A2aUser {
@@ -128,7 +128,7 @@ export async function toA2a<App extends Pick<ExpressApplication, 'use'> = Expres
   const card = await (options.agentCard === undefined
     ? getA2AAgentCard(agent, transports)
     : resolveCard(options.agentCard));
-  const { sessionService = new InMemorySessionService(), memoryService, artifactService } = options;
+  const { sessionService = new AdkInMemorySessionService(), memoryService, artifactService } = options;
   const executor = new A2AAgentExecutor({
     runner: options.runner ?? { agent, appName: agent.name, sessionService, memoryService, artifactService },
     runConfig: { streamingMode: StreamingMode.SSE },

@@ -1,0 +1,72 @@
+import { type InvocationContext, type Session } from '@eventloom/core';
+import { ScriptedModel } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { JsonSessions } from './fixtures/json-sessions.ts';
+import { BaseAgent, createEvent, createEventActions, InMemorySessionService, LlmAgent, Runner } from './index.ts';
+
+const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
+const STATE = { cart: [1], 'user:city': 'Oslo' };
+const ODD = JSON.parse('{"__proto__": {"polluted": true}, "hasOwnProperty": 1}') as Record<string, unknown>;
+
+/** Expects the state to be an object as a program writes it. */
+function expectObject(state: Session['state'] | undefined, expected: object = STATE): void {
+  expect(state).toStrictEqual(expected);
+  expect(Object.getPrototypeOf(state)).toBe(Object.prototype);
+  expect(state?.hasOwnProperty('cart')).toBe(true);
+}
+
+test('the state of created, read and listed sessions has the methods of an object', async () => {
+  const sessions = new InMemorySessionService();
+  const session = await sessions.createSession({ ...KEY, state: STATE });
+  expectObject(session.state);
+  expectObject((await sessions.getSession(KEY))?.state);
+  expectObject((await sessions.listSessions(KEY)).sessions[0]?.state);
+  await sessions.appendEvent({
+    session,
+    event: createEvent({ author: 'bot', actions: createEventActions({ stateDelta: { n: 2 } }) }),
+  });
+  expectObject(session.state, { ...STATE, n: 2 });
+});
+
+test.each([
+  ['the service in memory', () => new InMemorySessionService()],
+  ['a service of the program', () => new JsonSessions()],
+])('the state in a run on %s has the methods of an object', async (_, createSessions) => {
+  const sessionService = createSessions();
+  await sessionService.createSession({ ...KEY, state: { cart: [1] } });
+  const seen: unknown[] = [];
+  const agent = new LlmAgent({
+    name: 'bot',
+    model: new ScriptedModel(['Hi.']),
+    beforeAgentCallback: ({ invocationContext }) => {
+      const { state } = invocationContext.session;
+      seen.push(state.hasOwnProperty('cart'), Object.getPrototypeOf(state));
+      return undefined;
+    },
+  });
+  const runner = new Runner({ appName: 'app', agent, sessionService });
+  const newMessage = { role: 'user', parts: [{ text: 'Hello?' }] };
+  for await (const _event of runner.runAsync({ userId: 'ann', sessionId: 's', newMessage }));
+  expect(seen).toEqual([true, Object.prototype]);
+});
+
+test('keys such as __proto__ and hasOwnProperty are data, and change no prototype', async () => {
+  class Writer extends BaseAgent {
+    protected override async *runAsyncImpl(context: InvocationContext) {
+      yield context.createEvent({ actions: { stateDelta: ODD, removedState: ['cart'] } });
+      seen.push(Object.entries(context.session.state), Object.getPrototypeOf(context.session.state));
+      yield context.createEvent({ actions: { removedState: ['__proto__', 'hasOwnProperty'] } });
+      seen.push(Object.entries(context.session.state), Object.getPrototypeOf(context.session.state));
+    }
+  }
+  const seen: unknown[] = [];
+  const sessionService = new InMemorySessionService();
+  const created = await sessionService.createSession({ ...KEY, state: { ...STATE, ...ODD } });
+  const runner = new Runner({ appName: 'app', agent: new Writer({ name: 'bot' }), sessionService });
+  const newMessage = { role: 'user', parts: [{ text: 'Hello?' }] };
+  for await (const _event of runner.runAsync({ userId: 'ann', sessionId: 's', newMessage }));
+  const entries: unknown = expect.arrayContaining([...Object.entries(ODD), ['user:city', 'Oslo']]);
+  expect(Object.entries(created.state)).toEqual(entries);
+  expect(seen).toEqual([entries, Object.prototype, [['user:city', 'Oslo']], Object.prototype]);
+  expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+});
