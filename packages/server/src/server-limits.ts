@@ -57,7 +57,8 @@ export interface ServerLimits {
   readonly maxRunChars: number;
   /**
    * Maximum number of characters of events that are kept in memory, of all runs together. Ended runs may use a quarter of it; the oldest
-   * run is dropped first. At the limit, events of the user whose runs use most are dropped. Default 64 Mi.
+   * ended run of the user whose ended runs use most is dropped first. At the limit, events of the user whose runs use most are dropped.
+   * Default 64 Mi.
    */
   readonly maxKeptChars: number;
   /**
@@ -65,7 +66,10 @@ export interface ServerLimits {
    * minutes.
    */
   readonly keepRunsMs: number;
-  /** Maximum number of ended runs that are kept in memory; 0 keeps none. Default 1,000. */
+  /**
+   * Maximum number of ended runs and cancelled requests that are kept in memory; 0 keeps none. When there are more, the oldest of the user
+   * who has the most is dropped. Default 1,000.
+   */
   readonly maxKeptRuns: number;
   /** Maximum number of concurrent readers of one run; a further one is refused with `TOO_MANY_READERS`. Default 64. */
   readonly maxReadersPerRun: number;

@@ -353,6 +353,21 @@ describe('the hub', () => {
     expect(logs.map((log) => hub.find(KEY, log.invocationId) === log)).toEqual([false, true, true]);
   });
 
+  test.each([
+    ['runs', { maxKeptRuns: 3 }],
+    ['characters', { maxKeptChars: 4 * 500 }],
+  ])('removes completed runs of the user with the most %s first', async (_what, limits) => {
+    const { hub, play } = setUp(limits);
+    const logs = [];
+    for (const userId of ['ann', 'bob', 'bob', 'bob', 'bob', 'cat']) {
+      const log = play([say('one')], { key: { ...KEY, userId } });
+      await log.ended;
+      logs.push(log);
+    }
+    const kept = logs.map(({ key, invocationId }) => hub.find(key, invocationId) !== undefined);
+    expect(kept).toEqual([true, false, false, false, true, true]);
+  });
+
   test('gives completed runs a quarter of the memory', async () => {
     const { hub, play } = setUp({ maxKeptChars: 4 * 250 });
     const first = play([say('one')]);

@@ -85,16 +85,16 @@ export class RunMemory {
   }
 
   /**
-   * Keeps a finished run for `limits.keepRunsMs`, unless newer runs need the memory. If a log of that name is kept
-   * already, the new one is released.
+   * Keeps a finished run for `limits.keepRunsMs`, unless newer runs need the memory: then the oldest run of the user with the most is
+   * dropped. If a log of that name is kept already, the new one is released.
    */
   keep(name: string, log: RunLog): void {
     if (this.#finished.has(name)) return log.release();
     const { maxKeptRuns, maxKeptChars, keepRunsMs } = this.#limits;
     this.#finished.set(name, { log, endedMs: this.#platform.now() });
     this.#finishedChars += log.chars;
-    while (this.#finished.size > maxKeptRuns) this.#dropOldest();
-    while (this.#finished.size > 1 && this.#finishedChars > maxKeptChars / 4) this.#dropOldest();
+    while (this.#finished.size > maxKeptRuns) this.#dropOfLargest(() => 1);
+    while (this.#finished.size > 1 && this.#finishedChars > maxKeptChars / 4) this.#dropOfLargest(({ chars }) => chars);
     if (!this.#isSweepSet && this.#finished.size > 0) this.#sweepIn(keepRunsMs);
   }
 
@@ -106,6 +106,14 @@ export class RunMemory {
     this.#finishedChars -= log.chars;
     log.release();
     return true;
+  }
+
+  /** Drops the oldest finished run of the user whose finished runs have the largest sum of sizes. */
+  #dropOfLargest(sizeOf: (log: RunLog) => number): void {
+    const sizes = new Map<string, number>();
+    for (const log of this.finished) sizes.set(log.key.userId, (sizes.get(log.key.userId) ?? 0) + sizeOf(log));
+    const [userId] = largest(sizes, ([, size]) => size);
+    this.#dropOldest(userId);
   }
 
   /** Drops the finished run that ended first, of all users or of one. Returns false if there is none. */
