@@ -129,3 +129,18 @@ test('a run that an answer continues while its record is read is cancelled', asy
   expect((await cancelling).status).toBe(200);
   expect(await server.stateOf(invocationId)).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
 });
+
+test('a run that was cancelled through another process is interrupted at once in the process that had it', async () => {
+  const { serve } = await setUp(false);
+  const running = new Gate();
+  const a = serve();
+  const b = serve({ gate: running, text: 'never' });
+  await b.send('r-1');
+  await running.reached;
+  const { invocationId } = await b.stateOf('r-1');
+  expect((await a.cancel(invocationId)).status).toBe(200);
+  for (const id of ['r-1', invocationId]) {
+    for (const { stateOf } of [a, b])
+      expect(await stateOf(id)).toMatchObject({ invocationId, state: 'interrupted', code: 'RUN_ABORTED' });
+  }
+});

@@ -261,11 +261,9 @@ export class RunFollower {
    * @throws RunRelayError
    */
   async state({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<RunState> {
-    const log = this.#hub.inFlightRun(key, id);
-    // The end of a cancelled run may be stored before its agent and plugins have returned.
-    if (log && !log.waitsToContinue && !log.isCancelled) return stateOf(log);
-    const request = log ?? this.#hub.inFlightRequest(key, id);
-    // While an answer waits for the session, the run that it continues keeps its stored state.
+    const request = this.#hub.inFlightRun(key, id) ?? this.#hub.inFlightRequest(key, id);
+    // The session comes first also for a run of this process, because another process may have ended the run. While an answer waits for
+    // the session, the run that it continues keeps its stored state.
     const stored = await sessionService.findRun({ ...key, id });
     if (stored) return readRunState(sessionService, key, stored);
     if (request && !request.isEnded) return stateOf(request);
