@@ -72,10 +72,13 @@ export class InMemoryRunRelay implements RunRelay {
     return { invocationId, attempt, gonePosition, lastPosition, end: endOf(run.log) };
   }
 
+  /** Finds a run of a request: first one that is in progress in another process, then one that is in progress, then one that has ended. */
   #findRequest(key: SessionKey, id: string): PublishedRun | undefined {
-    for (const run of this.#runs.values())
-      if (run.log.requestId === id && nameOf(run.log.key, '') === nameOf(key, '')) return run;
-    return undefined;
+    const runs = [...this.#runs.values()].filter(
+      ({ log, isForgotten }) => !isForgotten && log.requestId === id && nameOf(log.key, '') === nameOf(key, ''),
+    );
+    const inProgress = runs.filter(({ log }) => !log.isEnded);
+    return inProgress.find(({ host }) => host !== this.#host) ?? inProgress[0] ?? runs[0];
   }
 
   follow(key: SessionKey, invocationId: string, afterPosition: number, mirror: LogMirror): () => void {

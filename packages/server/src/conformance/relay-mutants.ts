@@ -90,6 +90,16 @@ export const relayMutants: readonly RelayMutant[] = [
   broken('find.request', 'does not find runs by their requests', (relay) => ({
     publish: (log) => relay.publish(disguised(log, { requestId: undefined })),
   })),
+  broken('find.copies', 'finds the run of this process first', (relay) => {
+    const own = new Map<string, string>();
+    return {
+      publish(log) {
+        if (log.requestId !== undefined) own.set(log.requestId, log.invocationId);
+        return relay.publish(log);
+      },
+      find: (key, id) => relay.find(key, own.get(id) ?? id),
+    };
+  }),
   broken('find.session', 'finds runs under other keys', (relay) => {
     const keys = new Map<string, RelayedLog['key']>();
     return {

@@ -229,6 +229,18 @@ export const relayRules: readonly RelayRule[] = [
     },
   },
   {
+    id: 'find.copies',
+    title: 'Of several runs of one request, a run that is in progress in another process is found first.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const [first, second] = [newId(), newId()];
+      await here.publish({ invocationId: first, requestId: `r-${first}` });
+      await there.publish({ invocationId: second, requestId: `r-${first}` });
+      subject.expect.same('the run found here', (await here.relay.find(KEY, `r-${first}`))?.invocationId, second);
+      subject.expect.same('the run found there', (await there.relay.find(KEY, `r-${first}`))?.invocationId, first);
+    },
+  },
+  {
     id: 'find.session',
     title: "A run is found under its session's key only.",
     async check(subject) {

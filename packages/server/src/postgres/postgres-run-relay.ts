@@ -123,7 +123,7 @@ export class PostgresRunRelay implements RunRelay {
       readonly last_position: number;
     }
     const { database, statements } = this.#use();
-    const [row] = await database.query<Row>(statements.find, valuesOf(key, id));
+    const [row] = await database.query<Row>(statements.find, valuesOf(key, id, this.#hostId));
     if (!row) return undefined;
     const { invocation_id: invocationId, attempt, gone_position: gonePosition, last_position: lastPosition } = row;
     return { invocationId, attempt, gonePosition, lastPosition, end: endOf(row, invocationId) };

@@ -63,14 +63,14 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
     /** Marks the runs of a host that shuts down as lost. Parameter: host. */
     leave: `DELETE FROM ${hosts} WHERE host = $1`,
 
-    /** Finds a run. Parameters: app, user, session, and invocation id or request id. */
+    /** Finds a run. Parameters: app, user, session, invocation id or request id, and the host that asks. */
     find: `
       SELECT r.invocation_id, r.attempt::float8 AS attempt, r.gone_position::float8 AS gone_position, r.last_position::float8 AS last_position,
         r.state, ${isAlive} AS is_alive
       FROM ${runs} r
       WHERE ${OF_SESSION} AND $4 IN (r.invocation_id, r.request_id)
         AND r.stop IS DISTINCT FROM 'forget' AND r.stop IS DISTINCT FROM 'hidden' AND (r.expires_at IS NULL OR r.expires_at > now())
-      ORDER BY r.invocation_id = $4 DESC, r.expires_at DESC NULLS FIRST LIMIT 1`,
+      ORDER BY r.invocation_id = $4 DESC, r.expires_at DESC NULLS FIRST, is_alive DESC, r.host = $5 LIMIT 1`,
 
     /** Asks the host of a run to publish each frame immediately, with notifications. Parameters: app, user, session, id. */
     follow: `

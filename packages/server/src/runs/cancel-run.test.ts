@@ -36,6 +36,7 @@ async function setUp(isRelayed: boolean) {
       return { status: response.status, text: await response.text() };
     };
     return {
+      server,
       send: (requestId: string, part: object = { text: requestId }) =>
         ask('', { method: 'POST', body: JSON.stringify({ requestId, newMessage: { parts: [part] } }) }),
       cancel: (id: string) => ask(`/${id}`, { method: 'DELETE' }),
@@ -143,4 +144,24 @@ test('a run that was cancelled through another process is interrupted at once in
     for (const { stateOf } of [a, b])
       expect(await stateOf(id)).toMatchObject({ invocationId, state: 'interrupted', code: 'RUN_ABORTED' });
   }
+});
+
+test('a request that waits in two processes is cancelled in both', async () => {
+  const { serve, sessionService } = await setUp(true);
+  const holding = new Gate();
+  const a = serve({ gate: holding, text: 'first' });
+  const b = serve('never');
+  await a.send('r-1');
+  await holding.reached;
+  const waiting = [a.send('r-2')];
+  await expect.poll(() => a.stateOf('r-2')).toMatchObject({ state: 'queued' });
+  waiting.push(b.send('r-2'));
+  await expect.poll(() => b.server.runsInFlight).toBe(1);
+  expect((await a.cancel('r-2')).status).toBe(200);
+  for (const { status, text } of await Promise.all(waiting))
+    expect([status, text]).toEqual([409, expect.stringContaining('RUN_ABORTED')]);
+  holding.open();
+  for (const { stateOf } of [a, b])
+    expect(await stateOf('r-2')).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
+  expect(await sessionService.findRun({ ...KEY, id: 'r-2' })).toBeUndefined();
 });

@@ -105,7 +105,8 @@ export interface RunRelay {
   publish(log: RelayedLog): RunPublication;
   /**
    * Returns a run of this session that a process has published; undefined if there is none.
-   * @param id the run's invocation id, or the id of the request that began it; the run with this invocation id comes first
+   * @param id the run's invocation id, or the id of the request that began it; the run with this invocation id comes
+   * first, then a run of the request that is in progress in another process: a client may send a request to several processes
    * @throws RunRelayError
    */
   find(key: SessionKey, id: string): Promise<RemoteRun | undefined>;
