@@ -135,13 +135,25 @@ test("saveInputBlobsAsArtifacts saves the user's data and replaces it by a text"
   const names = [1, 2].map((index) => `artifact_${event?.invocationId}_${index}`);
   expect(event?.content?.parts).toEqual([
     { text: 'See:' },
-    { text: `Uploaded file: ${names[0]}. It is saved as an artifact.` },
-    { text: `Uploaded file: ${names[1]}. It is saved as an artifact.` },
+    { text: `[Uploaded Artifact: "${names[0]}"]` },
+    { text: `[Uploaded Artifact: "${names[1]}"]` },
   ]);
   expect(event?.actions.artifactDelta).toEqual({ [names[0] ?? '']: 0, [names[1] ?? '']: 0 });
   expect(seen).toEqual([event?.content]);
   const saved = await runner.artifactService?.loadArtifact({ ...KEY, filename: names[0] ?? '' });
   expect(saved?.inlineData).toEqual(png.inlineData);
+});
+
+test.each([
+  ['is the name of its artifact', 'cat.png', 'cat.png'],
+  ['that an artifact cannot have is not used', '../cat.png', 'artifact_'],
+])('saveInputBlobsAsArtifacts: the displayName of a file %s', async (_, displayName, name) => {
+  const artifactService = new InMemoryArtifactService();
+  const { run, stored } = await scenario({ async *agent() {}, artifactService });
+  const file = { inlineData: { ...png.inlineData, displayName } };
+  await run(file, { runConfig: { saveInputBlobsAsArtifacts: true } });
+  expect((await stored())[0]?.content?.parts?.[0]?.text).toMatch(`[Uploaded Artifact: "${name}`);
+  expect(await artifactService.listArtifactKeys(KEY)).toEqual([expect.stringMatching(`^${name}`)]);
 });
 
 test('without the option the data stays in the message', async () => {

@@ -4,12 +4,13 @@ import {
   type Content,
   type EventActions,
   type EventParams,
+  InvalidArtifactNameError,
   InvalidMessageError,
   type Invocation,
   type InvocationContext,
   type Part,
 } from '@eventloom/core';
-import { Calls, RunMark, sessionKeyOf, setOwn } from '@eventloom/core/internal';
+import { Calls, checkArtifactName, RunMark, sessionKeyOf, setOwn } from '@eventloom/core/internal';
 import { matchAnswers, type MatchedMessage, type RequestAnswers } from './answers.ts';
 import { answeredRun } from './answered-run.ts';
 import { answeredCallIds, checkNewMessage } from './check-message.ts';
@@ -164,12 +165,24 @@ async function saveInputBlobs(
       parts.push(part);
       continue;
     }
-    const filename = `artifact_${invocationId}_${index}`;
+    const filename = artifactName(part.inlineData.displayName) ?? `artifact_${invocationId}_${index}`;
     const version = await artifactService.saveArtifact({ ...sessionKeyOf(session), filename, artifact: part });
     setOwn(artifactDelta, filename, version);
-    parts.push({ text: `Uploaded file: ${filename}. It is saved as an artifact.` });
+    parts.push({ text: `[Uploaded Artifact: "${filename}"]` });
   }
   return { content: { ...message, parts }, artifactDelta };
+}
+
+/** Returns the name that the user gave a file; undefined if it has none, or one that an artifact cannot have, such as `../notes.txt`. */
+function artifactName(displayName: string | undefined): string | undefined {
+  if (!displayName) return undefined;
+  try {
+    checkArtifactName(displayName);
+    return displayName;
+  } catch (error) {
+    if (InvalidArtifactNameError.isInstance(error)) return undefined;
+    throw error;
+  }
 }
 
 /**

@@ -47,7 +47,10 @@ export interface RunConfig extends LiveRunConfig {
   readonly onOpenRun?: OnOpenRun | undefined;
   /** Maximum number of tool calls of one model reply that run at the same time. Default 16. */
   readonly maxParallelToolCalls?: number | undefined;
-  /** True saves inline data of the user's message as artifacts and replaces it with a text. Needs an artifact service. Default false. */
+  /**
+   * True saves inline data of the user's message as artifacts, and replaces it with a text that has the artifact's name: the `displayName` of the data if an
+   * artifact can have it, otherwise `artifact_<invocation>_<index>`. Needs an artifact service. Default false.
+   */
   readonly saveInputBlobsAsArtifacts?: boolean | undefined;
   /** Added to `customMetadata` of every event of the run. Keys that an event sets itself win. Default: nothing. */
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
