@@ -53,8 +53,8 @@ export class NodeReportedError extends EventloomError {
   readonly nodeName: string;
   readonly errorCode: string;
 
-  constructor({ nodeName, errorCode = 'UNKNOWN_ERROR', errorMessage }: AdkNodeReport) {
-    super(`Node '${nodeName}' failed: ${errorCode}${errorMessage === undefined ? '' : `: ${errorMessage}`}`);
+  constructor({ nodeName, errorCode = 'UNKNOWN_ERROR', errorMessage }: AdkNodeReport, options?: ErrorOptions) {
+    super(`Node '${nodeName}' failed: ${errorCode}${errorMessage === undefined ? '' : `: ${errorMessage}`}`, options);
     this.nodeName = nodeName;
     this.errorCode = errorCode;
   }

@@ -5,6 +5,7 @@ import {
   type EventParams,
   contentText,
   type InvocationContext,
+  ModelError,
   RunAbortedError,
   toError,
 } from '@eventloom/core';
@@ -270,6 +271,11 @@ export class WorkflowRun implements NodeRuns {
     try {
       for (let next = await guard.until(events.next()); !next.done; next = await guard.until(events.next()))
         await this.#take(context, name, next.value);
+    } catch (thrown) {
+      // The event of the agent has the message of an error of a model's service, but not that of another error.
+      const isInEvent = ModelError.isInstance(thrown) && thrown.message === thrown.publicMessage;
+      if (!context.reportedError || !isInEvent) throw thrown;
+      throw this.#toReported(name, context.reportedError, thrown);
     } finally {
       const closing = events.return();
       // A node that ignores its abort is not waited for.
@@ -279,9 +285,14 @@ export class WorkflowRun implements NodeRuns {
     await this.#postActions(context, name);
     const { reportedError, output, route, interruptIds } = context;
     if (!reportedError || output !== undefined || route !== undefined || interruptIds.length > 0) return;
-    const error = new NodeReportedError({ nodeName: name, ...reportedError });
+    throw this.#toReported(name, reportedError);
+  }
+
+  /** Creates the error of a node that yielded an error event. */
+  #toReported(nodeName: string, reported: NonNullable<AdkNodeContext['reportedError']>, cause?: unknown): Error {
+    const error = new NodeReportedError({ nodeName, ...reported }, cause === undefined ? undefined : { cause });
     this.#reported.add(error);
-    throw error;
+    return error;
   }
 
   /** Applies an event of a node to the node's context (output, route, error, questions), and posts the event to the stream. */

@@ -1,4 +1,11 @@
-import { type Event, getFunctionCalls, getFunctionResponses, type Part, ShuttingDownError } from '@eventloom/core';
+import {
+  type Event,
+  getFunctionCalls,
+  getFunctionResponses,
+  ModelError,
+  type Part,
+  ShuttingDownError,
+} from '@eventloom/core';
 import { InMemoryCredentialService } from '@eventloom/credentials';
 import { Runner as CoreRunner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -13,6 +20,7 @@ import {
   FunctionNode,
   FunctionTool,
   InMemoryRunner,
+  isNodeReportedError,
   JoinNode,
   LlmAgent,
   node,
@@ -778,4 +786,47 @@ test('the events of a node that is a tool are on a branch with the name of the t
   const { send } = await talk(new LlmAgent({ name: 'shop', model: model(call, { text: '20 %' }), tools }));
   const events = await send('My discount?');
   expect(events.find(({ author }) => author === 'discount')?.branch).toBe('find_discount@c1');
+});
+
+describe('an agent in a node whose model fails', () => {
+  const failure = (): ModelError => new ModelError('the model is overloaded', { errorCode: 'UNAVAILABLE' });
+  const read = async (agent: Workflow): Promise<{ codes: unknown[]; thrown: unknown }> => {
+    const runner = new InMemoryRunner({ agent, appName: 'app' });
+    await runner.sessionService.createSession(KEY);
+    const codes: unknown[] = [];
+    const newMessage = { role: 'user', parts: [{ text: 'Hello?' }] };
+    try {
+      for await (const { author, errorCode, output } of runner.runAsync({ ...KEY, newMessage }))
+        codes.push([author, errorCode ?? output]);
+      return { codes, thrown: undefined };
+    } catch (thrown) {
+      return { codes, thrown };
+    }
+  };
+
+  test('yields one error event, and throws a NodeReportedError', async () => {
+    const agent = new LlmAgent({ name: 'one', model: new ScriptedModel([failure()]) });
+    const { codes, thrown } = await read(new Workflow({ name: 'w', edges: [[START, agent]] }));
+    expect(codes).toEqual([['one', 'UNAVAILABLE']]);
+    expect(isNodeReportedError(thrown)).toBe(true);
+    expect(thrown).toMatchObject({ nodeName: 'one', errorCode: 'UNAVAILABLE', cause: { code: 'MODEL' } });
+  });
+
+  test('is retried if exceptions name NodeReportedError', async () => {
+    const agent = new LlmAgent({ name: 'one', model: new ScriptedModel([failure(), 'Hello.']) });
+    const retryConfig = { maxAttempts: 2, initialDelay: 0, exceptions: ['NodeReportedError'] };
+    const { codes, thrown } = await read(new Workflow({ name: 'w', edges: [[START, node(agent, { retryConfig })]] }));
+    expect(thrown).toBeUndefined();
+    expect(codes).toEqual([
+      ['one', 'UNAVAILABLE'],
+      ['one', 'Hello.'],
+    ]);
+  });
+
+  test('throws the error itself if it is not one of the service', async () => {
+    const agent = new LlmAgent({ name: 'one', model: new ScriptedModel([new TypeError('the password is 1234')]) });
+    const { thrown } = await read(new Workflow({ name: 'w', edges: [[START, agent]] }));
+    expect(isNodeReportedError(thrown)).toBe(false);
+    expect(thrown).toMatchObject({ message: expect.stringContaining('the password is 1234') });
+  });
 });
