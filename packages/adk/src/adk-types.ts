@@ -1,10 +1,13 @@
 import type {
   AuthConfig,
   AuthCredential,
+  BaseTool,
   Content,
   GenerateContentConfig,
   LlmRequest,
   OAuth2Auth,
+  ToolProcessLlmRequest,
+  VendorValue,
 } from '@eventloom/core';
 import type { VertexAISearchDataStoreSpec, VertexAiSearchToolParams } from '@eventloom/tools/built-in';
 import type { RouteValue } from './workflow/node-context.ts';
@@ -13,6 +16,9 @@ import type { RouteValue } from './workflow/node-context.ts';
 
 /** The options that have a name. A type of another library has these, and no index signature. */
 export type KnownOptions<T> = { readonly [K in keyof T as string extends K ? never : K]: T[K] };
+
+/** The type with fields that can be assigned. */
+export type Assignable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** The type with fields that can be assigned, at all depths. */
 type Writable<T> = { -readonly [K in keyof T]: T[K] extends object | undefined ? Writable<T[K]> : T[K] };
@@ -47,13 +53,55 @@ export interface SearchEngineParams extends VertexAiSearchToolParams {
   readonly dataStoreSpecs?: readonly VertexAISearchDataStoreSpec[] | undefined;
 }
 
-/** A request to a model, as programs that were written for `@google/adk` create it. */
+/** Options of a request, as programs that were written for `@google/adk` read them. */
+export interface AdkRequestConfig extends GenerateContentConfig {
+  /** Declarations of functions, and tools of the model's service, in the form of `@google/genai`. */
+  tools?: VendorValue[];
+}
+
+/** Parameters of `processLlmRequest` of a tool, as programs that were written for `@google/adk` read them. */
+export interface AdkToolProcessLlmRequest extends ToolProcessLlmRequest {
+  readonly llmRequest: AdkModelRequest;
+}
+
+/** A request to a model, as programs that were written for `@google/adk` create and change it. */
 export interface AdkModelRequest extends LlmRequest {
   /** The system instruction, the tools and the options. May be replaced, also by a `GenerateContentConfig` of `@google/genai`. */
-  get config(): GenerateContentConfig;
+  get config(): AdkRequestConfig;
   set config(config: GenerateContentConfig | KnownOptions<GenerateContentConfig>);
-  /** Settings of a live connection. Not read: a live run has its own. */
-  readonly liveConnectConfig?: object | undefined;
+  /** Tools by name, to run the model's calls. The request of a callback has its own record; in `processLlmRequest` of a tool replace the record. */
+  toolsDict: Record<string, BaseTool>;
+  /** Settings of a live connection. Not read: write them into `RunConfig`. */
+  liveConnectConfig?: VendorValue;
+}
+
+/** Sources of a reply, with the structure of the `GroundingMetadata` of `@google/genai`. */
+export interface AdkGroundingMetadata {
+  groundingChunks?: AdkGroundingChunk[];
+  groundingSupports?: AdkGroundingSupport[];
+  webSearchQueries?: string[];
+  imageSearchQueries?: string[];
+  retrievalQueries?: string[];
+  retrievalMetadata?: VendorValue;
+  searchEntryPoint?: { renderedContent?: string; sdkBlob?: string };
+  googleMapsWidgetContextToken?: string;
+  sourceFlaggingUris?: VendorValue[];
+}
+
+/** One source of a reply: a web page, a document, or a place. */
+export interface AdkGroundingChunk {
+  web?: { uri?: string; title?: string; domain?: string };
+  retrievedContext?: VendorValue;
+  maps?: VendorValue;
+  image?: VendorValue;
+}
+
+/** The sources of one segment of a reply, as indices of `groundingChunks`. */
+export interface AdkGroundingSupport {
+  segment?: { partIndex?: number; startIndex?: number; endIndex?: number; text?: string };
+  groundingChunkIndices?: number[];
+  confidenceScores?: number[];
+  renderedParts?: number[];
 }
 
 /** Audio or a message that a program keeps to be transcribed later. */

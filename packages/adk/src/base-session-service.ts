@@ -1,5 +1,6 @@
 import {
   type AppendEventRequest,
+  type BaseSessionService,
   type CreateSessionRequest,
   type Event,
   type GetSessionRequest,
@@ -10,13 +11,28 @@ import {
   type SessionKey,
   State,
 } from '@eventloom/core';
+import type { Assignable } from './adk-types.ts';
+import type { AdkEvent } from './event-fields.ts';
+
+/** A session, as programs that were written for `@google/adk` type it: its fields can be assigned. */
+export interface AdkSession extends Assignable<Omit<Session, 'events'>> {
+  events: AdkEvent[];
+}
 
 /** A page of sessions, in programs that were written for `@google/adk`, whose services also give counts. */
 export interface AdkListSessionsResponse extends ListSessionsResponse {
+  readonly sessions: AdkSession[];
   readonly page?: number;
   readonly limit?: number;
   readonly totalItems?: number;
   readonly totalPages?: number;
+}
+
+/** The sessions of a `Runner`, as programs that were written for `@google/adk` type them. */
+export interface AdkRunSessions extends BaseSessionService {
+  createSession(request: CreateSessionRequest): Promise<AdkSession>;
+  getSession(request: GetSessionRequest): MaybePromise<AdkSession | undefined>;
+  listSessions(request: ListSessionsRequest): Promise<AdkListSessionsResponse>;
 }
 
 /**

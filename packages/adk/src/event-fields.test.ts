@@ -43,6 +43,21 @@ describe('events of a runner and of its sessions', () => {
     expect((await talk(StreamingMode.NONE)).said.map(({ partial }) => partial)).toEqual([undefined]);
   });
 
+  test('can be changed by their reader at all depths, and the stored events stay as they are', async () => {
+    const { said, stored } = await talk(StreamingMode.SSE);
+    for (const event of [...said, ...stored]) {
+      event.author = 'editor';
+      event.partial = true;
+      event.longRunningToolIds = ['c1'];
+      event.actions.stateDelta['step'] = 1;
+      for (const part of event.content?.parts ?? []) part.text = 'Changed.';
+      event.content?.parts?.push({ text: 'Added.' });
+      expect(JSON.parse(JSON.stringify(event))).toMatchObject({ partial: true, longRunningToolIds: ['c1'] });
+    }
+    const { stored: others } = await talk(StreamingMode.NONE);
+    expect(others.map(({ content }) => content?.parts)).toEqual([[{ text: 'Hello?' }], [{ text: 'Hello.' }]]);
+  });
+
   test('refuse a write to an empty record of requests, which nothing would read', async () => {
     const [event] = (await talk(StreamingMode.NONE)).said;
     expect(() => Object.assign(event?.actions.requestedToolConfirmations ?? {}, { c1: { hint: 'Sure?' } })).toThrow(

@@ -5,7 +5,10 @@ import {
   type EventActions,
   REQUEST_CREDENTIAL,
   type ToolConfirmation,
+  type VendorValue,
 } from '@eventloom/core';
+import { copyPlain } from '@eventloom/llm-agent/internal';
+import type { AdkGroundingMetadata, Assignable } from './adk-types.ts';
 
 /** The actions of an event, as programs that were written for `@google/adk` read them: the requests to a person are always there. */
 export interface AdkEventActions extends EventActions {
@@ -15,46 +18,71 @@ export interface AdkEventActions extends EventActions {
   requestedToolConfirmations: Record<string, ToolConfirmation>;
 }
 
-/** An event, as programs that were written for `@google/adk` read it: fields that an event of `eventloom` leaves out are there, and empty. */
-export interface AdkEvent extends Event {
-  readonly actions: AdkEventActions;
-  /** Ids of the calls in this event whose result comes later. Empty if there are none. */
-  readonly longRunningToolIds: readonly string[];
+/** An event, as programs that were written for `@google/adk` type it: the fields of the object that a program has can be assigned. */
+export interface AdkEvent extends Assignable<
+  Omit<Event, 'content' | 'finishReason' | 'groundingMetadata' | 'longRunningToolIds'>
+> {
+  content?: Content;
+  /** Reason why the model stopped, a `FinishReason` of `@google/genai`. */
+  finishReason?: VendorValue;
+  /** Sources of the reply, for example of Google Search. */
+  groundingMetadata?: AdkGroundingMetadata;
+  /** Ids of the calls in this event whose result comes later. Absent or empty: none. */
+  longRunningToolIds?: readonly string[];
 }
 
-/** The values of absent fields. They are not enumerable, so the JSON and the copies of an event leave them out, as the stored event does. */
-const NO_IDS = { value: Object.freeze([]) };
-const NO_REQUESTS = { value: Object.freeze({}) };
-const WHOLE = { value: false };
+/** An event of a runner or of `createEvent`: fields that an event of `eventloom` leaves out are there, and empty. */
+export interface AdkRunEvent extends AdkEvent {
+  actions: AdkEventActions;
+  /** Ids of the calls in this event whose result comes later. Empty if there are none. */
+  longRunningToolIds: readonly string[];
+}
 
 /**
- * Returns a copy of an event that also has the fields which every event of `@google/adk` has, and which an event here leaves out if they are empty.
- * @param isStreamed true in a run whose readers get chunks: `partial` of the whole reply of a model is then false
+ * Defines a field that an event does not have. It is not enumerable, so the JSON and the copies of an event leave it out, as the stored event does. A
+ * value that a program assigns is enumerable.
  */
-export function toAdkEvent(event: Event, isStreamed = false): AdkEvent {
-  const { requestedAuthConfigs, requestedToolConfirmations } = event.actions;
-  const actions = { ...event.actions };
-  if (!requestedAuthConfigs) Object.defineProperty(actions, 'requestedAuthConfigs', NO_REQUESTS);
-  if (!requestedToolConfirmations) Object.defineProperty(actions, 'requestedToolConfirmations', NO_REQUESTS);
-  const copy = { ...event, actions };
-  if (copy.content && event.longRunningToolIds) copy.content = withAdkArguments(copy.content);
-  if (!event.longRunningToolIds) Object.defineProperty(copy, 'longRunningToolIds', NO_IDS);
-  if (isStreamed && event.partial === undefined && event.responseId !== undefined)
-    Object.defineProperty(copy, 'partial', WHOLE);
-  return copy as AdkEvent;
+function defineAbsent(owner: object, name: string, value: unknown): void {
+  const set = (assigned: unknown): void => {
+    Object.defineProperty(owner, name, { value: assigned, writable: true, enumerable: true, configurable: true });
+  };
+  Object.defineProperty(owner, name, { get: () => value, set, configurable: true });
 }
 
-/** Returns a content whose requests for a credential also have their arguments under the names of the ADK, to be read and changed. */
-function withAdkArguments(content: Content): Content {
-  const parts = content.parts?.map((part) => {
-    const { functionCall } = part;
-    if (functionCall?.name !== REQUEST_CREDENTIAL) return part;
-    const args = { ...functionCall.args };
+const NO_IDS = Object.freeze([]);
+const NO_REQUESTS = Object.freeze({});
+
+/**
+ * Returns a copy of an event that a program may change, and that also has the fields which every event of `@google/adk` has, and which an event here leaves
+ * out if they are empty.
+ * @param isStreamed true in a run whose readers get chunks: `partial` of the whole reply of a model is then false
+ */
+export function toAdkEvent(event: Event, isStreamed = false): AdkRunEvent {
+  const copy = copyFields(event) as AdkRunEvent;
+  const { actions, content } = copy;
+  if (!actions.requestedAuthConfigs) defineAbsent(actions, 'requestedAuthConfigs', NO_REQUESTS);
+  if (!actions.requestedToolConfirmations) defineAbsent(actions, 'requestedToolConfirmations', NO_REQUESTS);
+  if (content && event.longRunningToolIds) addAdkArguments(content);
+  if (!event.longRunningToolIds) defineAbsent(copy, 'longRunningToolIds', NO_IDS);
+  if (isStreamed && event.partial === undefined && event.responseId !== undefined) defineAbsent(copy, 'partial', false);
+  return copy;
+}
+
+/** Copies an event, whose fields are copied at all depths. Values that are neither plain objects nor lists are shared. */
+function copyFields(event: Event): object {
+  const copy = { ...event };
+  for (const key of Object.keys(copy)) Reflect.set(copy, key, copyPlain<unknown>(Reflect.get(copy, key)));
+  return copy;
+}
+
+/** Gives the requests for a credential in a content their arguments under the names of the ADK too, to be read and changed. */
+function addAdkArguments({ parts = [] }: Content): void {
+  for (const { functionCall } of parts) {
+    if (functionCall?.name !== REQUEST_CREDENTIAL || !functionCall.args) continue;
+    const { args } = functionCall;
     Object.defineProperty(args, 'auth_config', { value: structuredClone(args['authConfig']) });
     Object.defineProperty(args, 'function_call_id', { value: args['functionCallId'] });
-    return { ...part, functionCall: { ...functionCall, args } };
-  });
-  return parts ? { ...content, parts } : content;
+  }
 }
 
 /**

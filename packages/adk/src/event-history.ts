@@ -12,7 +12,7 @@ import { isBaseAgent, isRecord, toSeconds } from '@eventloom/core/internal';
 import { isRoutableLlmAgent } from './agent-guards.ts';
 import type { ResumabilityConfig } from './app.ts';
 import { requireArgument, requireEvent, requireEvents, requireOptions } from './check-arguments.ts';
-import { type AdkEvent, createAdkEventActions } from './event-fields.ts';
+import { type AdkRunEvent, createAdkEventActions } from './event-fields.ts';
 
 /**
  * Creates an event as `createEvent` of `@eventloom/core` does, and takes a `timestamp` in milliseconds too, as programs that were written for `@google/adk` give
@@ -21,7 +21,7 @@ import { type AdkEvent, createAdkEventActions } from './event-fields.ts';
  * @example
  * const event = createEvent({ author: 'system', timestamp: Date.now(), actions: { stateDelta: { step: 2 } } });
  */
-export function createAdkEvent(params: EventParams = {}): AdkEvent {
+export function createAdkEvent(params: EventParams = {}): AdkRunEvent {
   requireOptions('createEvent', params, "createEvent({ author: 'helper' })");
   const { timestamp, longRunningToolIds = [] } = params;
   const given = timestamp === undefined ? params : { ...params, timestamp: toSeconds(timestamp) };

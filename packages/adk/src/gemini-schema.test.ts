@@ -124,6 +124,12 @@ test.each([
   expect(toGeminiSchema(json)).toEqual(schema);
 });
 
+test('zodObjectToSchema returns the schema of a record without the keywords for its names', () => {
+  expect(zodObjectToSchema(z.object({ prices: z.record(z.string(), z.number()) })).properties).toEqual({
+    prices: { type: 'OBJECT' },
+  });
+});
+
 test('zodObjectToSchema returns a schema that tools accept', () => {
   const schema = zodObjectToSchema(
     z.object({ count: z.number().positive(), tags: z.array(z.string()).max(3).nullable() }),

@@ -41,7 +41,17 @@ export interface GeminiSchema {
 }
 
 /** Keys of JSON Schema that a schema of Gemini does not have. */
-const DROPPED = new Set(['$schema', '$id', 'additionalProperties', 'readOnly', 'const', 'type', 'anyOf', 'oneOf']);
+const DROPPED = new Set([
+  '$schema',
+  '$id',
+  'additionalProperties',
+  'propertyNames',
+  'readOnly',
+  'const',
+  'type',
+  'anyOf',
+  'oneOf',
+]);
 /** Limits that a schema of Gemini has as texts. */
 const COUNTS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties']);
 

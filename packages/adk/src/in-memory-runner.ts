@@ -2,7 +2,7 @@ import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { ConfigurationError } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
 import { InMemoryCredentialService } from '@eventloom/credentials';
-import { InMemoryMemoryService } from '@eventloom/memory';
+import { AdkInMemoryMemoryService } from './in-memory-memory.ts';
 import { type AdkRunnerConfig, AdkRunner } from './runner.ts';
 import { AdkInMemorySessionService } from './session-reads.ts';
 
@@ -35,7 +35,7 @@ export class AdkInMemoryRunner extends AdkRunner {
       appName: config.appName ?? 'InMemoryRunner',
       sessionService: new AdkInMemorySessionService({ platform: config.platform }),
       artifactService: new InMemoryArtifactService({ platform: config.platform }),
-      memoryService: config.memoryService ?? new InMemoryMemoryService(),
+      memoryService: config.memoryService ?? new AdkInMemoryMemoryService(),
       credentialService: config.credentialService ?? new InMemoryCredentialService(),
     });
   }

@@ -136,7 +136,8 @@ export type { AdkInMemoryRunnerConfig as InMemoryRunnerConfig } from './in-memor
 export { AdkInMemoryRunner as InMemoryRunner } from './in-memory-runner.ts';
 
 // Tools
-export type { BaseToolParams, RunAsyncToolRequest, ToolPredicate, ToolProcessLlmRequest } from '@eventloom/core';
+export type { BaseToolParams, RunAsyncToolRequest, ToolPredicate } from '@eventloom/core';
+export type { AdkToolProcessLlmRequest as ToolProcessLlmRequest } from './adk-types.ts';
 export { BaseTool, BaseToolset } from '@eventloom/core';
 export { isBaseTool, isBaseToolset } from '@eventloom/core/internal';
 export type { AgentToolConfig } from '@eventloom/multi-agent';
@@ -315,7 +316,8 @@ export type { AdkLocalExecutorOptions as UnsafeLocalCodeExecutorOptions } from '
 export { AdkUnsafeLocalCodeExecutor as UnsafeLocalCodeExecutor } from './services.ts';
 
 // Events and state
-export type { Event, EventActions, EventParams as CreateEventParams } from '@eventloom/core';
+export type { EventActions, EventParams as CreateEventParams } from '@eventloom/core';
+export type { AdkEvent as Event } from './event-fields.ts';
 export { createAdkEventActions as createEventActions } from './event-fields.ts';
 export { getFunctionCalls, getFunctionResponses, isFinalResponse, stringifyContent } from '@eventloom/core';
 export { AdkState as State } from './state.ts';
@@ -390,7 +392,6 @@ export type {
   SaveArtifactRequest,
   SearchMemoryRequest,
   SearchMemoryResponse,
-  Session,
   SessionArtifactService,
   SessionLoadArtifactRequest,
   SessionSaveArtifactRequest,
@@ -404,11 +405,11 @@ export type {
   AdkBaseCredentialService as BaseCredentialService,
   AdkBaseMemoryService as BaseMemoryService,
 } from './program-services.ts';
-export type { AdkListSessionsResponse as ListSessionsResponse } from './base-session-service.ts';
+export type { AdkListSessionsResponse as ListSessionsResponse, AdkSession as Session } from './base-session-service.ts';
 export { AdkBaseSessionService as BaseSessionService } from './base-session-service.ts';
 export { InMemoryArtifactService } from '@eventloom/artifacts';
 export { InMemoryCredentialService } from '@eventloom/credentials';
-export { InMemoryMemoryService } from '@eventloom/memory';
+export { AdkInMemoryMemoryService as InMemoryMemoryService } from './in-memory-memory.ts';
 export { AdkInMemorySessionService as InMemorySessionService } from './session-reads.ts';
 export type { AdkGcsOptions as GcsArtifactServiceOptions } from './services.ts';
 export {

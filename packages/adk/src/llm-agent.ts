@@ -19,7 +19,7 @@ import {
   type SingleBeforeToolCallback,
   type ToolUnion,
 } from '@eventloom/llm-agent';
-import type { KnownOptions } from './adk-types.ts';
+import type { Assignable, KnownOptions } from './adk-types.ts';
 import { type AgentNodeOptions, copyAgent, keepConfig, withoutNodeOptions } from './agent-options.ts';
 import { type BaseContextCompactor, shorteningCallbacks } from './context-compactors.ts';
 import { NodeSchemaValidationError } from './errors.ts';
@@ -48,16 +48,17 @@ export type AdkToolUnion = ToolUnion | BaseNode | AdkPackageTool | AdkPackageToo
  * Options of an `LlmAgent` of programs that were written for `@google/adk`: those of `@eventloom/llm-agent`, nodes as tools, and the options of its node in a
  * workflow.
  */
-export interface AdkLlmAgentConfig extends Omit<LlmAgentConfig, 'tools' | 'generateContentConfig'>, AgentNodeOptions {
-  readonly tools?: readonly AdkToolUnion[];
+export interface AdkLlmAgentConfig
+  extends Assignable<Omit<LlmAgentConfig, 'tools' | 'generateContentConfig'>>, Assignable<AgentNodeOptions> {
+  tools?: readonly AdkToolUnion[];
   /** Options of the model's service, such as `temperature`: an object, or a `GenerateContentConfig` of `@google/genai`. */
-  readonly generateContentConfig?: GenerateContentConfig | KnownOptions<GenerateContentConfig>;
+  generateContentConfig?: GenerateContentConfig | KnownOptions<GenerateContentConfig>;
   /** Shorten the conversation that the model reads. Default: none. */
-  readonly contextCompactors?: readonly BaseContextCompactor[] | undefined;
+  contextCompactors?: readonly BaseContextCompactor[] | undefined;
   /** Change requests to the model in place, before `beforeModelCallback`. They are added to what the runtime does. Default: none. */
-  readonly requestProcessors?: readonly BaseLlmRequestProcessor[] | undefined;
+  requestProcessors?: readonly BaseLlmRequestProcessor[] | undefined;
   /** Change responses of the model in place, before `afterModelCallback`. Default: none. */
-  readonly responseProcessors?: readonly BaseLlmResponseProcessor[] | undefined;
+  responseProcessors?: readonly BaseLlmResponseProcessor[] | undefined;
 }
 
 /**

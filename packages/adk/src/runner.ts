@@ -19,12 +19,13 @@ import {
 import { checkOptions, describeKind, isBookkeeping, type OptionRules } from '@eventloom/core/internal';
 import { live } from '@eventloom/live';
 import { type RunAsyncParams, Runner, type RunnerConfig, type RunStream } from '@eventloom/runner';
+import type { Assignable } from './adk-types.ts';
 import { type App, isApp, type ResumabilityConfig } from './app.ts';
 import { checkPluginCallbacks } from './base-plugin.ts';
-import type { AdkBaseSessionService } from './base-session-service.ts';
+import type { AdkBaseSessionService, AdkRunSessions } from './base-session-service.ts';
 import { runMessages, type RunStreamParams } from './background-calls.ts';
 import { requireOptions } from './check-arguments.ts';
-import { type AdkEvent, toAdkEvent } from './event-fields.ts';
+import { type AdkRunEvent, toAdkEvent } from './event-fields.ts';
 import { compactionOf } from './context-compactors.ts';
 import { GeminiSchemas } from './gemini-schema.ts';
 import { LLMRegistry } from './llm-registry.ts';
@@ -76,7 +77,7 @@ interface AdkNames {
  * Options of the `Runner` for programs that were written for `@google/adk`: those of the `Runner` of `eventloom`, and `app` and
  * `resumabilityConfig`.
  */
-export interface AdkRunnerConfig extends Omit<RunnerConfig, keyof AdkNames>, AdkNames {}
+export interface AdkRunnerConfig extends Assignable<Omit<RunnerConfig, keyof AdkNames>>, Assignable<AdkNames> {}
 
 /** Parameters of `runEphemeral`. */
 export interface RunEphemeralParams {
@@ -116,6 +117,7 @@ export class AdkRunner extends Runner {
   /** The name of the class in error messages. */
   static override readonly name: string = 'Runner';
   readonly resumabilityConfig: ResumabilityConfig | undefined;
+  declare readonly sessionService: AdkRunSessions;
   /** The plugins of the runner, also those that `registerPlugin` adds later. */
   override readonly pluginManager: AdkPluginManager;
   // No private members: libraries that trace programs call methods on a `Proxy` of the runner.
@@ -208,7 +210,7 @@ export class AdkRunner extends Runner {
    * Runs the agent in a new session, and deletes the session afterwards. An error of the parameters is thrown with the first event.
    * @throws ConfigurationError for a parameter that does not exist
    */
-  async *runEphemeral(given: RunEphemeralParams): AsyncGenerator<AdkEvent, void, undefined> {
+  async *runEphemeral(given: RunEphemeralParams): AsyncGenerator<AdkRunEvent, void, undefined> {
     checkOptions('runEphemeral', EPHEMERAL_PARAMS, given, {}, 'runEphemeral({ userId, newMessage })');
     const { userId, ...params } = given;
     const { appName } = this;
@@ -231,7 +233,7 @@ export class AdkRunner extends Runner {
 }
 
 /** The events of one run, with the fields that programs of the ADK read. */
-export type AdkRunStream = Omit<RunStream, keyof AsyncGenerator> & AsyncGenerator<AdkEvent, void, undefined>;
+export type AdkRunStream = Omit<RunStream, keyof AsyncGenerator> & AsyncGenerator<AdkRunEvent, void, undefined>;
 
 /** Returns true for a runner of this package, including one of another loaded copy of it. */
 export function isRunner(value: unknown): value is AdkRunner {
@@ -315,6 +317,6 @@ function withAdkEnds(
 }
 
 /** @param isStreamed true in a run whose readers get chunks */
-function withAdkFields(step: IteratorResult<Event, void>, isStreamed: boolean): IteratorResult<AdkEvent, void> {
+function withAdkFields(step: IteratorResult<Event, void>, isStreamed: boolean): IteratorResult<AdkRunEvent, void> {
   return step.done ? step : { done: false, value: toAdkEvent(step.value, isStreamed) };
 }

@@ -12,7 +12,7 @@ import {
 } from '@eventloom/core';
 import { fillKind, toSeconds } from '@eventloom/core/internal';
 import { InMemorySessionService } from '@eventloom/sessions';
-import type { AdkListSessionsResponse } from './base-session-service.ts';
+import type { AdkListSessionsResponse, AdkSession } from './base-session-service.ts';
 import { toAdkEvent } from './event-fields.ts';
 
 /**
@@ -31,7 +31,7 @@ export class AdkInMemorySessionService extends InMemorySessionService {
     return withObjectState(await super.createSession(request));
   }
 
-  override getSession(request: GetSessionRequest): MaybePromise<Session | undefined> {
+  override getSession(request: GetSessionRequest): MaybePromise<AdkSession | undefined> {
     return afterwards(super.getSession(inSeconds(request)), toAdkSession);
   }
 
@@ -69,7 +69,7 @@ export function readAsAdk<S extends BaseSessionService>(service: S): S {
   return Object.assign(service, reads);
 }
 
-function toAdkSession(session: Session | undefined): Session | undefined {
+function toAdkSession(session: Session | undefined): AdkSession | undefined {
   return session && { ...withObjectState(session), events: session.events.map((event) => toAdkEvent(event)) };
 }
 

@@ -1,9 +1,10 @@
 import { type Event, type Session, State } from '@eventloom/core';
 import { isRecord, notAnEvent } from '@eventloom/core/internal';
+import type { AdkSession } from './base-session-service.ts';
 import { requireArgument, requireOptions } from './check-arguments.ts';
 
 /** Creates a session object that is in no service, for tests and tools. Only `id` and `appName` are required. */
-export function createSession(fields: Partial<Session> & Pick<Session, 'id' | 'appName'>): Session {
+export function createSession(fields: Partial<Session> & Pick<Session, 'id' | 'appName'>): AdkSession {
   requireOptions('createSession', fields, "createSession({ id: 's1', appName: 'app' })");
   const { id, appName, ...given } = fields;
   return {

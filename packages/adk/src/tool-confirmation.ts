@@ -7,8 +7,10 @@ import { requireOptions } from './check-arguments.ts';
 export class AdkToolConfirmation {
   /** The name of the class in error messages. */
   static readonly name: string = 'ToolConfirmation';
-  hint: string;
-  confirmed: boolean;
+  /** Empty by default. Confirmations of the runtime may have none. */
+  hint?: string | undefined;
+  /** Absent or false: not confirmed. */
+  confirmed?: boolean | undefined;
   payload?: unknown;
 
   /** @throws ConfigurationError for a value that is not an object */

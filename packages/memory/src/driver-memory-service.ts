@@ -44,6 +44,11 @@ export class DriverMemoryService extends BaseMemoryService {
     this.#driver = driver;
   }
 
+  /** True if a search without a `limit` gives all memories with a word of the query, the latest first. @internal */
+  protected get findsAll(): boolean {
+    return false;
+  }
+
   override addSessionToMemory(session: Session): Promise<void> {
     checkArgument('addSessionToMemory(session)', session);
     return this.#add(sessionKeyOf(session), session.events);
@@ -86,7 +91,10 @@ export class DriverMemoryService extends BaseMemoryService {
     const weights = new Map<string, number>();
     for (const [word, count] of counts) if (count > 0) weights.set(word, wordWeight(count, memories));
     if (weights.size === 0) return { memories: [] };
-    const search = { weights, limit: Math.min(limit, MAX_LIMIT), exceptSessionId };
+    const findsAll = this.findsAll && request.limit === undefined;
+    // Memories of equal rank are ordered by time.
+    if (findsAll) for (const word of weights.keys()) weights.set(word, 0);
+    const search = { weights, limit: findsAll ? Infinity : Math.min(limit, MAX_LIMIT), exceptSessionId };
     const found = await this.#ask((driver) => driver.search(owner, search));
     return { memories: found.map(toEntry) };
   }

@@ -48,7 +48,7 @@ export interface WordCounts {
 
 /** Parameters of a search in a driver. */
 export interface MemorySearch {
-  /** The weight of each word, a positive integer. The rank of a memory is the sum of the weights of its words. */
+  /** The weight of each word, an integer. The rank of a memory is the sum of the weights of its words. */
   readonly weights: ReadonlyMap<string, number>;
   readonly limit: number;
   /** Session whose memories are left out; undefined to search all sessions. */

@@ -113,7 +113,8 @@ export type { InMemoryRunnerConfig } from '@eventloom/adk';
 export { InMemoryRunner } from '@eventloom/adk';
 
 // Tools
-export type { BaseToolParams, RunAsyncToolRequest, ToolPredicate, ToolProcessLlmRequest } from '@eventloom/adk';
+export type { BaseToolParams, RunAsyncToolRequest, ToolPredicate } from '@eventloom/adk';
+export type { ToolProcessLlmRequest } from '@eventloom/adk';
 export { BaseTool, BaseToolset } from '@eventloom/adk';
 export { isBaseTool, isBaseToolset } from '@eventloom/adk';
 export type { AgentToolConfig } from '@eventloom/adk';
@@ -273,7 +274,8 @@ export type { UnsafeLocalCodeExecutorOptions } from '@eventloom/adk';
 export { UnsafeLocalCodeExecutor } from '@eventloom/adk';
 
 // Events and state
-export type { CreateEventParams, Event, EventActions } from '@eventloom/adk';
+export type { CreateEventParams, EventActions } from '@eventloom/adk';
+export type { Event } from '@eventloom/adk';
 export { createEventActions } from '@eventloom/adk';
 export { getFunctionCalls, getFunctionResponses, isFinalResponse, stringifyContent } from '@eventloom/adk';
 export { State } from '@eventloom/adk';
@@ -350,13 +352,12 @@ export type {
   SaveArtifactRequest,
   SearchMemoryRequest,
   SearchMemoryResponse,
-  Session,
   SessionArtifactService,
   SessionLoadArtifactRequest,
   SessionSaveArtifactRequest,
 } from '@eventloom/adk';
 export type { ArtifactVersion, BaseArtifactService, BaseCredentialService, BaseMemoryService } from '@eventloom/adk';
-export type { ListSessionsResponse } from '@eventloom/adk';
+export type { ListSessionsResponse, Session } from '@eventloom/adk';
 export { BaseSessionService } from '@eventloom/adk';
 export { InMemoryArtifactService } from '@eventloom/adk';
 export { InMemoryCredentialService } from '@eventloom/adk';
