@@ -222,6 +222,6 @@ export const EVENT: Field<Event, false> = alsoReading(
     },
     { name: 'Event' },
   ),
-  // trpc-agent-go writes the tags of an event as one string.
-  { tag: TEXT },
+  // trpc-agent-go writes the tags of an event as one string. The ADK has the other fields, which nothing here reads.
+  { tag: TEXT, interactionId: TEXT, liveSessionId: TEXT, goAway: VENDOR },
 );

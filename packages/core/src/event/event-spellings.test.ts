@@ -18,6 +18,15 @@ describe('parseEvent and spellings', () => {
     });
   });
 
+  test('fields of the ADK that the type does not have are read in both spellings', () => {
+    const event = { interactionId: 'i', liveSessionId: 'l', goAway: { timeLeft: '1s' } };
+    expect(parseEvent(event)).toEqual({ ...BLANK, ...event });
+    expect(parseEvent({ interaction_id: 'i', live_session_id: 'l', go_away: { time_left: '1s' } })).toEqual({
+      ...BLANK,
+      ...event,
+    });
+  });
+
   test('does not check the spelling that is ignored', () => {
     expect(parseEvent('{"invocationId":"camel","invocation_id":5}').invocationId).toBe('camel');
   });
