@@ -1,4 +1,5 @@
 import { BasePlugin, ConfigurationError } from '@eventloom/core';
+import { wrongOption } from '@eventloom/core/internal';
 import { isInstanceOf } from './class-checks.ts';
 import type { BaseNode } from './workflow/base-node.ts';
 import type { AdkNodeContext } from './workflow/node-context.ts';
@@ -47,11 +48,11 @@ export const AdkBasePlugin: typeof OwnPlugin = OwnPlugin;
 /** Callbacks of plugins of the ADK that no run calls. */
 const NEVER_CALLED = ['beforeContextCompaction', 'afterContextCompaction'] as const;
 
-/** Checks the plugins of a runner. @throws ConfigurationError for a plugin of `@google/adk` itself, and for one with a callback that no run would call */
+/** Checks a list of plugins. @throws ConfigurationError for another value, for a plugin of `@google/adk` itself, and for one with a callback that no run would call */
 export function checkPluginCallbacks(owner: string, plugins: readonly BasePlugin[]): void {
-  for (const plugin of plugins) {
-    // The runner itself refuses values that are not plugins.
-    if (typeof plugin?.beforeRunCallback !== 'function') continue;
+  for (const [index, plugin] of plugins.entries()) {
+    if (typeof plugin?.beforeRunCallback !== 'function')
+      throw wrongOption(owner, `plugins[${index}]`, 'a plugin', plugin, '[new LoggingPlugin()]');
     if (typeof plugin.onRunErrorCallback !== 'function')
       throw new ConfigurationError(
         `${owner}: plugin "${plugin.name}": is a plugin of another library, as of @google/adk; write a class that extends BasePlugin of eventloom/adk`,

@@ -1,7 +1,7 @@
 import { ModelError } from '@eventloom/core';
-import { ScriptedModel } from '@eventloom/testing';
+import { ScriptedLiveModel, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { InMemoryRunner, LlmAgent, type RunConfig } from './index.ts';
+import { InMemoryRunner, LiveRequestQueue, LlmAgent, type RunConfig } from './index.ts';
 
 async function talk(model: ScriptedModel, runConfig: RunConfig = {}): Promise<(string | undefined)[]> {
   const runner = new InMemoryRunner({ agent: new LlmAgent({ name: 'helper', model }), appName: 'app' });
@@ -26,4 +26,22 @@ test('one call too many ends the run with an error event, and is not thrown', as
   const calls = [{ name: 'nothing' }];
   const model = new ScriptedModel([{ calls }, { calls }]);
   expect(await talk(model, { maxLlmCalls: 1 })).toEqual([undefined, undefined, 'LLM_CALL_LIMIT']);
+});
+
+test('the error of a live connection of the program is thrown as it is, and the queue of the run is closed', async () => {
+  const lost = new Error('the line is dead');
+  const model = new ScriptedLiveModel([[{ heard: 'content' }, { ends: lost }]]);
+  const runner = new InMemoryRunner({ agent: new LlmAgent({ name: 'helper', model }), appName: 'app' });
+  const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'ann' });
+  const liveRequestQueue = new LiveRequestQueue();
+  liveRequestQueue.sendContent({ role: 'user', parts: [{ text: 'Hello?' }] });
+  const stream = runner.runLive({ userId: 'ann', sessionId, liveRequestQueue });
+  const read = async (): Promise<void> => {
+    for await (const _event of stream);
+  };
+  await expect(read()).rejects.toBe(lost);
+  expect([stream.failure?.message, liveRequestQueue.isClosed]).toEqual([
+    'agent "helper" failed: the line is dead',
+    true,
+  ]);
 });

@@ -44,6 +44,16 @@ describe('a name of the ADK refuses an input that cannot work, and says what to 
       'PluginManager.registerPlugin: plugin "o": beforeContextCompaction is not called, because conversations are shortened outside of the events that plugins see; remove it, and write a summarizer of your own in eventsCompaction to see what is summarized',
     ],
     [
+      'a runner with another value as plugin',
+      () => new adk.InMemoryRunner({ agent, plugins: [new Observer('o'), {} as never] }),
+      'Runner: plugins[1]: expected a plugin, got an object; write plugins: [new LoggingPlugin()]',
+    ],
+    [
+      'a runner with an app that has another value as plugin',
+      () => new adk.InMemoryRunner({ app: new adk.App({ name: 'app', rootAgent: agent, plugins: [{} as never] }) }),
+      'Runner: app: plugins[0]: expected a plugin, got an object; write plugins: [new LoggingPlugin()]',
+    ],
+    [
       'the models of a runner with a name that no class serves',
       () => new adk.InMemoryRunner({ agent }).models?.('other-1'),
       'LLMRegistry: no class serves the model "other-1"; write LLMRegistry.register(MyModel), or give the agent a model object',

@@ -150,7 +150,8 @@ export class AdkRunner extends Runner {
     const resumable = config.resumable ?? resumability?.isResumable;
     const hasNodes = isWorkflow(root) || hasNodeTools(root);
     const allPlugins = [new GeminiSchemas(), ...(app?.plugins ?? []), ...(plugins ?? [])];
-    checkPluginCallbacks('Runner', allPlugins);
+    checkPluginCallbacks('Runner: app', app?.plugins ?? []);
+    checkPluginCallbacks('Runner', plugins ?? []);
     super({
       ...config,
       appName: app?.name ?? appName ?? '',
@@ -198,11 +199,18 @@ export class AdkRunner extends Runner {
     });
   }
 
-  /** Runs the agent live, as `runLive` of `@eventloom/runner` does. */
+  /** Runs the agent live, as `runLive` of `@eventloom/runner` does. The error of an agent or of its connection is thrown as it is. */
   override runLive(params: AdkRunLiveParams): AdkRunStream {
     const stream = super.runLive(withRunConfig(params));
     const next = stream.next.bind(stream);
-    stream.next = async () => withAdkFields(await next(), false);
+    stream.next = async () => {
+      try {
+        return withAdkFields(await next(), false);
+      } catch (error) {
+        stream.failure = toError(error);
+        throw AgentError.isInstance(error) ? error.cause : error;
+      }
+    };
     return stream as AdkRunStream;
   }
 
