@@ -225,6 +225,27 @@ describe('a starting server', () => {
     },
   );
 
+  test('does not open a run again that was cancelled after it was listed', async () => {
+    const { leave, serve, sessions } = setUp();
+    const run = await leave('s');
+    const server = serve([], { limits: { unfinishedRunsEveryMs: 0 } });
+    const listed = new Gate();
+    const listOpenRuns = sessions.listOpenRuns.bind(sessions);
+    sessions.listOpenRuns = async (request) => {
+      const page = await listOpenRuns(request);
+      await listed.pass();
+      return page;
+    };
+    const searching = server.takeUpUnfinishedRuns();
+    await listed.reached;
+    const cancelled = await server.fetch(new Request(`http://localhost${pathOf(run)}`, { method: 'DELETE' }));
+    expect(cancelled.status).toBe(200);
+    const beginRun = vi.spyOn(sessions, 'beginRun');
+    listed.open();
+    await searching;
+    expect(beginRun).not.toHaveBeenCalled();
+  });
+
   test('leaves unfinished runs with onUnfinishedRuns leave', async () => {
     const { leave, serve, open, platform } = setUp();
     await leave('s');

@@ -208,7 +208,8 @@ export class UnfinishedRuns {
         if (await this.#closeIfCancelled(run)) continue;
         if (run.heldUntilMs > this.#params.platform.now()) {
           freeMs = Math.min(freeMs, run.heldUntilMs);
-        } else {
+        } else if (await this.#isLeft(runner, run)) {
+          // To resume or close a run that was cancelled since the page was read would open it again for a moment.
           await this.#resumeOrClose(runner, run);
         }
       }
@@ -300,8 +301,8 @@ export class UnfinishedRuns {
 
   /** Resumes a run by adding it to the queue of messages for its session. */
   async #resumeInLine(runner: Runner, run: OpenRun): Promise<void> {
-    const isInLine = await this.#isInLine(runner, run);
-    if (isInLine && !this.#isStopped) void this.#resume(runner, run, 'queue');
+    const isLeft = await this.#isLeft(runner, run);
+    if (isLeft && !this.#isStopped) void this.#resume(runner, run, 'queue');
   }
 
   /** Reports a failure of this work, and makes `stop` wait for the work. Never rejects. */
@@ -318,15 +319,15 @@ export class UnfinishedRuns {
     } catch (error) {
       if (!isElsewhere(error)) throw error;
       const isRefused = SessionBusyError.isInstance(error) && onBusy === 'reject';
-      if (isRefused && (await this.#isInLine(runner, run))) await this.#close(runner, run, reason, 'queue');
+      if (isRefused && (await this.#isLeft(runner, run))) await this.#close(runner, run, reason, 'queue');
     }
   }
 
   /**
-   * True if no process holds the session of a run, so that only queued messages are before it. None of them begins before the run has
-   * ended: each is refused immediately, until the queue reaches the run.
+   * True if the run is open and no process holds its session, so that only queued messages are before it. None of them begins before the
+   * run has ended: each is refused immediately, until the queue reaches the run.
    */
-  async #isInLine({ sessionService }: Runner, { invocationId, ...key }: OpenRun): Promise<boolean> {
+  async #isLeft({ sessionService }: Runner, { invocationId, ...key }: OpenRun): Promise<boolean> {
     const found = await sessionService.findRun({ ...key, id: invocationId });
     return found?.open !== undefined && found.open.heldUntilMs <= this.#params.platform.now();
   }
