@@ -1,5 +1,6 @@
 import { type AuthConfig, type AuthCredential, ConfigurationError, type State } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
+import { AddressRefusedError, checkPublicUrl } from '@eventloom/tools/internal';
 import { CredentialExchangeError } from './errors.ts';
 
 /** Kinds of credentials: values of `authType`. */
@@ -126,7 +127,8 @@ export class AuthProviderRegistry {
 }
 
 /**
- * Exchanges an authorisation code, or the credentials of a client, for tokens at the token endpoint of the scheme.
+ * Exchanges an authorisation code, or the credentials of a client, for tokens at the token endpoint of the scheme. The address must be
+ * public and begin with `https:`, because it gets the client's secret. Redirects are not followed.
  *
  * @example
  * const exchange = async (authScheme: AuthScheme, authCredential: AuthCredential): Promise<AuthCredential> =>
@@ -183,14 +185,32 @@ function codeOf({ authCode, authResponseUri, state }: OAuth2): string {
   return code;
 }
 
-async function fetchTokens(url: string, body: URLSearchParams): Promise<OAuth2> {
-  const response = await fetch(url, { method: 'POST', body, headers: { accept: 'application/json' } }).catch(
-    (cause: unknown) => {
-      throw new CredentialExchangeError('OAuth2CredentialExchanger: the token endpoint could not be reached', {
-        cause,
-      });
-    },
+/**
+ * Refuses an address that must not get a secret. Names are not resolved: an internal host has no certificate for the name of another host.
+ * @throws CredentialExchangeError
+ */
+function checkTokenUrl(url: string): void {
+  try {
+    if (checkPublicUrl(url).protocol === 'https:') return;
+  } catch (cause) {
+    if (!AddressRefusedError.isInstance(cause)) throw cause;
+    throw new CredentialExchangeError(
+      `OAuth2CredentialExchanger: token endpoint: ${cause.message}; write the address of a public host, as in https://login.example/token`,
+      { cause },
+    );
+  }
+  throw new CredentialExchangeError(
+    'OAuth2CredentialExchanger: token endpoint: http: would send the secret unencrypted; write an address that begins with https:',
   );
+}
+
+async function fetchTokens(url: string, body: URLSearchParams): Promise<OAuth2> {
+  checkTokenUrl(url);
+  // A redirect could lead to any address. Cloudflare Workers have no `redirect: 'error'`; a status that is not 2xx is refused below.
+  const headers = { accept: 'application/json' };
+  const response = await fetch(url, { method: 'POST', body, headers, redirect: 'manual' }).catch((cause: unknown) => {
+    throw new CredentialExchangeError('OAuth2CredentialExchanger: the token endpoint could not be reached', { cause });
+  });
   if (!response.ok)
     throw new CredentialExchangeError(
       `OAuth2CredentialExchanger: the token endpoint answered with status ${response.status}`,
