@@ -36,9 +36,13 @@ describe('a credential service of a program', () => {
     await expect(service.deleteCredential(KEY)).rejects.toThrow(ConfigurationError);
   });
 
-  test('is used unchanged if it is a service of Eventloom, and refused without its methods', () => {
+  test('stores credentials if it is a service of Eventloom, and is refused without its methods', async () => {
     const service = new InMemoryCredentialService();
-    expect(toRunCredentials(service)).toBe(service);
+    const key = { appName: 'a', userId: 'u', credentialKey: 'k' };
+    const given = toRunCredentials(service);
+    expect(toRunCredentials(given)).toBe(given);
+    await given?.saveCredential({ ...key, credential: { authType: 'apiKey', apiKey: 'hunter2' } });
+    expect(await service.loadCredential(key)).toEqual({ authType: 'apiKey', apiKey: 'hunter2' });
     expect(() => toRunCredentials({ loadCredential: async () => undefined } as never)).toThrow(
       'Runner: credentialService: expected a credential service with loadCredential and saveCredential',
     );

@@ -8,13 +8,16 @@ import {
   type CredentialKey,
   type LoadArtifactRequest,
   type Part,
+  type Platform,
   type SaveArtifactRequest,
   type SaveCredentialRequest,
   type SearchMemoryRequest,
   type SearchMemoryResponse,
   type Session,
   type SessionKey,
+  systemPlatform,
 } from '@eventloom/core';
+import { SignInCredentials } from './sign-in-credentials.ts';
 
 // The services that a program writes itself, with the methods that @google/adk asks for.
 
@@ -69,11 +72,16 @@ export interface AdkBaseCredentialService {
   saveCredential(authConfig: AuthConfig & SaveCredentialRequest, toolContext: CallbackContext): Promise<void>;
 }
 
-/** Returns the credential service that runs need: one of Eventloom as it is, one with the methods of the ADK behind an adapter. */
+/** Returns the credential service that runs need: one that signs users in, with the given one behind it. */
 export function toRunCredentials(
   service: BaseCredentialService | AdkBaseCredentialService | undefined,
+  platform: Platform = systemPlatform,
 ): BaseCredentialService | undefined {
-  if (typeof service !== 'object' || service === null || isRunCredentials(service)) return service;
+  if (typeof service !== 'object' || service === null || service instanceof SignInCredentials) return service;
+  return new SignInCredentials(isRunCredentials(service) ? service : adaptCredentials(service), platform);
+}
+
+function adaptCredentials(service: AdkBaseCredentialService): BaseCredentialService {
   if (typeof service.loadCredential === 'function' && typeof service.saveCredential === 'function')
     return new ProgramCredentials(service);
   throw new ConfigurationError(

@@ -158,7 +158,7 @@ export class AdkRunner extends Runner {
       agent: root,
       plugins: allPlugins,
       sessionService: toRunSessions(config.sessionService, config.platform),
-      credentialService: toRunCredentials(config.credentialService),
+      credentialService: toRunCredentials(config.credentialService, config.platform),
       // Runs call only the methods that the ADK has too.
       artifactService: artifactService as BaseArtifactService | undefined,
       memoryService: memoryService as BaseMemoryService | undefined,

@@ -130,7 +130,7 @@ async function askForCredential(authConfig: AuthConfig, context: AdkNodeContext)
     await new AuthHandler({ ...authConfig, exchangedAuthCredential }).parseAndStoreAuthResponse(context.state);
     return undefined;
   }
-  const described = credentialService.describe(handler.generateAuthRequest());
+  const described = credentialService.describe(handler.generateAuthRequest(), { appName, userId });
   const args = { functionCallId: credentialKey, authConfig: described, message: CREDENTIAL_MESSAGE };
   const functionCall = { name: REQUEST_CREDENTIAL, id: credentialKey, args };
   return createEvent({ content: { role: 'model', parts: [{ functionCall }] }, longRunningToolIds: [credentialKey] });

@@ -34,9 +34,10 @@ export abstract class BaseCredentialService {
    * Returns the request for a credential that the client gets: the scheme, the key, and only the public fields of
    * credentials (the kind, and of OAuth the client id, the consent page, the state, the redirect and the audience). It
    * is stored in events.
+   * @param user the user who is asked; undefined if the config was described before
    * @throws ConfigurationError without a scheme that is JSON @throws InvalidRequestError for an invalid key
    */
-  describe(authConfig: unknown): AuthConfig {
+  describe(authConfig: unknown, _user?: Pick<CredentialKey, 'appName' | 'userId'>): AuthConfig {
     return toPublicAuthConfig(authConfig);
   }
 
