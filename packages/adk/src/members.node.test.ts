@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
@@ -150,6 +154,31 @@ test.each([
   ['mysql://localhost/sessions', 'DatabaseSessionService: the scheme "mysql" is not offered'],
 ])('DatabaseSessionService refuses %o', (given, message) => {
   expect(() => new DatabaseSessionService(given as string)).toThrow(refusal('CONFIGURATION', message));
+});
+
+test.each(['adk_internal_metadata', 'app_states'])(
+  'DatabaseSessionService refuses a file with the table %s of the ADK, and adds no tables',
+  (table) => {
+    const folder = mkdtempSync(join(tmpdir(), 'eventloom-adk-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, 'adk.db');
+    const database = new DatabaseSync(path);
+    onTestFinished(() => database.close());
+    database.exec(`CREATE TABLE sessions (id TEXT); CREATE TABLE ${table} (key TEXT)`);
+    expect(() => new DatabaseSessionService(`sqlite://${path}`)).toThrow(
+      refusal('CONFIGURATION', 'has the tables of @google/adk'),
+    );
+    expect(database.prepare('SELECT name FROM sqlite_master').all()).toEqual([{ name: 'sessions' }, { name: table }]);
+  },
+);
+
+test('DatabaseSessionService opens its own file again', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'eventloom-adk-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const url = `sqlite://${join(folder, 'sessions.db')}`;
+  const { id: sessionId } = await new DatabaseSessionService(url).createSession({ appName: 'app', userId: 'u' });
+  const again = new DatabaseSessionService(url);
+  expect(await again.getSession({ appName: 'app', userId: 'u', sessionId })).toMatchObject({ id: sessionId });
 });
 
 test.each([

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { isAbsolute, join } from 'node:path';
 import process from 'node:process';
@@ -21,7 +22,7 @@ const WRITE_URL =
 
 /**
  * Opens the sessions of a URL: `sqlite://` with a path, `sqlite://:memory:`, or `postgres://`, for which the package `pg` must be installed.
- * @throws ConfigurationError for another URL, without `pg`, and for a database that cannot be opened
+ * @throws ConfigurationError for another URL, without `pg`, for a database that cannot be opened, and for a SQLite file with the ADK's own tables
  */
 export function openDatabaseSessions(url: string): BaseSessionService {
   if (typeof url !== 'string')
@@ -29,12 +30,38 @@ export function openDatabaseSessions(url: string): BaseSessionService {
       `DatabaseSessionService: expected a URL, got ${describeKind(url)}: options of MikroORM are not offered; ${WRITE_URL}`,
     );
   const scheme = url.slice(0, Math.max(0, url.indexOf('://')));
-  if (scheme === 'sqlite') return new SqliteSessionService({ path: url.slice('sqlite://'.length) });
+  if (scheme === 'sqlite') return openSqliteSessions(url.slice('sqlite://'.length));
   if (scheme === 'postgres' || scheme === 'postgresql')
     return new PostgresSessionService({ pool: new (loadPool())({ connectionString: url }) });
   throw new ConfigurationError(
     `DatabaseSessionService: the scheme ${JSON.stringify(scheme)} is not offered; ${WRITE_URL}`,
   );
+}
+
+function openSqliteSessions(path: string): SqliteSessionService {
+  if (hasAdkTables(path))
+    throw new ConfigurationError(
+      `DatabaseSessionService: the file ${JSON.stringify(path)} has the tables of @google/adk, whose sessions cannot be read here; write the path of a new file`,
+    );
+  return new SqliteSessionService({ path });
+}
+
+const FIND_ADK_TABLES = "SELECT 1 FROM sqlite_master WHERE name IN ('adk_internal_metadata', 'app_states')";
+
+/** True for a SQLite file with the ADK's own tables. False for a file that cannot be read, which the service reports. */
+function hasAdkTables(path: string): boolean {
+  if (path === ':memory:' || !existsSync(path)) return false;
+  try {
+    const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
+    const database = new DatabaseSync(path, { readOnly: true });
+    try {
+      return database.prepare(FIND_ADK_TABLES).get() !== undefined;
+    } finally {
+      database.close();
+    }
+  } catch {
+    return false;
+  }
 }
 
 type PoolClass = new (options: { readonly connectionString: string }) => PostgresPool;
