@@ -43,8 +43,8 @@ export interface ProtocolRouteSpec {
   /** The meaning of an answer without content (status 204), such as that of `HostedRun.sse` if there is nothing more to read. */
   readonly noContent?: string | undefined;
   /**
-   * Error statuses of this route in addition to those of all routes: 400, 401, 403, 405 and 500; 404 if the path has parameters; 413, 429
-   * and 503 if there is a body. Default: none.
+   * Error statuses of this route in addition to those of all routes: 400, 401, 403, 405 and 500; 404 if the path has parameters, and 503 if
+   * `{userId}` is one of them; 404, 413, 429 and 503 if there is a body. Default: none.
    */
   readonly errors?: readonly number[] | undefined;
 }

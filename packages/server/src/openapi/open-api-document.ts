@@ -98,7 +98,9 @@ function errorStatuses({ isPublic = false, path, body, bodySchema, errors = [], 
     ...COMMON_ERRORS,
     ...(isPublic ? [] : [401]),
     ...(namesSomething ? [404] : []),
-    ...(hasBody ? [413, 429, 503] : []),
+    ...(hasBody ? [413, 429] : []),
+    // Routes of a user need the storage.
+    ...(hasBody || path.includes('{userId}') ? [503] : []),
     ...errors,
     ...codes.map(errorStatus),
   ];

@@ -1,3 +1,5 @@
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { type SessionKey, StorageError } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -136,6 +138,43 @@ test('the headers, the statuses and the codes of the routes of runs are in the d
   expect((await send('DELETE', `${SESSION}/runs/{invocationId}`))[0]).toBe(200);
   await server.drain(0);
   expect((await send('POST', `${SESSION}/runs`, { newMessage }))[0]).toBe(503);
+});
+
+test('each status of a route that finds the storage unavailable is in the document', async () => {
+  let isDown = false;
+  const sessionService = new Proxy(new InMemorySessionService(), {
+    get(service, name) {
+      const member: unknown = Reflect.get(service, name, service);
+      if (typeof member !== 'function') return member;
+      return (...args: unknown[]): unknown => {
+        if (isDown) throw new StorageError('the storage is unavailable');
+        return Reflect.apply(member, service, args);
+      };
+    },
+  });
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
+  const artifactService = new InMemoryArtifactService();
+  const runner = new Runner({ appName: 'app', agent, sessionService, artifactService });
+  const server = createServer({ runners: [runner], onError: () => undefined });
+  const { paths } = await readDocument(server);
+  await sessionService.createSession(ADDRESS as unknown as SessionKey);
+  isDown = true;
+  const unavailable: string[] = [];
+  for (const [path, operations] of Object.entries(paths)) {
+    for (const [method, { responses }] of Object.entries(operations)) {
+      // Some of these routes try again for seconds.
+      if (method === 'post') continue;
+      const address = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => ADDRESS[name] ?? '0');
+      const body = method === 'patch' ? JSON.stringify({ stateDelta: { a: 1 } }) : null;
+      const { status } = await server.fetch(
+        new Request(`http://localhost${address}`, { method: method.toUpperCase(), body }),
+      );
+      expect(responses, `${method} ${path} ${status} is in the document`).toHaveProperty(String(status));
+      if (status === 503) unavailable.push(`${method} ${path}`);
+    }
+  }
+  expect(unavailable).toEqual(expect.arrayContaining([`get ${SESSIONS}`, `patch ${SESSION}`]));
+  expect(unavailable.length).toBeGreaterThan(10);
 });
 
 test('schemas of requests accept more than schemas of answers, and both refuse invalid values', async () => {
