@@ -30,11 +30,11 @@ describe('the body of a run', () => {
     }
   });
 
-  test('is also read in snake_case, without nulls; camelCase wins', () => {
+  test('is also read in snake_case, without nulls', () => {
     const body = {
       app_name: 'app',
-      user_id: 'other',
-      userId: 'u',
+      user_id: 'u',
+      userId: null,
       session_id: 's',
       new_message: { role: 'user', parts: [{ text: 'hi', inline_data: null }] },
       streaming: null,
@@ -93,6 +93,10 @@ describe('the body of a run', () => {
     ['onOpnRun', 'did you mean "onOpenRun"? That is set on the server'],
     ['generationConfig', 'did you mean "getSessionConfig"? That is set on the server'],
     ['webHook', 'did you mean "webhook"?'],
+    ['RunConfig', 'did you mean "runConfig"? That is set on the server'],
+    ['runconfig', 'did you mean "runConfig"? That is set on the server'],
+    ['supportCFC', 'did you mean "supportCfc"? That is not offered; remove it'],
+    ['streamingmode', 'did you mean "streamingMode"? That is not a field of a request; write streaming at /run_sse'],
   ])('refuses %s, which resembles another option of a run, and names both', (name, text) => {
     expect(() => readRunRequest({ ...RUN, [name]: 1 })).toThrow(`${name}: the body has no such field; ${text}`);
   });
@@ -106,7 +110,7 @@ describe('the body of a run', () => {
   test.each([...RUN_CONFIG_OPTIONS, 'runConfig'])(
     'refuses the RunConfig field %s, unless it is a field of the body',
     (option) => {
-      if (Object.hasOwn(RUN_BODY.fields ?? {}, option)) return;
+      if (Object.hasOwn(RUN_BODY.fields ?? {}, option) || option === 'streamingMode') return;
       const snake = option.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
       for (const name of [option, snake]) {
         for (const value of [2, 'x', {}, false]) {
@@ -121,8 +125,30 @@ describe('the body of a run', () => {
     },
   );
 
-  test('names the member to write instead', () => {
-    expect(() => readRunRequest({ ...RUN, streaming_mode: 'sse' })).toThrow(/a client writes streaming at \/run_sse$/);
+  test.each([
+    ['streamingMode', 'is not a field of a request; write streaming at /run_sse'],
+    ['streaming_mode', 'is not a field of a request; write streaming at /run_sse'],
+    ['supportCfc', 'is not offered; remove it'],
+    ['support_cfc', 'is not offered; remove it'],
+  ])('refuses %s, which no server sets', (name, advice) => {
+    expect(() => readRunRequest({ ...RUN, [name]: true })).toThrow(
+      expect.objectContaining({ code: 'INVALID_REQUEST', message: expect.stringContaining(`${name}: ${advice}`) }),
+    );
+  });
+
+  test.each([
+    [{ requestId: 'b', request_id: 'a' }, 'request_id: differs from requestId, which is the same field'],
+    [{ app_name: 'other' }, 'app_name: differs from appName'],
+    [{ new_message: { parts: [{ text: 'other' }] } }, 'new_message: differs from newMessage'],
+  ])('refuses %j, because a field has another value in each spelling', (fields, message) => {
+    expect(() => readRunRequest({ ...RUN, ...fields })).toThrow(message);
+  });
+
+  test('accepts a field in both spellings if the values are equal or one is null', () => {
+    expect(readRunRequest({ ...RUN, app_name: RUN.appName, new_message: structuredClone(RUN.newMessage) })).toEqual(
+      RUN,
+    );
+    expect(readRunRequest({ ...RUN, request_id: 'a', requestId: null })).toEqual({ ...RUN, requestId: 'a' });
   });
 
   test.each([

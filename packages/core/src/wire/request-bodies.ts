@@ -1,6 +1,6 @@
 import { nearestNames, similarName } from '../agent/nearest-names.ts';
 import { RUN_CONFIG_OPTIONS } from '../agent/run-config.ts';
-import { isRecord, weigh } from '../content/json.ts';
+import { getOwn, isRecord, isSameJson, weigh } from '../content/json.ts';
 import { InvalidRequestError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import { EVENT } from '../event/event-shape.ts';
@@ -37,21 +37,28 @@ export function readRunRequest(body: unknown, isStrict = false): RunBody {
         `newMessage: expected an object, got a string; write "newMessage": { "parts": [{ "text": ${JSON.stringify(text.slice(0, 40))} }] }`,
       );
   }
-  return readBody(RUN_BODY, body, { others: [...RUN_CONFIG_OPTIONS, 'webhook'], isStrict });
+  return readBody(RUN_BODY, body, { others: [...OPTIONS, 'webhook'], isStrict });
 }
 
 /** Names the request field that replaces an option of the run config. */
 const CLIENT_FIELDS: Readonly<Record<string, string>> = {
-  streamingMode: 'streaming at /run_sse',
   responseModalities: 'modalities at /run_live',
   proactivity: 'proactive_audio at /run_live',
   sessionResumption: 'enable_session_resumption at /run_live',
 };
 
-/** The names of all options of the run config, and of the run config itself, in either spelling. */
-const OPTION_NAMES: ReadonlySet<string> = /* @__PURE__ */ new Set(
-  ['runConfig', ...RUN_CONFIG_OPTIONS].flatMap((name) => [name, toSnakeCase(name)]),
-);
+/** Ends of the errors for options that the server does not set. */
+const NOT_ON_SERVER: Readonly<Record<string, string>> = {
+  streamingMode:
+    'is not a field of a request; write streaming at /run_sse, and nothing at /run_live, where each run streams',
+  requestId: 'is a field of a message to /run, /run_sse and /runs; remove it, because a live run has no request id',
+  supportCfc: 'is not offered; remove it',
+};
+
+/** The names of all options of the run config, of the run config itself, and of an option of the ADK, in camelCase. */
+const OPTIONS: readonly string[] = /* @__PURE__ */ Array.from(RUN_CONFIG_OPTIONS).concat('runConfig', 'supportCfc');
+/** The same names in either spelling. */
+const OPTION_NAMES: ReadonlySet<string> = /* @__PURE__ */ new Set(OPTIONS.flatMap((name) => [name, toSnakeCase(name)]));
 
 /**
  * Refuses options of the run config in a request, in camelCase or snake_case, because a client that sends one would assume that it
@@ -72,8 +79,10 @@ export function checkNoRunConfig(
   }
 }
 
-/** Returns the end of the error for an option of the run config in a request: it says how a server sets the option. */
+/** Returns the end of the error for an option of the run config in a request: it says how the option is set. */
 function wayToSet(option: string): string {
+  const other = getOwn(NOT_ON_SERVER, option);
+  if (other !== undefined) return other;
   const instead = Object.hasOwn(CLIENT_FIELDS, option) ? `; a client writes ${CLIENT_FIELDS[option]}` : '';
   const set = option === 'runConfig' ? '…' : `{ ${option}: … }`;
   return (
@@ -94,7 +103,7 @@ const MAX_COMPARED_LENGTH = 40;
  */
 export function checkParameters(query: Readonly<Record<string, unknown>>, parameters: readonly string[]): void {
   const fault = 'the query has no such parameter';
-  checkFields(query, parameters, { others: [...RUN_CONFIG_OPTIONS], fault });
+  checkFields(query, parameters, { others: OPTIONS, fault });
 }
 
 /** Options for the check of unknown fields. */
@@ -108,7 +117,7 @@ interface FieldCheck {
 }
 
 /**
- * Refuses unknown fields in camelCase or snake_case. Null counts as absent.
+ * Refuses unknown fields in camelCase or snake_case, and a field with another value in each spelling. Null counts as absent.
  *
  * @param fields the fields of the body
  * @throws InvalidRequestError that names the field to write instead
@@ -121,13 +130,17 @@ function checkFields(
   let compared = 0;
   for (const name in body) {
     const field = toCamelCase(name);
-    if (body[name] === null || fields.includes(field)) continue;
+    if (body[name] === null) continue;
+    if (fields.includes(field)) {
+      if (field !== name) checkSameValue(body, field, name);
+      continue;
+    }
     const isCompared = name.length <= MAX_COMPARED_LENGTH && ++compared <= MAX_COMPARED;
     const nearest = isCompared
       ? (similarName(field, [...fields, ...others]) ?? nearestNames(field, fields)[0])
       : undefined;
     if (nearest !== undefined) {
-      const isOption = RUN_CONFIG_OPTIONS.has(nearest) && !fields.includes(nearest);
+      const isOption = OPTION_NAMES.has(nearest) && !fields.includes(nearest);
       throw new InvalidRequestError(
         `${name}: ${fault}; did you mean ${JSON.stringify(nearest)}?` + (isOption ? ` That ${wayToSet(nearest)}` : ''),
       );
@@ -138,6 +151,13 @@ function checkFields(
       );
     if (compared > MAX_COMPARED) return;
   }
+}
+
+/** Refuses two values of one field. */
+function checkSameValue(body: Readonly<Record<string, unknown>>, field: string, snakeName: string): void {
+  const value = getOwn(body, field) ?? null;
+  if (value === null || isSameJson(value, body[snakeName])) return;
+  throw new InvalidRequestError(`${snakeName}: differs from ${field}, which is the same field; write one of them`);
 }
 
 function toCamelCase(name: string): string {

@@ -11,6 +11,11 @@ test.each([
   ['max_llm_call', 'max_llm_call: the query has no such parameter; did you mean "maxLlmCalls"?'],
   ['save_live_blobs', 'save_live_blobs: the query has no such parameter; did you mean "saveLiveBlob"?'],
   ['speech_config', 'speech_config: is set on the server'],
+  ['request_id', 'request_id: is a field of a message to /run, /run_sse and /runs; remove it'],
+  [
+    'streaming_mode',
+    'streaming_mode: is not a field of a request; write streaming at /run_sse, and nothing at /run_live',
+  ],
 ])('a call with the parameter %s is refused', (name, message) => {
   expect(() => parseLiveQuery(new URLSearchParams({ ...OWNER, [name]: '2' }))).toThrow(message);
 });
