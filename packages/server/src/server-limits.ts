@@ -32,15 +32,15 @@ export interface ServerLimits {
    */
   readonly maxBodyMetadataChars: number;
   /**
-   * Maximum number of active runs; a further one is refused with `SERVER_BUSY`. A user who has more runs than there are free places cannot
-   * start another one while other users have runs. Default 2,000.
+   * Maximum number of active runs; a further one is refused with `SERVER_BUSY`. A user who has as many runs as there are free places, or
+   * more, cannot start another one while other users have runs. Default 2,000.
    */
   readonly maxRuns: number;
   /** Maximum number of active runs of one user; a further one is refused with `USER_LIMIT`. Default 100. */
   readonly maxRunsPerUser: number;
   /**
    * Maximum number of requests that wait for a session, because a run or another request holds it, or because the storage is slow. A
-   * further one is refused with `SERVER_BUSY`. A user who has more of them than are left gets no further one while others have some.
+   * further one is refused with `SERVER_BUSY`. A user who has as many of them as are left, or more, gets no further one while others have some.
    * Default 1,000.
    */
   readonly maxQueuedRequests: number;

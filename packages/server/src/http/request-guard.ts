@@ -47,7 +47,8 @@ export function guardRequest(request: Request, { isLoopbackOnly, origins }: Requ
   }
   if (origin === null && request.headers.get('sec-fetch-site') === 'cross-site' && !origins.includes('*')) {
     throw new ForbiddenError(
-      'this server refuses requests from pages of other sites; the request has Sec-Fetch-Site: cross-site and no Origin',
+      'this server refuses requests from pages of other sites; the request has Sec-Fetch-Site: cross-site and no Origin; ' +
+        'send it with fetch in the mode cors, and add the origin of the page to origins (--origin)',
     );
   }
   checkRequestTarget(request.url);

@@ -39,7 +39,7 @@ describe.each(['runs', 'queued'] as const)('the limit of all %s', (kind) => {
     expect(takeAll(quotas, kind, ['u1', 'u2', 'u3'])).toEqual([3, 3, 3]);
     const more = () => new RequestQuota(quotas, 'u1').count(kind, 1);
     expect(more).toThrow(UserLimitError);
-    expect(more).toThrow(/^the server has room for 3 more .* for users with fewer than 3; try again/);
+    expect(more).toThrow(/^the server has room for 3 more .* for other users, because the user has 3; try again/);
     expect(takeAll(quotas, kind, ['bob'])).toEqual([2]);
     expect(takeAll(quotas, kind, ['eve'])).toEqual([1]);
     expect(more).toThrow(ServerBusyError);
@@ -58,7 +58,7 @@ test('the bytes of bodies are limited for each user and in total, and users who 
   expect(takeAll(quotas, 'bodyBytes', ['u2'])).toEqual([12]);
   const more = () => new RequestQuota(quotas, 'u2').count('bodyBytes', 1);
   expect(more).toThrow(UserLimitError);
-  expect(more).toThrow(/^the server has room for 4 more .* for users with fewer than 12; try again/);
+  expect(more).toThrow(/^the server has room for 4 more .* for other users, because the user has 12; try again/);
   expect(takeAll(quotas, 'bodyBytes', ['bob'])).toEqual([2]);
 });
 

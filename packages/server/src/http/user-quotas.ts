@@ -96,7 +96,7 @@ export class RequestQuota {
     const own = userId === undefined ? undefined : (users.get(userId) ?? { runs: 0, queued: 0, bodyBytes: 0 });
     if (amount > 0 && own && own[kind] + amount > limits[bound.perUser]) {
       throw new UserLimitError(
-        `the user has ${limits[bound.perUser]} ${bound.what}, which is limits.${bound.perUser} of this server; ` +
+        `the user may have ${limits[bound.perUser]} ${bound.what} (limits.${bound.perUser} of this server), and has ${own[kind]}; ` +
           `try again when one of the user's requests has been answered`,
       );
     }
@@ -109,10 +109,11 @@ export class RequestQuota {
     const isSharedPart = free - amount < limits[bound.total] * bound.sharedPart;
     const has = (own ?? this.#used)[kind];
     if (amount > 0 && isSharedPart && total[kind] > has && has + amount > (own ? free : SMALL_BODY)) {
-      const room = `the server has room for ${free} more ${bound.what} (limits.${bound.total}), which are for`;
-      if (!own) throw new ServerBusyError(`${room} small bodies; try again later`);
+      const room = `the server has room for ${free} more ${bound.what} (limits.${bound.total})`;
+      if (!own) throw new ServerBusyError(`${room}, which are for small bodies; try again later`);
       throw new UserLimitError(
-        `${room} users with fewer than ${has}; try again when one of the user's requests has been answered`,
+        `${room}, which are for other users, because the user has ${has}; ` +
+          `try again when one of the user's requests has been answered`,
       );
     }
     this.#used[kind] += amount;

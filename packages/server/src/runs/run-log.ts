@@ -354,8 +354,8 @@ export function eventPosition(offset: number): number {
  * Returns the position of a frame that is only streamed: after a stored event, after all chunks of earlier attempts, and before the next
  * stored event, which replaces the chunks.
  *
- * @param attempt number of the attempt at the run, from 1; 0, for a run that has not begun, counts as 1 @param chunk number of the chunk
- * after the stored event, from 1
+ * @param attempt number of the attempt at the run, from 1; 0, for a run that has not begun, counts as 1
+ * @param chunk number of the chunk after the stored event, from 1
  */
 export function chunkPosition(offset: number, attempt: number, chunk: number): number {
   const behind = ((Math.max(attempt - 1, 0) % MAX_ATTEMPTS) + 1) * PER_ATTEMPT + chunk;

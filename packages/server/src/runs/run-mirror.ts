@@ -119,6 +119,6 @@ export function notStoredYet(invocationId: string): RunRelayError {
 /** Creates the error for a run that the session does not have. */
 export function runNotFound({ sessionId }: RunLog['key'], invocationId: string): RunNotFoundError {
   return new RunNotFoundError(
-    `session ${JSON.stringify(sessionId)} has no run ${JSON.stringify(invocationId)}; GET the session to list its events`,
+    `session ${JSON.stringify(sessionId)} has no run ${JSON.stringify(invocationId)}, or does not exist; GET the sessions of the user to find it`,
   );
 }
