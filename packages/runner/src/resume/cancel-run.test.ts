@@ -137,3 +137,9 @@ test('a cancellation waits for another run of the session, or is refused with on
   expect(await cancelled).toMatchObject({ errorCode: 'RUN_ABORTED' });
   expect((await stored()).at(-1)).toMatchObject({ object: 'runner.end' });
 });
+
+test('an abort signal of another kind is refused under the name of the method', async () => {
+  const { runner } = await setUp([]);
+  const refused = runner.cancelRun({ ...IDS, invocationId: 'e-1', abortSignal: {} as never });
+  await expect(refused).rejects.toThrow('cancelRun: abortSignal');
+});

@@ -83,6 +83,7 @@ interface Closing {
 /** Closes a run that did not reach its end; see `Runner.closeRun`. */
 export async function closeRun(runner: Runner, params: CloseRunParams): Promise<Event | undefined> {
   checkOptions('closeRun', PARAMS, params, {}, 'closeRun({ userId, sessionId, invocationId, reason })');
+  checkAbortSignal('closeRun', params.abortSignal);
   return close(runner, params, { code: RUN_ABANDONED, reason: params.reason, answersWaiting: false });
 }
 
@@ -90,12 +91,12 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
 export async function cancelRun(runner: Runner, params: CancelRunParams): Promise<Event | undefined> {
   const { reason: _, ...rules } = PARAMS;
   checkOptions('cancelRun', rules, params, {}, 'cancelRun({ userId, sessionId, invocationId })');
+  checkAbortSignal('cancelRun', params.abortSignal);
   return close(runner, params, { code: RunAbortedError.code, reason: 'the run was cancelled', answersWaiting: true });
 }
 
 async function close(runner: Runner, params: CancelRunParams, closing: Closing): Promise<Event | undefined> {
   const { userId, sessionId, invocationId, attempt, onBusy, abortSignal } = params;
-  checkAbortSignal('closeRun', abortSignal);
   checkName('invocationId', invocationId);
   const begin = async () =>
     runner.sessions.begin({
