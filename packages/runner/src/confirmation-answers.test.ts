@@ -39,6 +39,19 @@ test.each([
   expect(ran).toEqual([]);
 });
 
+test('an answer to the request of an agent that was renamed is refused before anything is written', async () => {
+  const { send, stored, runner } = await setUp([{ calls: [call(1)] }]);
+  const [id] = asked(await send({ text: 'go' }));
+  const before = (await stored()).length;
+  const agent = new LlmAgent({ name: 'renamed', model: new ScriptedModel(['Hello.']) });
+  const { appName, sessionService } = runner;
+  const renamed = new Runner({ appName, agent, sessionService });
+  const sending = renamed.run({ ...KEY, newMessage: { parts: [answer(id, { confirmed: true })] } });
+  await expect(sending).rejects.toThrow(InvalidMessageError);
+  await expect(sending).rejects.toThrow('no agent has that name; name an agent');
+  expect(await stored()).toHaveLength(before);
+});
+
 test('an expired answer does not run the tool, and the model gets an error', async () => {
   const { send, ran, platform } = await setUp(
     [{ calls: [call(1), call(2)] }, 'Too late.'],

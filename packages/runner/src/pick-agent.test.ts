@@ -121,7 +121,7 @@ describe('a long history', () => {
 });
 
 describe('function responses go to', () => {
-  const callOf = (author: string, branch?: string) => ({ event: by(author), branch });
+  const callOf = (author: string, branch?: string) => ({ event: by(author), branch, about: undefined });
 
   test('the agent that made the calls, on its branch', () => {
     const root = tree();

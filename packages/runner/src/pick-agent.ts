@@ -76,9 +76,13 @@ function outsideScopes(call: RecordedCall, known: Calls): RecordedCall {
 /**
  * Returns the agent that made the calls which a message answers, at any place in the tree; the root if the tree no longer has it.
  *
- * @throws InvalidMessageError if the calls are of several agents
+ * @throws InvalidMessageError if the calls are of several agents, and for an answer to a request about a tool call of an agent that the tree no longer has:
+ * no other agent can run that call
  */
-export function agentOfCalls(root: BaseAgent, calls: readonly Pick<RecordedCall, 'event' | 'branch'>[]): PickedAgent {
+export function agentOfCalls(
+  root: BaseAgent,
+  calls: readonly Pick<RecordedCall, 'event' | 'branch' | 'about'>[],
+): PickedAgent {
   const [first] = calls;
   if (!first) return { agent: root };
   const { event, branch } = first;
@@ -88,7 +92,12 @@ export function agentOfCalls(root: BaseAgent, calls: readonly Pick<RecordedCall,
       'newMessage: answers calls of several agents in a run that is not resumable; send one message per agent',
     );
   }
-  return { agent: root.findAgent(author) ?? root, branch };
+  const agent = root.findAgent(author);
+  if (!agent && calls.some(({ about }) => about))
+    throw new InvalidMessageError(
+      `newMessage: answers a request about a tool call of the agent "${author}", but no agent has that name; name an agent "${author}", or send a text`,
+    );
+  return { agent: agent ?? root, branch };
 }
 
 /**
