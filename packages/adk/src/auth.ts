@@ -1,6 +1,6 @@
 import { type AuthConfig, type AuthCredential, ConfigurationError, type State } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
-import { AddressRefusedError, checkPublicUrl } from '@eventloom/tools/internal';
+import { AddressRefusedError, checkPublicUrl, isUnencrypted } from '@eventloom/tools/internal';
 import { CredentialExchangeError } from './errors.ts';
 
 /** Kinds of credentials: values of `authType`. */
@@ -191,7 +191,8 @@ function codeOf({ authCode, authResponseUri, state }: OAuth2): string {
  */
 function checkTokenUrl(url: string): void {
   try {
-    if (checkPublicUrl(url).protocol === 'https:') return;
+    checkPublicUrl(url);
+    if (!isUnencrypted(url)) return;
   } catch (cause) {
     if (!AddressRefusedError.isInstance(cause)) throw cause;
     throw new CredentialExchangeError(

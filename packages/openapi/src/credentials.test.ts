@@ -265,17 +265,37 @@ test.each([
   expect(consentOf(again).state).not.toBe(state);
 });
 
-test('a token endpoint outside of allowedHosts gets no request', async () => {
+test.each([
+  [
+    'outside of allowedHosts gets no request',
+    () => inject('api').replace('127.0.0.1', 'localhost'),
+    'is not one of the allowed hosts',
+  ],
+  [
+    'on the internet without https: gets no request',
+    () => 'http://login.example/token',
+    'login.example would get the secret unencrypted; write an address that begins with https:',
+  ],
+  [
+    'that redirects the form gets no second request',
+    () => '/raw?status=307&location=/token',
+    'answered with HTTP status 307',
+  ],
+])('a token endpoint %s', async (_, tokenUrl, error) => {
   const schemes = oauth2('clientCredentials');
-  schemes.login.flows['clientCredentials'] = {
-    authorizationUrl: '',
-    tokenUrl: inject('api').replace('127.0.0.1', 'localhost'),
-    scopes: {},
-  };
+  schemes.login.flows['clientCredentials'] = { authorizationUrl: '', tokenUrl: tokenUrl(), scopes: {} };
   const { clientId = '', clientSecret = '' } = APP.oauth2 ?? {};
   const { send } = await conversation(secured(schemes), {
     authCredential: { authType: 'oauth2', oauth2: { clientId, clientSecret } },
-    allowedHosts: [host()],
+    allowedHosts: [host(), 'login.example'],
   });
-  expect(resultOf(await send(GO))).toEqual({ error: expect.stringContaining('is not one of the allowed hosts') });
+  expect(resultOf(await send(GO))).toEqual({ error: expect.stringContaining(error) });
+});
+
+test('a document of OpenID Connect on the internet without https: gets no request', async () => {
+  const openIdConnectUrl = 'http://login.example/.well-known/openid-configuration';
+  const { send } = await conversation(secured({ login: { type: 'openIdConnect', openIdConnectUrl } }), {
+    authCredential: APP,
+  });
+  expect(resultOf(await send(GO))).toEqual({ error: expect.stringContaining('begins with https:') });
 });

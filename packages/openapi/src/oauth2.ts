@@ -1,5 +1,6 @@
 import { type AuthCredential, encodeBase64, type OAuth2Auth, type ToolContext } from '@eventloom/core';
 import { isRecord } from '@eventloom/core/internal';
+import { isUnencrypted } from '@eventloom/tools/internal';
 import type { LocatedRecord } from './document.ts';
 import { ApiCallError } from './errors.ts';
 import type { RestClient } from './rest-client.ts';
@@ -32,8 +33,8 @@ const NO_ENDPOINTS: OAuth2Endpoints = {
 const EXPIRY_MARGIN = 30;
 
 /**
- * Sends requests to an authorization server: RFC 6749, with PKCE (RFC 7636). Errors name the endpoint's host and code,
- * and no secret.
+ * Sends requests to an authorization server: RFC 6749, with PKCE (RFC 7636). A server on the internet must have an address with `https:`, and a request with
+ * a secret follows no redirect. Errors name the endpoint's host and code, and no secret.
  */
 export class OAuth2Client {
   /** Creates an HTTP client that may reach the host of a URL. */
@@ -180,11 +181,14 @@ export class OAuth2Client {
     signal: AbortSignal,
     body?: Uint8Array<ArrayBuffer>,
   ): Promise<{ readonly status: number; readonly given: Readonly<Record<string, unknown>> }> {
+    const { host } = new URL(url);
+    if (isUnencrypted(url))
+      throw new ApiCallError(`${host} would get the secret unencrypted; write an address that begins with https:`);
     const headers = {
       accept: 'application/json',
       ...(body && { 'content-type': 'application/x-www-form-urlencoded' }),
     };
-    const request = { method: body ? 'POST' : 'GET', url, headers, body };
+    const request = { method: body ? 'POST' : 'GET', url, headers, body, followsRedirects: !body };
     const { status, bytes } = await this.#clientFor(url).send(request, signal);
     try {
       const given: unknown = JSON.parse(new TextDecoder().decode(bytes));
@@ -192,7 +196,7 @@ export class OAuth2Client {
     } catch {
       // The caller gets the same error as for other JSON.
     }
-    throw new ApiCallError(`${new URL(url).host} answered with HTTP status ${status} and no JSON object`);
+    throw new ApiCallError(`${host} answered with HTTP status ${status} and no JSON object`);
   }
 }
 

@@ -21,6 +21,8 @@ export interface RestRequest {
   /** The headers; their names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array<ArrayBuffer> | undefined;
+  /** False returns the response with a redirect. Default: true. */
+  readonly followsRedirects?: boolean | undefined;
 }
 
 /** The response of an API, read up to the limit. */
@@ -74,7 +76,8 @@ export class RestClient {
       this.#checkHost(next.url, redirects > 0);
       const response = await this.#open(next, signal);
       const location = response.headers.get('location');
-      if (!REDIRECTS.has(response.status) || location === null) return this.#read(response);
+      if (request.followsRedirects === false || !REDIRECTS.has(response.status) || location === null)
+        return this.#read(response);
       await response.body?.cancel();
       if (!URL.canParse(location, next.url)) throw new ApiCallError('the API redirects to something that is not a URL');
       next = redirected(next, new URL(location, next.url), response.status);

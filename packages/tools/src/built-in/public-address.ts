@@ -26,6 +26,12 @@ export function checkPublicUrl(url: string): URL {
   return parsed;
 }
 
+/** True for an address to which a secret must not be sent: one on the internet that begins with `http:`. */
+export function isUnencrypted(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol !== 'https:' && isPublicHost(hostname);
+}
+
 /** Domains that are not on the internet: RFC 6761, 6762, 8375 and the names of cloud metadata services. */
 const INTERNAL_DOMAINS = ['localhost', 'local', 'internal', 'intranet', 'lan', 'home.arpa', 'test', 'invalid', 'onion'];
 

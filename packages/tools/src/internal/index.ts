@@ -11,5 +11,5 @@ export type { PublicRequest } from '../built-in/public-address.ts';
 export const openPublicUrl: (url: string, signal: AbortSignal, request?: PublicRequest) => Promise<Response> = open;
 /** Rejects for a URL whose host is not public or, on Node, resolves to an address that is not. */
 export const checkPublicHost: (url: string) => Promise<void> = check;
-export { checkPublicUrl } from '../built-in/public-address.ts';
+export { checkPublicUrl, isUnencrypted } from '../built-in/public-address.ts';
 export { AddressRefusedError } from '../errors.ts';
