@@ -73,14 +73,15 @@ describe('a run', () => {
     expect(reported).toEqual([failure]);
   });
 
-  test('that fails and stays open ends with RUN_GOES_ON, without a number', async () => {
-    const { hub, play } = setUp();
+  test('that fails and stays open ends with RUN_GOES_ON, without a number, and its storage failure is reported', async () => {
+    const { hub, play, reported } = setUp();
     const gate = new Gate();
     const log = play([say('one'), gate, StorageError.of('the database', new Error('no'))], { endedBeforeRun: true });
     const reading = readAll(hub.readers.read(log));
     gate.open();
     expect(await reading).toEqual(['1 one', 'retry: 2000', '- RUN_GOES_ON']);
     expect(hub.find(KEY, log.invocationId)).toBeUndefined();
+    expect(reported).toMatchObject([{ code: 'STORAGE_UNAVAILABLE', message: expect.stringContaining('stays open: ') }]);
   });
 
   test.each([true, false])(
@@ -476,8 +477,8 @@ describe('draining', () => {
     expect(log.failure).toMatchObject({ code: 'RUN_ABORTED', cause: expect.any(ShuttingDownError) });
   });
 
-  test('ends a run whose end cannot be stored with RUN_GOES_ON for its readers', async () => {
-    const { hub, play, platform } = setUp();
+  test('ends a run whose end cannot be stored with RUN_GOES_ON for its readers, and reports why', async () => {
+    const { hub, play, platform, reported } = setUp();
     const log = play([say('one'), new Promise<never>(() => undefined)]);
     const frames = readAll(hub.readers.read(log));
     await log.firstFrame;
@@ -487,10 +488,27 @@ describe('draining', () => {
     await log.ended;
     expect(await frames).toEqual(['1 one', 'retry: 2000', 'retry: 2000', '- RUN_GOES_ON']);
     expect(log.earlyEnd).toMatchObject({ code: 'RUN_GOES_ON', cause: expect.any(StorageError) });
+    const message = `the run ${log.invocationId} of session "s" has no stored end, and stays open: the storage did not answer`;
+    expect(reported).toEqual([
+      expect.objectContaining({ code: 'STORAGE_UNAVAILABLE', message: expect.stringContaining(message) }),
+    ]);
+  });
+
+  test('reports a run once that ends after the server stopped waiting for it', async () => {
+    const { hub, play, platform, reported } = setUp();
+    const answer = Promise.withResolvers<never>();
+    const log = play([say('one'), answer.promise]);
+    await log.firstFrame;
+    const drained = hub.drain(1000);
+    platform.advance(2000);
+    await drained;
+    answer.reject(StorageError.of('the database', new Error('no')));
+    await turn(platform);
+    expect([reported.length, keptOf(log)]).toEqual([1, ['1 one']]);
   });
 
   test('fails a request whose message the storage did not answer, and says that it may be stored', async () => {
-    const { hub, play, platform } = setUp();
+    const { hub, play, platform, reported } = setUp();
     const taken = new Gate();
     taken.pass = () => new Promise<never>(() => undefined);
     const log = play([], { taken });
@@ -500,5 +518,6 @@ describe('draining', () => {
     await log.ended;
     expect(log.failure).toBeInstanceOf(StorageError);
     expect(log.failure?.message).toContain('the message may have been stored nevertheless');
+    expect(reported).toEqual([log.failure]);
   });
 });

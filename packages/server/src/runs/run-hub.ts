@@ -213,8 +213,10 @@ export class RunHub {
     } catch (thrown) {
       // If an event cannot be recorded, the run is closed, so that its session is unlocked.
       await stream.return().catch(() => undefined);
-      await this.#fail(log, stream, stream.failure ?? thrown, runner);
+      if (!log.isEnded) await this.#fail(log, stream, stream.failure ?? thrown, runner);
     }
+    // The server shut down before the run ended.
+    if (log.isEnded) return;
     const wasFound = this.#active.get(log.name) === log && this.#active.delete(log.name) && !log.waitsToContinue;
     log.end();
     if (!log.hasBegun) quota?.count('queued', -1);
@@ -226,7 +228,16 @@ export class RunHub {
       if (log.isCancelledRequest) this.#memory.keep((log.name = runName(log.key, log.requestId ?? '')), log);
       else log.release();
     }
-    if (log.failure !== undefined) this.#report(log.failure);
+    this.#reportFailure(log);
+  }
+
+  /** Reports the failure of a run; for a run that stays open, why its log ended: its readers only get that the run continues. */
+  #reportFailure({ failure, earlyEnd, invocationId, key: { sessionId } }: RunLog): void {
+    const cause = earlyEnd ? earlyEnd.cause : failure;
+    if (earlyEnd && StorageError.isInstance(cause)) {
+      const run = `the run ${invocationId} of session ${JSON.stringify(sessionId)}`;
+      this.#report(new StorageError(`${run} has no stored end, and stays open: ${cause.message}`, { cause }));
+    } else if (cause !== undefined) this.#report(cause);
   }
 
   /**
@@ -444,7 +455,10 @@ export class RunHub {
     await within(this.platform, Promise.all(over), timeoutMs + GRACE_MS);
     for (const callOff of callsOff) callOff();
     // These runs wait for a storage that does not answer.
-    for (const log of this.#active.values()) leaveUnanswered(log);
+    for (const log of this.#active.values()) {
+      leaveUnanswered(log);
+      this.#reportFailure(log);
+    }
     this.#active.clear();
     this.follower.stop();
     this.readers.stop();
