@@ -40,3 +40,9 @@ test.each(['/version', '/openapi.json'])('the Worker answers %s as a server of o
   const [here, there] = [await fetch(request), await server.fetch(request)];
   expect([here.status, await here.text()]).toEqual([there.status, await there.text()]);
 });
+
+test('a protocol on a Worker gets the body of a route that declares no schema for it', async () => {
+  const request = new Request('http://localhost/echo/app/ann', { method: 'POST', body: 'hello' });
+  const response = await fetch(request);
+  expect([response.status, await response.text()]).toEqual([200, 'hello']);
+});

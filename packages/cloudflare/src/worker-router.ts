@@ -180,8 +180,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
 
   async #forward(route: HttpRoute, request: FrontRequest): Promise<Response> {
     const owner = await requireOwner(route, request);
-    const hasBody = route.body !== undefined || route.bodySchema !== undefined;
-    return this.#send(owner, request.raw, request.user, hasBody ? await request.bytes() : undefined);
+    return this.#send(owner, request.raw, request.user, request.raw.body ? await request.bytes() : undefined);
   }
 
   /** Takes the body as bytes, already read: a body over the limit is refused before the object receives a request. */
