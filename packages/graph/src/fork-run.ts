@@ -19,6 +19,7 @@ import {
   copyArtifacts,
   copyJson,
   USER_PREFIX,
+  enclosingCallIds,
 } from '@eventloom/core/internal';
 import { checkpointOf, toAgentState, UPDATE } from './checkpoint.ts';
 import { graphHistories } from './graph-history.ts';
@@ -141,7 +142,7 @@ function* keptRecords(
   kept: readonly Event[],
   last: Event,
 ): Generator<SessionRecord> {
-  const enclosing = enclosingCalls(last);
+  const enclosing = new Set(enclosingCallIds(last.branch));
   const ids = new Set(kept.map(({ id }) => id));
   const runs = new Map<string, Set<string>>();
   for (const event of kept) {
@@ -169,12 +170,6 @@ function* keptRecords(
       yield enclosing.has(callId.slice(callId.indexOf('/') + 1)) ? begunOnly(record) : record;
     } else if (record.type === 'end') yield { ...record, events: kept.length, toolCalls };
   }
-}
-
-/** Returns the ids of the calls that enclose the agent of an event, read from its branch. */
-function enclosingCalls({ branch = '' }: Event): ReadonlySet<string> {
-  const called = branch.split('.').filter((segment) => segment.includes('@'));
-  return new Set(called.map((segment) => decodeURIComponent(segment.slice(segment.indexOf('@') + 1))));
 }
 
 /** Returns the record without its result: a call may have finished after the part that the fork keeps. */

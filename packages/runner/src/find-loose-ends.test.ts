@@ -1,9 +1,17 @@
-import { createEvent, InvalidRequestError, type Part, SessionNotFoundError, ShuttingDownError } from '@eventloom/core';
+import {
+  createEvent,
+  getFunctionCalls,
+  InvalidRequestError,
+  type Part,
+  SessionNotFoundError,
+  ShuttingDownError,
+} from '@eventloom/core';
+import { AgentTool } from '@eventloom/multi-agent';
 import { Gate } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { findLooseEnds } from './find-loose-ends.ts';
-import { KEY, runToError, scenario } from './fixtures/scenario.ts';
+import { KEY, runToError, scenario, scripted } from './fixtures/scenario.ts';
 
 const look = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
 const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
@@ -21,6 +29,17 @@ test.each([true, false])(
     expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
   },
 );
+
+test('findLooseEnds returns none if the tool of an agent that was called as a tool waits for an approval', async () => {
+  const pay = new FunctionTool({ name: 'pay', description: '', requireConfirmation: true, execute: () => 'paid' });
+  const payer = scripted('payer', [{ calls: [{ name: 'pay' }] }, 'Paid.'], { tools: [pay] });
+  const model = [{ calls: [{ name: 'payer', args: { request: 'x' } }] }];
+  const agent = { tools: [new AgentTool({ agent: payer })] };
+  const { run, sessionService } = await scenario({ model, agent, resumable: true });
+  const events = await run('pay');
+  expect(events.flatMap(getFunctionCalls).map(({ name }) => name)).toContain('adk_request_confirmation');
+  expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+});
 
 test.each(['x', undefined, {}])('findLooseEnds refuses %j, which is not a session service', async (service) => {
   const found = findLooseEnds(service as never, KEY);

@@ -1,5 +1,5 @@
 import { type BaseSessionService, type Event, InvalidRequestError, type SessionKey } from '@eventloom/core';
-import { type RecordedCall, Calls, describeKind, isPersonRequest } from '@eventloom/core/internal';
+import { type RecordedCall, Calls, describeKind, enclosingCallIds, isPersonRequest } from '@eventloom/core/internal';
 
 /** A fault that `findLooseEnds` reports: a run or a call without its end, or with more than one. */
 export type LooseEnd =
@@ -37,13 +37,15 @@ export async function findLooseEnds(
   const calls = new Calls(events);
   const openRuns = await listOpen(service, key);
   const runs = new Set(events.map(({ invocationId }) => invocationId));
-  const waiting = new Set(calls.waiting.map(({ event }) => event.invocationId));
+  const waiting = Map.groupBy(calls.waiting, ({ event }) => event.invocationId);
   for (const run of runs) if (calls.canContinue(run) && !waiting.has(run)) openRuns.add(run);
   const ends: LooseEnd[] = Array.from(openRuns, (invocationId) => ({ kind: 'run-without-end', invocationId }));
   for (const invocationId of runs) {
     if (openRuns.has(invocationId)) continue;
+    // The call of an agent whose tool waits for an answer waits with it.
+    const enclosing = waiting.get(invocationId)?.flatMap(({ event }) => enclosingCallIds(event.branch));
     const left = new Set([
-      ...calls.open(invocationId).filter(({ isLongRunning }) => !isLongRunning),
+      ...calls.open(invocationId).filter(({ id, isLongRunning }) => !isLongRunning && !enclosing?.includes(id)),
       ...calls.unsettled(invocationId),
     ]);
     for (const { id } of left) ends.push({ kind: 'call-without-response', invocationId, callId: id });

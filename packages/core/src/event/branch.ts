@@ -21,6 +21,12 @@ export function enclosureOf(branch: string | undefined): string {
   return end < 0 ? branch : branch.slice(0, end);
 }
 
+/** Returns the ids of the calls that enclose a branch: of each agent on the way to it that runs as a tool. The outermost is first. */
+export function enclosingCallIds(branch: string | undefined): string[] {
+  const segments = branch?.split('.').filter((segment) => segment.includes('@')) ?? [];
+  return segments.map((segment) => decodeURIComponent(segment.slice(segment.indexOf('@') + 1)));
+}
+
 /**
  * Returns the branch of an event within its scope. adk-python also gives a task a branch of its own, `agent@<scope>`, and a task of a task
  * `agent@<scope>.other@<its scope>`. These segments are left out: here a task runs on the branch of the agent that called it. (ADK 2.)

@@ -48,7 +48,14 @@ export { DerivedKey, type DerivedValues } from '../context/derived-values.ts';
 export type { InTurn, SubInvocation } from '../context/sub-invocation.ts';
 export type { ToolListener } from '../context/tool-context.ts';
 export { requireAdvice } from '../dynamic-require.ts';
-export { branchBelow, branchInScope, enclosedBranch, enclosureOf, isVisibleOn } from '../event/branch.ts';
+export {
+  branchBelow,
+  branchInScope,
+  enclosedBranch,
+  enclosingCallIds,
+  enclosureOf,
+  isVisibleOn,
+} from '../event/branch.ts';
 export { errorCodeOf } from '../errors.ts';
 export { checkEventFields, createErrorEvent, fillKind, isYieldedAgain, toSeconds } from '../event/create-event.ts';
 export {

@@ -27,6 +27,7 @@ import {
   setOwn,
   stateScopeOf,
   weigh,
+  enclosingCallIds,
 } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { CHARS_PER_TURN, type WorkQueue } from '../http/in-turns.ts';
@@ -243,7 +244,7 @@ function closingEvents(
   for (const run of cut) {
     const waiting = calls.waiting.filter(({ event }) => event.invocationId === run);
     const isWaiting = waiting.length > 0 && calls.canContinue(run);
-    const around = isWaiting ? enclosingCalls(waiting) : NO_IDS;
+    const around = new Set(isWaiting ? waiting.flatMap(({ event }) => enclosingCallIds(event.branch)) : []);
     const open = [...calls.open(run), ...calls.unsettled(run)].filter(
       (call) => !answered.has(call) && !call.isLongRunning && !around.has(call.id),
     );
@@ -274,19 +275,9 @@ function closingEvents(
   return [...closing, ...ended];
 }
 
-const NO_IDS: ReadonlySet<string> = new Set();
-
 /** The response to a call that was in progress at the last event of a copy. */
 const INTERRUPTED = {
   error: 'interrupted',
   message:
     'The session was copied while the call was in progress. The copy has no result of the call, which may or may not have had its effect.',
 };
-
-/** Returns the ids of the calls whose agents made these calls: an agent that runs as a tool has the id of its call in its branch. */
-function enclosingCalls(calls: readonly RecordedCall[]): ReadonlySet<string> {
-  const segments = calls.flatMap(({ event: { branch = '' } }) =>
-    branch.split('.').filter((part) => part.includes('@')),
-  );
-  return new Set(segments.map((segment) => decodeURIComponent(segment.slice(segment.indexOf('@') + 1))));
-}
