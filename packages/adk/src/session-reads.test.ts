@@ -50,6 +50,30 @@ test.each([
   expect(seen).toEqual([true, Object.prototype]);
 });
 
+test('runs of a long session read the stored events, without a copy', async () => {
+  const sessionService = new InMemorySessionService();
+  const session = await sessionService.createSession(KEY);
+  for (let index = 0; index < 300; index++)
+    await sessionService.appendEvent({
+      session,
+      event: createEvent({ author: 'user', content: { parts: [{ text: 'x' }] } }),
+    });
+  const first: unknown[] = [];
+  class Reader extends BaseAgent {
+    protected override async *runAsyncImpl(context: InvocationContext) {
+      first.push(context.session.events[0]);
+      yield context.createEvent({ content: { parts: [{ text: 'read' }] } });
+    }
+  }
+  for (const name of ['one', 'two']) {
+    const runner = new Runner({ appName: 'app', agent: new Reader({ name }), sessionService });
+    const newMessage = { role: 'user', parts: [{ text: 'Hello?' }] };
+    for await (const _event of runner.runAsync({ userId: 'ann', sessionId: 's', newMessage }));
+  }
+  expect(first[0]).toHaveProperty('author', 'user');
+  expect(first[0] === first[1]).toBe(true);
+});
+
 test('keys such as __proto__ and hasOwnProperty are data, and change no prototype', async () => {
   class Writer extends BaseAgent {
     protected override async *runAsyncImpl(context: InvocationContext) {

@@ -32,7 +32,7 @@ export class AdkInMemorySessionService extends InMemorySessionService {
   }
 
   override getSession(request: GetSessionRequest): MaybePromise<AdkSession | undefined> {
-    return afterwards(super.getSession(inSeconds(request)), toAdkSession);
+    return request?.lease ? super.getSession(request) : afterwards(super.getSession(inSeconds(request)), toAdkSession);
   }
 
   /** Lists sessions as the service of `eventloom` does. A list of all sessions has the counts of the ADK too. */
@@ -45,7 +45,7 @@ export class AdkInMemorySessionService extends InMemorySessionService {
   }
 
   override appendEvent(request: AppendEventRequest): MaybePromise<Event> {
-    // Runs append with a lease, and their streams give the events their fields.
+    // Runs read and append with a lease, and their streams give the events their fields.
     return request?.lease ? super.appendEvent(request) : afterwards(super.appendEvent(stamped(request)), toAdkEvent);
   }
 }
@@ -60,7 +60,8 @@ export function readAsAdk<S extends BaseSessionService>(service: S): S {
   const reads: Pick<BaseSessionService, 'createSession' | 'getSession' | 'listSessions' | 'beginRun' | 'appendEvent'> =
     {
       createSession: async (request) => withObjectState(await createSession(request)),
-      getSession: (request) => afterwards(getSession(inSeconds(request)), toAdkSession),
+      getSession: (request) =>
+        request?.lease ? getSession(request) : afterwards(getSession(inSeconds(request)), toAdkSession),
       listSessions: async (request) => withCounts(await listSessions(request), request),
       beginRun: (request) => afterwards(beginRun(request), withRunState),
       appendEvent: (request) =>

@@ -165,7 +165,7 @@ export class SessionLock implements HeldLease, ToolLedger {
 
   /** Reads the session; undefined if it was deleted. */
   read(config: GetSessionConfig | undefined): MaybePromise<Session | undefined> {
-    return this.#withRetries(() => this.#service.getSession({ ...this.key, config }));
+    return this.#withRetries(() => this.#service.getSession({ ...this.key, config, lease: this.lease }));
   }
 
   /** Does work, and repeats it while the storage cannot be used. */

@@ -69,6 +69,8 @@ export interface ImportSessionRequest {
 export interface GetSessionRequest extends SessionKey {
   /** Selects the events to read. Default: all of them. */
   readonly config?: GetSessionConfig | undefined;
+  /** Lease of the run that reads. Absent for a read of a program. */
+  readonly lease?: SessionLease | undefined;
 }
 
 /** Parameters of `listSessions`. The session with the latest update comes first. */
