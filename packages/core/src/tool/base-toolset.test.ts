@@ -34,9 +34,10 @@ test('toolFilter selects all tools if empty, those named by a list, or those pic
   expect(await namesOf(new Three(() => false))).toEqual([]);
 });
 
-test('isToolSelected is true for every tool without a context', async () => {
+test('without a context, a list of names selects tools, and a function selects all', async () => {
+  const [tool, ...others] = await new Three(['c']).getTools();
+  expect([tool?.name, others]).toEqual(['c', []]);
   expect(await new Three(() => false).getTools()).toHaveLength(3);
-  expect(await new Three(['c']).getTools()).toHaveLength(3);
 });
 
 test('prefixed adds the prefix, and toolFilter compares names with the prefix', async () => {

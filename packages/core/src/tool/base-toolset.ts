@@ -104,7 +104,7 @@ export abstract class BaseToolset {
   }
 
   /**
-   * Returns the tools for the run of the context; without a context, all tools. An agent calls it once in its turn, before the first
+   * Returns the tools for the run of the context; without a context, the tools of every run. An agent calls it once in its turn, before the first
    * model request: see `version`.
    */
   abstract getTools(context?: ReadonlyContext): Promise<BaseTool[]>;
@@ -130,11 +130,10 @@ export abstract class BaseToolset {
 
   /**
    * Returns true if `toolFilter` selects the tool. A list is compared with the tool's name, prefix included; an empty list
-   * selects every tool. Without a context every tool is selected.
+   * selects every tool. A function is not called without a context: it then selects every tool.
    */
   protected isToolSelected(tool: BaseTool, context?: ReadonlyContext): boolean {
-    if (!context) return true;
-    if (typeof this.toolFilter === 'function') return this.toolFilter(tool, context);
+    if (typeof this.toolFilter === 'function') return !context || this.toolFilter(tool, context);
     return this.toolFilter.length === 0 || this.toolFilter.includes(tool.name);
   }
 }
