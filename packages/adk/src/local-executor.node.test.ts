@@ -26,3 +26,16 @@ test('an UnsafeLocalCodeExecutor refuses a time that cannot work', () => {
 test('an UnsafeLocalCodeExecutor runs the languages of the ADK', () => {
   expect(new AdkUnsafeLocalCodeExecutor().languages).toEqual(['python', 'javascript', 'bash', 'sh']);
 });
+
+test('an UnsafeLocalCodeExecutor runs code that a program gives it without a signal', async () => {
+  const invocationContext = testContext({ platform: fixedPlatform() });
+  const call = (code: string, language: string, options: AdkLocalExecutorOptions = {}) =>
+    new AdkUnsafeLocalCodeExecutor(options).executeCode({
+      invocationContext,
+      codeExecutionInput: { code, language, inputFiles: [] },
+    });
+  expect(await call('console.log(6 * 7)', 'javascript')).toMatchObject({ stdout: '42\n', stderr: '' });
+  expect((await call('x', 'cobol')).stderr).toContain('there is no command for cobol');
+  const slow = await call('setTimeout(() => undefined, 600_000)', 'javascript', { timeoutSeconds: 0.01 });
+  expect(slow.stderr).toBe('Code execution timed out after 0.01 seconds.');
+});

@@ -3,7 +3,9 @@ import {
   type BaseArtifactService,
   type BaseCodeExecutor,
   type BaseSessionService,
+  type CodeExecutionOutput,
   ConfigurationError,
+  type ExecuteCodeParams,
 } from '@eventloom/core';
 import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/internal';
 import { openDatabaseSessions, openFileArtifacts, openGcsArtifacts, openLocalExecutor } from '#services';
@@ -113,8 +115,15 @@ const LOCAL_OPTIONS: OptionRules<AdkLocalExecutorOptions> = {
   shellCommandPath: { is: 'text', write: "'/bin/bash'" },
 };
 
+/** Parameters of `executeCode`. A program that calls it needs no signal: the code is then stopped after `timeoutSeconds`. */
+export interface AdkExecuteCodeParams extends Omit<ExecuteCodeParams, 'abortSignal'> {
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
 /** Code in processes of this machine, as the `UnsafeLocalCodeExecutor` for programs that were written for `@google/adk` runs it. */
-export type AdkUnsafeLocalCodeExecutor = BaseCodeExecutor;
+export interface AdkUnsafeLocalCodeExecutor extends BaseCodeExecutor {
+  executeCode(params: AdkExecuteCodeParams): Promise<CodeExecutionOutput>;
+}
 
 /**
  * Creates the executor of `@eventloom/llm-agent/node`, on Node, for programs that were written for `@google/adk`. It runs a model's Python, JavaScript and shell
@@ -123,7 +132,7 @@ export type AdkUnsafeLocalCodeExecutor = BaseCodeExecutor;
  * @example
  * const agent = new LlmAgent({ name: 'analyst', model: 'gemini-flash-latest', codeExecutor: new UnsafeLocalCodeExecutor({ timeoutSeconds: 10 }) });
  */
-export const AdkUnsafeLocalCodeExecutor: new (options?: AdkLocalExecutorOptions) => BaseCodeExecutor = opener(
+export const AdkUnsafeLocalCodeExecutor: new (options?: AdkLocalExecutorOptions) => AdkUnsafeLocalCodeExecutor = opener(
   'UnsafeLocalCodeExecutor',
   (options: AdkLocalExecutorOptions = {}) => {
     checkOptions('UnsafeLocalCodeExecutor', LOCAL_OPTIONS, options);

@@ -7,9 +7,10 @@ import { FileArtifactService } from '@eventloom/artifacts/fs';
 import { GcsArtifactService } from '@eventloom/artifacts/gcs';
 import {
   type BaseArtifactService,
-  type BaseCodeExecutor,
   type BaseSessionService,
+  type CodeExecutionOutput,
   ConfigurationError,
+  type ExecuteCodeParams,
 } from '@eventloom/core';
 import { describeKind } from '@eventloom/core/internal';
 import { UnsafeLocalCodeExecutor } from '@eventloom/llm-agent/node';
@@ -22,7 +23,8 @@ const WRITE_URL =
 
 /**
  * Opens the sessions of a URL: `sqlite://` with a path, `sqlite://:memory:`, or `postgres://`, for which the package `pg` must be installed.
- * @throws ConfigurationError for another URL, without `pg`, for a database that cannot be opened, and for a SQLite file with the ADK's own tables
+ * @throws ConfigurationError for another URL, without `pg`, for a database that cannot be opened, and for a SQLite file with the ADK's own tables. In
+ * PostgreSQL the first call throws for these tables
  */
 export function openDatabaseSessions(url: string): BaseSessionService {
   if (typeof url !== 'string')
@@ -32,7 +34,7 @@ export function openDatabaseSessions(url: string): BaseSessionService {
   const scheme = url.slice(0, Math.max(0, url.indexOf('://')));
   if (scheme === 'sqlite') return openSqliteSessions(url.slice('sqlite://'.length));
   if (scheme === 'postgres' || scheme === 'postgresql')
-    return new PostgresSessionService({ pool: new (loadPool())({ connectionString: url }) });
+    return new PostgresSessionService({ pool: refuseAdkTables(new (loadPool())({ connectionString: url })) });
   throw new ConfigurationError(
     `DatabaseSessionService: the scheme ${JSON.stringify(scheme)} is not offered; ${WRITE_URL}`,
   );
@@ -62,6 +64,26 @@ function hasAdkTables(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Returns a pool whose connections are refused for a database with the ADK's own tables. Their sessions cannot be read, so the program would find none. */
+export function refuseAdkTables(pool: PostgresPool): PostgresPool {
+  let isChecked = false;
+  return {
+    query: (query) => pool.query(query),
+    ...(pool.on && { on: pool.on.bind(pool) }),
+    async connect() {
+      const client = await pool.connect();
+      if (isChecked) return client;
+      const { rows } = await client.query({ text: "SELECT WHERE to_regclass('adk_internal_metadata') IS NOT NULL" });
+      isChecked = rows.length === 0;
+      if (isChecked) return client;
+      client.release();
+      throw new ConfigurationError(
+        'DatabaseSessionService: the database has the tables of @google/adk, whose sessions cannot be read here; write the URL of another database',
+      );
+    },
+  };
 }
 
 type PoolClass = new (options: { readonly connectionString: string }) => PostgresPool;
@@ -174,15 +196,38 @@ interface LocalExecutorOptions {
   readonly shellCommandPath?: string | undefined;
 }
 
+/** Parameters of a program that may give no signal. */
+interface ExecuteParams extends Omit<ExecuteCodeParams, 'abortSignal'> {
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** Runs Python, JavaScript and shell scripts in processes of this machine, also for a program that calls it without a signal. */
+class LocalExecutor extends UnsafeLocalCodeExecutor {
+  override async executeCode({ abortSignal, ...given }: ExecuteParams): Promise<CodeExecutionOutput> {
+    const { codeExecutionInput } = given;
+    const input = { ...codeExecutionInput, language: String(codeExecutionInput.language) };
+    const params = { ...given, codeExecutionInput: input };
+    if (abortSignal) return super.executeCode({ ...params, abortSignal });
+    const timeout = AbortSignal.timeout(this.timeoutMs);
+    try {
+      return await super.executeCode({ ...params, abortSignal: timeout });
+    } catch (error) {
+      if (!timeout.aborted) throw error;
+      const stderr = `Code execution timed out after ${this.timeoutMs / 1000} seconds.`;
+      return { stdout: '', stderr, outcome: 'OUTCOME_FAILED' };
+    }
+  }
+}
+
 /** Creates an executor that runs Python, JavaScript and shell scripts in processes of this machine. @throws ConfigurationError for an invalid value */
 export function openLocalExecutor({
   timeoutSeconds = 30,
   commandPath = process.execPath,
   pythonCommandPath = 'python3',
   shellCommandPath = 'bash',
-}: LocalExecutorOptions = {}): BaseCodeExecutor {
+}: LocalExecutorOptions = {}): LocalExecutor {
   const shell = [shellCommandPath, '-s'];
-  return new UnsafeLocalCodeExecutor({
+  return new LocalExecutor({
     codeBlockDelimiters: BLOCKS,
     timeoutMs: timeoutSeconds * 1000,
     commands: {

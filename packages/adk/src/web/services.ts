@@ -1,10 +1,5 @@
 import { GcsArtifactService } from '@eventloom/artifacts/gcs';
-import {
-  type BaseArtifactService,
-  type BaseCodeExecutor,
-  type BaseSessionService,
-  ConfigurationError,
-} from '@eventloom/core';
+import { type BaseArtifactService, type BaseSessionService, ConfigurationError } from '@eventloom/core';
 
 /** Throws: outside Node there are no database drivers. @throws ConfigurationError */
 export function openDatabaseSessions(_url: string): BaseSessionService {
@@ -38,7 +33,7 @@ export function openGcsArtifacts(
 }
 
 /** Throws: outside Node there are no processes. @throws ConfigurationError */
-export function openLocalExecutor(_options?: object): BaseCodeExecutor {
+export function openLocalExecutor(_options?: object): never {
   throw new ConfigurationError(
     'UnsafeLocalCodeExecutor: needs Node; on Workers write new QuickJsCodeExecutor() of @eventloom/quickjs',
   );

@@ -135,8 +135,8 @@ export class SandboxCodeExecutor extends BaseCodeExecutor {
   /** Runs code in a sandbox. Rejects with the sandbox's error if that fails, which fails the run. */
   override async executeCode(params: ExecuteCodeParams): Promise<CodeExecutionOutput> {
     const { executionId } = params.codeExecutionInput;
-    const { appName, userId } = params.invocationContext;
-    const key = executionId === undefined ? undefined : JSON.stringify([appName, userId, executionId]);
+    const { invocationContext: context } = params;
+    const key = executionId === undefined ? undefined : JSON.stringify([context.appName, context.userId, executionId]);
     const known = key === undefined ? undefined : this.#kept.get(key);
     if (key !== undefined && known) return this.#runKept(key, known, params);
     const room = this.#reserve();
