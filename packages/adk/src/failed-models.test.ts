@@ -1,10 +1,28 @@
 import { ModelError } from '@eventloom/core';
 import { ScriptedLiveModel, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { InMemoryRunner, LiveRequestQueue, LlmAgent, type RunConfig } from './index.ts';
+import { BasePlugin, InMemoryRunner, LiveRequestQueue, LlmAgent, type RunConfig } from './index.ts';
 
-async function talk(model: ScriptedModel, runConfig: RunConfig = {}): Promise<(string | undefined)[]> {
-  const runner = new InMemoryRunner({ agent: new LlmAgent({ name: 'helper', model }), appName: 'app' });
+/** Records the runs that the plugin was called after. */
+class Ends extends BasePlugin {
+  readonly calls: string[] = [];
+
+  override afterRunCallback(): void {
+    this.calls.push('after');
+  }
+
+  override onRunErrorCallback(): void {
+    this.calls.push('error');
+  }
+}
+
+async function talk(
+  model: ScriptedModel,
+  runConfig: RunConfig = {},
+  ends = new Ends('ends'),
+): Promise<(string | undefined)[]> {
+  const agent = new LlmAgent({ name: 'helper', model });
+  const runner = new InMemoryRunner({ agent, appName: 'app', plugins: [ends] });
   const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'ann' });
   const codes = [];
   const newMessage = { role: 'user', parts: [{ text: 'Hello?' }] };
@@ -26,6 +44,16 @@ test('one call too many ends the run with an error event, and is not thrown', as
   const calls = [{ name: 'nothing' }];
   const model = new ScriptedModel([{ calls }, { calls }]);
   expect(await talk(model, { maxLlmCalls: 1 })).toEqual([undefined, undefined, 'LLM_CALL_LIMIT']);
+});
+
+test('afterRunCallback is called after an error that is only an event, and not after one that is thrown', async () => {
+  const overloaded = new ModelError('the model is overloaded', { errorCode: 'UNAVAILABLE' });
+  const ends = new Ends('ends');
+  await talk(new ScriptedModel([overloaded]), {}, ends);
+  expect(ends.calls).toEqual(['after', 'error']);
+  const thrown = new Ends('thrown');
+  await expect(talk(new ScriptedModel([new Error('no')]), {}, thrown)).rejects.toThrow('no');
+  expect(thrown.calls).toEqual(['error']);
 });
 
 test('the error of a live connection of the program is thrown as it is, and the queue of the run is closed', async () => {

@@ -109,7 +109,9 @@ test('a plugin that is registered after the first run sees the next one', async 
   };
   const watcher = new Watcher('watcher');
   await run('ann');
+  expect(runner.pluginManager.hasPlugins).toBe(false);
   runner.pluginManager.registerPlugin(watcher);
+  expect(runner.pluginManager.hasPlugins).toBe(true);
   await run('bob');
   expect(watcher.seen).toEqual(['bob']);
 });

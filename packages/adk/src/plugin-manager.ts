@@ -38,9 +38,9 @@ export class AdkPluginManager extends PluginManager {
     super(plugins);
   }
 
-  /** True if there is a plugin. */
+  /** True if the program has given a plugin. */
   get hasPlugins(): boolean {
-    return this.plugins.length > 0;
+    return this.plugins.some(({ name }) => !name.startsWith('eventloom-'));
   }
 
   /**

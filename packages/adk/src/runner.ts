@@ -3,7 +3,7 @@ import {
   type BaseArtifactService,
   type BaseCredentialService,
   type BaseMemoryService,
-  type BasePlugin,
+  BasePlugin,
   type BaseSessionService,
   ConfigurationError,
   type Content,
@@ -149,7 +149,7 @@ export class AdkRunner extends Runner {
     const resumability = app?.resumabilityConfig ?? resumabilityConfig;
     const resumable = config.resumable ?? resumability?.isResumable;
     const hasNodes = isWorkflow(root) || hasNodeTools(root);
-    const allPlugins = [new GeminiSchemas(), ...(app?.plugins ?? []), ...(plugins ?? [])];
+    const allPlugins = [new GeminiSchemas(), new AfterSilentErrors(), ...(app?.plugins ?? []), ...(plugins ?? [])];
     checkPluginCallbacks('Runner: app', app?.plugins ?? []);
     checkPluginCallbacks('Runner', plugins ?? []);
     super({
@@ -248,6 +248,8 @@ export function isRunner(value: unknown): value is AdkRunner {
   return typeof value === 'object' && value !== null && '~eventloom.adk-runner' in value;
 }
 
+type OfFailedRun = Parameters<BasePlugin['onRunErrorCallback']>[0];
+
 const EPHEMERAL_PARAMS: OptionRules<RunEphemeralParams> = {
   userId: { is: 'text', write: "'ann'" },
   // `runAsync` checks the message, and throws an InvalidMessageError.
@@ -294,6 +296,24 @@ function toAnswer(recent: readonly Event[], text: string): Content | undefined {
   return { role: 'user', parts: [{ functionResponse: { id, name, response: { result: text } } }] };
 }
 
+/** True for an error that ends a stream with its event, and is not thrown. */
+function isOnlyEvent(error: unknown): boolean {
+  // The event has the message of a model's service, but not that of an error which a model class of the program throws.
+  const isOfService = ModelError.isInstance(error) && error.message === error.publicMessage;
+  return isOfService || LlmCallLimitError.isInstance(error);
+}
+
+/** Calls `afterRunCallback` of the plugins after a run whose error is only an event, as the ADK does. */
+class AfterSilentErrors extends BasePlugin {
+  constructor() {
+    super('eventloom-after-silent-errors');
+  }
+
+  override async onRunErrorCallback({ invocationContext, error }: OfFailedRun): Promise<void> {
+    if (isOnlyEvent(error)) await invocationContext.plugins.all('afterRunCallback', { invocationContext });
+  }
+}
+
 /** @param prepare Awaited before the run begins. Default: nothing. */
 function withAdkEnds(
   stream: RunStream,
@@ -315,9 +335,7 @@ function withAdkEnds(
     } catch (error) {
       stream.failure = toError(error);
       const isAborted = params?.abortSignal?.aborted && RunAbortedError.isInstance(error);
-      // The error event has the message of a model's service, but not that of an error which a model class of the program throws.
-      const isInEvent = ModelError.isInstance(error) && error.message === error.publicMessage;
-      if (isAborted || isInEvent || LlmCallLimitError.isInstance(error)) return { done: true, value: undefined };
+      if (isAborted || isOnlyEvent(error)) return { done: true, value: undefined };
       throw AgentError.isInstance(error) ? error.cause : error;
     }
   };
