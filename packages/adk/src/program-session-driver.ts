@@ -13,7 +13,7 @@ import {
   type SessionLease,
   type ToolLedgerEntry,
 } from '@eventloom/core';
-import { isRecord, prefixedKey, sealEvent, toSeconds } from '@eventloom/core/internal';
+import { isRecord, KeyedQueue, prefixedKey, sealEvent, toSeconds } from '@eventloom/core/internal';
 import {
   type AppendOutcome,
   type BeginOutcome,
@@ -72,8 +72,8 @@ export class ProgramSessionDriver implements SessionDriver {
   readonly shared = false;
   readonly #service: AdkBaseSessionService;
   readonly #sessions = new Map<string, ProgramSession>();
-  /** The last work on each session: the calls of a driver are transactions, so they follow each other. */
-  readonly #queues = new Map<string, Promise<unknown>>();
+  /** Work on each session: the calls of a driver are transactions, so they follow each other. */
+  readonly #work = new KeyedQueue();
   /** The stored form of the events that the service gave back, by their objects. */
   readonly #sealed: WeakMap<object, Event> = new WeakMap();
   #incarnations = 0;
@@ -84,7 +84,7 @@ export class ProgramSessionDriver implements SessionDriver {
   }
 
   createSession(creation: SessionCreation): Promise<CreatedSession | undefined> {
-    return this.#inTurn(creation, async () => {
+    return this.#work.run(nameOf(creation), async () => {
       if (await this.#read(creation)) return undefined;
       const { incarnation, session } = await this.#create(creation, creation.writes);
       return { incarnation, state: stateOf(session) };
@@ -92,7 +92,7 @@ export class ProgramSessionDriver implements SessionDriver {
   }
 
   readSession(key: SessionKey, window: EventWindow): Promise<StoredSession | undefined> {
-    return this.#inTurn(key, async () => {
+    return this.#work.run(nameOf(key), async () => {
       const found = await this.#read(key);
       return found && toStored(found, selectEvents(found.events, window));
     });
@@ -103,7 +103,7 @@ export class ProgramSessionDriver implements SessionDriver {
   }
 
   readBackground(key: SessionKey): Promise<SessionBackground | undefined> {
-    return this.#inTurn(key, async () => {
+    return this.#work.run(nameOf(key), async () => {
       const found = await this.#read(key);
       const calls = [...(found?.toolCalls.values() ?? [])].flatMap((each) => [...each.values()]);
       const kept = { initialState: found?.initialState ?? [], toolCalls: calls };
@@ -138,20 +138,20 @@ export class ProgramSessionDriver implements SessionDriver {
   }
 
   deleteSession(key: SessionKey): Promise<void> {
-    return this.#inTurn(key, async () => {
+    return this.#work.run(nameOf(key), async () => {
       await this.#service.deleteSession(key);
       this.#sessions.delete(nameOf(key));
     });
   }
 
   appendEvent(append: EventAppend): Promise<AppendOutcome> {
-    return this.#inTurn(append, () => this.#append(append));
+    return this.#work.run(nameOf(append), () => this.#append(append));
   }
 
   async appendEvents(appends: readonly EventAppend[]): Promise<AppendOutcome[]> {
     const [first] = appends;
     if (!first) return [];
-    return this.#inTurn(first, async () => {
+    return this.#work.run(nameOf(first), async () => {
       const outcomes: AppendOutcome[] = [];
       for (const append of appends) {
         const outcome = await this.#append(append);
@@ -163,7 +163,7 @@ export class ProgramSessionDriver implements SessionDriver {
   }
 
   beginRun(claim: RunClaim): Promise<BeginOutcome> {
-    return this.#inTurn(claim, async () => {
+    return this.#work.run(nameOf(claim), async () => {
       const known = await this.#read(claim);
       let covered = -Infinity;
       for (const { actions } of known?.events ?? [])
@@ -190,7 +190,7 @@ export class ProgramSessionDriver implements SessionDriver {
   }
 
   endRun(end: RunEnd): Promise<AppendOutcome> {
-    return this.#inTurn(end, async () => {
+    return this.#work.run(nameOf(end), async () => {
       const outcome = await this.#append(end);
       if (outcome.status === 'stale') {
         const found = this.#sessions.get(nameOf(end));
@@ -203,7 +203,7 @@ export class ProgramSessionDriver implements SessionDriver {
   }
 
   claimLease(claim: LeaseClaim): Promise<ClaimOutcome> {
-    return this.#inTurn(claim, async () => {
+    return this.#work.run(nameOf(claim), async () => {
       const outcome = takeLease(await this.#read(claim), claim, this.#epochs + 1);
       if (outcome.status === 'taken') this.#epochs++;
       return outcome;
@@ -222,7 +222,7 @@ export class ProgramSessionDriver implements SessionDriver {
   withdrawTicket(): void {}
 
   findRun(key: SessionKey, id: string): Promise<RunRecord | undefined> {
-    return this.#inTurn(key, async () => {
+    return this.#work.run(nameOf(key), async () => {
       const found = await this.#known(key);
       return found && findRecord(found, found.runs, id);
     });
@@ -233,7 +233,7 @@ export class ProgramSessionDriver implements SessionDriver {
   }
 
   putRunWebhook(webhook: PutRunWebhookRequest): Promise<boolean> {
-    return this.#inTurn(webhook, async () => {
+    return this.#work.run(nameOf(webhook), async () => {
       const found = await this.#known(webhook);
       return putWebhook(found, found?.runs, webhook);
     });
@@ -262,18 +262,6 @@ export class ProgramSessionDriver implements SessionDriver {
   }
 
   checkWritable(): void {}
-
-  /** Runs the work after all earlier work on the session. */
-  #inTurn<T>(key: SessionKey, work: () => Promise<T>): Promise<T> {
-    const name = nameOf(key);
-    const done = (this.#queues.get(name) ?? Promise.resolve()).then(work, work);
-    this.#queues.set(name, done);
-    const leave = (): void => {
-      if (this.#queues.get(name) === done) this.#queues.delete(name);
-    };
-    done.then(leave, leave);
-    return done;
-  }
 
   /** Returns the part of a session that is in memory. Reads the session if nothing of it is in memory. */
   async #known(key: SessionKey): Promise<ProgramSession | undefined> {
@@ -332,7 +320,7 @@ export class ProgramSessionDriver implements SessionDriver {
   #forgetIdle(except: ProgramSession): void {
     if (this.#sessions.size <= MAX_IDLE) return;
     for (const [name, each] of this.#sessions)
-      if (each !== except && each.leaseUntilMs === 0 && !each.openRun && !each.webhooks && !this.#queues.has(name)) {
+      if (each !== except && each.leaseUntilMs === 0 && !each.openRun && !each.webhooks && !this.#work.has(name)) {
         this.#sessions.delete(name);
         return;
       }

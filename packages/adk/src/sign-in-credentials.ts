@@ -7,7 +7,7 @@ import {
   type Platform,
   type SaveCredentialRequest,
 } from '@eventloom/core';
-import { isRecord } from '@eventloom/core/internal';
+import { isRecord, KeyedQueue } from '@eventloom/core/internal';
 import { AuthHandler, type AuthScheme, OAuth2CredentialExchanger } from './auth.ts';
 import { CredentialExchangeError } from './errors.ts';
 
@@ -36,8 +36,8 @@ const USED: AuthCredential = { authType: 'oauth2' };
 export class SignInCredentials extends BaseCredentialService {
   readonly #service: BaseCredentialService;
   readonly #platform: Platform;
-  /** The last work on the credentials of each key: a code can be exchanged only once. */
-  readonly #working = new Map<string, Promise<unknown>>();
+  /** Work on the credentials of each key: a code can be exchanged only once. */
+  readonly #work = new KeyedQueue();
 
   constructor(service: BaseCredentialService, platform: Platform) {
     super();
@@ -58,7 +58,7 @@ export class SignInCredentials extends BaseCredentialService {
   override async loadCredential(key: CredentialKey): Promise<AuthCredential | undefined> {
     const stored = await this.#service.loadCredential(key);
     if (!stored || !hasCode(stored)) return withoutUsed(stored);
-    return this.#inTurn(key, async () => {
+    return this.#work.run(nameOf(key), async () => {
       // Another call may have exchanged the code.
       const latest = await this.#service.loadCredential(key);
       const kept = latest && hasCode(latest) && toSignIn(await this.#service.loadCredential(signInKeyOf(key)));
@@ -91,7 +91,7 @@ export class SignInCredentials extends BaseCredentialService {
   #keep({ authScheme, credentialKey }: AuthConfig, oauth2: OAuth2Auth, { appName, userId }: AskedUser): Promise<void> {
     const { authUri: _page, state = '', ...client } = oauth2;
     const key = { appName, userId, credentialKey };
-    return this.#inTurn(key, async () => {
+    return this.#work.run(nameOf(key), async () => {
       const { states = [] } = toSignIn(await this.#service.loadCredential(signInKeyOf(key))) ?? {};
       await this.#save(key, { authScheme, client, states: [...states, state].slice(-MAX_OPEN_REQUESTS) });
     });
@@ -101,21 +101,6 @@ export class SignInCredentials extends BaseCredentialService {
     const credential = { authType: 'oauth2', oauth2: client, authScheme, states };
     await this.#service.saveCredential({ ...signInKeyOf(key), credential });
   }
-
-  /** Runs work on a user's credential after all earlier work on it. */
-  async #inTurn<T>({ appName, userId, credentialKey }: CredentialKey, work: () => Promise<T>): Promise<T> {
-    const id = JSON.stringify([appName, userId, credentialKey]);
-    const before = this.#working.get(id);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#working.set(id, promise);
-    await before;
-    try {
-      return await work();
-    } finally {
-      if (this.#working.get(id) === promise) this.#working.delete(id);
-      resolve();
-    }
-  }
 }
 
 /** True for a request for OAuth with the client of the program. Without one the user's client is asked for a token. */
@@ -124,6 +109,10 @@ function isRequest(config: unknown): config is AuthConfig {
   const { authScheme, rawAuthCredential: raw } = config;
   const client = isRecord(raw) && isRecord(raw['oauth2']) ? raw['oauth2'] : {};
   return isRecord(authScheme) && Boolean(client['clientId'] && client['clientSecret']);
+}
+
+function nameOf({ appName, userId, credentialKey }: CredentialKey): string {
+  return JSON.stringify([appName, userId, credentialKey]);
 }
 
 /** Returns the key of what is kept of the requests for a credential. */

@@ -1,5 +1,5 @@
 import { type AuthConfig, type AuthCredential, encodeBase64, type OAuth2Auth, type ToolContext } from '@eventloom/core';
-import { isRecord, setOwn } from '@eventloom/core/internal';
+import { isRecord, KeyedQueue, setOwn } from '@eventloom/core/internal';
 import type { RequestDraft } from './build-request.ts';
 import { ApiCallError } from './errors.ts';
 import { createConsent, isExpired, type OAuth2Client, type OAuth2Endpoints } from './oauth2.ts';
@@ -38,7 +38,7 @@ export class ApiCredentials {
   /** Tokens of the app by scheme and scopes. */
   readonly #appTokens = new Map<string, AuthCredential>();
   /** The pending work on each key: a code can be exchanged only once, and often the same is true for a refresh token. */
-  readonly #working = new Map<string, Promise<unknown>>();
+  readonly #work = new KeyedQueue();
 
   constructor(options: CredentialOptions, oauth2: OAuth2Client) {
     this.#options = options;
@@ -77,7 +77,7 @@ export class ApiCredentials {
     toolContext: ToolContext,
   ): Promise<HeldCredential | undefined> {
     if (!isOfUser || !credential.oauth2?.refreshToken) return undefined;
-    return this.#inTurn(needed, toolContext, async () => {
+    return this.#work.run(nameOf(needed, toolContext), async () => {
       const stored = await toolContext.loadCredential(needed);
       // Another call may have renewed the token.
       const isNew = stored && satisfies(needed, stored) && tokenOf(stored) !== tokenOf(credential);
@@ -99,7 +99,7 @@ export class ApiCredentials {
     if (!isOAuth2(needed) || !app?.clientId) return config;
     const { authorizationUrl } = await this.#endpointsOf(needed, toolContext);
     if (authorizationUrl === undefined) return config;
-    return this.#inTurn(needed, toolContext, async () => {
+    return this.#work.run(nameOf(needed, toolContext), async () => {
       const pending = await toolContext.loadCredential(consentOf(needed));
       // Calls of one turn request the same consent, so that the answer to one is valid for all.
       const isOpen = pending?.oauth2?.authUri !== undefined && !isExpired(pending, toolContext);
@@ -148,7 +148,7 @@ export class ApiCredentials {
       satisfies(needed, credential) && !isExpired(credential, toolContext);
     if (isUsable(stored)) return stored;
     if (!isOAuth2(needed)) return undefined;
-    return this.#inTurn(needed, toolContext, async () => {
+    return this.#work.run(nameOf(needed, toolContext), async () => {
       const latest = (await toolContext.loadCredential(needed)) ?? stored;
       if (isUsable(latest)) return latest;
       const { oauth2 = {} } = latest;
@@ -214,25 +214,10 @@ export class ApiCredentials {
   #endpointsOf({ scheme, baseUrl }: NeededScheme, toolContext: ToolContext): Promise<OAuth2Endpoints> {
     return this.#oauth2.endpointsOf(scheme, baseUrl, toolContext.abortSignal);
   }
+}
 
-  /** Runs work on a user's credential after all earlier work on it. */
-  async #inTurn<T>(
-    { credentialKey }: NeededScheme,
-    { appName, userId }: ToolContext,
-    work: () => Promise<T>,
-  ): Promise<T> {
-    const key = JSON.stringify([appName, userId, credentialKey]);
-    const before = this.#working.get(key) ?? Promise.resolve();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#working.set(key, promise);
-    await before;
-    try {
-      return await work();
-    } finally {
-      if (this.#working.get(key) === promise) this.#working.delete(key);
-      resolve();
-    }
-  }
+function nameOf({ credentialKey }: NeededScheme, { appName, userId }: ToolContext): string {
+  return JSON.stringify([appName, userId, credentialKey]);
 }
 
 /** Time that a user has to give the consent, in seconds. */
