@@ -135,6 +135,10 @@ export class DriverSessionService extends BaseSessionService {
     return whenReady(this.#driver.readSession(request, toEventWindow(config)), (stored) => stored && toSession(stored));
   }
 
+  override countWithin({ config, ...key }: GetSessionRequest, maxBytes: number): MaybePromise<number | undefined> {
+    return this.#driver.countWithin?.(key, toEventWindow(config), maxBytes);
+  }
+
   override listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
     checkArgument('listSessions({ appName, userId })', request);
     checkFields('listSessions', LIST_FIELDS, request);

@@ -262,6 +262,12 @@ export interface SessionDriver {
    */
   readEvents(key: SessionKey, window: EventWindow): MaybePromise<StoredEventWindow | undefined>;
 
+  /**
+   * Counts the events of a window that together have at most this many bytes as JSON: its newest with a limit, otherwise its oldest. Returns
+   * at least 1, also for a session that does not exist. Ignores the times of the window. Absent in a driver whose events are in memory.
+   */
+  countWithin?(key: SessionKey, window: EventWindow, maxBytes: number): MaybePromise<number>;
+
   /** Returns the session with its state, its initial state and its tool calls, read at one moment; undefined if it does not exist. */
   readBackground(key: SessionKey): MaybePromise<SessionBackground | undefined>;
 

@@ -208,9 +208,9 @@ export abstract class BaseSessionService {
   /**
    * Counts the events of a window that together have at most this many bytes as JSON: its newest with
    * `numRecentEvents`, otherwise its oldest; at least 1. Ignores the times of the window. Call it before a window is
-   * read that may not fit into memory. Absent in back ends with enough memory.
+   * read that may not fit into memory. Undefined in a back end whose events are in memory already.
    */
-  countWithin?(request: GetSessionRequest, maxBytes: number): Promise<number>;
+  countWithin?(request: GetSessionRequest, maxBytes: number): MaybePromise<number | undefined>;
 
   /**
    * Reads a session like `getSession`, but without its state. Call it where only the events matter. Absent in back ends

@@ -25,7 +25,7 @@ export interface SessionSource {
   /** Reads the session like `read`, but may leave out the state. */
   readEvents(config: GetSessionConfig): Promise<Session>;
   /** See `BaseSessionService.countWithin`. */
-  countWithin?(config: GetSessionConfig, maxBytes: number): Promise<number> | undefined;
+  countWithin?(config: GetSessionConfig, maxBytes: number): MaybePromise<number | undefined>;
 }
 
 /**

@@ -1,4 +1,11 @@
-import { createEvent, type Event, type EventParams, SizeLimitError, type ToolLedgerEntry } from '@eventloom/core';
+import {
+  createEvent,
+  type Event,
+  type EventParams,
+  type GetSessionConfig,
+  SizeLimitError,
+  type ToolLedgerEntry,
+} from '@eventloom/core';
 import { recordsOf } from './records.ts';
 import type { SessionRule } from './session-rule.ts';
 import { appendAll, idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
@@ -50,6 +57,29 @@ export const sizeRules: readonly SessionRule[] = [
         const event = events.find(({ id }) => id === what);
         expect.true(what, event?.content?.parts?.[0]?.text === text);
       }
+    },
+  },
+  {
+    id: 'size.count-within',
+    title: 'countWithin counts the events of a window that have at most so many bytes, and at least one.',
+    async check({ service, expect }) {
+      const session = await service.createSession(KEY);
+      for (const id of ['1', '2', '3', '4'])
+        await service.appendEvent({ session, event: textEvent(id, 'é'.repeat(500_000)) });
+      const count = async (config: GetSessionConfig, maxBytes = 2_100_000): Promise<number | undefined> =>
+        service.countWithin?.({ ...KEY, config }, maxBytes);
+      // Undefined in a back end whose events are in memory.
+      if ((await count({})) === undefined) return;
+      expect.same('the oldest', await count({}), 2);
+      expect.same('one is larger than the limit', await count({ afterSeq: 1 }, 1000), 1);
+      expect.same('all are smaller than the limit', await count({ afterSeq: 1 }, 10_000_000), 3);
+      expect.same('the newest', await count({ numRecentEvents: 4, beforeSeq: 4 }), 2);
+      expect.same('the newest of a small number', await count({ numRecentEvents: 1 }), 1);
+      expect.same('the last', await count({ afterSeq: 3 }), 1);
+      for (let size = 0; size < 3; size++) await service.appendEvent({ session, event: sampleEvent(`small ${size}`) });
+      expect.same('the newest are small', await count({ numRecentEvents: 7 }, 1_100_000), 4);
+      expect.same('the oldest are large', await count({}, 1_100_000), 1);
+      expect.same('no session', await service.countWithin?.({ ...OTHER_KEY, config: {} }, 1), 1);
     },
   },
   {

@@ -112,10 +112,6 @@ export class DurableObjectSessionService extends DriverSessionService {
     return this.#values.sweep();
   }
 
-  override async countWithin({ config, ...key }: GetSessionRequest, maxBytes: number): Promise<number> {
-    return this.#rows.countWithin(key, toEventWindow(config), maxBytes);
-  }
-
   override async getWithoutState({ config, ...key }: GetSessionRequest): Promise<Session | undefined> {
     const stored = await this.#rows.readSession(key, toEventWindow(config), false);
     return stored && toSession(stored);

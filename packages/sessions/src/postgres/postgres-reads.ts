@@ -37,6 +37,15 @@ export class PostgresReads {
     return (await this.#readWindow(this.#run, key, window, events, narrowedEvents)).window;
   }
 
+  async countWithin(key: SessionKey, window: EventWindow, maxBytes: number): Promise<number> {
+    const { newestWithin, oldestWithin } = this.#statements;
+    const { afterSeq, beforeSeq = Infinity, limit = Infinity } = window;
+    const values = [...keyOf(key), afterSeq, toInteger(beforeSeq), toInteger(limit), maxBytes];
+    const statement = window.limit === undefined ? oldestWithin : newestWithin;
+    const [row] = (await this.#run(statement, values)) as readonly { readonly count: unknown }[];
+    return Math.max(1, Number(row?.count));
+  }
+
   async readBackground(key: SessionKey): Promise<SessionBackground | undefined> {
     const rows = new StoredRows(key.appName, await this.#run(this.#statements.background, keyOf(key)));
     const { session, initialState, toolCalls } = rows;

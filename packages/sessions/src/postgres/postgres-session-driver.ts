@@ -107,6 +107,10 @@ export class PostgresSessionDriver implements SessionDriver {
     return this.#reads.readEvents(key, window);
   }
 
+  countWithin(key: SessionKey, window: EventWindow, maxBytes: number): Promise<number> {
+    return this.#reads.countWithin(key, window, maxBytes);
+  }
+
   readBackground(key: SessionKey): Promise<SessionBackground | undefined> {
     return this.#reads.readBackground(key);
   }

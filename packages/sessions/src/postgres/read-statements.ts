@@ -118,6 +118,18 @@ export const narrowedWindow = (
   };
 };
 
+/**
+ * Counts the events between the numbers $4 and $5, at most $6 of the newest, that together have at most $7 bytes: those with the lowest
+ * numbers, or with the highest. Reads the lengths of the events and not their texts.
+ */
+const countWithin = ({ sessions, events }: Tables, order: 'ASC' | 'DESC'): string => `
+  SELECT count(*) AS count FROM (
+    SELECT sum(octet_length(event)) OVER (ORDER BY seq ${order}) AS bytes FROM (
+      SELECT seq, event FROM ${sessions} JOIN ${events} ON session = pk
+      WHERE ${THIS_SESSION} AND seq > $4 AND seq < $5 ORDER BY seq DESC LIMIT $6::bigint
+    ) AS selected
+  ) AS summed WHERE bytes <= $7`;
+
 /** The maximum lag, plus more than the rounding error of adding and subtracting such times. */
 const LAG = `${LAG_MS + 1}`;
 
@@ -161,6 +173,8 @@ export function readStatements(tables: Tables) {
     narrowedSession: toStatement(`${beginning} ${union(FOUND, state, narrowed.events)}`),
     events: toStatement(`WITH ${found} ${union(FOUND, plain)}`),
     narrowedEvents: toStatement(`${beginning} ${union(FOUND, narrowed.events)}`),
+    newestWithin: toStatement(countWithin(tables, 'DESC')),
+    oldestWithin: toStatement(countWithin(tables, 'ASC')),
     sessionsOfApp: toStatement(`${page(tables, '')} ${union(FOUND, state)}`),
     /** The sessions of a user. $6 is the user. */
     sessionsOfUser: toStatement(`${page(tables, 'AND user_id = $6')} ${union(FOUND, state)}`),

@@ -141,10 +141,11 @@ export class SqlSessionDriver implements SessionDriver {
     });
   }
 
-  /** Counts like `SqlEvents.countWithin`; 1 for a session that does not exist. */
-  countWithin(key: SessionKey, window: EventWindow, maxBytes: number): number {
-    const row = findSession(this.#sql, key);
-    return row ? this.#events.countWithin(row, window, maxBytes) : 1;
+  countWithin(key: SessionKey, window: EventWindow, maxBytes: number): MaybePromise<number> {
+    return this.#read(() => {
+      const row = findSession(this.#sql, key);
+      return row ? this.#events.countWithin(row, window, maxBytes) : 1;
+    });
   }
 
   readBackground(key: SessionKey): MaybePromise<SessionBackground | undefined> {

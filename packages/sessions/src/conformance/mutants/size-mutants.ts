@@ -1,6 +1,6 @@
-import { type Event, InvalidRequestError } from '@eventloom/core';
+import { type Event, InvalidRequestError, type SessionKey } from '@eventloom/core';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
-import type { AppendOutcome, CreatedSession, EventAppend, SessionImport } from '../../session-driver.ts';
+import type { AppendOutcome, CreatedSession, EventAppend, EventWindow, SessionImport } from '../../session-driver.ts';
 import { brokenEvents } from './broken-events.ts';
 import { LimitedDriver, limitedService, MAX_BYTES } from './limited-driver.ts';
 import { brokenDriver, type Mutant } from './mutant.ts';
@@ -18,6 +18,14 @@ export const sizeMutants: readonly Mutant[] = [
       return { ...event, content: { parts: [{ text: String(cut(text)) }] } };
     }),
   ),
+  brokenDriver('size.count-within', 'counts all events', () => ({ countWithin: () => 1000 })),
+  brokenDriver('size.count-within', 'counts no event that is too large', () => ({ countWithin: () => 0 })),
+  brokenDriver('size.count-within', 'counts from the oldest', (driver) => ({
+    countWithin: (key, window, maxBytes) => countFrom(driver, key, { ...window, limit: undefined }, maxBytes),
+  })),
+  brokenDriver('size.count-within', 'counts characters', (driver) => ({
+    countWithin: (key, window, maxBytes) => countFrom(driver, key, window, maxBytes, (json) => json.length),
+  })),
   brokenDriver('size.tool-responses', 'truncates long text', (driver) => ({
     listToolCalls: (key, invocationId) =>
       driver
@@ -83,6 +91,22 @@ export const sizeMutants: readonly Mutant[] = [
 
 function brokenLimit(breaks: string, how: string, makeDriver: () => InMemorySessionDriver): Mutant {
   return { breaks, how, make: limitedService(makeDriver) };
+}
+
+/** Counts like `SessionDriver.countWithin`. */
+function countFrom(
+  driver: InMemorySessionDriver,
+  key: SessionKey,
+  window: EventWindow,
+  maxBytes: number,
+  sizeOf = (json: string): number => new TextEncoder().encode(json).length,
+): number {
+  const events = driver.readEvents(key, window)?.events ?? [];
+  let bytes = 0;
+  const counted = (window.limit === undefined ? events : events.toReversed()).filter(
+    (event) => (bytes += sizeOf(JSON.stringify(event))) <= maxBytes,
+  );
+  return Math.max(1, counted.length);
 }
 
 function cut(value: unknown): unknown {
