@@ -28,8 +28,8 @@ test('work is done after work that failed, whose error only its own caller gets'
 
 test('has is true while a key has work', async () => {
   const queue = new KeyedQueue();
-  const done = Promise.all([queue.run('a', async () => 1), queue.run('a', async () => 2)]);
+  const done = Promise.all([queue.run('a', async () => 'first'), queue.run('a', async () => 'second')]);
   expect([queue.has('a'), queue.has('b')]).toEqual([true, false]);
-  await done;
+  expect(await done).toEqual(['first', 'second']);
   await expect.poll(() => queue.has('a')).toBe(false);
 });
