@@ -205,7 +205,7 @@ describe('a resumable run whose object dies', () => {
       const events = await history();
       expect(events.at(-2)).toMatchObject({
         errorCode: 'RUN_ABANDONED',
-        errorMessage: expect.stringContaining('3 attempts'),
+        errorMessage: expect.stringContaining('attempt 3'),
       });
       expect(times('work')).toBe(1);
       const next = {

@@ -4,9 +4,7 @@ import {
   ConfigurationError,
   type Content,
   type Event,
-  EventTag,
   type FunctionResponse,
-  hasTag,
   type InputRequest,
   InvalidMessageError,
   type Part,
@@ -20,6 +18,7 @@ import {
   type RecordedCall,
   type Calls,
   inputRequestOf,
+  isCancelled,
   isPersonRequest,
   isRecord,
   isSettled,
@@ -98,12 +97,13 @@ function checkCall(
       `there is no call with the id ${JSON.stringify(id)} that ${maker} made; write the id of a call that waits, and that was not rewound`,
     );
   }
-  if (call.responses.some(({ event }) => hasTag(event, EventTag.cancelled)))
+  if (isCancelled(call))
     fail(`the call ${JSON.stringify(id)} was cancelled with its run, so it takes no answer; send a message without it`);
-  if (!call.isLongRunning && call.responses.length === 0)
-    fail(`the call ${JSON.stringify(id)} is not long-running, so only its tool can answer it`);
-  if (call.responses.length > 0 && !call.isLongRunning)
-    fail(`the call ${JSON.stringify(id)} has already been answered`);
+  if (!call.isLongRunning) {
+    const fault =
+      call.responses.length > 0 ? 'has already been answered' : 'is not long-running, so only its tool can answer it';
+    fail(`the call ${JSON.stringify(id)} ${fault}`);
+  }
   if (name !== undefined && name !== call.call.name)
     fail(
       `the call ${JSON.stringify(id)} is a call of ${JSON.stringify(call.call.name)}, not of ${JSON.stringify(name)}`,

@@ -318,13 +318,19 @@ export class Calls {
   }
 }
 
+/** True for a call that was cancelled with its run, so that no message can answer it. */
+export function isCancelled({ responses }: RecordedCall): boolean {
+  return responses.some(({ event }) => hasTag(event, EventTag.cancelled));
+}
+
 /**
  * True if a request to a person needs no more work: the call that it is about has had two responses since, one that says that it
  * waits and one with its result. Requests are stored before the response that says that their call waits, so both are behind the request.
- * A request of an agent is settled by its answer.
+ * A request of an agent is settled by its answer, and a cancelled request is settled.
  */
-export function isSettled({ about, eventIndex, responses }: RecordedCall): boolean {
-  return about
+export function isSettled(request: RecordedCall): boolean {
+  const { about, eventIndex, responses } = request;
+  return about && !isCancelled(request)
     ? about.responses.filter((response) => response.eventIndex > eventIndex).length > 1
     : responses.length > 0;
 }

@@ -27,8 +27,7 @@ export function faultOfLeftRun(
 ): string | undefined {
   if (!resumable) return 'the run lost its process or its storage before it ended, and it is not resumable';
   if (attempts < maxAttempts) return undefined;
-  const times = `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`;
-  return `the run was given up after ${times}: each time the run lost its process or its storage`;
+  return `the run was given up after attempt ${attempts}: each attempt lost its process or its storage`;
 }
 
 /**

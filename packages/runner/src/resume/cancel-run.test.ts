@@ -1,9 +1,14 @@
 import { type Event, InvalidMessageError, SessionBusyError } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { findLooseEnds } from '../find-loose-ends.ts';
 import { answer, asked, call, KEY, responses, setUp, WAITING } from '../fixtures/confirmed-run.ts';
 import { IDS, scenario } from '../fixtures/scenario.ts';
+import { Runner } from '../runner.ts';
+import { dying } from './fixtures/dying-service.ts';
 
 const CANCELLED = { error: 'cancelled', message: 'The run was cancelled while it waited for an answer.' };
 const APPROVED = { confirmed: true };
@@ -125,6 +130,26 @@ test('a rewind to before a cancelled run removes the cancellation together with 
   await runner.cancelRun({ ...IDS, invocationId: idOf(events) });
   await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: idOf(events) });
   expect(asked(await send({ text: 'again' }))).toHaveLength(1);
+});
+
+describe.each([true, false])('cancelling a run with a request to a person (resumable: %s)', (resumable) => {
+  const config = { model: [{ calls: [call(1), call(2, 'look')] }], resumable };
+  const play = async (at: number) => {
+    const sessionService = new InMemorySessionService({ platform: fixedPlatform() });
+    const killed = dying(sessionService, at, true);
+    const { send } = await setUp([], {}, { ...config, sessionService: killed.service });
+    await send({ text: 'hi' }).catch(() => undefined);
+    const [first] = (await sessionService.getSession(KEY))?.events ?? [];
+    const runner = new Runner({ appName: 'app', agent: new LlmAgent({ name: 'bot' }), sessionService, resumable });
+    await runner.cancelRun({ ...IDS, invocationId: first?.invocationId ?? expect.unreachable() });
+    return { commits: killed.commits(), ends: await findLooseEnds(sessionService, KEY) };
+  };
+
+  test('leaves no loose end if its process was killed after any commit', async () => {
+    const { commits } = await play(Infinity);
+    expect(commits).toBeGreaterThan(4);
+    for (let at = 1; at <= commits; at++) expect([at, (await play(at)).ends]).toEqual([at, []]);
+  });
 });
 
 test('a cancellation waits for another run of the session, or is refused with onBusy reject', async () => {

@@ -144,7 +144,7 @@ describe('a starting server', () => {
     expect(events.find(({ errorCode }) => errorCode)).toMatchObject({
       invocationId: run.invocationId,
       errorCode: 'RUN_ABANDONED',
-      errorMessage: expect.stringContaining('after 3 attempts'),
+      errorMessage: expect.stringContaining('after attempt 3'),
     });
     expect(ran).toEqual(['s']);
     expect(await open()).toEqual([]);
