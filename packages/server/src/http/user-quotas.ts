@@ -66,15 +66,15 @@ export class UserQuotas {
 const KINDS = ['runs', 'queued', 'bodyBytes'] as const;
 
 /**
- * Counts the body, the wait for a session and the run of one request for its user. All counts are released when the request is answered and
- * its run, if any, has ended, because the run keeps the message in memory.
+ * Counts the body, the waits for a session and the runs of one request for its user. All counts are released when the request is answered and
+ * its runs have ended, because a run keeps the message in memory.
  */
 export class RequestQuota {
   readonly #quotas: UserQuotas;
   #userId: string | undefined;
   readonly #used: Usage = { runs: 0, queued: 0, bodyBytes: 0 };
-  /** The end of the run that the request started. Never rejects. */
-  runEnded: Promise<void> | undefined;
+  /** Resolve when the runs that the request started have ended. Never reject. */
+  readonly runs: Promise<void>[] = [];
 
   /** @param userId undefined for an anonymous request, until `chargeTo` */
   constructor(quotas: UserQuotas, userId: string | undefined) {
@@ -138,9 +138,9 @@ export class RequestQuota {
     this.count('bodyBytes', bodyBytes);
   }
 
-  /** Releases the amounts of an answered request. Those of its run are released when the run has ended. */
+  /** Releases the amounts of an answered request once all of its runs have ended. */
   async release(): Promise<void> {
-    await this.runEnded;
+    await Promise.all(this.runs);
     for (const kind of KINDS) this.count(kind, -this.#used[kind]);
   }
 }

@@ -190,7 +190,7 @@ describe('a request that waits for its session', () => {
 
 describe('an answer that waits for its session', () => {
   /** A run that waits for an answer, and an answer that waits for the session. */
-  async function answering() {
+  async function answering({ isNamed = false } = {}) {
     const played = await setUp([{ calls: [{ name: 'order', id: 'c-1' }] }, 'thanks'], undefined, undefined, true);
     const { sessionService, send, stateOf } = played;
     const asked = await send('POST', `${SESSION}/runs`, MESSAGE);
@@ -199,7 +199,8 @@ describe('an answer that waits for its session', () => {
     await (await send('GET', location)).text();
     const lease = await sessionService.acquireLease(sessionKey);
     const parts = [{ functionResponse: { id: 'c-1', name: 'order', response: { ordered: true } } }];
-    const answer = send('POST', `${SESSION}/runs`, { newMessage: { parts }, requestId: 'r-2' });
+    const named = isNamed ? { invocationId } : {};
+    const answer = send('POST', `${SESSION}/runs`, { newMessage: { parts }, requestId: 'r-2', ...named });
     await expect.poll(async () => (await send('GET', `${SESSION}/runs/r-2`, undefined, JSON_STATE)).ok).toBe(true);
     return {
       ...played,
@@ -226,12 +227,18 @@ describe('an answer that waits for its session', () => {
     expect(await state()).toEqual({ invocationId, state: 'completed' });
   });
 
-  test('is cancelled by its request id, and its run keeps waiting', async () => {
-    const { send, answer, state, release } = await answering();
+  test.each([false, true])('is cancelled by its request id, and its run keeps waiting, named: %j', async (isNamed) => {
+    const { send, answer, state, stateOf, invocationId, release } = await answering({ isNamed });
     expect((await send('DELETE', `${SESSION}/runs/r-2`)).status).toBe(200);
-    expect(await (await answer).json()).toMatchObject({ code: 'RUN_ABORTED' });
+    const refused = await answer;
+    expect(await refused.json()).toMatchObject({ code: 'RUN_ABORTED' });
     await release();
     expect(await state()).toMatchObject({ state: 'waiting' });
+    // No end of the run is reported under its id.
+    const ofRequest = await stateOf(`${SESSION}/runs/r-2`);
+    expect(ofRequest).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
+    for (const id of [ofRequest.invocationId, refused.headers.get('eventloom-invocation-id')])
+      expect([invocationId, null]).not.toContain(id);
   });
 
   test('is cancelled together with its run', async () => {

@@ -4,6 +4,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
+import type { ProtocolRequest } from '../protocol.ts';
 import type { ServerLimits } from '../server-limits.ts';
 
 interface Answer {
@@ -59,6 +60,8 @@ function setUp(
       send(userId, 'PATCH', `/apps/app/users/${userId}/sessions/${sessionId}`, { stateDelta: { a: 1 } }),
   };
 }
+
+const KEY = { appName: 'app', userId: 'ann' };
 
 function bodyOf(userId: string, sessionId: string, text = 'hi'): object {
   return { appName: 'app', userId, sessionId, newMessage: { parts: [{ text }] } };
@@ -151,6 +154,37 @@ describe('runs in flight', () => {
     await streaming.text();
     expect((await send('/run')).status).toBe(200);
   });
+});
+
+test('runs that one request of a protocol starts count until the last of them has ended', async () => {
+  const gate = new Gate();
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([{ gate, text: 'late' }, 'short', 'next']) });
+  const sessionService = new InMemorySessionService();
+  const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
+  const route = {
+    method: 'post',
+    path: '/pairs/{appName}/{userId}',
+    operationId: 'startPair',
+    summary: 'Starts two runs',
+    answer: { schema: {} },
+    async handle(request: ProtocolRequest) {
+      for (const sessionId of ['s', 't'])
+        await request.startRun({ ...KEY, sessionId, newMessage: { parts: [{ text: 'hi' }] } });
+      return Response.json(null);
+    },
+  } as const;
+  const protocols = [{ name: 'pairs', routes: [route] }];
+  const server = createServer({ runners: [runner], protocols, limits: { answerAfterMs: 0, maxRunsPerUser: 2 } });
+  const send = async (path: string, body?: object) =>
+    server.fetch(
+      new Request(`http://localhost${path}`, { method: 'POST', ...(body && { body: JSON.stringify(body) }) }),
+    );
+  expect((await send('/pairs/app/ann')).status).toBe(200);
+  await expect.poll(() => server.runsInFlight).toBe(1);
+  expect((await send('/run', bodyOf('ann', 'u'))).status).toBe(429);
+  gate.open();
+  await server.whenIdle();
+  await expect.poll(async () => (await send('/run', bodyOf('ann', 'u'))).status).toBe(200);
 });
 
 describe('requests that wait for a session', () => {

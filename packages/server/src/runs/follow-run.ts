@@ -4,7 +4,7 @@ import { errorBody } from '../http/error-response.ts';
 import { readWithoutState } from '../http/session-response.ts';
 import { eventPosition, formatPosition, offsetOf, RunLog, runName } from './run-log.ts';
 import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
-import { notStoredYet, RunMirror, runNotFound } from './run-mirror.ts';
+import { notStoredYet, RUN_IS_OPEN, RunMirror, runNotFound } from './run-mirror.ts';
 import type { RunMemory } from './run-memory.ts';
 import type { FrameEncoder } from '../http/responses.ts';
 import type { EarlierFrames, RunReaders } from './run-reader.ts';
@@ -174,12 +174,7 @@ export class RunFollower {
     const untilPosition = end?.frame?.position ?? lastPosition;
     const log = new RunLog(this.#memory, { key, invocationId });
     log.beginAt(untilPosition);
-    log.end(
-      open &&
-        new RunGoesOnError(
-          'the run has not ended: another process has it, or the next process to find it resumes or closes it; follow it again',
-        ),
-    );
+    log.end(open && new RunGoesOnError(`${RUN_IS_OPEN}; follow it again`));
     const pages = storedFrames(sessionService, key, stored, position, lastPosition, end?.frame);
     const first = await pages.next();
     if (first.done === true && !open) return { invocationId, body: undefined };

@@ -20,6 +20,7 @@ import type { RequestQuota } from '../http/user-quotas.ts';
 import { boundsOf, type ServerLimits } from '../server-limits.ts';
 import { type RecordedRun, RunLog, runName } from './run-log.ts';
 import { RunMemory } from './run-memory.ts';
+import { RUN_IS_OPEN } from './run-mirror.ts';
 import { RunCanceller } from './cancel-run.ts';
 import { RunFollower } from './follow-run.ts';
 import { RunReaders } from './run-reader.ts';
@@ -40,7 +41,7 @@ export interface StartOptions {
   /** True fails the run if its session has another unfinished run. Default false: that run is finished first. */
   readonly failsOnOpenRun?: boolean | undefined;
   /** Counts the run for its user. */
-  readonly quota?: Pick<RequestQuota, 'count' | 'runEnded'> | undefined;
+  readonly quota?: Pick<RequestQuota, 'count' | 'runs'> | undefined;
 }
 
 /** Options of a `RunHub`. */
@@ -166,7 +167,7 @@ export class RunHub {
     const log = new RunLog(this.#memory, { key, invocationId, stream, controller, name, requestId, mayContinue });
     this.#active.set(name, log);
     if (!mayContinue) log.publication = this.#relay?.publish(log);
-    if (quota) quota.runEnded = log.ended;
+    quota?.runs.push(log.ended);
     void this.#listOnceBegun(log, stream, quota);
     // Asks the stream for its first event, which starts the run, before it returns.
     void this.#record(log, stream, runner, { finishesOpenRun: finishesOpenRun && !failsOnOpenRun, quota });
@@ -217,6 +218,8 @@ export class RunHub {
     }
     // The server shut down before the run ended.
     if (log.isEnded) return;
+    // The run that a cancelled request would have continued has not ended.
+    if (log.mayContinue && log.isCancelledRequest) log.invocationId = this.platform.newUuid();
     const wasFound = this.#active.get(log.name) === log && this.#active.delete(log.name) && !log.waitsToContinue;
     log.end();
     if (!log.hasBegun) quota?.count('queued', -1);
@@ -500,12 +503,9 @@ function unansweredStart({ message, publicMessage, cause }: StorageError, reques
   return new StorageError(message + advice, { cause, publicMessage: publicMessage + advice });
 }
 
-/** Converts the reason to a RunGoesOnError: the run continues, so no follower may get a failure. */
-function earlyEndError(reason: Error): RunGoesOnError {
-  const why = ShuttingDownError.isInstance(reason)
-    ? 'the server is shutting down, and the run continues at the next start'
-    : 'the run has not ended: another process has it, or the next process to find it resumes or closes it';
-  return new RunGoesOnError(`${why}; do not send the message again, but follow the run at its address`, {
-    cause: reason,
+/** Converts the reason to a RunGoesOnError: the run is open, so no follower may get a failure. */
+function earlyEndError(cause: Error): RunGoesOnError {
+  return new RunGoesOnError(`${RUN_IS_OPEN}; do not send the message again, but follow the run at its address`, {
+    cause,
   });
 }

@@ -111,6 +111,10 @@ function missingFrames({ invocationId }: RunLog): RunGoesOnError {
   );
 }
 
+/** Says to a client why the stream of a run ended before the run. */
+export const RUN_IS_OPEN =
+  'the run has not ended: another process has it, or the next process to find it resumes or closes it';
+
 /** Creates the error for a run whose message is about to be stored. */
 export function notStoredYet(invocationId: string): RunRelayError {
   return new RunRelayError(`the run ${invocationId} is recorded, but its message is not stored yet; try again`);

@@ -230,7 +230,7 @@ export class UnfinishedRuns {
     const onBusy = isWanted ? 'queue' : 'reject';
     const fault =
       action === 'close'
-        ? 'the process or the storage of the run was lost before the run ended, and this server does not resume such runs'
+        ? 'its process ended before the run, or lost its storage, and this server does not resume such runs'
         : faultOfLeftRun(run, limits.maxRunAttempts);
     if (fault !== undefined) {
       await this.#close(runner, run, fault, onBusy);
