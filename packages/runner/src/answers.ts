@@ -100,8 +100,7 @@ function checkCall(
   if (isCancelled(call))
     fail(`the call ${JSON.stringify(id)} was cancelled with its run, so it takes no answer; send a message without it`);
   if (!call.isLongRunning) {
-    const fault =
-      call.responses.length > 0 ? 'has already been answered' : 'is not long-running, so only its tool can answer it';
+    const fault = call.responses.length > 0 ? 'has already been answered' : 'can be answered only by its tool';
     fail(`the call ${JSON.stringify(id)} ${fault}`);
   }
   if (name !== undefined && name !== call.call.name)

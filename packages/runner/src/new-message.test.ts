@@ -99,7 +99,7 @@ test('a client may answer only a long-running call again', async () => {
     'newMessage: the call "c1" has already been answered',
   );
   await expect(match(answering('c1'), [calling('c1')])).rejects.toThrow(
-    'newMessage: the call "c1" is not long-running, so only its tool can answer it',
+    'newMessage: the call "c1" can be answered only by its tool',
   );
 });
 
