@@ -100,6 +100,15 @@ export const relayMutants: readonly RelayMutant[] = [
       find: (key, id) => relay.find(key, own.get(id) ?? id),
     };
   }),
+  broken('find.lost-copy', 'finds the first run of a request, even if its process lost it', (relay) => {
+    return {
+      publish(log) {
+        if (log.requestId !== undefined && !first.has(log.requestId)) first.set(log.requestId, log.invocationId);
+        return relay.publish(log);
+      },
+      find: (key, id) => relay.find(key, first.get(id) ?? id),
+    };
+  }),
   broken('find.session', 'finds runs under other keys', (relay) => {
     const keys = new Map<string, RelayedLog['key']>();
     return {
@@ -205,6 +214,9 @@ export const relayMutants: readonly RelayMutant[] = [
     forgetSession: () => Promise.resolve(),
   })),
 ];
+
+/** The first run of each request, in any process of a mutant. */
+const first = new Map<string, string>();
 
 /** The session key that mutants assume for each run, so that they confuse sessions. */
 const shared = new Map<string, RelayedLog['key']>();

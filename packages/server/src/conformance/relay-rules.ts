@@ -241,6 +241,27 @@ export const relayRules: readonly RelayRule[] = [
     },
   },
   {
+    id: 'find.lost-copy',
+    title:
+      'Of several runs of one request, a run in progress is found before one whose process lost it, in every process.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      for (const isLostFirst of [true, false]) {
+        const requestId = newId();
+        const lose = async () => {
+          const lost = await there.publish({ requestId }, 'one');
+          lost.end(new RunGoesOnError('the server is shutting down'));
+          await here.follow(lost).until('lost');
+        };
+        if (isLostFirst) await lose();
+        const live = await here.publish({ requestId });
+        if (!isLostFirst) await lose();
+        for (const { relay } of [here, there])
+          subject.expect.same('the run', (await relay.find(KEY, requestId))?.invocationId, live.invocationId);
+      }
+    },
+  },
+  {
     id: 'find.session',
     title: "A run is found under its session's key only.",
     async check(subject) {

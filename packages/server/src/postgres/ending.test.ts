@@ -77,9 +77,23 @@ describe('a session deleted in another process', () => {
   test('does not wait for a dead host', async () => {
     await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }], { isHurried: true });
     const { path } = await servers.a.start();
+    // The host writes nothing more, which would show that it is alive.
+    await new SseText(await servers.b.send(path)).until('"one "');
     await servers.query(`UPDATE eventloom_relay_runs SET host = gen_random_uuid() WHERE $1 LIKE '%' || invocation_id`, [
       path,
     ]);
     expect((await servers.b.send(SESSION, { method: 'DELETE' })).status).toBe(200);
+  });
+
+  test('ends its run on a host that counted as dead and writes again', async () => {
+    const gate = new Gate();
+    await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two ', new Gate()] }], { isHurried: true });
+    const { response, path } = await servers.a.start();
+    const there = new SseText(response);
+    await new SseText(await servers.b.send(path)).until('"one "');
+    const lost = `UPDATE eventloom_relay_runs SET host = gen_random_uuid(), stop = 'forget' WHERE $1 LIKE '%' || invocation_id`;
+    await servers.query(lost, [path]);
+    gate.open();
+    expect(await there.rest()).toContain('data: {"error":"the session was deleted","code":"RUN_ABORTED"}');
   });
 });

@@ -22,8 +22,8 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
   return {
     /**
      * Inserts the rows of new runs. A run whose row exists, because the result of the same statement was lost,
-     * continues with that row. The row of an earlier attempt at the run, by any host, is replaced. A run with a later
-     * attempt by another host is not returned. Parameters: host, lease and time to keep in ms, then lists: keys, apps,
+     * continues with that row. The row of an earlier attempt at the run, by any host, is replaced; a request to end the same
+     * attempt stays. A run with a later attempt by another host is not returned. Parameters: host, lease and time to keep in ms, then lists: keys, apps,
      * users, sessions, attempts, positions of the removed frames, true for runs that are followed, request ids or null,
      * and invocation ids.
      */
@@ -40,7 +40,7 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
         last_position = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN excluded.last_position ELSE r.last_position END,
         chars = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN 0 ELSE r.chars END,
         state = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN 'running' ELSE r.state END,
-        stop = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN NULL ELSE r.stop END,
+        stop = CASE WHEN r.attempt > 0 AND r.attempt < excluded.attempt THEN NULL ELSE r.stop END,
         expires_at = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN NULL ELSE r.expires_at END
       WHERE r.attempt <= excluded.attempt
       RETURNING run_key, last_position::float8 AS last_position`,
