@@ -69,7 +69,7 @@ export class UserTasks {
       if (view.isAsking) continue;
       if (record?.invocationId !== view.invocationId)
         record = await sessions.findRun({ ...key, id: view.invocationId });
-      if (record?.end && seq >= record.end.lastSeq) return;
+      if (record?.end && !record.open && seq >= record.end.lastSeq) return;
     }
   }
 

@@ -320,7 +320,7 @@ export interface SessionDriver {
   /** Removes the ticket of a claim. Does nothing if there is none. Called only if the driver is `shared`. */
   withdrawTicket(key: SessionKey, ticketId: string): MaybePromise<void>;
 
-  /** Returns the record of a run, by its invocation id or a request id; undefined if there is none. An open run has no end. */
+  /** Returns the record of a run, by its invocation id or a request id; undefined if there is none. */
   findRun(key: SessionKey, id: string): MaybePromise<RunRecord | undefined>;
 
   /** Returns a page of the app's open runs. */

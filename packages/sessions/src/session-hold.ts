@@ -102,12 +102,9 @@ export function findRecord(hold: SessionHold, runs: RunTable, id: string): RunRe
   if (!run) return undefined;
   const { firstSeq, end } = run;
   const { openRun, leaseUntilMs: heldUntilMs } = hold;
-  if (openRun?.invocationId !== invocationId) return { invocationId, firstSeq, ...(end && { end: { ...end } }) };
-  return {
-    invocationId,
-    firstSeq,
-    open: { resumable: openRun.resumable, attempts: openRun.attempts, heldUntilMs },
-  };
+  const record: RunRecord = { invocationId, firstSeq, ...(end && { end: { ...end } }) };
+  if (openRun?.invocationId !== invocationId) return record;
+  return { ...record, open: { resumable: openRun.resumable, attempts: openRun.attempts, heldUntilMs } };
 }
 
 function giveLease(hold: SessionHold, claim: LeaseClaim, epoch: number, invocationId?: string): SessionLease {

@@ -72,7 +72,10 @@ export interface RunRecord {
   readonly firstSeq: number;
   /** Present while the run is open: see `OpenRun`. */
   readonly open?: OpenRunState;
-  /** Present if the run has ended with a recorded outcome. Absent for runs of an imported session, whose outcomes are not known. */
+  /**
+   * Present if the run has ended with a recorded outcome, also while it is open again because a later attempt continues it. Absent for
+   * runs of an imported session, whose outcomes are not known.
+   */
   readonly end?: EndedRunState;
 }
 

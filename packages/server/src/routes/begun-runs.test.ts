@@ -1,4 +1,4 @@
-import type { BaseAgent } from '@eventloom/core';
+import { type BaseAgent, createEvent } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { ParallelAgent } from '@eventloom/multi-agent';
 import { Runner } from '@eventloom/runner';
@@ -9,6 +9,7 @@ import { describe, expect, test } from 'vitest';
 import { InMemoryRunRelay, RunNetwork } from '../conformance/in-memory-run-relay.ts';
 import type { RunLog } from '../runs/run-log.ts';
 import type { RunPublication, RunRelay } from '../runs/run-relay.ts';
+import type { RunState } from '../runs/run-state.ts';
 import { createServer, type EventloomServer } from '../create-server.ts';
 
 const SESSION = '/apps/app/users/ann/sessions/s';
@@ -21,7 +22,7 @@ interface Place {
   readonly sessionService: InMemorySessionService;
   readonly send: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>;
   /** Requests the state of a run at its address. */
-  readonly stateOf: (location: string | null) => Promise<object>;
+  readonly stateOf: (location: string | null) => Promise<RunState>;
 }
 
 /** A server of an agent with a tool whose result comes later, and the session `s`. */
@@ -42,7 +43,7 @@ async function setUp(
     const text = body === undefined ? null : JSON.stringify(body);
     return server.fetch(new Request(`http://localhost${path}`, { method, body: text, headers }));
   };
-  const stateOf = async (location: string | null): Promise<object> => {
+  const stateOf: Place['stateOf'] = async (location) => {
     return (await send('GET', `${location}`, undefined, JSON_STATE)).json();
   };
   if (!(await sessionService.getSession(sessionKey))) await sessionService.createSession(sessionKey);
@@ -264,14 +265,29 @@ test('a failed run has its code, and a cancelled one the state interrupted', asy
   expect(await stateOf(location)).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
 });
 
+test('a run keeps its end while an attempt to continue it, which may be refused, has the session', async () => {
+  const { sessionService, send, stateOf } = await setUp(['one', 'two'], undefined, undefined, true);
+  const begun = await send('POST', `${SESSION}/runs`, MESSAGE);
+  const location = begun.headers.get('location');
+  await (await send('GET', `${location}`)).text();
+  const { invocationId } = await stateOf(location);
+  await (await send('POST', '/run', { ...sessionKey, ...MESSAGE })).text();
+  const attempt = await sessionService.beginRun({ ...sessionKey, invocationId, resumable: true, continues: true });
+  expect(await stateOf(location)).toEqual({ invocationId, state: 'completed' });
+  const { session, lease } = attempt;
+  const event = createEvent({ invocationId, author: 'user', content: { parts: [{ text: 'answer' }] } });
+  await sessionService.appendEvent({ session, lease, event });
+  expect(await stateOf(location)).toEqual({ invocationId, state: 'running' });
+});
+
 test('a run has the state waiting until its calls have responses', async () => {
   const { send, stateOf } = await setUp([{ calls: [{ name: 'order', id: 'c-1' }] }, 'thanks']);
   const begun = await send('POST', `${SESSION}/runs`, MESSAGE);
   const location = begun.headers.get('location');
   await (await send('GET', `${location}`)).text();
-  const waiting = (await stateOf(location)) as { state: string; waitingFor: string[] };
+  const waiting = await stateOf(location);
   expect(waiting).toMatchObject({ state: 'waiting', waitingFor: [expect.any(String)] });
-  const functionResponse = { id: waiting.waitingFor[0], name: 'order', response: { ordered: true } };
+  const functionResponse = { id: waiting.waitingFor?.[0], name: 'order', response: { ordered: true } };
   const answered = await send('POST', `${SESSION}/runs`, { newMessage: { parts: [{ functionResponse }] } });
   expect(answered.status).toBe(202);
   await (await send('GET', `${answered.headers.get('location')}`)).text();
@@ -290,7 +306,7 @@ test('a run that a rewind undid no longer waits, and waits again if only the ans
     expect((await send('POST', `${SESSION}/rewind`, { rewindBeforeInvocationId })).status).toBe(200);
   };
   const asking = await begin(MESSAGE);
-  const { waitingFor = [] } = (await stateOf(asking)) as { waitingFor?: string[] };
+  const { waitingFor = [] } = await stateOf(asking);
   const functionResponse = { id: waitingFor[0], name: 'order', response: { ordered: true } };
   const answering = await begin({ newMessage: { parts: [{ functionResponse }] } });
   expect(await stateOf(asking)).toMatchObject({ state: 'completed' });

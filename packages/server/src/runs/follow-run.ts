@@ -10,7 +10,7 @@ import type { FrameEncoder } from '../http/responses.ts';
 import type { EarlierFrames, RunReaders } from './run-reader.ts';
 import type { RemoteRun, RunRelay } from './run-relay.ts';
 import { type RunState, readRunState } from './run-state.ts';
-import { readEnd, storedFrames } from './stored-frames.ts';
+import { findReadRun, readEnd, storedFrames } from './stored-frames.ts';
 
 /** A followed run, and the connection that reads it; no connection if there is nothing more to read. */
 export interface FollowedRun {
@@ -89,7 +89,7 @@ export class RunFollower {
    */
   async #findStarted({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<RunLog | undefined> {
     const log = this.#hub.inFlightRun(key, id);
-    if (log?.waitsToContinue && (await sessionService.findRun({ ...key, id }))?.open) await log.whenBegun();
+    if (log?.waitsToContinue && (await findReadRun(sessionService, key, id))?.open) await log.whenBegun();
     const found = this.#hub.find(key, id);
     if (!found?.isEnded) return found;
     const stored = await sessionService.findRun({ ...key, id });
@@ -141,7 +141,7 @@ export class RunFollower {
   ): Promise<FollowedRun> {
     const { sessionService } = runner;
     const request = this.#hub.inFlightRequest(key, id);
-    let stored = await sessionService.findRun({ ...key, id });
+    let stored = await findReadRun(sessionService, key, id);
     // The session records a request when its run begins, shortly before its message is stored.
     if (request && (!stored || request.waitsToContinue)) return this.#followRequest(runner, request, position, frames);
     if (stored && stored.invocationId !== id) return this.follow(runner, key, stored.invocationId, position, frames);
@@ -149,7 +149,7 @@ export class RunFollower {
       if (stored.open.heldUntilMs <= this.#options.platform.now()) await this.#hub.unfinished.search();
       const log = await this.#findStarted(runner, key, id);
       if (log && !isAfterEnd(log, position)) return this.#read(runner, log, position, frames);
-      stored = await sessionService.findRun({ ...key, id });
+      stored = await findReadRun(sessionService, key, id);
     }
     const session = stored && (await readWithoutState(sessionService, { ...key, config: { numRecentEvents: 0 } }));
     if (!stored || !session) {
@@ -174,7 +174,7 @@ export class RunFollower {
     const untilPosition = end?.frame?.position ?? lastPosition;
     const log = new RunLog(this.#memory, { key, invocationId });
     log.beginAt(untilPosition);
-    log.end(open && new RunGoesOnError(`${RUN_IS_OPEN}; follow it again`));
+    log.end(open && openError());
     const pages = storedFrames(sessionService, key, stored, position, lastPosition, end?.frame);
     const first = await pages.next();
     if (first.done === true && !open) return { invocationId, body: undefined };
@@ -259,7 +259,7 @@ export class RunFollower {
     const request = this.#hub.inFlightRun(key, id) ?? this.#hub.inFlightRequest(key, id);
     // The session comes first also for a run of this process, because another process may have ended the run. While an answer waits for
     // the session, the run that it continues keeps its stored state.
-    const stored = await sessionService.findRun({ ...key, id });
+    const stored = await findReadRun(sessionService, key, id);
     if (stored) return readRunState(sessionService, key, stored);
     if (request && !request.isEnded) return stateOf(request);
     // Another process may be about to store the message.
@@ -273,10 +273,13 @@ export class RunFollower {
 
   /** Stops following runs of other processes. */
   stop(): void {
-    for (const log of this.#mirrors.values()) {
-      log.end(new RunGoesOnError('the server is shutting down and the run continues; follow it on another server'));
-    }
+    for (const log of this.#mirrors.values()) log.end(openError());
   }
+}
+
+/** Creates the error that ends the stream of a run before the run. */
+function openError(): RunGoesOnError {
+  return new RunGoesOnError(`${RUN_IS_OPEN}; follow it again`);
 }
 
 /** Returns the state of an active run. */

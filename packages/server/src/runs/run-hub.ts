@@ -144,10 +144,7 @@ export class RunHub {
     const onOpenRun = given?.onOpenRun ?? runner.runConfig?.onOpenRun ?? 'finish';
     const onBusy = given?.onBusy ?? runner.runConfig?.onBusy ?? 'queue';
     const isInFlight = resumed !== undefined && this.inFlightRun(key, resumed) !== undefined;
-    if (this.#isDraining)
-      throw new ShuttingDownError(
-        'the server is shutting down and starts no new run; send the request to another server',
-      );
+    if (this.#isDraining) throw shuttingDown();
     if (isInFlight && (!newMessage || onBusy !== 'queue'))
       throw new SessionBusyError(`the run ${resumed} is in flight, so it can be followed but not resumed`);
     if (this.#active.size >= this.limits.maxRuns)

@@ -228,7 +228,7 @@ describe('a reader that falls behind the kept frames', () => {
     expect(run.gonePosition).toBeGreaterThan(0);
     const [received = ''] = await readTexts(stream);
     expect(shorten(received)).toBe('- SLOW_READER');
-    expect(received).toContain('the run continues');
+    expect(received).toContain('follow the run again');
     gate.open();
     await run.ended;
     expect(keptOf(run).at(-1)).toBe('5 five');

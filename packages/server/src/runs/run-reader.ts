@@ -294,10 +294,10 @@ interface LeavingConnection {
   readonly cancelCut: () => void;
 }
 
-function tooSlow({ invocationId, gonePosition, key, isEnded }: RunLog): SlowReaderError {
+function tooSlow({ invocationId, gonePosition, key }: RunLog): SlowReaderError {
   return new SlowReaderError(
     `this connection is too slow for the run ${invocationId}, whose frames up to ${formatPosition(gonePosition)} are no longer kept; ` +
-      `${isEnded ? 'the run has ended' : 'the run continues'}: read session ${JSON.stringify(key.sessionId)} for the missed events, or follow the run again`,
+      `read session ${JSON.stringify(key.sessionId)} for the missed events, or follow the run again`,
   );
 }
 

@@ -64,6 +64,24 @@ export async function* eventPages(
 }
 
 /**
+ * Finds the record of a run for its readers, by the run's invocation id or a request id. A run that has ended stays ended until an event
+ * continues it: a later attempt at it may be refused, which stores nothing.
+ * @throws SessionNotFoundError if the session is deleted in the meantime
+ */
+export async function findReadRun(
+  service: BaseSessionService,
+  key: SessionKey,
+  id: string,
+): Promise<RunRecord | undefined> {
+  const stored = await service.findRun({ ...key, id });
+  if (!stored?.open || !stored.end) return stored;
+  const { open, end, ...run } = stored;
+  for await (const { events } of eventPages(service, key, end.lastSeq, Infinity))
+    if (events.some(({ invocationId }) => invocationId === run.invocationId)) return { ...run, open };
+  return { ...run, end };
+}
+
+/**
  * Finds the message of a request in its session.
  * @param id the request id; for a request without one, the invocation id of the run that it began
  * @returns the id of the run that has the message; undefined if the message is not stored

@@ -359,7 +359,7 @@ export const runRecordRules: readonly SessionRule[] = [
   {
     id: 'run.end-kept',
     title:
-      'A continued run has no end while it is open, and has its previous end again when it is released without an outcome.',
+      'A run that is continued keeps its previous end while it is open, until it is released with another outcome.',
     async check(subject) {
       const { service, expect } = subject;
       const endOf = async () => (await service.findRun({ ...KEY, id: 'e-1' }))?.end;
@@ -370,7 +370,8 @@ export const runRecordRules: readonly SessionRule[] = [
       const end = { state: 'interrupted', code: 'RUN_ABORTED', lastSeq: 1 } as const;
       expect.same('the first end', await endOf(), end);
       const lost = await openRun(subject, 'e-1', { continues: true, requestId: 'r-1' });
-      expect.same('while the run continues', await endOf(), undefined);
+      expect.same('while the run continues', await endOf(), end);
+      expect.same('by the request that continues it', (await service.findRun({ ...KEY, id: 'r-1' }))?.end, end);
       const taken = await openRun(subject, 'e-1', { continues: true, onBusy: 'interrupt' });
       await service.releaseLease(lost, { outcome: { state: 'completed' } });
       await service.releaseLease(taken, { forget: ['r-1'] });

@@ -79,8 +79,8 @@ export class PostgresLeases {
     const values = [...keyOf(key), id, ...this.#database.clockValues(nowMs)];
     const [row] = (await this.#run(this.#statements.findRun, values)) as readonly RunRow[];
     if (!row) return undefined;
-    const record = { invocationId: row.invocation_id, firstSeq: Number(row.first_seq) };
-    if (row.is_open) return { ...record, open: openStateOf(row, nowMs) };
+    const of = { invocationId: row.invocation_id, firstSeq: Number(row.first_seq) };
+    const record = row.is_open ? { ...of, open: openStateOf(row, nowMs) } : of;
     const { outcome: state, code, last_seq: lastSeq } = row;
     return state === null ? record : { ...record, end: toEnd({ state, code: code ?? undefined }, Number(lastSeq)) };
   }

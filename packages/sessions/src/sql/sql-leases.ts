@@ -123,11 +123,11 @@ export class SqlLeases {
     const row = findSession(this.#sql, key);
     if (!row) return undefined;
     const { invocationId, ...open } = toOpenRun(row);
-    if (isOpenId(row, id)) return { invocationId, firstSeq: Number(row.open_first_seq), open };
-    const found = this.#sql.run.get(row.pk, id);
-    if (!found) return undefined;
-    const record = { invocationId: String(found['invocation_id']), firstSeq: Number(found['first_seq']) };
-    if (record.invocationId === invocationId) return { ...record, open };
+    const isOpen = isOpenId(row, id);
+    const found = this.#sql.run.get(row.pk, isOpen ? invocationId : id);
+    if (!found) return isOpen ? { invocationId, firstSeq: Number(row.open_first_seq), open } : undefined;
+    const of = { invocationId: String(found['invocation_id']), firstSeq: Number(found['first_seq']) };
+    const record = of.invocationId === invocationId ? { ...of, open } : of;
     const { outcome, code, last_seq: lastSeq } = found;
     if (outcome === null) return record;
     const state = outcome as RunOutcome['state'];

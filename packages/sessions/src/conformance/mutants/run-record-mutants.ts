@@ -222,17 +222,14 @@ export const runRecordMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenDriver('run.end-kept', 'returns the previous outcome of an open run', (driver) => {
-    const ends = new Map<string, RunRecord['end']>();
-    return {
-      findRun(key, id) {
-        const record = driver.findRun(key, id);
-        if (record?.end) ends.set(record.invocationId, record.end);
-        const end = record && ends.get(record.invocationId);
-        return record && end ? { ...record, end } : record;
-      },
-    };
-  }),
+  brokenDriver('run.end-kept', 'returns no previous outcome of an open run', (driver) => ({
+    findRun(key, id) {
+      const record = driver.findRun(key, id);
+      if (!record?.open) return record;
+      const { end: _, ...rest } = record;
+      return rest;
+    },
+  })),
   brokenDriver('run.end-kept', 'records the outcome under a stale lease', (driver) => ({
     releaseLease(lease, keepRunOpen, changes) {
       const isLive = driver.releaseLease(lease, keepRunOpen, changes);
