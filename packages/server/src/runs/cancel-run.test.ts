@@ -1,3 +1,4 @@
+import { createEvent } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -164,4 +165,18 @@ test('a request that waits in two processes is cancelled in both', async () => {
   for (const { stateOf } of [a, b])
     expect(await stateOf('r-2')).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
   expect(await sessionService.findRun({ ...KEY, id: 'r-2' })).toBeUndefined();
+});
+
+test('a run that waits is cancelled once a later run that its process left has ended', async () => {
+  const { serve, sessionService } = await setUp(false);
+  const server = serve({ calls: [{ id: 'c', name: 'wait' }] }, 'resumed');
+  await server.send('r-1');
+  await expect.poll(() => server.stateOf('r-1')).toMatchObject({ state: 'waiting' });
+  const message = createEvent({ invocationId: 'e-left', author: 'user', content: { parts: [{ text: 'hi' }] } });
+  const begin = { ...KEY, invocationId: 'e-left', resumable: false, message: { ...message, requestId: 'r-2' } };
+  const { lease } = await sessionService.beginRun({ ...begin, requestId: 'r-2' });
+  await sessionService.releaseLease(lease, { keepRunOpen: true });
+  expect((await server.cancel('r-1')).status).toBe(200);
+  expect(await server.stateOf('r-1')).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
+  expect(await server.stateOf('r-2')).toMatchObject({ state: 'interrupted', code: 'RUN_ABANDONED' });
 });

@@ -5,6 +5,7 @@ import {
   type SessionKey,
   StaleWriterError,
   StorageError,
+  UnfinishedRunError,
 } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
 import { RunRelayError } from '../errors.ts';
@@ -131,16 +132,19 @@ export class RunCanceller {
     return true;
   }
 
-  /** Ends a run that waits for answers. Other runs of the session end first, and so does an answer that came before. */
+  /** Ends a run that waits for answers. The session's other runs end first, also one that its process left, and so does an earlier answer. */
   async #cancelWaiting(runner: CancellingRunner, key: SessionKey, { invocationId }: RunRecord): Promise<void> {
     const { userId, sessionId } = key;
     const params = { userId, sessionId, invocationId };
     try {
       await runner.cancelRun({ ...params, onBusy: 'reject' });
     } catch (error) {
+      const { platform, limits } = this.#options;
       // Another request that cancels the run may take the session from this one.
       const isTaken = StaleWriterError.isInstance(error);
-      if (!isTaken && !SessionBusyError.isInstance(error)) throw error;
+      if (UnfinishedRunError.isInstance(error))
+        await within(platform, this.#hub.unfinished.finish(error.run), limits.answerAfterMs);
+      else if (!isTaken && !SessionBusyError.isInstance(error)) throw error;
       const stored = isTaken ? undefined : await runner.sessionService.findRun({ ...key, id: invocationId });
       if (stored?.open) await this.#cancel(runner, key, invocationId);
       else await runner.cancelRun(params);

@@ -1,10 +1,10 @@
 import type { BaseSessionService, RunRecord, SessionKey } from '@eventloom/core';
-import { RunEventNotFoundError, RunEventsGoneError, RunGoesOnError, RunRelayError } from '../errors.ts';
+import { RunEventNotFoundError, RunEventsGoneError, RunRelayError } from '../errors.ts';
 import { errorBody } from '../http/error-response.ts';
 import { readWithoutState } from '../http/session-response.ts';
 import { eventPosition, formatPosition, offsetOf, RunLog, runName } from './run-log.ts';
 import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
-import { notStoredYet, RUN_IS_OPEN, RunMirror, runNotFound } from './run-mirror.ts';
+import { notStoredYet, openError, RunMirror, runNotFound } from './run-mirror.ts';
 import type { RunMemory } from './run-memory.ts';
 import type { FrameEncoder } from '../http/responses.ts';
 import type { EarlierFrames, RunReaders } from './run-reader.ts';
@@ -275,11 +275,6 @@ export class RunFollower {
   stop(): void {
     for (const log of this.#mirrors.values()) log.end(openError());
   }
-}
-
-/** Creates the error that ends the stream of a run before the run. */
-function openError(): RunGoesOnError {
-  return new RunGoesOnError(`${RUN_IS_OPEN}; follow it again`);
 }
 
 /** Returns the state of an active run. */

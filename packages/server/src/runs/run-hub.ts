@@ -311,8 +311,7 @@ export class RunHub {
   ): Promise<RecordedRun> {
     const left = Promise.withResolvers<void>();
     log.abortSignal?.addEventListener('abort', () => left.resolve(), { once: true });
-    const ended = this.inFlightRun(run, run.invocationId)?.ended ?? this.unfinished.finish(run);
-    await Promise.race([ended, left.promise]);
+    await Promise.race([this.unfinished.finish(run), left.promise]);
     // A server that shuts down does not finish other runs. The message is not stored, and can be sent again.
     if (this.#isDraining) throw shuttingDown();
     const again = refused.retry();

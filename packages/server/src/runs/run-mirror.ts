@@ -60,7 +60,7 @@ export class RunMirror implements LogMirror {
       } catch (error) {
         report(error);
         const isDeleted = SessionNotFoundError.isInstance(error);
-        if (!log.isEnded) log.end(isDeleted ? runNotFound(log.key, log.invocationId) : missingFrames(log));
+        if (!log.isEnded) log.end(isDeleted ? runNotFound(log.key, log.invocationId) : openError());
       }
       if (this.#reading === reading) this.#reading = undefined;
     });
@@ -74,8 +74,7 @@ export class RunMirror implements LogMirror {
       const { key, invocationId, lastPosition } = log;
       const stored = await service.findRun({ ...key, id: invocationId });
       // Missing chunks are superseded by the event after them, which is not stored yet.
-      if (!stored || gonePosition > eventPosition(offsetOf(gonePosition)))
-        return this.#endFromSession(missingFrames(log));
+      if (!stored || gonePosition > eventPosition(offsetOf(gonePosition))) return this.#endFromSession(openError());
       for await (const page of storedFrames(service, key, stored, lastPosition, gonePosition)) log.copy(page);
       this.#filledPosition = gonePosition;
     }
@@ -105,15 +104,14 @@ export class RunMirror implements LogMirror {
   }
 }
 
-function missingFrames({ invocationId }: RunLog): RunGoesOnError {
-  return new RunGoesOnError(
-    `events of the run ${invocationId} did not reach this process; follow the run again: its stored events are in the session`,
-  );
-}
-
 /** Says to a client why the stream of a run ended before the run. */
 export const RUN_IS_OPEN =
   'the run has not ended: another process has it, or the next process to find it resumes or closes it';
+
+/** Creates the error that ends the stream of a run before the run. */
+export function openError(): RunGoesOnError {
+  return new RunGoesOnError(`${RUN_IS_OPEN}; follow it again`);
+}
 
 /** Creates the error for a run whose message is about to be stored. */
 export function notStoredYet(invocationId: string): RunRelayError {

@@ -96,6 +96,8 @@ export class UnfinishedRuns {
    * @throws the errors of closing it
    */
   async finish(run: OpenRun): Promise<void> {
+    const active = this.#params.hub.inFlightRun(run, run.invocationId);
+    if (active) return active.ended;
     const runner = this.#runnerOf(run.appName);
     if (runner && !(await this.#closeIfCancelled(run))) await this.#resumeOrClose(runner, run, true);
   }
