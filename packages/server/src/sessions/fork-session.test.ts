@@ -217,6 +217,31 @@ test('a fork says that a resumable run was ended early, unless the run had said 
   expect(states.length).toBeGreaterThan(4);
 });
 
+test.each([true, false])(
+  'a fork after any event of a cancellation has all of it (resumable: %s)',
+  async (resumable) => {
+    const calls = [
+      { id: 'c1', name: 'pay', args: {} },
+      { id: 'c2', name: 'wait', args: {} },
+    ];
+    const { say, ask, events, fork, sessionService } = setUp({ steps: [{ calls }], resumable });
+    await say('pay and wait');
+    const before = await events();
+    const id = before[0]?.invocationId ?? expect.unreachable();
+    await ask('DELETE', `${SESSIONS}/s/runs/${id}`);
+    const cancelling = (await events()).slice(before.length);
+    expect(cancelling.length).toBeGreaterThan(2);
+    for (const [index, event] of cancelling.entries()) {
+      const key = { ...KEY, sessionId: `fork-${index}` };
+      await fork(event.id, key.sessionId);
+      const run = (await sessionService.findRun({ ...key, id })) ?? expect.unreachable();
+      const state = { state: 'interrupted', code: 'RUN_ABORTED', error: 'the run was cancelled' };
+      expect(await readRunState(sessionService, key, run)).toMatchObject(state);
+      expect(await findLooseEnds(sessionService, key)).toEqual([]);
+    }
+  },
+);
+
 test('a fork is a separate session, which can be forked, rewound and deleted', async () => {
   const { say, ask, forkAfter, events } = setUp({ steps: ['One.', 'Two.', 'Three.'] });
   await say('1');

@@ -2,6 +2,8 @@ import {
   createEvent,
   type Event,
   type EventParams,
+  EventTag,
+  hasTag,
   InvalidRequestError,
   ObjectType,
   RUN_ABANDONED,
@@ -53,7 +55,8 @@ interface SessionToFork extends SessionKey {
  * itself and the state of the user and the app do not change; the copy sees the current values of that state.
  *
  * The events are the server's own, so requests to people and long-running calls that waited can be answered in the copy. Calls that were in
- * progress are answered with `{ error: 'interrupted' }`, and a resumable run that was in progress is ended with the error `RUN_ABANDONED`.
+ * progress are answered with `{ error: 'interrupted' }`, and a resumable run that was in progress is ended with the error `RUN_ABANDONED`. A
+ * copy after a response to a cancelled call also has the rest of that cancellation.
  *
  * @throws SessionNotFoundError
  * @throws InvalidRequestError if the session has no such event; nothing is created
@@ -125,7 +128,7 @@ async function readPast(
     charsOfTurn += CHARS_OF_RECORD;
     if (record.type === 'session') header = record;
     else if (record.type === 'toolCall') toolCalls.push(record.toolCall);
-    else if (record.type === 'event' && isLater) {
+    else if (record.type === 'event' && isLater && !isInCancellation(events.at(-1), record.event)) {
       const { event } = record;
       laterRuns.add(event.invocationId);
       if (event.content || event.errorCode !== undefined) unfinishedRuns.add(event.invocationId);
@@ -141,13 +144,18 @@ async function readPast(
         );
       onRead(length);
       events.push(record.event);
-      isLater = record.event.id === afterEventId;
+      isLater ||= record.event.id === afterEventId;
     }
   }
   if (header && isLater) return { header, events, toolCalls, laterRuns, unfinishedRuns, laterArtifacts };
   throw new InvalidRequestError(
     `afterEventId: the session ${quotedName(key.sessionId)} has no event ${quotedName(afterEventId)}; write the id of one of its events`,
   );
+}
+
+/** True for the event after a response to a call that was cancelled with its run: the session stores both together. */
+function isInCancellation(last: Event | undefined, { invocationId }: Event): boolean {
+  return last?.invocationId === invocationId && hasTag(last, EventTag.cancelled);
 }
 
 /** Yields the records of the copy. */
@@ -278,6 +286,5 @@ function closingEvents(
 /** The response to a call that was in progress at the last event of a copy. */
 const INTERRUPTED = {
   error: 'interrupted',
-  message:
-    'The session was copied while the call was in progress. The copy has no result of the call, which may or may not have had its effect.',
+  message: 'The session was copied while the call was in progress. It may or may not have had its effect.',
 };
