@@ -88,6 +88,11 @@ describe('options', () => {
   });
 });
 
+test('a pool of one connection, which the relay would keep, is refused', () => {
+  const single = new Pool({ connectionString: database.url, max: 1 });
+  expect(() => new PostgresRunRelay({ pool: single })).toThrow('PostgresRunRelay: pool: has at most 1 connection');
+});
+
 test('a relay must be attached to exactly one server before use', async () => {
   const relay = new PostgresRunRelay({ pool });
   await expect(relay.find(KEY, 'e-1')).rejects.toThrow(ConfigurationError);

@@ -23,7 +23,8 @@ export interface PostgresRunRelayOptions {
   /**
    * A pool of the package `pg`, or an object with the same methods. The relay listens to its `connect` and `error` events, so that a lost
    * connection does not end the process. It keeps one connection to listen for notifications, so the pool must connect to the database
-   * itself, not to a pooler that assigns connections by transaction. The caller owns the pool, and ends it after closing the relay.
+   * itself, not to a pooler that assigns connections by transaction, and have at least 2 connections. The caller owns the pool, and ends it
+   * after closing the relay.
    */
   readonly pool: PostgresPool;
   /** Schema of the tables, created if it does not exist. Default: the first schema in the `search_path` of the connection. */
@@ -83,6 +84,7 @@ export class PostgresRunRelay implements RunRelay {
     checkOptions('PostgresRunRelay', OPTIONS, options, {}, EXAMPLE);
     if (typeof options.pool?.query !== 'function')
       throw wrongOption('PostgresRunRelay', 'pool', 'a pool', options.pool, POOL);
+    checkPoolSize(options.pool);
     this.#pool = options.pool;
     listenToPool(this.#pool);
     this.#tables = relayTablesOf(options.schema);
@@ -211,6 +213,14 @@ export class PostgresRunRelay implements RunRelay {
 
 function valuesOf({ appName, userId, sessionId }: SessionKey, ...more: readonly string[]): unknown[] {
   return [appName, userId, sessionId, ...more];
+}
+
+/** @throws ConfigurationError for a pool of one connection: the relay keeps it, and every statement would wait for another one */
+function checkPoolSize(pool: PostgresPool & { readonly options?: { readonly max?: unknown } | undefined }): void {
+  if (pool.options?.max !== 1) return;
+  throw new ConfigurationError(
+    'PostgresRunRelay: pool: has at most 1 connection, which the relay would keep for notifications; write max: 2 or more in the options of the pool',
+  );
 }
 
 function checkNumber(option: string, value: unknown): number {
