@@ -172,10 +172,9 @@ export function checkProtocols(
         "protocols: expected a name and a list of routes in each protocol; write { name: 'chat', routes: [{ … }] }",
       );
     if (names.has(name))
-      throw new ConfigurationError(
-        `protocols: two protocols have the name ${JSON.stringify(name)}; give one of them another name`,
-      );
+      throw new ConfigurationError(`protocols: ${name}: two protocols have this name; choose another name`);
     names.add(name);
+    checkOptions(`protocols: ${name}`, PROTOCOL, fieldsOf(protocol, PROTOCOL));
     for (const route of commonRoutes) checkRoute(name, COMMON_ROUTE, route, addresses, ids);
     for (const route of routes as readonly ProtocolRoute[]) {
       checkRoute(name, ROUTE, route, addresses, ids);
@@ -188,6 +187,7 @@ export function checkProtocols(
   }
 }
 
+const PROTOCOL: OptionRules<Protocol> = { name: 'text', routes: 'any', commonRoutes: 'any' };
 const METHODS = ['get', 'post', 'patch', 'delete'] as const;
 /** The required fields of a route, with example code for each. */
 const REQUIRED = {
@@ -237,11 +237,7 @@ function checkRoute(
   for (const [field, code] of Object.entries(REQUIRED))
     if (Reflect.get(route, field) === undefined)
       throw new ConfigurationError(`${where} ${field}: is missing; write ${field}: ${code}`);
-  // An instance of a class may have further fields.
-  const isPlain = [Object.prototype, null].includes(Object.getPrototypeOf(route));
-  const names = Object.keys(isPlain ? route : { ...HINTS, ...rules });
-  const fields = names.map((field) => [field, Reflect.get(route, field)] as const);
-  checkOptions(owner, rules, Object.fromEntries(fields.filter(([, value]) => value !== undefined)), HINTS);
+  checkOptions(owner, rules, fieldsOf(route, { ...HINTS, ...rules }), HINTS);
   const { path, operationId, answer, errors = [] } = route;
   if (!('contentType' in answer ? typeof answer.contentType === 'string' : isRecord(answer.schema)))
     throw wrongOption(owner, 'answer', ANSWER, answer, REQUIRED.answer);
@@ -260,6 +256,13 @@ function checkRoute(
   if (addresses.has(address))
     throw new ConfigurationError(`${where} the server has a route at ${address} already; choose another path`);
   addresses.add(address);
+}
+
+/** Returns the fields of a value that are set. An instance of a class may have further fields, so only the named ones are returned. */
+function fieldsOf(value: object, named: object): object {
+  const isPlain = [Object.prototype, null].includes(Object.getPrototypeOf(value));
+  const fields = Object.keys(isPlain ? value : named).map((field) => [field, Reflect.get(value, field)] as const);
+  return Object.fromEntries(fields.filter(([, set]) => set !== undefined));
 }
 
 /** Returns the address of a route. Routes whose paths differ only in parameter names have the same address. */

@@ -74,15 +74,11 @@ export async function readBytes(
 
 /** Reads the rest of a refused body. Otherwise Node could not read the client's next request on the same connection. */
 async function discardRest(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
-  let length = 0;
-  try {
-    while (length <= MAX_DISCARDED) {
-      const next = await reader.read();
-      if (next.done) return;
-      length += next.value.length;
-    }
-  } catch {
-    // The client disconnected. It has the answer, or does not want it.
+  for (let length = 0; length <= MAX_DISCARDED;) {
+    // A client that disconnects needs no further answer.
+    const next = await reader.read().catch(() => undefined);
+    if (!next || next.done) return;
+    length += next.value.length;
   }
 }
 

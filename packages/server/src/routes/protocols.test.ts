@@ -542,7 +542,11 @@ describe('createServer', () => {
   test.each<[string, unknown, string]>([
     ['no list', {}, 'expected a list'],
     ['nothing', [undefined], 'expected a name and a list of routes'],
-    ['a name twice', [testProtocol(), testProtocol()], 'two protocols have the name "test"'],
+    [
+      'a name twice',
+      [testProtocol(), testProtocol()],
+      'protocols: test: two protocols have this name; choose another name',
+    ],
     [
       'an address of the ADK',
       [testProtocol({ routes: [{ ...route, path: '/run', owner: () => ({ appName: 'a', userId: 'b' }) }] })],
@@ -606,6 +610,11 @@ describe('createServer', () => {
       'an owner of a common route',
       [testProtocol({ commonRoutes: [{ ...route, operationId: 'card', path: '/card', owner: () => ({}) } as never] })],
       'has no option "owner"; a route in commonRoutes does not act for a user; list the route in routes',
+    ],
+    [
+      'a misspelt list',
+      [{ name: 'p', routes: [], commonRoute: [] }],
+      'protocols: p: has no option "commonRoute"; did you mean',
     ],
     ['a misspelt field', [withRoute({ hndle: 1 })], 'has no option "hndle"; did you mean "handle"?'],
     ['an operationId of the ADK', [withRoute({ operationId: 'runSse' })], 'has a route "runSse" already'],

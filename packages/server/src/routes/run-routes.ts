@@ -196,7 +196,7 @@ async function recordedState(request: ServerRequest, log: RunLog): Promise<RunSt
 function withoutWebhook(invocationId: string, error: unknown): unknown {
   if (!StorageError.isInstance(error)) return error;
   return new StorageError(
-    `the run ${invocationId} has started, but its webhook could not be stored; request the state of the run, or send the request again with its requestId`,
+    `the run ${invocationId} has started, but its webhook could not be stored; request its state, or send the request again with its requestId`,
     { cause: error },
   );
 }
@@ -316,8 +316,7 @@ export const runRoutes: readonly HttpRoute[] = [
     method: 'post',
     path: '/apps/{appName}/users/{userId}/sessions/{sessionId}/runs',
     operationId: 'startRun',
-    summary:
-      'Runs the agent on a message, or resumes a run, and answers as soon as the message is stored; the header Location has the address at which the run can be followed, inspected and cancelled',
+    summary: 'Runs the agent on a message, or resumes a run, and answers as soon as the message is stored',
     headers: {
       Prefer:
         'wait=<seconds>: the time that the client waits for a session that another run holds. Default 30, at most 60. After that the run does not begin: SESSION_BUSY.',

@@ -267,8 +267,7 @@ export class RunFollower {
     if (remote) return { invocationId: remote.invocationId, state: 'queued' };
     const refused = this.#hub.findRefused(key, id);
     if (!refused?.isCancelledRequest || !refused.failure) throw runNotFound(key, id);
-    const { error, code } = errorBody(refused.failure);
-    return { invocationId: refused.invocationId, state: 'interrupted', error, code };
+    return { invocationId: refused.invocationId, state: 'interrupted', ...errorBody(refused.failure) };
   }
 
   /** Stops following runs of other processes. */

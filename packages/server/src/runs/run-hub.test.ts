@@ -488,7 +488,7 @@ describe('draining', () => {
     await log.ended;
     expect(await frames).toEqual(['1 one', 'retry: 2000', 'retry: 2000', '- RUN_GOES_ON']);
     expect(log.earlyEnd).toMatchObject({ code: 'RUN_GOES_ON', cause: expect.any(StorageError) });
-    const message = `the run ${log.invocationId} of session "s" has no stored end, and stays open: the storage did not answer`;
+    const message = `the run ${log.invocationId} of session "s" stays open: the storage did not answer`;
     expect(reported).toEqual([
       expect.objectContaining({ code: 'STORAGE_UNAVAILABLE', message: expect.stringContaining(message) }),
     ]);

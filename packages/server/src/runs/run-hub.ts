@@ -149,7 +149,7 @@ export class RunHub {
       throw new SessionBusyError(`the run ${resumed} is in flight, so it can be followed but not resumed`);
     if (this.#active.size >= this.limits.maxRuns)
       throw new ServerBusyError(
-        `the server has ${this.#active.size} runs in flight, which is its maximum; try again later`,
+        'the server has its maximum number of runs in flight (limits.maxRuns); try again later',
       );
     const finishesOpenRun = onOpenRun === 'finish' && onBusy !== 'interrupt';
     const requestId = params.requestId ?? given?.requestId;
@@ -236,7 +236,7 @@ export class RunHub {
     const cause = earlyEnd ? earlyEnd.cause : failure;
     if (earlyEnd && StorageError.isInstance(cause)) {
       const run = `the run ${invocationId} of session ${JSON.stringify(sessionId)}`;
-      this.#report(new StorageError(`${run} has no stored end, and stays open: ${cause.message}`, { cause }));
+      this.#report(new StorageError(`${run} stays open: ${cause.message}`, { cause }));
     } else if (cause !== undefined) this.#report(cause);
   }
 
@@ -290,10 +290,13 @@ export class RunHub {
       stored = await service.findRun(request);
     }
     if (stored?.open) return false;
-    log.isEndedElsewhere = stored !== undefined;
-    log.isDeleted = stored === undefined;
-    if (stored) await copyEnd(service, log, stored);
-    else log.fail(new RunAbortedError(SESSION_DELETED));
+    if (stored) {
+      log.isEndedElsewhere = true;
+      await copyEnd(service, log, stored);
+    } else {
+      log.isDeleted = true;
+      log.fail(new RunAbortedError(SESSION_DELETED));
+    }
     return true;
   }
 
