@@ -26,7 +26,7 @@ test('work is done after work that failed, whose error only its own caller gets'
   expect(await next).toBe('done');
 });
 
-test('has is true while a key has work', async () => {
+test('a queue has a key while the key has work', async () => {
   const queue = new KeyedQueue();
   const done = Promise.all([queue.run('a', async () => 'first'), queue.run('a', async () => 'second')]);
   expect([queue.has('a'), queue.has('b')]).toEqual([true, false]);

@@ -27,7 +27,7 @@ export async function endOpenRun(
   abortSignal: AbortSignal | undefined,
 ): Promise<void> {
   const { onOpenRun = RUN_CONFIG_DEFAULTS.onOpenRun, onBusy, busyWaitMs } = config;
-  let reason = 'the run did not come to its end before another run of its session began';
+  let reason = 'the run did not end before another run of its session began';
   if (onBusy === 'interrupt') reason = 'another run of the session interrupted the run';
   else if (onOpenRun === 'finish') {
     const params = { runConfig: { onBusy, busyWaitMs, onOpenRun: 'reject' }, bounds } as const;

@@ -217,7 +217,7 @@ function refuseKnown({ start, config, stateDelta }: RunRequest, requestId: strin
 
 function reusedError(requestId: string, how: string, invocationId: string): RequestReusedError {
   return new RequestReusedError(
-    `requestId: ${JSON.stringify(requestId)} was already sent ${how}, and started or continued the run ${invocationId}; use a new id for each message, and repeat an id only with the same message, stateDelta and invocationId`,
+    `requestId: ${JSON.stringify(requestId)} was already sent ${how}, and started or continued the run ${invocationId}; use a new id, or send the same message, stateDelta and invocationId`,
   );
 }
 

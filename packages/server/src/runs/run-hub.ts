@@ -469,7 +469,7 @@ export class RunHub {
 
 /** Ends the log of a run whose storage does not answer, so that its readers get the reason before the process ends. */
 function leaveUnanswered(log: RunLog): void {
-  const away = new StorageError('the storage did not answer until the server had to shut down');
+  const away = new StorageError('the storage did not answer before the server shut down');
   if (log.hasBegun) log.noteEarlyEnd(earlyEndError(away));
   else log.fail(unansweredStart(away, log.requestId));
   log.end();
