@@ -15,16 +15,19 @@ function later(name: string, first?: unknown): LongRunningFunctionTool {
 
 const SAY = { userId: 'u', sessionId: 's' };
 
-test('a long-running tool without a first response leaves its call open, and the agent waits', async () => {
-  const { model, run } = await scenario({
-    model: [{ calls: [call('approve', {}, 'c1')] }],
-    agent: { tools: [later('approve')] },
-  });
-  const events = await run();
-  expect(events).toHaveLength(1);
-  expect(events[0]?.longRunningToolIds).toEqual(['c1']);
-  model.assertConsumed();
-});
+test.each([undefined, null])(
+  'a long-running tool that returns %s leaves its call open, and the agent waits',
+  async (first) => {
+    const { model, run } = await scenario({
+      model: [{ calls: [call('approve', {}, 'c1')] }],
+      agent: { tools: [later('approve', first)] },
+    });
+    const events = await run();
+    expect(events).toHaveLength(1);
+    expect(events[0]?.longRunningToolIds).toEqual(['c1']);
+    model.assertConsumed();
+  },
+);
 
 test('a long-running tool without a first response that skips the summary yields no event', async () => {
   const execute = (_: unknown, { actions }: ToolContext): undefined => {

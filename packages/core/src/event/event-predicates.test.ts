@@ -51,6 +51,7 @@ describe('isFinalResponse', () => {
     ['text with a state change', eventOf([TEXT], { actions: { stateDelta: { a: 1 } } })],
     ['an error without content', createErrorEvent({ author: 'agent' }, 'SAFETY', 'blocked')],
     ['an error in the fields of the ADK alone', createEvent({ errorCode: 'SAFETY' })],
+    ["the error's message alone", createEvent({ errorMessage: 'blocked' })],
     ['an error in full alone', createEvent({ error: { type: 'x', message: 'y' } })],
     ['function responses that are not to be summarised', eventOf([RESPONSE], { actions: { skipSummarization: true } })],
     ['a call that continues in the background', eventOf([CALL], { longRunningToolIds: ['c1'] })],

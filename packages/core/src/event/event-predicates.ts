@@ -67,7 +67,7 @@ export function isFinalResponse(event: Event): boolean {
   const parts = event.content?.parts;
   if (hasResponses(event.content)) return event.actions.skipSummarization === true;
   if (event.partial === true || event.object === ObjectType.agentTransfer) return false;
-  if (!parts?.length && event.errorCode === undefined && event.error === undefined) return false;
+  if (!parts?.length && !(event.errorCode ?? event.errorMessage ?? event.error)) return false;
   return !parts?.some((part) => part.functionCall) && !hasTrailingCodeExecutionResult(event);
 }
 
