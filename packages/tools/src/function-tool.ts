@@ -266,7 +266,7 @@ const NOTE =
 
 /**
  * A tool whose result comes after the run, for example when a person decides or another system works for hours. The function starts the
- * work and may return a first status for the model; null is none. The event of the call lists its id in `longRunningToolIds`. The client later sends the
+ * work and may return a first status for the model, or nothing (null or undefined). The event of the call lists its id in `longRunningToolIds`. The client later sends the
  * result in a message, as a `functionResponse` with that id and name, and the agent continues.
  *
  * @example
