@@ -180,3 +180,22 @@ test('a run that waits is cancelled once a later run that its process left has e
   expect(await server.stateOf('r-1')).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
   expect(await server.stateOf('r-2')).toMatchObject({ state: 'interrupted', code: 'RUN_ABANDONED' });
 });
+
+test('a run that waits is cancelled although other requests take the session several times', async () => {
+  const { serve, sessionService } = await setUp(false);
+  const server = serve({ calls: [{ id: 'c', name: 'wait' }] });
+  await server.send('r-1');
+  await expect.poll(() => server.stateOf('r-1')).toMatchObject({ state: 'waiting' });
+  const appendEvents = sessionService.appendEvents.bind(sessionService);
+  let taken = 0;
+  sessionService.appendEvents = async (request) => {
+    if (taken++ < 3) {
+      const lease = await sessionService.acquireLease({ ...KEY, onBusy: 'interrupt' });
+      await sessionService.releaseLease(lease, { keepRunOpen: true });
+    }
+    return appendEvents(request);
+  };
+  expect((await server.cancel('r-1')).status).toBe(200);
+  expect(taken).toBe(4);
+  expect(await server.stateOf('r-1')).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
+});

@@ -14,11 +14,13 @@ import type { RunLog } from './run-log.ts';
 import { runNotFound } from './run-mirror.ts';
 import type { RelayEnd, RemoteRun, RunRelay } from './run-relay.ts';
 import { readWaitingCalls } from './run-state.ts';
-import { closeCancelled } from './unfinished-runs.ts';
 import { within } from './within.ts';
 
 /** The parts of a Runner that cancel a run. */
 type CancellingRunner = Pick<Runner, 'cancelRun' | 'sessionService'>;
+
+/** Maximum number of attempts at a cancellation while other requests take the session. */
+const MAX_TRIES = 5;
 
 /**
  * Cancels the runs of a server. Asks where a run is in the same order as `RunFollower`:
@@ -52,10 +54,13 @@ export class RunCanceller {
    * @throws SessionBusyError, UnfinishedRunError if the run waits for answers, and another run has its session
    */
   async cancel(runner: CancellingRunner, key: SessionKey, id: string): Promise<boolean> {
-    try {
-      return await this.#cancel(runner, key, id);
-    } catch (error) {
-      throw mayContinueError(error);
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#cancel(runner, key, id);
+      } catch (error) {
+        // Another request took the session, for example an answer, or a further cancellation.
+        if (!StaleWriterError.isInstance(error) || tries === MAX_TRIES) throw mayContinueError(error);
+      }
     }
   }
 
@@ -118,7 +123,15 @@ export class RunCanceller {
     const { invocationId, open, end } = stored;
     if (open) {
       const { platform, report } = this.#options;
-      await closeCancelled(runner, { ...key, invocationId, ...open }, platform);
+      const params = { userId: key.userId, sessionId: key.sessionId, invocationId };
+      try {
+        await runner.cancelRun({ ...params, onBusy: open.heldUntilMs > platform.now() ? 'interrupt' : 'queue' });
+      } catch (error) {
+        // Another process took the session, probably to cancel the run as well.
+        if (StaleWriterError.isInstance(error)) await runner.cancelRun(params);
+        // A session with another open run shows that this run has ended.
+        else if (!UnfinishedRunError.isInstance(error)) throw error;
+      }
       // A process that took the run over in the meantime still works on it.
       await this.#relay?.cancel(key, invocationId).catch(report);
     } else if (end?.state !== 'failed') {
@@ -134,19 +147,16 @@ export class RunCanceller {
 
   /** Ends a run that waits for answers. The session's other runs end first, also one that its process left, and so does an earlier answer. */
   async #cancelWaiting(runner: CancellingRunner, key: SessionKey, { invocationId }: RunRecord): Promise<void> {
-    const { userId, sessionId } = key;
-    const params = { userId, sessionId, invocationId };
+    const params = { userId: key.userId, sessionId: key.sessionId, invocationId };
     try {
       await runner.cancelRun({ ...params, onBusy: 'reject' });
     } catch (error) {
       const { platform, limits } = this.#options;
-      // Another request that cancels the run may take the session from this one.
-      const isTaken = StaleWriterError.isInstance(error);
       if (UnfinishedRunError.isInstance(error))
         await within(platform, this.#hub.unfinished.finish(error.run), limits.answerAfterMs);
-      else if (!isTaken && !SessionBusyError.isInstance(error)) throw error;
-      const stored = isTaken ? undefined : await runner.sessionService.findRun({ ...key, id: invocationId });
-      if (stored?.open) await this.#cancel(runner, key, invocationId);
+      else if (!SessionBusyError.isInstance(error)) throw error;
+      if ((await runner.sessionService.findRun({ ...key, id: invocationId }))?.open)
+        await this.#cancel(runner, key, invocationId);
       else await runner.cancelRun(params);
     }
   }

@@ -335,27 +335,6 @@ export class UnfinishedRuns {
   }
 }
 
-/**
- * Stores the end of a cancelled run that is open. A process that holds its session loses the session. Does nothing for a run that has ended.
- * @throws SessionNotFoundError, SessionBusyError, StorageError
- */
-export async function closeCancelled(
-  runner: Pick<Runner, 'cancelRun'>,
-  { userId, sessionId, invocationId, heldUntilMs }: OpenRun,
-  platform: Pick<Platform, 'now'>,
-): Promise<void> {
-  const params = { userId, sessionId, invocationId };
-  try {
-    await runner.cancelRun({ ...params, onBusy: heldUntilMs > platform.now() ? 'interrupt' : 'queue' });
-  } catch (error) {
-    // A session with another open run shows that this run has ended.
-    if (UnfinishedRunError.isInstance(error)) return;
-    if (!StaleWriterError.isInstance(error)) throw error;
-    // Another process took the session, probably to cancel the run as well.
-    await runner.cancelRun(params);
-  }
-}
-
 function isElsewhere(error: unknown): boolean {
   return EventloomError.isInstance(error) && ELSEWHERE.some((type) => type.isInstance(error));
 }
