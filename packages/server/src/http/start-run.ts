@@ -131,7 +131,7 @@ export async function startRun(
   const { failure } = log;
   if (!failure || ifKnown === 'reject' || !RequestKnownError.isInstance(failure)) return { log, known: undefined };
   // If the client requests it, a run whose process ended is resumed first.
-  if (ifKnown === 'resume') await server.runs.unfinished.takeUp(runner, log.key, failure.invocationId);
+  if (ifKnown === 'resume') await server.runs.unfinished.resume(runner, log.key, failure.invocationId);
   return { log, known: failure };
 }
 

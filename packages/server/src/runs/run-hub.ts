@@ -312,9 +312,9 @@ export class RunHub {
     log: RunLog,
     quota: StartOptions['quota'],
   ): Promise<RecordedRun> {
-    const left = Promise.withResolvers<void>();
-    log.abortSignal?.addEventListener('abort', () => left.resolve(), { once: true });
-    await Promise.race([this.unfinished.finish(run), left.promise]);
+    const aborted = Promise.withResolvers<void>();
+    log.abortSignal?.addEventListener('abort', () => aborted.resolve(), { once: true });
+    await Promise.race([this.unfinished.finish(run), aborted.promise]);
     // A server that shuts down does not finish other runs. The message is not stored, and can be sent again.
     if (this.#isDraining) throw shuttingDown();
     const again = refused.retry();

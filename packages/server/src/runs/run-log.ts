@@ -121,7 +121,7 @@ export class RunLog implements RelayedLog {
   #chunks = 0;
   #charsOfTurn = CHARS_OF_FIRST_TURN;
   #charsLeft = CHARS_OF_FIRST_TURN;
-  #isForgotten = false;
+  #isRemoved = false;
 
   constructor(memory: RunMemory, params: RunLogParams) {
     const { key, invocationId, stream, controller, name = '', requestId, mayContinue = false } = params;
@@ -263,8 +263,8 @@ export class RunLog implements RelayedLog {
     this.stopMirroring = undefined;
     stopMirroring?.();
     if (!stopMirroring && !this.isReleased) return;
-    this.#memory.forget(this);
-    this.#isForgotten = true;
+    this.#memory.remove(this);
+    this.#isRemoved = true;
   }
 
   /** Adds frames of another process, or of the session, that the log does not have yet. */
@@ -293,7 +293,7 @@ export class RunLog implements RelayedLog {
     this.#frames[this.#dropped++] = { position: frame.position, json: '' };
     this.gonePosition = frame.position;
     this.chars -= frame.json.length;
-    if (!this.#isForgotten) this.#memory.count(this, -frame.json.length);
+    if (!this.#isRemoved) this.#memory.count(this, -frame.json.length);
     if (this.#dropped < COMPACT_AT) return;
     this.#frames = this.#frames.slice(this.#dropped);
     this.#dropped = 0;
@@ -309,7 +309,7 @@ export class RunLog implements RelayedLog {
     this.chars += json.length;
     this.#charsLeft -= json.length;
     if (json.length > this.largestChars) this.largestChars = json.length;
-    if (!this.#isForgotten) this.#memory.count(this, json.length);
+    if (!this.#isRemoved) this.#memory.count(this, json.length);
     if (this.#frames.length === 1) this.#firstFrame.resolve();
     for (const reader of this.readers) reader.notify();
     this.publication?.notify();

@@ -55,8 +55,8 @@ export class RunMemory {
     if (chars > 0 && (this.#chars > maxKeptChars || log.chars > maxRunChars)) this.#makeRoom(log);
   }
 
-  /** Stops counting a log. */
-  forget(log: RunLog): void {
+  /** Stops counting a log that nothing reads any more. */
+  remove(log: RunLog): void {
     const { userId } = log.key;
     const own = this.#users.get(userId);
     if (!own?.logs.delete(log)) return;

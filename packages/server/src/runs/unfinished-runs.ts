@@ -56,8 +56,8 @@ const ELSEWHERE = [SessionBusyError, SessionNotFoundError, StaleWriterError, Shu
  * |---|---|---|
  * | `start`: a timer | all that were left | `#searchThenSchedule` → `search` |
  * | `search`: the embedding program, or a reader of a left run | all that were left | `#searchWhileAsked` → `#searchOnce` → `#searchRunner`, a runner → `#resumeOrClose`, a run |
- * | `finish`: a message that wants the session | that of the session | `#resumeOrClose`, until the end of the run |
- * | `takeUp`: a client that sends its request again | that of the request | `#resume` |
+ * | `finish`: a message that wants the session, or a cancellation in it | that of the session | `#resumeOrClose`, until the end of the run |
+ * | `resume`: a client that sends its request again | that of the request | `#startResumed` |
  */
 export class UnfinishedRuns {
   readonly #params: UnfinishedRunsParams;
@@ -108,12 +108,12 @@ export class UnfinishedRuns {
    *
    * @param id the run's invocation id, or a request id that it was begun with
    */
-  async takeUp(runner: Runner, key: SessionKey, id: string): Promise<void> {
+  async resume(runner: Runner, key: SessionKey, id: string): Promise<void> {
     const { hub, limits, platform } = this.#params;
     const { invocationId = '', open } = (await runner.sessionService.findRun({ ...key, id })) ?? {};
     if (!open || open.heldUntilMs > platform.now() || faultOfLeftRun(open, limits.maxRunAttempts)) return;
     if (hub.inFlightRun(key, invocationId)) return;
-    void this.#resume(runner, { ...key, invocationId, ...open }, 'queue');
+    void this.#startResumed(runner, { ...key, invocationId, ...open }, 'queue');
     await hub.inFlightRun(key, invocationId)?.whenBegun();
   }
 
@@ -237,7 +237,7 @@ export class UnfinishedRuns {
     if (fault !== undefined) {
       await this.#close(runner, run, fault, onBusy);
     } else if (isWanted || this.#resumed < limits.maxResumedRuns) {
-      const ended = this.#resume(runner, run, onBusy);
+      const ended = this.#startResumed(runner, run, onBusy);
       if (isWanted) await ended;
     } else {
       this.#hasMore = true;
@@ -266,7 +266,7 @@ export class UnfinishedRuns {
   }
 
   /** Returns a promise that resolves when the run has ended; undefined if it could not be resumed. */
-  #resume(runner: Runner, run: OpenRun, onBusy: OnBusy): Promise<void> | undefined {
+  #startResumed(runner: Runner, run: OpenRun, onBusy: OnBusy): Promise<void> | undefined {
     const { userId, sessionId, invocationId } = run;
     const params = { userId, sessionId, invocationId, runConfig: { onBusy } };
     try {
@@ -304,7 +304,7 @@ export class UnfinishedRuns {
   /** Resumes a run by adding it to the queue of messages for its session. */
   async #resumeInLine(runner: Runner, run: OpenRun): Promise<void> {
     const isLeft = await this.#isLeft(runner, run);
-    if (isLeft && !this.#isStopped) void this.#resume(runner, run, 'queue');
+    if (isLeft && !this.#isStopped) void this.#startResumed(runner, run, 'queue');
   }
 
   /** Reports a failure of this work, and makes `stop` wait for the work. Never rejects. */
