@@ -12,7 +12,7 @@ import {
 } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
 import type { RunAsyncParams } from '@eventloom/runner';
-import { readRunRequest } from '@eventloom/core/wire';
+import { readRunRequest, wireSchemas } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors.ts';
 import type { ServerRequest } from '../http/server-request.ts';
 import { errorResponse, errorStatus } from '../http/error-response.ts';
@@ -37,30 +37,18 @@ import { RUN_STATE_SCHEMA, type RunState } from '../runs/run-state.ts';
 
 const RUN = { component: 'RunBody', read: readRunRequest } satisfies BodySpec;
 
+/** The fields of a run body that the path has. */
+const IN_ADDRESS = ['appName', 'app_name', 'userId', 'user_id', 'sessionId', 'session_id'];
+
 /** A run body without the fields that are in the path. */
 const START_BODY = {
   type: 'object',
   description: 'A RunBody without appName, userId and sessionId, which are in the address.',
   properties: {
+    ...Object.fromEntries(
+      Object.entries(wireSchemas().RunBody.properties ?? {}).filter(([name]) => !IN_ADDRESS.includes(name)),
+    ),
     newMessage: { $ref: '#/components/schemas/ContentInput' },
-    streaming: { type: 'boolean', description: 'True if readers of the run also get chunks.' },
-    stateDelta: { type: 'object', additionalProperties: true },
-    invocationId: {
-      type: 'string',
-      description: 'Id of the run to resume, which was interrupted or waits for an answer.',
-    },
-    requestId: { type: 'string', description: "The caller's own id for the request." },
-    ifKnown: {
-      enum: ['follow', 'resume', 'reject'],
-      description: 'The reaction to a requestId that was already sent.',
-    },
-    customMetadata: {
-      type: 'object',
-      additionalProperties: true,
-      description: 'Added to the customMetadata of every event of the run.',
-    },
-    completionEvent: { type: 'boolean', description: 'True ends the stream with a runner.completion event.' },
-    onBusy: { enum: ['queue', 'reject', 'interrupt'] },
     webhook: {
       type: 'object',
       properties: { url: { type: 'string', format: 'uri', maxLength: 2048 } },
@@ -127,9 +115,6 @@ async function runSse(request: ServerRequest): Promise<Response> {
   const read = await readRequestedRun(request, requested, hasEventIds ? NUMBERED_SSE_FRAMES : SSE_FRAMES);
   return sseResponse(read.invocationId, read.body ?? '');
 }
-
-/** The fields of a run body that the path has. */
-const IN_ADDRESS = ['appName', 'app_name', 'userId', 'user_id', 'sessionId', 'session_id'];
 
 /**
  * Starts a run and answers as soon as its message is stored; the run then continues without readers. A known request id is answered with
