@@ -38,8 +38,8 @@ async function setUp(isRelayed: boolean) {
     };
     return {
       server,
-      send: (requestId: string, part: object = { text: requestId }) =>
-        ask('', { method: 'POST', body: JSON.stringify({ requestId, newMessage: { parts: [part] } }) }),
+      send: (requestId: string, part: object = { text: requestId }, more: object = {}) =>
+        ask('', { method: 'POST', body: JSON.stringify({ requestId, newMessage: { parts: [part] }, ...more }) }),
       cancel: (id: string) => ask(`/${id}`, { method: 'DELETE' }),
       follow: (id: string) => ask(`/${id}`),
       stateOf: async (id: string): Promise<RunState> =>
@@ -198,4 +198,48 @@ test('a run that waits is cancelled although other requests take the session sev
   expect((await server.cancel('r-1')).status).toBe(200);
   expect(taken).toBe(4);
   expect(await server.stateOf('r-1')).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
+});
+
+test.each([false, true])(
+  'an answer that waits in another process is cancelled by its request id, and its run keeps waiting, named: %j',
+  async (isNamed) => {
+    const { serve, sessionService } = await setUp(true);
+    const a = serve({ calls: [{ id: 'c', name: 'wait' }] }, 'thanks');
+    const b = serve();
+    await a.send('r-1');
+    await expect.poll(() => a.stateOf('r-1')).toMatchObject({ state: 'waiting' });
+    const { invocationId } = await a.stateOf('r-1');
+    const lease = await sessionService.acquireLease(KEY);
+    const answer = { functionResponse: { id: 'c', name: 'wait', response: { done: true } } };
+    const answering = a.send('r-2', answer, isNamed ? { invocationId } : {});
+    await expect.poll(() => b.stateOf('r-2')).toMatchObject({ state: 'queued' });
+    expect((await b.cancel('r-2')).status).toBe(200);
+    expect(await answering).toMatchObject({ status: 409, text: expect.stringContaining('RUN_ABORTED') });
+    await sessionService.releaseLease(lease);
+    for (const { stateOf } of [a, b]) expect(await stateOf('r-1')).toMatchObject({ invocationId, state: 'waiting' });
+    await a.send('r-3', answer);
+    for (const { stateOf } of [a, b])
+      await expect.poll(() => stateOf('r-3')).toEqual({ invocationId, state: 'completed' });
+  },
+);
+
+test('an answer that waited in another process is found by its request id once it continues its run', async () => {
+  const { serve, sessionService } = await setUp(true);
+  const running = new Gate();
+  const a = serve({ calls: [{ id: 'c', name: 'wait' }] }, { gate: running, text: 'never' });
+  const b = serve();
+  await a.send('r-1');
+  await expect.poll(() => a.stateOf('r-1')).toMatchObject({ state: 'waiting' });
+  const { invocationId } = await a.stateOf('r-1');
+  const lease = await sessionService.acquireLease(KEY);
+  const answering = a.send('r-2', { functionResponse: { id: 'c', name: 'wait', response: { done: true } } });
+  await expect.poll(() => b.stateOf('r-2')).toMatchObject({ state: 'queued' });
+  const following = b.follow('r-2');
+  await sessionService.releaseLease(lease);
+  await answering;
+  await running.reached;
+  await following;
+  expect(await b.stateOf('r-2')).toEqual({ invocationId, state: 'running' });
+  expect((await b.cancel('r-2')).status).toBe(200);
+  expect(await a.stateOf('r-1')).toMatchObject({ invocationId, state: 'interrupted', code: 'RUN_ABORTED' });
 });

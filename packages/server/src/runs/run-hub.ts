@@ -20,11 +20,11 @@ import type { RequestQuota } from '../http/user-quotas.ts';
 import { boundsOf, type ServerLimits } from '../server-limits.ts';
 import { type RecordedRun, RunLog, runName } from './run-log.ts';
 import { RunMemory } from './run-memory.ts';
-import { RUN_IS_OPEN } from './run-mirror.ts';
+import { openError, RUN_IS_OPEN } from './run-mirror.ts';
 import { RunCanceller } from './cancel-run.ts';
 import { RunFollower } from './follow-run.ts';
 import { RunReaders } from './run-reader.ts';
-import type { RemoteRun, RunRelay, RunStop } from './run-relay.ts';
+import type { RelayedLog, RemoteRun, RunRelay, RunStop } from './run-relay.ts';
 import { copyEnd, findMessage } from './stored-frames.ts';
 import { within } from './within.ts';
 import { type OnUnfinishedRuns, UnfinishedRuns } from './unfinished-runs.ts';
@@ -164,6 +164,10 @@ export class RunHub {
     const log = new RunLog(this.#memory, { key, invocationId, stream, controller, name, requestId, mayContinue });
     this.#active.set(name, log);
     if (!mayContinue) log.publication = this.#relay?.publish(log);
+    else if (requestId !== undefined) {
+      log.waitingId = this.platform.newUuid();
+      log.publication = this.#relay?.publish(waitingRequest(log, log.waitingId));
+    }
     quota?.runs.push(log.ended);
     void this.#listOnceBegun(log, stream, quota);
     // Asks the stream for its first event, which starts the run, before it returns.
@@ -177,6 +181,8 @@ export class RunHub {
     quota?.count('queued', -1);
     log.begin(stream);
     if (!log.mayContinue) return;
+    log.publication?.notify();
+    log.publication?.forget();
     const name = runName(log.key, log.invocationId);
     if (this.#active.delete(log.name)) this.#active.set(name, log);
     log.name = name;
@@ -216,7 +222,7 @@ export class RunHub {
     // The server shut down before the run ended.
     if (log.isEnded) return;
     // The run that a cancelled request would have continued has not ended.
-    if (log.mayContinue && log.isCancelledRequest) log.invocationId = this.platform.newUuid();
+    if (log.waitingId !== undefined && log.isCancelledRequest) log.invocationId = log.waitingId;
     const wasFound = this.#active.get(log.name) === log && this.#active.delete(log.name) && !log.waitsToContinue;
     log.end();
     if (!log.hasBegun) quota?.count('queued', -1);
@@ -411,7 +417,8 @@ export class RunHub {
   /** Cancels or forgets a run because another process asks for it. */
   #stop(key: SessionKey, invocationId: string, stop: RunStop): void {
     for (const log of [...this.#active.values(), ...this.#memory.finished]) {
-      if (log.invocationId !== invocationId || !isOfSession(log, key)) continue;
+      const id = (!log.hasBegun && log.waitingId) || log.invocationId;
+      if (id !== invocationId || !isOfSession(log, key)) continue;
       if (stop === 'cancel') log.cancel();
       else this.platform.background(this.#endAndForget(log));
     }
@@ -473,6 +480,25 @@ function leaveUnanswered(log: RunLog): void {
   if (log.hasBegun) log.noteEarlyEnd(earlyEndError(away));
   else log.fail(unansweredStart(away, log.requestId));
   log.end();
+}
+
+/**
+ * Returns an empty log for a request that waits to continue a run, with an id of its own, so that other processes can cancel the request and
+ * not the run. It ends when the run begins, which is then published under its id.
+ */
+function waitingRequest(log: RunLog, invocationId: string): RelayedLog {
+  const { key, requestId } = log;
+  const none = { attempt: 0, gonePosition: 0, lastPosition: 0, chars: 0, framesAfter: () => [] };
+  return {
+    ...none,
+    key,
+    requestId,
+    invocationId,
+    earlyEnd: openError(),
+    get isEnded() {
+      return log.hasBegun || log.isEnded;
+    },
+  };
 }
 
 function isOfSession({ key }: RunLog, { appName, userId, sessionId }: SessionKey): boolean {

@@ -63,6 +63,8 @@ export class RunLog implements RelayedLog {
   stream: Pick<RecordedRun, 'invocationId'> | undefined;
   invocationId: string;
   readonly requestId: string | undefined;
+  /** Id of a request that waits to continue a run, by which other processes find it; undefined for other runs, and without a request id. */
+  waitingId: string | undefined;
   attempt = 0;
   /** The sequence number of the run's message in its session; undefined until the run has its session, and in a mirror. */
   firstSeq: number | undefined;
