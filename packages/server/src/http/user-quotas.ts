@@ -120,7 +120,7 @@ export class RequestQuota {
     total[kind] += amount;
     if (userId === undefined || !own) return;
     own[kind] += amount;
-    if (KINDS.every((each) => own[each] === 0)) users.delete(userId);
+    if (own.runs === 0 && own.queued === 0 && own.bodyBytes === 0) users.delete(userId);
     else users.set(userId, own);
   }
 

@@ -234,7 +234,7 @@ export class RunHub {
       if (log.isCancelledRequest) this.#memory.keep((log.name = runName(log.key, log.requestId ?? '')), log);
       else log.release();
     }
-    this.#reportFailure(log);
+    if (log.failure !== undefined) this.#reportFailure(log);
   }
 
   /** Reports the failure of a run; for a run that stays open, why its log ended: its readers only get that the run continues. */
@@ -243,7 +243,7 @@ export class RunHub {
     if (earlyEnd && StorageError.isInstance(cause)) {
       const run = `the run ${invocationId} of session ${JSON.stringify(sessionId)}`;
       this.#report(new StorageError(`${run} stays open: ${cause.message}`, { cause }));
-    } else if (cause !== undefined) this.#report(cause);
+    } else this.#report(cause);
   }
 
   /**
