@@ -82,6 +82,9 @@ export default defineConfig({
           include: [...processTests, ...unitTests],
           exclude: [...configDefaults.exclude, 'tests/packages/**', '**/*.workers.test.ts'],
           globalSetup: ['tests/runtimes/postgres/provide-postgres.ts'],
+          setupFiles: ['tests/runtimes/node/reset-modules.ts'],
+          // Node loads the modules, as it does for users, and no transformed copies: that saves a tenth of the processor time.
+          experimental: { viteModuleRunner: false, nodeLoader: false },
           // The tests of a worker share its modules, which are loaded once: no test may leave anything behind in them.
           isolate: false,
           ...limits,
