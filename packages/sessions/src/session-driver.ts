@@ -51,6 +51,9 @@ export interface CreatedSession {
   readonly state: readonly StateEntry[];
 }
 
+/** Size at which a database ends a page of a listing, in characters of state or of events as JSON. A single session or event may be larger. */
+export const MAX_PAGE_CHARS: number = 16 * 1024 * 1024;
+
 /** Selects the events to read: those that meet every condition, and of them the newest `limit`. */
 export interface EventWindow {
   /** Only events with a higher sequence number; 0 for all. */

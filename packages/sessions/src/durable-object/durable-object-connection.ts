@@ -1,4 +1,5 @@
 import type { DurableObjectStorage } from '@eventloom/core';
+import { MAX_PAGE_CHARS } from '../session-driver.ts';
 import type { LargeTexts } from './large-texts.ts';
 import type { SqlConnection, SqlRow, SqlStatement } from '../sql/sql-connection.ts';
 
@@ -12,7 +13,8 @@ export interface DurableObjectSqlStorage extends DurableObjectStorage {
 export class DurableObjectConnection implements SqlConnection {
   readonly shared = false;
   readonly texts: LargeTexts;
-  readonly maxPageChars = 8 * 1024 * 1024;
+  /** Smaller than elsewhere, because an object has 128 MB of memory. */
+  readonly maxPageChars: number = MAX_PAGE_CHARS / 2;
   readonly #storage: DurableObjectSqlStorage;
 
   constructor(storage: DurableObjectSqlStorage, texts: LargeTexts) {

@@ -1,15 +1,16 @@
 import type { SessionKey, ToolLedgerEntry } from '@eventloom/core';
-import type {
-  EventWindow,
-  SessionBackground,
-  SessionPage,
-  StoredEventWindow,
-  StoredSession,
+import {
+  type EventWindow,
+  type ListedSession,
+  MAX_PAGE_CHARS,
+  type SessionBackground,
+  type SessionPage,
+  type StoredEventWindow,
+  type StoredSession,
 } from '../session-driver.ts';
 import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
 import { readStatements, type ReadStatements } from './read-statements.ts';
 import { keyOf } from './session-sql.ts';
-import type { Statement } from './statement.ts';
 import { StoredRows } from './stored-rows.ts';
 
 /** Reads of sessions, one statement each. */
@@ -29,20 +30,28 @@ export class PostgresReads {
     run: RunStatement = this.#run,
   ): Promise<StoredSession | undefined> {
     const { session, narrowedSession } = this.#statements;
-    return (await this.#readWindow(run, key, window, session, narrowedSession)).session;
+    const { isNarrowed, values } = windowValues(window);
+    return new StoredRows(key.appName, await run(isNarrowed ? narrowedSession : session, [...keyOf(key), ...values]))
+      .session;
   }
 
   async readEvents(key: SessionKey, window: EventWindow): Promise<StoredEventWindow | undefined> {
-    const { events, narrowedEvents } = this.#statements;
-    return (await this.#readWindow(this.#run, key, window, events, narrowedEvents)).window;
+    const { oldestEvents, newestEvents, narrowedEvents } = this.#statements;
+    const { isNarrowed, values } = windowValues(window);
+    const page = window.limit === undefined ? oldestEvents : newestEvents;
+    const rows = isNarrowed
+      ? await this.#run(narrowedEvents, [...keyOf(key), ...values])
+      : await this.#run(page, [...keyOf(key), ...values, MAX_PAGE_CHARS]);
+    return new StoredRows(key.appName, rows).window;
   }
 
   async countWithin(key: SessionKey, window: EventWindow, maxBytes: number): Promise<number> {
     const { newestWithin, oldestWithin } = this.#statements;
-    const { afterSeq, beforeSeq = Infinity, limit = Infinity } = window;
-    const values = [...keyOf(key), afterSeq, toInteger(beforeSeq), toInteger(limit), maxBytes];
+    const { values } = windowValues({ ...window, sinceCompaction: false, afterTimestamp: undefined });
     const statement = window.limit === undefined ? oldestWithin : newestWithin;
-    const [row] = (await this.#run(statement, values)) as readonly { readonly count: unknown }[];
+    const [row] = (await this.#run(statement, [...keyOf(key), ...values, maxBytes])) as readonly {
+      readonly count: unknown;
+    }[];
     return Math.max(1, Number(row?.count));
   }
 
@@ -52,9 +61,9 @@ export class PostgresReads {
     return session && { ...session, initialState, toolCalls };
   }
 
-  async listSessions({ appName, userId, limit, after }: SessionPage): Promise<StoredSession[]> {
+  async listSessions({ appName, userId, limit, after }: SessionPage): Promise<ListedSession[]> {
     const start = after ? [after.updatedAtMs, after.sessionId, after.userId] : [Infinity, '', ''];
-    const values = [appName, ...start, limit];
+    const values = [appName, ...start, limit, MAX_PAGE_CHARS];
     const rows =
       userId === undefined
         ? await this.#run(this.#statements.sessionsOfApp, values)
@@ -65,17 +74,6 @@ export class PostgresReads {
   async listToolCalls(key: SessionKey, invocationId: string): Promise<ToolLedgerEntry[]> {
     const rows = await this.#run(this.#statements.toolCalls, [...keyOf(key), invocationId]);
     return new StoredRows(key.appName, rows).toolCalls;
-  }
-
-  async #readWindow(
-    run: RunStatement,
-    key: SessionKey,
-    window: EventWindow,
-    plain: Statement,
-    narrowed: Statement,
-  ): Promise<StoredRows> {
-    const { isNarrowed, values } = windowValues(window);
-    return new StoredRows(key.appName, await run(isNarrowed ? narrowed : plain, [...keyOf(key), ...values]));
   }
 }
 

@@ -29,6 +29,7 @@ import type {
   SessionPage,
   StateEntry,
   StoredEventWindow,
+  ListedSession,
   StoredSession,
 } from '../session-driver.ts';
 import { EventAppender } from './event-appender.ts';
@@ -99,7 +100,7 @@ export class PostgresSessionDriver implements SessionDriver {
     return this.#reads.readSession(key, window);
   }
 
-  listSessions(page: SessionPage): Promise<StoredSession[]> {
+  listSessions(page: SessionPage): Promise<ListedSession[]> {
     return this.#reads.listSessions(page);
   }
 

@@ -209,3 +209,39 @@ test('a connection lost in a transaction fails the call, and is not reused', asy
   await service.deleteSession(KEY);
   expect(await service.getSession(KEY)).toBe(undefined);
 });
+
+test('a page of sessions is limited by the size of their state, and a page of events by theirs', async () => {
+  const large = 'x'.repeat(5 * 1024 * 1024);
+  const ids = ['a', 'b', 'c', 'd', 'e'];
+  for (const sessionId of ids) await service.createSession({ ...KEY, sessionId, state: { large, small: 1 } });
+  const session = await service.createSession({ ...KEY, userId: 'stranger' });
+  for (const id of ids)
+    await service.appendEvent({ session, event: eventOf(id, { content: { parts: [{ text: large }] } }) });
+  const pagesOf = async (read: (cursor?: string) => Promise<[string[], string | undefined]>): Promise<string[]> => {
+    const pages: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const [found, next] = await read(cursor);
+      pages.push(found.join(''));
+      cursor = next;
+    } while (cursor !== undefined);
+    return pages;
+  };
+  const sessions = (listing: { readonly userId?: string; readonly limit?: number }) =>
+    pagesOf(async (cursor) => {
+      const page = await service.listSessions({ appName: 'app', ...listing, cursor });
+      return [page.sessions.map(({ id, state }) => `${id}${state['small'] === 1 ? '' : '!'}`).sort(), page.nextCursor];
+    });
+  const whole = (await sessions({ userId: 'user' })).map(({ length }) => length);
+  expect(whole).toEqual([3, 2]);
+  expect((await sessions({ userId: 'user', limit: 2 })).map(({ length }) => length)).toEqual([2, 2, 1]);
+  expect((await sessions({ userId: 'user' })).join('').split('').sort()).toEqual(ids);
+  expect((await sessions({})).join('')).toContain('session!');
+  const events = (order: 'asc' | 'desc') =>
+    pagesOf(async (cursor) => {
+      const page = await service.listEvents({ ...KEY, userId: 'stranger', order, cursor });
+      return [page.events.map(({ id }) => id), page.nextCursor];
+    });
+  expect(await events('asc')).toEqual(['abc', 'de']);
+  expect(await events('desc')).toEqual(['edc', 'ba']);
+});

@@ -39,6 +39,11 @@ export const FOUND = `
     place, last_seq, updated_at
   FROM found`;
 
+/** The value of the last session of a page that was shortened because its state is large. */
+export const CUT = 'cut';
+
+const FOUND_IN_PAGE = FOUND.replace('NULL AS value', `CASE WHEN is_cut THEN '${CUT}' END AS value`);
+
 /** Columns of a session that come from its last event. */
 const LAST = 'coalesce(last.seq, 0) AS last_seq, coalesce(last.appended_at, created_at) AS updated_at';
 
@@ -47,8 +52,23 @@ const one = (tables: Tables): string => `found AS (
     FROM ${tables.sessions} AS session ${joinLastEvent(tables)} WHERE ${THIS_SESSION}
   )`;
 
-/** OFFSET 0 prevents the planner, which does not know that a page has few sessions, from reading the state of all sessions. */
-export const stateOf = ({ state }: Tables): string => `
+/** The keys of the session `pk`. OFFSET 0 prevents the planner, which does not know that a page has few sessions, from reading all state. */
+const keysOf = ({ state }: Tables): string =>
+  `SELECT key, value FROM ${state} AS stored WHERE session = pk AND app_name = '' AND stored.user_id = '' OFFSET 0`;
+
+/** Selects the state of the sessions in `found`. */
+export const stateOf = (tables: Tables): string => `
+  ${sharedState(tables)}
+  UNION ALL
+  SELECT 'own', pk::text, NULL, key, value, NULL, NULL, NULL FROM found CROSS JOIN LATERAL (${keysOf(tables)}) AS own`;
+
+/** Selects the state of the sessions of a page, whose own keys it has read. */
+const stateOfPage = (tables: Tables): string => `
+  ${sharedState(tables)}
+  UNION ALL
+  SELECT 'own', pk::text, NULL, key, value, NULL, NULL, NULL FROM found JOIN own USING (pk)`;
+
+const sharedState = ({ state }: Tables): string => `
   SELECT 'app', NULL, NULL, key, value, NULL, NULL, NULL FROM ${state}
   WHERE session = 0 AND app_name = $1 AND user_id = '' AND NOT removed AND EXISTS (SELECT FROM found)
   UNION ALL
@@ -56,12 +76,7 @@ export const stateOf = ({ state }: Tables): string => `
   FROM (SELECT DISTINCT user_id FROM found) AS owner CROSS JOIN LATERAL (
     SELECT key, value FROM ${state} AS stored
     WHERE session = 0 AND app_name = $1 AND stored.user_id = owner.user_id AND NOT removed OFFSET 0
-  ) AS shared
-  UNION ALL
-  SELECT 'own', pk::text, NULL, key, value, NULL, NULL, NULL
-  FROM found CROSS JOIN LATERAL (
-    SELECT key, value FROM ${state} AS stored WHERE session = pk AND app_name = '' AND stored.user_id = '' OFFSET 0
-  ) AS own`;
+  ) AS shared`;
 
 /**
  * Events of `found`. `first` is the number of the first of three parameters: the sequence numbers after and before
@@ -119,31 +134,39 @@ export const narrowedWindow = (
 };
 
 /**
- * Counts the events between the numbers $4 and $5, at most $6 of the newest, that together have at most $7 bytes: those with the lowest
- * numbers, or with the highest. Reads the lengths of the events and not their texts.
+ * The events between the numbers $4 and $5, at most $6 of the newest, with the size of each and of all before it, in bytes. `order` says which come
+ * first. Reads the lengths of the events and not their texts.
  */
-const countWithin = ({ sessions, events }: Tables, order: 'ASC' | 'DESC'): string => `
-  SELECT count(*) AS count FROM (
-    SELECT sum(octet_length(event)) OVER (ORDER BY seq ${order}) AS bytes FROM (
-      SELECT seq, event FROM ${sessions} JOIN ${events} ON session = pk
-      WHERE ${THIS_SESSION} AND seq > $4 AND seq < $5 ORDER BY seq DESC LIMIT $6::bigint
+const sizedEvents = ({ events }: Tables, order: 'ASC' | 'DESC'): string => `(
+    SELECT seq, event, octet_length(event) AS size, sum(octet_length(event)) OVER (ORDER BY seq ${order}) AS bytes FROM (
+      SELECT seq, event FROM ${events}
+      WHERE session = pk AND seq > $4 AND seq < $5 ORDER BY seq DESC LIMIT $6::bigint
     ) AS selected
-  ) AS summed WHERE bytes <= $7`;
+  ) AS sized`;
+
+/** The first of the events of `found` that have together at most $7 bytes, and at least one. */
+const eventPage = (tables: Tables, order: 'ASC' | 'DESC'): string => `
+  SELECT 'event', NULL, NULL, NULL, event, seq, NULL, NULL
+  FROM found CROSS JOIN LATERAL ${sizedEvents(tables, order)} WHERE bytes <= $7 OR bytes = size`;
+
+const countWithin = (tables: Tables, order: 'ASC' | 'DESC'): string => `
+  SELECT count(*) AS count FROM ${tables.sessions} CROSS JOIN LATERAL ${sizedEvents(tables, order)}
+  WHERE ${THIS_SESSION} AND bytes <= $7`;
 
 /** The maximum lag, plus more than the rounding error of adding and subtracting such times. */
 const LAG = `${LAG_MS + 1}`;
 
 /**
- * A page of sessions: at most $5 sessions after the time $2, the session $3 and the user $4. The times in the index lag behind. `behind` is
- * the session one page later by the index alone: no session that is older by more than the lag can be in the page. The others are sorted by
- * their last events.
+ * A page of sessions: at most $5 sessions after the time $2, the session $3 and the user $4, whose own state has together at most $6 bytes,
+ * but at least one. The times in the index lag behind. `behind` is the session one page later by the index alone: no session that is older by
+ * more than the lag can be in the page. The others are sorted by their last events.
  */
 const page = (tables: Tables, ofUser: string): string => `
   WITH behind AS (
     SELECT listed_at FROM ${tables.sessions}
     WHERE app_name = $1 ${ofUser} AND listed_at <= $2::double precision - ${LAG}
     ORDER BY listed_at DESC LIMIT 1 OFFSET $5::bigint - 1
-  ), found AS (
+  ), listed AS (
     SELECT *, row_number() OVER (ORDER BY -updated_at, session_id, user_id) AS place FROM (
       SELECT * FROM (
         SELECT pk, user_id, session_id, ${LAST} FROM ${tables.sessions} AS session ${joinLastEvent(tables)}
@@ -153,6 +176,14 @@ const page = (tables: Tables, ofUser: string): string => `
       WHERE (-updated_at, session_id, user_id) > (-$2, $3::text, $4::text)
       ORDER BY -updated_at, session_id, user_id LIMIT $5
     ) AS page
+  ), own AS MATERIALIZED (
+    SELECT pk, key, value FROM listed CROSS JOIN LATERAL (${keysOf(tables)}) AS keys
+  ), sized AS (
+    SELECT listed.*, sum(coalesce(size.bytes, 0)) OVER (ORDER BY place) AS bytes
+    FROM listed LEFT JOIN (SELECT pk, sum(octet_length(value)) AS bytes FROM own GROUP BY pk) AS size USING (pk)
+  ), found AS (
+    SELECT * FROM (SELECT *, lead(bytes) OVER (ORDER BY place) > $6 AS is_cut FROM sized) AS summed
+    WHERE place = 1 OR bytes <= $6
   )`;
 
 export const union = (...parts: readonly string[]): string => parts.join(' UNION ALL ');
@@ -171,13 +202,14 @@ export function readStatements(tables: Tables) {
   return {
     session: toStatement(`WITH ${found} ${union(FOUND, state, plain)}`),
     narrowedSession: toStatement(`${beginning} ${union(FOUND, state, narrowed.events)}`),
-    events: toStatement(`WITH ${found} ${union(FOUND, plain)}`),
+    oldestEvents: toStatement(`WITH ${found} ${union(FOUND, eventPage(tables, 'ASC'))}`),
+    newestEvents: toStatement(`WITH ${found} ${union(FOUND, eventPage(tables, 'DESC'))}`),
     narrowedEvents: toStatement(`${beginning} ${union(FOUND, narrowed.events)}`),
     newestWithin: toStatement(countWithin(tables, 'DESC')),
     oldestWithin: toStatement(countWithin(tables, 'ASC')),
-    sessionsOfApp: toStatement(`${page(tables, '')} ${union(FOUND, state)}`),
-    /** The sessions of a user. $6 is the user. */
-    sessionsOfUser: toStatement(`${page(tables, 'AND user_id = $6')} ${union(FOUND, state)}`),
+    sessionsOfApp: toStatement(`${page(tables, '')} ${union(FOUND_IN_PAGE, stateOfPage(tables))}`),
+    /** The sessions of a user. $7 is the user. */
+    sessionsOfUser: toStatement(`${page(tables, 'AND user_id = $7')} ${union(FOUND_IN_PAGE, stateOfPage(tables))}`),
     background: toStatement(
       `WITH ${found} ${union(
         FOUND,

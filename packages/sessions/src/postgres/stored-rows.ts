@@ -1,8 +1,8 @@
 import type { Event, ToolLedgerEntry } from '@eventloom/core';
-import type { StateEntry, StoredEventWindow, StoredSession } from '../session-driver.ts';
+import type { ListedSession, StateEntry, StoredEventWindow, StoredSession } from '../session-driver.ts';
 import { readOutcome } from '../tool-outcome.ts';
 import type { RunClaimRow } from './lease-statements.ts';
-import type { StoredRow } from './read-statements.ts';
+import { CUT, type StoredRow } from './read-statements.ts';
 
 /** Sorts the rows of a read by kind. */
 export class StoredRows {
@@ -30,8 +30,8 @@ export class StoredRows {
   }
 
   /** Sessions in the order of a listing, without events. */
-  get sessions(): StoredSession[] {
-    return this.#sessions.map((row) => this.#toSession(row, []));
+  get sessions(): ListedSession[] {
+    return this.#sessions.map((row) => ({ ...this.#toSession(row, []), isCut: row.value === CUT }));
   }
 
   /** The only session, with its events. */

@@ -42,7 +42,7 @@ export interface SqlConnection {
   /** True if other processes may write to the same database. */
   readonly shared: boolean;
   readonly texts: RowTexts;
-  /** Approximate maximum of characters of events or state in one page; a single event or session may have more. */
+  /** Size at which a page of a listing ends: see `MAX_PAGE_CHARS`. */
   readonly maxPageChars: number;
   prepare(sql: string): SqlStatement;
   /** Runs statements without parameters and results. */

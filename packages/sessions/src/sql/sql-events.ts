@@ -100,7 +100,6 @@ export class SqlEvents {
 
   /** Reads like `read`, but only as many events as `countWithin` allows. */
   readPage(row: SessionRow, window: EventWindow, maxChars: number): Event[] {
-    if (maxChars === Infinity) return this.read(row, window);
     const { afterSeq, limit } = window;
     const count = this.countWithin(row, window, maxChars);
     const part = limit === undefined ? { beforeSeq: afterSeq + count + 1 } : { limit: Math.min(limit, count) };

@@ -11,25 +11,25 @@ import type {
   ToolLedgerEntry,
 } from '@eventloom/core';
 import type { ClaimOutcome, ClaimRefusal, LeaseClaim } from '../lease-claim.ts';
-import type {
-  AppendOutcome,
-  BeginOutcome,
-  CreatedSession,
-  EventAppend,
-  EventWindow,
-  ListedSession,
-  OpenRunPage,
-  RecordChanges,
-  RunClaim,
-  RunEnd,
-  RunWebhookPage,
-  SessionBackground,
-  SessionCreation,
-  SessionDriver,
-  SessionImport,
-  SessionPage,
-  StoredEventWindow,
-  StoredSession,
+import {
+  type AppendOutcome,
+  type BeginOutcome,
+  type CreatedSession,
+  type EventAppend,
+  type EventWindow,
+  type ListedSession,
+  type OpenRunPage,
+  type RecordChanges,
+  type RunClaim,
+  type RunEnd,
+  type RunWebhookPage,
+  type SessionBackground,
+  type SessionCreation,
+  type SessionDriver,
+  type SessionImport,
+  type SessionPage,
+  type StoredEventWindow,
+  type StoredSession,
 } from '../session-driver.ts';
 import { checkVersion, findSession } from './find-session.ts';
 import { migrateSessions } from './schema.ts';
@@ -42,9 +42,6 @@ import { SqlRunWebhooks } from './sql-run-webhooks.ts';
 import { SqlState } from './sql-state.ts';
 import { SqlToolCalls } from './sql-tool-calls.ts';
 import { prepareStatements, type SessionRow, type SqlStatements } from './statements.ts';
-
-/** Maximum size of the state on a page of a listing, in characters of JSON. The last session of the page may exceed it. */
-const MAX_PAGE_LENGTH = 16 * 1024 * 1024;
 
 /**
  * Sessions in a database in the dialect of SQLite. Every method is one statement or one transaction, and throws a ConfigurationError
@@ -162,11 +159,11 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#read(() => {
       checkVersion(this.#sql);
       const states = this.#state.pageReader(page.appName);
-      const most = Math.min(MAX_PAGE_LENGTH, this.#connection.maxPageChars);
       const found: ListedSession[] = [];
       for (const row of this.#listing.readPage(page)) {
         const last = found.at(-1);
-        if (last && states.size > most) return [...found.slice(0, -1), { ...last, isCut: true }];
+        if (last && states.size > this.#connection.maxPageChars)
+          return [...found.slice(0, -1), { ...last, isCut: true }];
         const key = { appName: page.appName, userId: row.user_id, sessionId: row.session_id };
         found.push({ ...describe(key, row), state: states.read(key.userId, row.pk), events: [] });
       }

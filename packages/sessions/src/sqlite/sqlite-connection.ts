@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { MAX_PAGE_CHARS } from '../session-driver.ts';
 import { withinLimit } from '../sql/size-limit.ts';
 import type { RowTexts, SqlConnection } from '../sql/sql-connection.ts';
 
@@ -16,7 +17,7 @@ const TEXTS: RowTexts = {
 export class SqliteConnection implements SqlConnection {
   readonly shared = true;
   readonly texts = TEXTS;
-  readonly maxPageChars = Infinity;
+  readonly maxPageChars = MAX_PAGE_CHARS;
   readonly #database: DatabaseSync;
   readonly #begin: StatementSync;
   readonly #beginWrite: StatementSync;

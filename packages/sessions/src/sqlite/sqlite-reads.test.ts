@@ -122,6 +122,27 @@ test('a page of a listing is limited by the size of its state', async () => {
   ).toEqual(ids);
 });
 
+test('a page of events is limited by their size, in both orders', async () => {
+  const service = new SqliteSessionService({ path: ':memory:' });
+  const session = await service.createSession(KEY);
+  const text = 'x'.repeat(5 * 1024 * 1024);
+  for (let number = 0; number < 5; number++)
+    await service.appendEvent({ session, event: { ...event(number, 1), content: { parts: [{ text }] } } });
+  for (const [order, expected] of [
+    ['asc', ['012', '34']],
+    ['desc', ['432', '10']],
+  ] as const) {
+    const pages: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await service.listEvents({ ...KEY, order, cursor });
+      pages.push(page.events.map(({ id }) => id.slice('event '.length)).join(''));
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    expect(pages).toEqual(expected);
+  }
+});
+
 test('shared state is read once per page', async () => {
   const service = new SqliteSessionService({ path: ':memory:' });
   const shared = 'x'.repeat(5 * 1024 * 1024);

@@ -50,7 +50,7 @@ const NEW_FILE = 'PRAGMA page_size = 1024; PRAGMA wal_autocheckpoint = 4000;';
  *
  * An import and a deletion are one transaction each: about 5 µs for each event, during which this process does nothing else and no other
  * process writes. An event, a state value or the response of a tool call takes up to 64 MiB as JSON; a larger one is a SizeLimitError. A
- * page of a listing ends when it has 16 Mi characters of state.
+ * page of a listing ends at 16 Mi characters of state or events.
  */
 export class SqliteSessionService extends DriverSessionService {
   readonly #opened: OpenSqlite<SqlSessionDriver>;
