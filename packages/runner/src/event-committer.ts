@@ -148,8 +148,7 @@ export class EventCommitter {
   /** Completes the last event of a run, and stores it together with the end of the run. */
   commitEnd(event: Event): MaybePromise<Event> {
     const given = this.complete(event);
-    const isCovered = given.timestamp <= this.#coveredUntil;
-    const complete = isCovered ? { ...given, timestamp: afterCovered(given.timestamp, this.#coveredUntil) } : given;
+    const complete = this.#afterCovered(given);
     const ended = this.#lock.end(this.#context.invocation.session, COMPLETED, complete);
     return ended instanceof Promise ? ended.then((stored) => stored ?? complete) : (ended ?? complete);
   }
@@ -202,8 +201,7 @@ export class EventCommitter {
   /** Creates and stores several events of the runtime itself, in one transaction. */
   async appendAllNew(params: readonly EventParams[]): Promise<void> {
     const appends = params.map((each) => {
-      const created = stampEvent(this.#context.createEvent(each), this.#config);
-      const event = { ...created, timestamp: afterCovered(created.timestamp, this.#coveredUntil) };
+      const event = this.#afterCovered(stampEvent(this.#context.createEvent(each), this.#config));
       return { event, ...this.#childChanges?.repeatIn(event) };
     });
     const { session } = this.#context.invocation;
@@ -214,7 +212,13 @@ export class EventCommitter {
   endEvent(): Event {
     const { appName: author } = this.#context;
     const event = this.#context.createEvent({ author, object: ObjectType.runnerEnd, actions: { endOfAgent: true } });
-    return stampEvent(event, this.#config);
+    return this.#afterCovered(stampEvent(event, this.#config));
+  }
+
+  /** Returns the event with a timestamp after the time that compactions cover. */
+  #afterCovered(event: Event): Event {
+    if (event.timestamp > this.#coveredUntil) return event;
+    return { ...event, timestamp: afterCovered(event.timestamp, this.#coveredUntil) };
   }
 
   /**
@@ -222,8 +226,7 @@ export class EventCommitter {
    * @param enclosure the branch of the call that the event is in. Default: none, readers of the run see the event
    */
   append(given: Event, enclosure = ''): MaybePromise<Event> {
-    const isCovered = given.timestamp <= this.#coveredUntil;
-    const event = isCovered ? { ...given, timestamp: afterCovered(given.timestamp, this.#coveredUntil) } : given;
+    const event = this.#afterCovered(given);
     const changes = this.#childChanges;
     const { session } = this.#context.invocation;
     // The append renews the lease. The event's timestamp is the earliest time of that renewal.

@@ -1,3 +1,4 @@
+import type { BaseLlm, BaseSessionService } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
@@ -7,6 +8,15 @@ import { counted, NamingSummarizer, setUp, textOf } from './fixtures/compacted-r
 import { IDS, KEY } from './fixtures/scenario.ts';
 
 const calls = (name: string, id: string): ScriptedStep => ({ calls: [{ id, name, args: {} }] });
+
+/** A runner without compaction, with a clock that is years behind. */
+const slowRunner = (model: BaseLlm, sessionService: BaseSessionService): Runner =>
+  new Runner({
+    appName: 'app',
+    agent: new LlmAgent({ name: 'bot', model }),
+    sessionService,
+    platform: fixedPlatform({ now: Date.UTC(2020, 0, 1) }),
+  });
 
 test('a call without a response and all later events are not compacted', async () => {
   const steps = ['a1', calls('wait', 'w'), 'a3', 'a4', 'a5'];
@@ -58,15 +68,20 @@ test('a rewind into a compacted range undoes the summary', async () => {
 test('events with an early timestamp do not count as compacted', async () => {
   const { turns, sessionService, make, sent, model } = await setUp({ compactionInterval: 2 });
   await turns(2);
-  const slow = new Runner({
-    appName: 'app',
-    agent: new LlmAgent({ name: 'bot', model }),
-    sessionService,
-    platform: fixedPlatform({ now: Date.UTC(2020, 0, 1) }),
-  });
-  await slow.run({ ...IDS, newMessage: { parts: [{ text: 'slow' }] } });
+  await slowRunner(model, sessionService).run({ ...IDS, newMessage: { parts: [{ text: 'slow' }] } });
   await make().run({ ...IDS, newMessage: { parts: [{ text: 'now' }] } });
   expect(sent()).toEqual(['(u1 a1 u2 a2)', 'slow', 'a3', 'now']);
+});
+
+test('the end of a resumable run gets a timestamp after the compacted events, even if the clock is behind', async () => {
+  const { turns, sessionService, stored, compactions, model } = await setUp({ compactionInterval: 2 });
+  await turns(2);
+  const [compaction] = await compactions();
+  const slow = slowRunner(model, sessionService);
+  await slow.run({ ...IDS, newMessage: { parts: [{ text: 'slow' }] }, runConfig: { resumable: true } });
+  const end = (await stored()).at(-1);
+  expect(end?.object).toBe('runner.end');
+  expect(end?.timestamp).toBeGreaterThan(compaction?.actions.compaction?.endTimestamp ?? Infinity);
 });
 
 test('the last speaker continues if all its events were compacted', async () => {
