@@ -94,18 +94,7 @@ export function runRecorded<Outcome extends RecordedOutcome>(
   const { invocation, invocationId } = context;
   const { callId, name } = id;
   const started = invocation.ledger.recordToolCall({ invocationId, callId, name, status: 'started' });
-  return started instanceof Promise
-    ? started.then(() => runStarted(context, id, tool, call))
-    : runStarted(context, id, tool, call);
-}
-
-function runStarted<Outcome extends RecordedOutcome>(
-  context: InvocationContext,
-  id: Pick<ToolLedgerEntry, 'callId' | 'name'>,
-  tool: BaseTool,
-  call: RecordedTool<Outcome>,
-): MaybePromise<Outcome> {
-  const ran = call.runTool(tool);
+  const ran = started instanceof Promise ? started.then(() => call.runTool(tool)) : call.runTool(tool);
   return ran instanceof Promise ? ran.then((outcome) => recordEnd(context, id, outcome)) : recordEnd(context, id, ran);
 }
 
