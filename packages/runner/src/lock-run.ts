@@ -80,7 +80,7 @@ async function lockForKnownRun(
   if (faultOfLeftRun(record.open, bounds?.maxRunAttempts)) throw error;
   const start = { kind: 'resume', message: undefined, invocationId } as const;
   // The request is recorded, so `beginRun` gets no request id.
-  const again = { ...request, start, callIds: [], config: { ...config, requestId: undefined } };
+  const again = { ...request, start, callIds: [], window: undefined, config: { ...config, requestId: undefined } };
   try {
     const locked = await lockForContinuedRun(runner, again, control, control.signal);
     const { resumed, loaded } = locked;
@@ -159,8 +159,8 @@ async function lockForContinuedRun(
   const { start, callIds, key, config } = request;
   // The store records the request with the run that it continues; only the events of the run show whether the message
   // is stored.
-  const continued = config.requestId;
-  if (continued !== undefined) await checkNotKnown(runner, request, continued);
+  const { requestId } = config;
+  if (requestId !== undefined) await checkNotKnown(runner, request, requestId);
   const ownId = control.invocationId;
   for (let tries = 1; ; tries++) {
     const resumedId =
@@ -177,12 +177,11 @@ async function lockForContinuedRun(
     const { lock, loaded } = begun;
     try {
       // Another process may have stored the message while this one waited for the session.
-      if (continued !== undefined && isResume) checkNotIn(request, continued, lock, loaded.session);
+      if (requestId !== undefined && isResume) checkNotIn(request, requestId, lock, loaded.session);
       if (start.kind === 'resume' || answeredRun(Calls.of(loaded.session, loaded.derived), callIds) === resumedId) {
-        const invocationId = resumedId ?? control.invocationId;
-        const window = isResume ? undefined : request.window;
+        const { invocationId } = control;
         const firstSeq = lock.run?.firstSeq ?? 0;
-        const run = { invocationId, start, lock, loaded, window, firstSeq, isMessageStored: false };
+        const run = { invocationId, start, lock, loaded, window: undefined, firstSeq, isMessageStored: false };
         if (!isResume) return { ...run, config, resumed: undefined, replayed: NO_EVENTS };
         const resumed = resumeInvocation(runner.agent, loaded, resumedId);
         const replayed = request.replay ? replayedEvents(loaded, resumed.log) : NO_EVENTS;
@@ -219,16 +218,15 @@ function begin(
     busyWaitMs: config.busyWaitMs,
     mayCreate: start.kind === 'message' || start.kind === 'live',
     run: {
-      invocationId: resumedId ?? control.invocationId,
+      invocationId: control.invocationId,
       resumable: continues || config.resumable === true,
       continues,
       requestId: config.requestId,
       webhook,
     },
-    window: continues ? undefined : window,
+    window,
     callIds,
     message,
-    invocationId: resumedId,
     abortSignal,
     lockingRun: control,
   });

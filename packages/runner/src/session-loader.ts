@@ -36,8 +36,8 @@ export interface LoadRequest {
   readonly window?: GetSessionConfig | undefined;
   /** Calls whose events must be among those read. */
   readonly callIds?: readonly string[] | undefined;
-  /** The run whose events must be among those read. */
-  readonly invocationId?: string | undefined;
+  /** The run that is continued: its events must be among those read. */
+  readonly resumedId?: string | undefined;
   /** The message that was appended when the run began. */
   readonly message?: Event | undefined;
 }
@@ -105,7 +105,7 @@ export class SessionLoader {
    */
   load(lock: SessionLock, name: string, session: Session, request: LoadRequest): MaybePromise<LoadedSession> {
     seal(session);
-    const { window, callIds = [], invocationId, message } = request;
+    const { window, callIds = [], resumedId, message } = request;
     const cached = this.take(name);
     if (window || session.events.length >= session.lastSeq) {
       const isCacheable = !window && session.lastSeq > (message ? 1 : 0);
@@ -118,8 +118,8 @@ export class SessionLoader {
       };
     }
     return (
-      (cached && loadWarm(cached, session, message ? 1 : 0, callIds, invocationId)) ??
-      this.#loadCold(lock, session, callIds, invocationId)
+      (cached && loadWarm(cached, session, message ? 1 : 0, callIds, resumedId)) ??
+      this.#loadCold(lock, session, callIds, resumedId)
     );
   }
 

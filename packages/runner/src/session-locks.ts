@@ -37,7 +37,7 @@ export interface LockRequest {
 }
 
 /** A request to lock a session for a run, and to read it. */
-export interface BeginRequest extends LockRequest, LoadRequest {
+export interface BeginRequest extends LockRequest, Omit<LoadRequest, 'resumedId'> {
   readonly run: Pick<
     BeginRunRequest,
     'invocationId' | 'requestId' | 'resumable' | 'continues' | 'lastEpoch' | 'webhook'
@@ -149,7 +149,12 @@ export class SessionLocks {
     const run = { invocationId, requestId, continues, webhook, lastSeq: session.lastSeq, firstSeq, wasOpen };
     const lock = new SessionLock(this, request, name, lease, run);
     try {
-      const loaded = this.loader.load(lock, name, session, request);
+      const loaded = this.loader.load(lock, name, session, {
+        window: request.window,
+        callIds: request.callIds,
+        message: request.message,
+        resumedId: continues ? invocationId : undefined,
+      });
       if (loaded instanceof Promise)
         return loaded.then(
           (found) => {

@@ -106,7 +106,6 @@ async function close(runner: Runner, params: CancelRunParams, closing: Closing):
       abortSignal,
       // The run stays open until it is closed: if this process ends first, another one closes it.
       run: { invocationId, resumable: true, continues: true, lastEpoch: attempt },
-      invocationId,
     });
   const begun = await begin().catch((error: unknown) => {
     if (!RunNotFoundError.isInstance(error)) throw error;

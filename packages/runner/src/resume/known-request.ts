@@ -106,7 +106,6 @@ async function forget(
       onBusy: 'queue',
       busyWaitMs,
       run: { invocationId, requestId, resumable: false, continues: true },
-      invocationId,
       abortSignal,
     });
     await lock.withdraw();
