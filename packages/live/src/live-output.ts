@@ -47,7 +47,7 @@ export class LiveOutput {
 
   /** The event with calls and their ids, without timing, because the model was not called for it. */
   #callEvent(content: Content): Event {
-    const call = this.#call?.whole({ content }, createEventActions()) ?? this.#context.createEvent({ content });
+    const call = this.#call?.toReplyEvent({ content }, createEventActions()) ?? this.#context.createEvent({ content });
     const { usageMetadata: _, ...event } = call;
     return event;
   }
@@ -62,7 +62,7 @@ export class LiveOutput {
 
   /** Emits the answer of a callback in place of the model's. */
   async answer(call: ModelCall, response: LlmResponse): Promise<void> {
-    await this.#params.emit(call.whole(response));
+    await this.#params.emit(call.toReplyEvent(response));
   }
 
   /** Emits the events of a response and runs its calls. */

@@ -21,9 +21,9 @@ export interface AgentTurn {
   readonly model: BaseLlm;
   readonly context: InvocationContext;
   /** The parts of the model requests that are the same in every step. */
-  readonly parts: StaticRequest;
-  /** True if the requests of all steps differ only in their contents, because no tool, plugin or instruction changes them. */
-  readonly isStatic: boolean;
+  readonly staticRequest: StaticRequest;
+  /** The request without its contents; undefined if a tool, a plugin or an instruction may change more of it from step to step. */
+  readonly wholeRequest: WholeRequest | undefined;
 }
 
 /**
@@ -34,31 +34,30 @@ export function createTurn(agent: LlmAgent, context: InvocationContext): AgentTu
   const { rootAgent, contextCacheConfig } = context.invocation;
   const named = agent.model ?? inheritedModel(agent);
   const model = typeof named === 'string' ? findModel(named, agent, context) : named;
-  let parts = KNOWN.get(agent);
+  let staticRequest = KNOWN.get(agent);
   // Programs in JavaScript can assign options: lists are refused, and the others are used from the next turn on.
   checkLists(agent, LISTS);
   if (
-    parts?.rootAgent !== rootAgent ||
-    parts.model !== model ||
-    parts.ownInstruction !== agent.instruction ||
-    parts.staticInstruction !== agent.staticInstruction ||
-    parts.planner !== agent.planner ||
-    parts.codeExecutor !== agent.codeExecutor ||
-    parts.outputSchema !== agent.outputSchema ||
-    ('globalInstruction' in rootAgent && parts.globalInstruction !== rootAgent.globalInstruction)
+    staticRequest?.rootAgent !== rootAgent ||
+    staticRequest.model !== model ||
+    staticRequest.ownInstruction !== agent.instruction ||
+    staticRequest.staticInstruction !== agent.staticInstruction ||
+    staticRequest.planner !== agent.planner ||
+    staticRequest.codeExecutor !== agent.codeExecutor ||
+    staticRequest.outputSchema !== agent.outputSchema ||
+    ('globalInstruction' in rootAgent && staticRequest.globalInstruction !== rootAgent.globalInstruction)
   ) {
-    parts = createStaticRequest(agent, rootAgent, model);
-    KNOWN.set(agent, parts);
+    staticRequest = createStaticRequest(agent, rootAgent, model);
+    KNOWN.set(agent, staticRequest);
   }
-  const isStatic =
-    parts.whole !== undefined &&
+  const isUnchanged =
     context.extraTools.length === 0 &&
     context.extraInstructions.length === 0 &&
     context.runConfig.clientTools === undefined &&
     context.runConfig.pauseOnToolCalls !== true &&
     contextCacheConfig === undefined &&
     !context.plugins.has('beforeToolSelection');
-  return { agent, model, context, parts, isStatic };
+  return { agent, model, context, staticRequest, wholeRequest: isUnchanged ? staticRequest.whole : undefined };
 }
 
 function findModel(name: string, agent: LlmAgent, { invocation: { models } }: InvocationContext): BaseLlm {

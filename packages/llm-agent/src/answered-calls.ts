@@ -60,7 +60,7 @@ export async function* runAnsweredCalls(turn: AgentTurn): AsyncGenerator<Event, 
     const outcome = yield* runAnswered({ turn, tools, eventId: '' }, toRun).events();
     if (outcome.event) yield outcome.event;
     if (outcome.isPaused) context.pause();
-    if (outcome.isWaiting || outcome.leavesAgent) return false;
+    if (!outcome.callsModel) return false;
   }
   if (isWaiting) context.pause();
   return !isWaiting;

@@ -52,7 +52,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     const actions = createEventActions();
     const prepared = prepareRequest(turn, actions);
     const call = new ModelCall(turn, prepared instanceof Promise ? await prepared : prepared, actions);
-    const missing = turn.isStatic ? undefined : missingToolsetsEvent(context);
+    const missing = turn.wholeRequest ? undefined : missingToolsetsEvent(context);
     if (missing) yield missing;
     let response: LlmResponse | undefined = call.hasBeforeCallbacks ? await call.before() : undefined;
     if (!response) {
@@ -61,17 +61,17 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
         for await (const received of call.generate(streaming)) {
           const raw = readResponse(agent, received);
           const answer = call.hasAfterCallbacks ? await call.after(raw) : raw;
-          if (answer.partial === true) yield call.chunk(answer);
+          if (answer.partial === true) yield call.toChunkEvent(answer);
           else response = response ? joined(response, answer) : answer;
         }
-        response ??= readResponse(agent, call.merged());
+        response ??= readResponse(agent, call.mergedResponse());
       } catch (error) {
         context.throwIfAborted();
         if (call.isOwnFailure(error)) throw error;
         response = await call.onError(error);
         if (!response) {
           const failure = toFailure(error, turn);
-          yield createErrorEvent(call.broken(), errorCodeOf(failure), failure.publicMessage, failure.code);
+          yield createErrorEvent(call.toBrokenEvent(), errorCodeOf(failure), failure.publicMessage, failure.code);
           context.markReported(failure);
           throw failure;
         }
@@ -85,7 +85,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     if (callsToRun(response.content?.parts).length === 0) {
       const found = codeRun?.find(response);
       if (codeRun && found) {
-        yield call.whole({ ...response, content: found.content });
+        yield call.toReplyEvent({ ...response, content: found.content });
         if (context.endInvocation) return;
         yield await codeRun.execute(found);
         continue;
@@ -93,11 +93,11 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       const output = hasOutput ? await readFinalOutput(agent, response) : undefined;
       if (output && 'issues' in output) {
         const errorMessage = describeMismatch(output.issues);
-        yield call.whole({ ...response, errorCode: OutputSchemaError.code, errorMessage });
+        yield call.toReplyEvent({ ...response, errorCode: OutputSchemaError.code, errorMessage });
         if (++mismatches > MAX_MISMATCHES) throw mismatchError(agent, errorMessage);
         continue;
       }
-      const event = call.whole(response);
+      const event = call.toReplyEvent(response);
       if (output && agent.mode === 'single_turn') {
         yield withOutput(turn, event, output.value);
         return;
@@ -109,7 +109,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       return;
     }
 
-    const reply = call.whole(response);
+    const reply = call.toReplyEvent(response);
     yield reply;
     if (context.endInvocation) return;
 
@@ -130,7 +130,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     }
     if (output && ++mismatches > MAX_MISMATCHES) throw mismatchError(agent, describeMismatch(output.issues));
     if (outcome.isPaused) context.pause();
-    if (outcome.isWaiting || outcome.leavesAgent) return;
+    if (!outcome.callsModel) return;
   }
 }
 

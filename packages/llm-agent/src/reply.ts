@@ -43,7 +43,7 @@ export class ModelCall implements ReplyInProgress {
   readonly hasBeforeCallbacks: boolean;
   /** True if there are callbacks for responses; `after` runs them. */
   readonly hasAfterCallbacks: boolean;
-  /** The calls to run, with their ids. Empty until `whole` is called. */
+  /** The calls to run, with their ids. Empty until `toReplyEvent` is called. */
   calls: FunctionCall[] = [];
   /** State and artifact changes made by processors and callbacks. They become the actions of the whole reply's event. */
   actions: EventActions;
@@ -138,7 +138,7 @@ export class ModelCall implements ReplyInProgress {
   }
 
   /** Creates the event of a chunk. */
-  chunk(response: LlmResponse): Event {
+  toChunkEvent(response: LlmResponse): Event {
     const { agent, context } = this.#turn;
     const isFirstToken = this.#answerMs === undefined && this.#clock(response, context.platform.now());
     // Readers of the event may modify it, so the whole reply is merged from copies.
@@ -182,19 +182,19 @@ export class ModelCall implements ReplyInProgress {
   }
 
   /** Returns the response merged from the chunks so far; empty if there were none. */
-  merged(): LlmResponse {
+  mergedResponse(): LlmResponse {
     return this.#aggregator?.finish() ?? {};
   }
 
-  broken(): Event {
+  toBrokenEvent(): Event {
     const broken = this.#aggregator?.finishBroken() ?? {};
     const responseId = this.responseId;
     return this.#turn.context.createEvent(responseId === undefined ? broken : { ...broken, responseId });
   }
 
   /** Creates the event of a whole response, in which each call to run has an id. */
-  whole(response: LlmResponse, actions: EventActions = this.actions): Event {
-    const { agent, context, parts } = this.#turn;
+  toReplyEvent(response: LlmResponse, actions: EventActions = this.actions): Event {
+    const { agent, context, staticRequest } = this.#turn;
     const { content } = response;
     const nowMs = context.platform.now();
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(
@@ -216,7 +216,7 @@ export class ModelCall implements ReplyInProgress {
       }
       if (longRunning) event.longRunningToolIds = longRunning;
     }
-    if (parts.isGrounded && this.calls.length === 0) {
+    if (staticRequest.isGrounded && this.calls.length === 0) {
       const grounding = event.groundingMetadata ?? toolGrounding(context);
       if (grounding) event.groundingMetadata = grounding;
     }

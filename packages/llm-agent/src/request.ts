@@ -36,17 +36,17 @@ import { copyPlain } from './reply.ts';
  * @param actions the actions of the reply's event, which receive changes that plugins and tools make during this step
  */
 export function prepareRequest(turn: AgentTurn, actions: EventActions): MaybePromise<LlmRequest> {
-  const { whole } = turn.parts;
-  if (!whole || !turn.isStatic) return process(createLlmRequest(), turn, actions, 0);
-  const { agent, model } = turn;
+  const { agent, model, wholeRequest } = turn;
+  if (!wholeRequest) return runProcessors(createLlmRequest(), turn, actions, 0);
   const config = agent.generateContentConfig ? copyPlain(agent.generateContentConfig) : {};
-  config.systemInstruction = whole.instruction;
-  if (whole.declarations.length > 0) config.tools = [{ functionDeclarations: whole.declarations.slice() }];
+  config.systemInstruction = wholeRequest.instruction;
+  if (wholeRequest.declarations.length > 0)
+    config.tools = [{ functionDeclarations: wholeRequest.declarations.slice() }];
   return {
     model: model.model,
     contents: sessionContents(turn.context, model, agent.codeExecutor, agent.includeContents),
     config,
-    toolsDict: whole.toolsDict,
+    toolsDict: wholeRequest.toolsDict,
   };
 }
 
@@ -68,10 +68,15 @@ export async function prepareTools(turn: AgentTurn): Promise<PreparedTools> {
   return { tools: request.toolsDict, changes };
 }
 
-function process(request: LlmRequest, turn: AgentTurn, actions: EventActions, first: number): MaybePromise<LlmRequest> {
+function runProcessors(
+  request: LlmRequest,
+  turn: AgentTurn,
+  actions: EventActions,
+  first: number,
+): MaybePromise<LlmRequest> {
   for (let index = first; index < PROCESSORS.length; index++) {
     const pending = PROCESSORS[index]?.(request, turn, actions);
-    if (pending) return pending.then(() => process(request, turn, actions, index + 1));
+    if (pending) return pending.then(() => runProcessors(request, turn, actions, index + 1));
   }
   return request;
 }
@@ -86,10 +91,10 @@ const addBasicConfig: RequestProcessor = (request, { agent, model }) => {
  * Adds the root's global instruction, the agent's static instruction and its instruction, the instructions of its caller, and a sentence with
  * the agent's name.
  */
-const addInstructions: RequestProcessor = (request, { agent, context, parts }) => {
-  if (parts.instruction === undefined || context.extraInstructions.length > 0)
-    return addResolved(request, agent, context, parts.globalInstruction);
-  appendInstructions(request, [parts.instruction]);
+const addInstructions: RequestProcessor = (request, { agent, context, staticRequest }) => {
+  if (staticRequest.instruction === undefined || context.extraInstructions.length > 0)
+    return addResolved(request, agent, context, staticRequest.globalInstruction);
+  appendInstructions(request, [staticRequest.instruction]);
   return undefined;
 };
 
@@ -130,7 +135,7 @@ const addPlanning: RequestProcessor = (request, { agent, context, model }) => {
 };
 
 /** Adds the tool that transfers to another agent, and an instruction that names the targets. */
-const addAgentTransfer: RequestProcessor = (request, { parts: { transfer } }) => {
+const addAgentTransfer: RequestProcessor = (request, { staticRequest: { transfer } }) => {
   if (!transfer) return;
   appendInstructions(request, [transfer.instruction]);
   appendTools(request, [transfer.tool]);

@@ -51,12 +51,13 @@ export interface CallBatch {
 export interface ReplyOutcome {
   /** The event with the responses in call order and their actions, merged in that order; undefined if there is neither. */
   readonly event: Event | undefined;
-  /** True if the model is not called yet: a call has no response, or only a preliminary one that the model need not comment on. */
-  readonly isWaiting: boolean;
   /** True if a result comes later, or a person's answer was requested: a resumable run can continue with it. */
   readonly isPaused: boolean;
-  /** True if the agent's model is not called with the responses, for example because a tool transferred the conversation. */
-  readonly leavesAgent: boolean;
+  /**
+   * True if the agent's model is called with the responses. False while a call has no response, or only a preliminary one that the model need
+   * not comment on, and if a tool ended the agent's turn, for example with a transfer.
+   */
+  readonly callsModel: boolean;
 }
 
 /** Runs the calls of one reply concurrently, at most `maxParallelToolCalls` at a time. The constructor starts them. */
@@ -150,13 +151,13 @@ export class RunningCalls {
     const isWaiting = isPaused && !modelContinues;
     // A call that waits ends the turn anyway, so no event is needed for `skipSummarization` alone.
     const saysNothing = !parts && (!actions || isEmptyActions({ ...actions, skipSummarization: false }));
-    if (saysNothing) return { event: undefined, isWaiting, isPaused, leavesAgent: false };
+    if (saysNothing) return { event: undefined, isPaused, callsModel: !isWaiting };
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(
       parts && { content: { role: 'user', parts } },
       actions,
     );
     if (calls.some(isTransfer)) event.tags = [TRANSFER_TAG];
-    return { event, isWaiting, isPaused, leavesAgent: leavesAgent(event.actions) };
+    return { event, isPaused, callsModel: !isWaiting && !leavesAgent(event.actions) };
   }
 
   /**

@@ -18,12 +18,12 @@ import { isPlainTool } from './agent-turn.ts';
 import { turnToolsets } from './turn-toolsets.ts';
 
 /** Adds the tools that the model may call. */
-export const addTools: RequestProcessor = (request, { agent, context, parts }, actions) => {
+export const addTools: RequestProcessor = (request, { agent, context, staticRequest }, actions) => {
   const selecting = context.plugins.has('beforeToolSelection');
   const isPausing = context.runConfig.pauseOnToolCalls === true;
-  if (selecting || !parts.tools || context.extraTools.length > 0 || isPausing || offersClientTools(context))
+  if (selecting || !staticRequest.tools || context.extraTools.length > 0 || isPausing || offersClientTools(context))
     return addResolvedTools(request, agent, context, selecting, actions);
-  appendTools(request, parts.tools);
+  appendTools(request, staticRequest.tools);
   return undefined;
 };
 

@@ -158,7 +158,7 @@ function hasAnswer({ context, committer }: RunInvocation, { failure, thrown }: R
 function interruptedReplies({ progress }: InvocationContext): Event[] {
   return Array.from(progress.openReplies ?? [], (reply) => {
     // A reply with a finish reason is a whole one.
-    const { finishReason: _, ...broken } = reply.broken();
+    const { finishReason: _, ...broken } = reply.toBrokenEvent();
     return { ...broken, interrupted: true };
   }).filter(({ content, errorMessage }) => content ?? errorMessage);
 }

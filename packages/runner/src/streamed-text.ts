@@ -26,7 +26,7 @@ export class StreamedText implements ReplyInProgress {
     this.#aggregator.add({ content: { ...content, parts: content?.parts?.filter(hasText) ?? [] } });
   }
 
-  broken(): Event {
+  toBrokenEvent(): Event {
     const { partial: _, usageMetadata: _usage, ...first } = this.#first;
     // The committer adds the id and the time.
     return createEvent({ ...first, ...this.#aggregator.finishBroken(), id: '', timestamp: 0, actions: {} });

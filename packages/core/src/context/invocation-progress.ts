@@ -11,7 +11,7 @@ export interface ReplyInProgress {
   /** The `responseId` of its chunks. */
   readonly responseId: string | undefined;
   /** Creates the event of the reply as far as it was received, without calls. */
-  broken(): Event;
+  toBrokenEvent(): Event;
 }
 
 /**
