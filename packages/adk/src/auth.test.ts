@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { type AuthScheme, CredentialExchangeError, OAuth2CredentialExchanger } from './index.ts';
+import { AuthHandler, type AuthScheme, CredentialExchangeError, OAuth2CredentialExchanger } from './index.ts';
 
 const schemeWith = (tokenUrl: string): AuthScheme => ({
   type: 'oauth2',
@@ -54,4 +54,37 @@ describe('OAuth2CredentialExchanger', () => {
     const { credential } = await exchange('https://token.example/token');
     expect(credential.oauth2?.accessToken).toBe('given');
   });
+});
+
+const clientOf = (flows: object) =>
+  new AuthHandler({
+    credentialKey: 'orders',
+    authScheme: { type: 'oauth2', flows },
+    rawAuthCredential: authCredential,
+  }).generateAuthRequest().exchangedAuthCredential?.oauth2;
+
+test.each(['implicit', 'password'])('AuthHandler refuses the flow %s, and names it', (flow) => {
+  expect(() => clientOf({ [flow]: { authorizationUrl: 'https://login.example/', scopes: {} } })).toThrow(
+    `AuthHandler: authScheme: users cannot sign in with the flow "${flow}"; write flows: { authorizationCode:`,
+  );
+});
+
+test('of two flows, a user signs in with the one that has a page, and the code is exchanged', async () => {
+  const tokenUrl = 'https://token.example/token';
+  const flows = {
+    clientCredentials: { tokenUrl, scopes: {} },
+    authorizationCode: { authorizationUrl: 'https://login.example/consent', tokenUrl, scopes: {} },
+  };
+  const { authUri = '', state } = clientOf(flows) ?? {};
+  expect(new URL(authUri).host).toBe('login.example');
+  const sent = stubFetch(() => Response.json({ access_token: 'given' }));
+  const oauth2 = { ...authCredential.oauth2, authCode: 'granted', ...(state !== undefined && { state }) };
+  await new OAuth2CredentialExchanger().exchange({
+    authScheme: { type: 'oauth2', flows },
+    authCredential: { authType: 'oauth2', oauth2 },
+  });
+  expect(sent).toMatchObject([[tokenUrl, { body: expect.any(URLSearchParams) }]]);
+  expect(sent.map(([, init]) => new URLSearchParams(init?.body as URLSearchParams).get('grant_type'))).toEqual([
+    'authorization_code',
+  ]);
 });

@@ -143,7 +143,7 @@ export class OAuth2CredentialExchanger implements BaseCredentialExchanger {
         `OAuth2CredentialExchanger: ${authScheme ? 'authCredential' : 'authScheme'} is missing; write exchange({ authScheme, authCredential })`,
       );
     const { oauth2 } = authCredential;
-    const grant = grantOf(authScheme);
+    const grant = grantOf(authScheme, Boolean(oauth2?.authCode ?? oauth2?.authResponseUri));
     if (oauth2?.accessToken || !grant) return { credential: authCredential, wasExchanged: false };
     if (!grant.tokenUrl)
       throw new CredentialExchangeError(
@@ -235,13 +235,16 @@ interface Grant {
   readonly scopes: readonly string[];
 }
 
-/** Reads the way to a token from a scheme: one of OAuth 2 with `flows`, or of OpenID Connect with endpoints. */
-function grantOf(scheme: AuthScheme): Grant | undefined {
+const CLIENT_FLOW = ['clientCredentials', OAuthGrantType.CLIENT_CREDENTIALS] as const;
+const CODE_FLOW = ['authorizationCode', OAuthGrantType.AUTHORIZATION_CODE] as const;
+
+/**
+ * Reads the way to a token from a scheme: one of OAuth 2 with `flows`, or of OpenID Connect with endpoints.
+ * @param isOfUser true if a user consents: of two flows the one with a page is then taken
+ */
+function grantOf(scheme: AuthScheme, isOfUser: boolean): Grant | undefined {
   const flows = recordOf(scheme['flows']);
-  for (const [name, type] of [
-    ['clientCredentials', OAuthGrantType.CLIENT_CREDENTIALS],
-    ['authorizationCode', OAuthGrantType.AUTHORIZATION_CODE],
-  ] as const) {
+  for (const [name, type] of isOfUser ? [CODE_FLOW, CLIENT_FLOW] : [CLIENT_FLOW, CODE_FLOW]) {
     if (flows[name] === undefined) continue;
     const { authorizationUrl, tokenUrl, scopes } = recordOf(flows[name]);
     return {
@@ -313,7 +316,12 @@ export class AuthHandler {
   generateAuthUri(): AuthCredential | undefined {
     const { authScheme, rawAuthCredential: raw } = this.#config;
     if (!raw?.oauth2) return raw;
-    const grant = grantOf(authScheme);
+    const grant = grantOf(authScheme, true);
+    const [flow] = Object.keys(recordOf(authScheme['flows']));
+    if (!grant && flow !== undefined)
+      throw new ConfigurationError(
+        `AuthHandler: authScheme: users cannot sign in with the flow ${JSON.stringify(flow)}; write flows: { authorizationCode: { authorizationUrl, tokenUrl, scopes } }`,
+      );
     const endpoint = grant?.authorizationUrl ?? grant?.tokenUrl;
     if (!grant || !endpoint)
       throw new ConfigurationError(

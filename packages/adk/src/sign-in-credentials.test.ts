@@ -1,8 +1,27 @@
-import { type AuthConfig, type OAuth2Auth, systemPlatform } from '@eventloom/core';
+import {
+  type AuthConfig,
+  type FunctionCall,
+  type OAuth2Auth,
+  type Part,
+  type SaveCredentialRequest,
+  systemPlatform,
+} from '@eventloom/core';
 import { InMemoryCredentialService } from '@eventloom/credentials';
 import { ScriptedModel } from '@eventloom/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Event, FunctionTool, getFunctionCalls, InMemoryRunner, LlmAgent } from './index.ts';
+import {
+  AuthHandler,
+  type Event,
+  FunctionTool,
+  getFunctionCalls,
+  InMemoryRunner,
+  InMemorySessionService,
+  LlmAgent,
+  node,
+  type NodeContext,
+  Runner,
+  Workflow,
+} from './index.ts';
 import { SignInCredentials } from './sign-in-credentials.ts';
 
 const ANN = { appName: 'shop', userId: 'ann' };
@@ -172,6 +191,44 @@ describe('SignInCredentials', () => {
     expect((await load())?.oauth2).toEqual({ accessToken: 'given' });
     expect(forms).toEqual([]);
   });
+});
+
+test('a node signs a user in, and the OAuth client is stored before the event with the request is committed', async () => {
+  const order: unknown[] = [];
+  class SlowCredentials extends InMemoryCredentialService {
+    override async saveCredential(request: SaveCredentialRequest): Promise<void> {
+      await new Promise((resolve) => setImmediate(resolve));
+      await super.saveCredential(request);
+      order.push(request.credentialKey);
+    }
+  }
+  const list = node(
+    (context: NodeContext) =>
+      order.push(new AuthHandler(authConfig).getAuthResponse(context.state)?.oauth2?.accessToken),
+    { name: 'list', authConfig, rerunOnResume: true },
+  );
+  const runner = new Runner({
+    appName: 'shop',
+    agent: new Workflow({ name: 'flow', edges: [['START', list]] }),
+    sessionService: new InMemorySessionService(),
+    credentialService: new SlowCredentials(),
+  });
+  const { id: sessionId } = await runner.sessionService.createSession(ANN);
+  let asked: FunctionCall | undefined;
+  const send = async (part: Part): Promise<void> => {
+    const newMessage = { role: 'user', parts: [part] };
+    for await (const event of runner.runAsync({ userId: 'ann', sessionId, newMessage })) {
+      asked = getFunctionCalls(event).find(({ name }) => name === 'adk_request_credential');
+      if (asked) order.push('asked');
+    }
+  };
+  await send({ text: 'My orders?' });
+  expect(order).toEqual(['orders:sign-in', 'asked']);
+  const given = redirect(stateOf(asked?.args?.['authConfig'] as AuthConfig));
+  const response = { exchangedAuthCredential: { authType: 'oauth2', oauth2: given } };
+  await send({ functionResponse: { id: 'orders', name: 'adk_request_credential', response } });
+  expect(order.at(-1)).toBe('access 1');
+  expect(forms.map((form) => form.get('code'))).toEqual(['granted']);
 });
 
 test('a tool signs a user in, and no event or state contains a secret', async () => {

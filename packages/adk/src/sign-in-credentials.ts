@@ -54,6 +54,11 @@ export class SignInCredentials extends BaseCredentialService {
     return described;
   }
 
+  /** Resolves when the work on the latest request for a credential has ended: its OAuth client is stored, or the failure is reported to the platform. */
+  async requestKept(key: CredentialKey): Promise<void> {
+    await this.#work.run(nameOf(key), () => Promise.resolve());
+  }
+
   /** @throws CredentialExchangeError if the code of an answer cannot be exchanged. The user can then be asked again. */
   override async loadCredential(key: CredentialKey): Promise<AuthCredential | undefined> {
     const stored = await this.#service.loadCredential(key);

@@ -14,6 +14,7 @@ import { checkOptions, isBaseAgent, isBaseTool, type OptionRules, wrongOption } 
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
 import { nodeOptionsOf } from '../agent-options.ts';
 import { AuthHandler } from '../auth.ts';
+import { SignInCredentials } from '../sign-in-credentials.ts';
 import { NodeInterruptedError } from '../errors.ts';
 import {
   BaseNode,
@@ -131,6 +132,8 @@ async function askForCredential(authConfig: AuthConfig, context: AdkNodeContext)
     return undefined;
   }
   const described = credentialService.describe(handler.generateAuthRequest(), { appName, userId });
+  if (credentialService instanceof SignInCredentials)
+    await credentialService.requestKept({ appName, userId, credentialKey });
   const args = { functionCallId: credentialKey, authConfig: described, message: CREDENTIAL_MESSAGE };
   const functionCall = { name: REQUEST_CREDENTIAL, id: credentialKey, args };
   return createEvent({ content: { role: 'model', parts: [{ functionCall }] }, longRunningToolIds: [credentialKey] });
