@@ -48,7 +48,7 @@ test('an answer to the request of an agent that was renamed is refused before an
   const renamed = new Runner({ appName, agent, sessionService });
   const sending = renamed.run({ ...KEY, newMessage: { parts: [answer(id, { confirmed: true })] } });
   await expect(sending).rejects.toThrow(InvalidMessageError);
-  await expect(sending).rejects.toThrow('and no agent has that name; name an agent');
+  await expect(sending).rejects.toThrow('and no agent has that name; name one so');
   expect(await stored()).toHaveLength(before);
 });
 

@@ -95,7 +95,7 @@ export function agentOfCalls(
   const agent = root.findAgent(author);
   if (!agent && calls.some(({ about }) => about))
     throw new InvalidMessageError(
-      `newMessage: answers a request of the agent "${author}", and no agent has that name; name an agent "${author}", or send a text`,
+      `newMessage: answers calls of the agent "${author}", and no agent has that name; name one so`,
     );
   return { agent: agent ?? root, branch };
 }
