@@ -147,6 +147,6 @@ test('getBackgroundToolParams returns undefined outside a script', async () => {
 
 test('a background tool without a script is refused', () => {
   expect(() => new BackgroundTool({ name: 'calculate', description: 'Calculates.', scriptPath: '' })).toThrow(
-    'BackgroundTool "calculate": scriptPath is missing',
+    'BackgroundTool: scriptPath is missing; write',
   );
 });

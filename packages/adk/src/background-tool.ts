@@ -43,7 +43,7 @@ export class BackgroundTool<P extends ToolInputParameters = undefined> extends L
     const { scriptPath, ...options } = params;
     if (!scriptPath)
       throw new ConfigurationError(
-        `BackgroundTool "${params.name}": scriptPath is missing; write scriptPath: fileURLToPath(new URL('./work.ts', import.meta.url))`,
+        `BackgroundTool: scriptPath is missing; write scriptPath: fileURLToPath(new URL('./work.ts', import.meta.url))`,
       );
     super({ ...options, execute: (args, context) => this.#start(args, context) });
     this.scriptPath = scriptPath;

@@ -408,7 +408,7 @@ export type {
 export type { AdkListSessionsResponse as ListSessionsResponse, AdkSession as Session } from './base-session-service.ts';
 export { AdkBaseSessionService as BaseSessionService } from './base-session-service.ts';
 export { InMemoryArtifactService } from '@eventloom/artifacts';
-export { InMemoryCredentialService } from '@eventloom/credentials';
+export { AdkInMemoryCredentialService as InMemoryCredentialService } from './program-services.ts';
 export { AdkInMemoryMemoryService as InMemoryMemoryService } from './in-memory-memory.ts';
 export { AdkInMemorySessionService as InMemorySessionService } from './session-reads.ts';
 export type { AdkGcsOptions as GcsArtifactServiceOptions } from './services.ts';

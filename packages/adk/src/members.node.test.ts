@@ -2,14 +2,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import type { LlmRequest } from '@eventloom/core';
 import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel } from '@eventloom/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   BasePlugin,
+  BaseTool,
   createEvent,
   DatabaseSessionService,
   Gemini,
+  getFunctionResponses,
   getLogger,
+  getSessionServiceFromUri,
   InMemoryRunner,
   InMemorySessionService as AdkSessions,
   InvocationContext,
@@ -156,6 +161,34 @@ test.each([
   ['mysql://localhost/sessions', 'DatabaseSessionService: the scheme "mysql" is not offered'],
 ])('DatabaseSessionService refuses %o', (given, message) => {
   expect(() => new DatabaseSessionService(given as string)).toThrow(refusal('CONFIGURATION', message));
+});
+
+test('getSessionServiceFromUri refuses another scheme under its own name', () => {
+  expect(() => getSessionServiceFromUri('foo://sessions')).toThrow(
+    refusal(
+      'CONFIGURATION',
+      'getSessionServiceFromUri: the scheme "foo" is not offered; write getSessionServiceFromUri(',
+    ),
+  );
+});
+
+test('a tool may add itself to the toolsDict of a request that has no tools', async () => {
+  class Own extends BaseTool {
+    override async processLlmRequest({ llmRequest }: { llmRequest: LlmRequest }): Promise<void> {
+      Object.assign(llmRequest.toolsDict, { own: this });
+    }
+
+    override async runAsync(): Promise<string> {
+      return 'ran';
+    }
+  }
+  const model = new ScriptedModel([{ calls: [{ name: 'own' }] }, 'Done.']);
+  const tools = [new Own({ name: 'own', description: 'Runs.' })];
+  const runner = new InMemoryRunner({ agent: new LlmAgent({ name: 'a', model, tools }) });
+  const responses = [];
+  for await (const event of runner.runEphemeral({ userId: 'ann', newMessage: { parts: [{ text: 'hi' }] } }))
+    responses.push(...getFunctionResponses(event).map(({ response }) => response));
+  expect(responses).toEqual([{ result: 'ran' }]);
 });
 
 test.each(['adk_internal_metadata', 'app_states'])(

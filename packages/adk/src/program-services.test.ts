@@ -1,7 +1,7 @@
 import { type AuthConfig, type AuthCredential, type CallbackContext, ConfigurationError } from '@eventloom/core';
 import { InMemoryCredentialService } from '@eventloom/credentials';
 import { describe, expect, test } from 'vitest';
-import { toRunCredentials } from './program-services.ts';
+import { AdkInMemoryCredentialService, toRunCredentials } from './program-services.ts';
 
 const KEY = { appName: 'app', userId: 'ann', credentialKey: 'calendar' };
 const credential: AuthCredential = { authType: 'apiKey', apiKey: 'k1' };
@@ -47,4 +47,16 @@ describe('a credential service of a program', () => {
       'Runner: credentialService: expected a credential service with loadCredential and saveCredential',
     );
   });
+});
+
+test('InMemoryCredentialService takes the auth config and the context of a tool, and the keys of the runtime', async () => {
+  const service = new AdkInMemoryCredentialService();
+  const authConfig = { credentialKey: 'calendar', authScheme: { type: 'apiKey' }, exchangedAuthCredential: credential };
+  const context = { invocationContext: { session: { appName: 'app', userId: 'ann' } } };
+  await service.saveCredential(authConfig, context);
+  expect(await service.loadCredential(authConfig, context)).toEqual(credential);
+  expect(await service.loadCredential(KEY)).toEqual(credential);
+  await service.saveCredential({ ...KEY, credential: { ...credential, apiKey: 'k2' } });
+  await service.saveCredential({ credentialKey: 'calendar' }, context);
+  expect(await service.loadCredential(authConfig, context)).toHaveProperty('apiKey', 'k2');
 });

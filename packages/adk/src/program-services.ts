@@ -17,6 +17,7 @@ import {
   type SessionKey,
   systemPlatform,
 } from '@eventloom/core';
+import { InMemoryCredentialService } from '@eventloom/credentials';
 import { SignInCredentials } from './sign-in-credentials.ts';
 
 // The services that a program writes itself, with the methods that @google/adk asks for.
@@ -115,6 +116,45 @@ class ProgramCredentials extends BaseCredentialService {
       'credentialService: the service of the program cannot delete credentials; write new InMemoryCredentialService(), or extend BaseCredentialService of @eventloom/core',
     );
   }
+}
+
+/** The part of a tool's context that says whose credential a program loads or saves. */
+interface CredentialContext {
+  readonly invocationContext: { readonly session: Pick<CredentialKey, 'appName' | 'userId'> };
+}
+
+/**
+ * The `InMemoryCredentialService` for programs that were written for `@google/adk`: that of `eventloom`, whose `loadCredential` and `saveCredential` also take an auth config
+ * and the context of a tool.
+ *
+ * @example
+ * const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService(), credentialService: new InMemoryCredentialService() });
+ */
+export class AdkInMemoryCredentialService extends InMemoryCredentialService {
+  /** The name of the class in error messages. */
+  static override readonly name: string = 'InMemoryCredentialService';
+
+  override loadCredential(
+    request: CredentialKey | Pick<AuthConfig, 'credentialKey'>,
+    context?: CredentialContext,
+  ): Promise<AuthCredential | undefined> {
+    return super.loadCredential(keyOf(request, context));
+  }
+
+  /** Saves the `exchangedAuthCredential` of an auth config, or the credential of a request. A config without one changes nothing. */
+  override async saveCredential(
+    request: SaveCredentialRequest | Pick<AuthConfig, 'credentialKey' | 'exchangedAuthCredential'>,
+    context?: CredentialContext,
+  ): Promise<void> {
+    if (!context) return super.saveCredential(request as SaveCredentialRequest);
+    const credential = 'exchangedAuthCredential' in request ? request.exchangedAuthCredential : undefined;
+    if (credential) await super.saveCredential({ ...keyOf(request, context), credential });
+  }
+}
+
+function keyOf(request: Pick<AuthConfig, 'credentialKey'>, context: CredentialContext | undefined): CredentialKey {
+  const { appName, userId } = context?.invocationContext.session ?? (request as CredentialKey);
+  return { appName, userId, credentialKey: request.credentialKey };
 }
 
 function contextOf({ appName, userId }: CredentialKey): CallbackContext {

@@ -27,7 +27,8 @@ export type DatabaseSessionService = BaseSessionService & {
  */
 export const DatabaseSessionService: new (url: string) => DatabaseSessionService = opener(
   'DatabaseSessionService',
-  (url: string) => Object.assign(readAsAdk(openDatabaseSessions(url)), { init: () => Promise.resolve() }),
+  (url: string) =>
+    Object.assign(readAsAdk(openDatabaseSessions(url, 'DatabaseSessionService')), { init: () => Promise.resolve() }),
 );
 
 /** Artifacts in a folder, as the `FileArtifactService` for programs that were written for `@google/adk` opens them. */
@@ -167,7 +168,9 @@ function opener<P extends unknown[], T extends object>(
  */
 export function getSessionServiceFromUri(uri: string): BaseSessionService {
   requireUri('getSessionServiceFromUri', uri, 'sqlite://sessions.db');
-  return uri.startsWith('memory://') ? new AdkInMemorySessionService() : readAsAdk(openDatabaseSessions(uri));
+  return uri.startsWith('memory://')
+    ? new AdkInMemorySessionService()
+    : readAsAdk(openDatabaseSessions(uri, 'getSessionServiceFromUri'));
 }
 
 /** Opens the artifact service of a URL: `memory://`, `file://` with a folder, or `gs://` with a bucket. @throws ConfigurationError for another URL */

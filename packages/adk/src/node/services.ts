@@ -18,26 +18,27 @@ import { type PostgresPool, PostgresSessionService } from '@eventloom/sessions/p
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
 import { readVariable } from './environment.ts';
 
-const WRITE_URL =
-  "write new DatabaseSessionService('sqlite://sessions.db') or new DatabaseSessionService('postgres://…')";
-
 /**
- * Opens the sessions of a URL: `sqlite://` with a path, `sqlite://:memory:`, or `postgres://`, for which the package `pg` must be installed.
+ * Opens the sessions of a URL for a class or a function, the caller: `sqlite://` with a path, `sqlite://:memory:`, or `postgres://`, for which the package `pg` must be installed.
  * @throws ConfigurationError for another URL, without `pg`, for a database that cannot be opened, and for a SQLite file with the ADK's own tables. In
  * PostgreSQL the first call throws for these tables
  */
-export function openDatabaseSessions(url: string): BaseSessionService {
+export function openDatabaseSessions(url: string, caller: string): BaseSessionService {
   if (typeof url !== 'string')
     throw new ConfigurationError(
-      `DatabaseSessionService: expected a URL, got ${describeKind(url)}: options of MikroORM are not offered; ${WRITE_URL}`,
+      `${caller}: expected a URL, got ${describeKind(url)}: options of MikroORM are not offered; write ${exampleOf(caller, 'sqlite://sessions.db')}`,
     );
   const scheme = url.slice(0, Math.max(0, url.indexOf('://')));
   if (scheme === 'sqlite') return openSqliteSessions(url.slice('sqlite://'.length));
   if (scheme === 'postgres' || scheme === 'postgresql')
     return new PostgresSessionService({ pool: refuseAdkTables(new (loadPool())({ connectionString: url })) });
   throw new ConfigurationError(
-    `DatabaseSessionService: the scheme ${JSON.stringify(scheme)} is not offered; ${WRITE_URL}`,
+    `${caller}: the scheme ${JSON.stringify(scheme)} is not offered; write ${exampleOf(caller, 'sqlite://sessions.db')} or ${exampleOf(caller, 'postgres://…')}`,
   );
+}
+
+function exampleOf(caller: string, url: string): string {
+  return `${caller.startsWith('get') ? '' : 'new '}${caller}('${url}')`;
 }
 
 function openSqliteSessions(path: string): SqliteSessionService {

@@ -2,7 +2,7 @@ import { GcsArtifactService } from '@eventloom/artifacts/gcs';
 import { type BaseArtifactService, type BaseSessionService, ConfigurationError } from '@eventloom/core';
 
 /** Throws: outside Node there are no database drivers. @throws ConfigurationError */
-export function openDatabaseSessions(_url: string): BaseSessionService {
+export function openDatabaseSessions(_url: string, _caller: string): BaseSessionService {
   throw new ConfigurationError(
     'DatabaseSessionService: needs Node; on Workers write new DurableObjectSessionService({ storage }) of @eventloom/sessions/durable-object',
   );
