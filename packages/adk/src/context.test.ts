@@ -1,4 +1,4 @@
-import { type CallbackContext as Context, ConfigurationError } from '@eventloom/core';
+import { BaseTool, type CallbackContext as Context, ConfigurationError, type LlmRequest } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
@@ -26,6 +26,36 @@ test('one context type serves callbacks of agents, tools, and callbacks of tools
     newMessage: { role: 'user', parts: [{ text: 'What time is it?' }] },
   });
   expect(ids).toEqual([undefined, 'c1', 'c1']);
+});
+
+test('a tool of the program gives the context of a model request to processLlmRequest of BaseTool', async () => {
+  class Clock extends BaseTool {
+    override _getDeclaration() {
+      return { name: this.name, description: this.description };
+    }
+
+    override runAsync(): string {
+      return 'noon';
+    }
+
+    override async processLlmRequest(request: { toolContext: Context; llmRequest: LlmRequest }): Promise<void> {
+      const { toolContext, llmRequest } = request;
+      await super.processLlmRequest({ toolContext, llmRequest });
+      llmRequest.contents.push({ role: 'user', parts: [{ text: `I am ${toolContext.userId}.` }] });
+    }
+  }
+  const model = new ScriptedModel([{ text: 'Noon.' }]);
+  const agent = new LlmAgent({
+    name: 'helper',
+    model,
+    tools: [new Clock({ name: 'clock', description: 'Tells it.' })],
+  });
+  const newMessage = { role: 'user', parts: [{ text: 'What time is it?' }] };
+  const runner = new AdkInMemoryRunner({ agent, autoCreateSession: true });
+  await runner.run({ userId: 'ann', sessionId: 's', newMessage });
+  const request = model.requests[0]?.request;
+  expect(Object.keys(request?.toolsDict ?? {})).toEqual(['clock']);
+  expect(request?.contents.at(-1)?.parts).toEqual([{ text: 'I am ann.' }]);
 });
 
 test('a context outside a tool call refuses to ask a person', async () => {

@@ -1,5 +1,6 @@
 import { BaseLlm, BasePlugin, type FunctionDeclaration, type LlmRequest, type LlmResponse } from '@eventloom/core';
-import { ScriptedModel } from '@eventloom/testing';
+import { LiveRequestQueue } from '@eventloom/live';
+import { ScriptedLiveModel, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -143,4 +144,27 @@ test('zodObjectToSchema returns a schema that tools accept', () => {
     required: ['count', 'tags'],
   });
   expect(() => new FunctionTool({ name: 'f', description: 'F.', parameters: schema, execute: () => 1 })).not.toThrow();
+});
+
+/** A live model as programs for the ADK write them. */
+class OwnLiveModel extends ScriptedLiveModel {
+  liveConnectConfig: unknown;
+
+  override connect(request: LlmRequest & { liveConnectConfig?: Record<string, unknown> }) {
+    if (request.liveConnectConfig) request.liveConnectConfig['systemInstruction'] = 'Be brief.';
+    this.liveConnectConfig = request.liveConnectConfig;
+    return super.connect(request);
+  }
+}
+
+test('a live model of the program reads the options of the run in liveConnectConfig, and keeps what it writes there', async () => {
+  const model = new OwnLiveModel([[{ heard: 'content' }, 'Hallo.', { turnComplete: true }]]);
+  const agent = new AdkLlmAgent({ name: 'helper', model });
+  const runner = new AdkInMemoryRunner({ agent, autoCreateSession: true });
+  const liveRequestQueue = new LiveRequestQueue();
+  liveRequestQueue.sendContent({ role: 'user', parts: [{ text: 'Hello?' }] });
+  const runConfig = { responseModalities: ['TEXT' as const], speechConfig: { languageCode: 'de-DE' } };
+  for await (const { turnComplete } of runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue, runConfig }))
+    if (turnComplete) liveRequestQueue.close();
+  expect(model.liveConnectConfig).toEqual({ ...runConfig, systemInstruction: 'Be brief.' });
 });

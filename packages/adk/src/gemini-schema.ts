@@ -99,7 +99,7 @@ function convertEach(schemas: unknown): Record<string, unknown> {
 }
 
 /**
- * Gives every request the fields that models, callbacks and plugins of programs for `@google/adk` read: `parameters` of declarations, `responseSchema`, and an empty `liveConnectConfig`, which nothing reads. The others are views
+ * Gives every request the fields that models, callbacks and plugins of programs for `@google/adk` read: `parameters` of declarations, `responseSchema`, and `liveConnectConfig`. The first two are views
  * of `parametersJsonSchema` and `responseJsonSchema`, which models of Eventloom read: copies of an object leave them out, and a changed or an
  * assigned value replaces the JSON Schema.
  */
@@ -115,8 +115,7 @@ export class GeminiSchemas extends BasePlugin {
     llmRequest: LlmRequest;
   }): undefined {
     const { config, toolsDict } = llmRequest;
-    if (!('liveConnectConfig' in llmRequest))
-      Object.defineProperty(llmRequest, 'liveConnectConfig', { value: {}, writable: true });
+    if (!('liveConnectConfig' in llmRequest)) addLiveConfig(llmRequest);
     if (config.tools)
       config.tools = config.tools.map((tool) => {
         const declarations = isRecord(tool) ? tool['functionDeclarations'] : undefined;
@@ -128,6 +127,33 @@ export class GeminiSchemas extends BasePlugin {
       });
     if (config.responseSchema === undefined) addView(config, 'responseSchema', 'responseJsonSchema');
   }
+}
+
+/** Options of `config` that the ADK has in `liveConnectConfig`. */
+const LIVE_OPTIONS = [
+  'responseModalities',
+  'speechConfig',
+  'inputAudioTranscription',
+  'outputAudioTranscription',
+  'realtimeInputConfig',
+  'proactivity',
+  'enableAffectiveDialog',
+  'sessionResumption',
+];
+
+/** Defines `liveConnectConfig`: the options of `config` for a live connection, and what the program writes to it. Only models of the program read it. */
+function addLiveConfig(request: LlmRequest): void {
+  let live: Record<string, unknown> = {};
+  Object.defineProperty(request, 'liveConnectConfig', {
+    get: () => {
+      for (const option of LIVE_OPTIONS)
+        if (request.config[option] !== undefined) live[option] ??= request.config[option];
+      return live;
+    },
+    set: (value: Record<string, unknown>) => {
+      live = value;
+    },
+  });
 }
 
 function withParameters(declaration: FunctionDeclaration, toolsDict: LlmRequest['toolsDict']): FunctionDeclaration {

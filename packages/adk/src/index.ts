@@ -236,13 +236,14 @@ export type {
   RestApiToolOptions,
 } from './openapi.ts';
 export type {
+  AdkResources as Resources,
   AdkSkill as Skill,
   AdkSkillRegistry as SkillRegistry,
   AdkSkillToolsetOptions as SkillToolsetOptions,
   Script,
 } from './skills.ts';
 export { AdkSkillToolset as SkillToolset, loadAllSkillsInDir, loadSkillFromDir, validateSkillDir } from './skills.ts';
-export type { Frontmatter, SkillResources as Resources } from '@eventloom/skills';
+export type { Frontmatter } from '@eventloom/skills';
 export { AdkOpenAPIToolset as OpenAPIToolset, AdkRestApiTool as RestApiTool, createRestApiTool } from './openapi.ts';
 
 // Questions to people

@@ -10,6 +10,7 @@ import {
   loadAllSkillsInDir,
   loadSkillFromDir,
   Runner,
+  setLogger,
   SkillToolset,
   validateSkillDir,
 } from './index.ts';
@@ -55,6 +56,42 @@ test('a toolset takes a list of skills with scripts in the shape of the ADK', ()
 
 test('a folder gives one skill', async () => {
   expect((await loadSkillFromDir(join(folder, 'greeting'))).frontmatter.description).toBe('Knows greeting.');
+});
+
+test('a folder gives the texts of its files, and the bytes of those that are not text', async () => {
+  const dir = join(folder, 'sums');
+  for (const kind of ['references', 'assets', 'scripts']) mkdirSync(join(dir, kind));
+  writeFileSync(join(dir, 'references', 'rules.md'), 'Carry.');
+  writeFileSync(join(dir, 'assets', 'dot.png'), Uint8Array.of(137, 80, 255));
+  writeFileSync(join(dir, 'scripts', 'add.js'), '1 + 1');
+  expect((await loadSkillFromDir(dir)).resources).toEqual({
+    references: { 'rules.md': 'Carry.' },
+    assets: { 'dot.png': Buffer.of(137, 80, 255) },
+    scripts: { 'add.js': { src: '1 + 1' } },
+  });
+});
+
+test('skills are also found in inner folders, and one that is wrong is logged and left out', async () => {
+  const base = join(folder, 'more');
+  for (const [path, text] of [
+    ['office/letters', '---\nname: letters\ndescription: Knows letters.\n---\nWrite.'],
+    ['broken', 'no front matter'],
+    ['node_modules/hidden', '---\nname: hidden\ndescription: Is hidden.\n---\nHide.'],
+  ] as const) {
+    mkdirSync(join(base, path), { recursive: true });
+    writeFileSync(join(base, path, 'SKILL.md'), text);
+  }
+  const lines: string[] = [];
+  const ignore = (): void => undefined;
+  const warn = (line: unknown): void => void lines.push(String(line));
+  setLogger({ setLogLevel: ignore, log: ignore, debug: ignore, info: ignore, warn, error: ignore });
+  try {
+    expect(Object.keys(await loadAllSkillsInDir(base))).toEqual(['letters']);
+  } finally {
+    setLogger(null);
+  }
+  expect(lines).toEqual([expect.stringContaining('broken is left out')]);
+  await expect(loadAllSkillsInDir(join(base, 'nowhere'))).rejects.toMatchObject({ code: 'SKILL_INVALID' });
 });
 
 test('a registry in the shape of the ADK adds the tool that searches it', async () => {

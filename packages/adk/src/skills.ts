@@ -1,5 +1,5 @@
-import { loadAllSkillsInDir as loadAll, loadSkillFromDir as loadOne } from '#skills';
-import { type BaseCodeExecutor, ConfigurationError } from '@eventloom/core';
+import { findSkillDirs, loadSkillFromDir as loadOne } from '#skills';
+import { type BaseCodeExecutor, ConfigurationError, toError } from '@eventloom/core';
 import { describeKind, isRecord, wrongOption } from '@eventloom/core/internal';
 import {
   type Skill,
@@ -11,11 +11,19 @@ import {
   type SkillToolsetOptions,
 } from '@eventloom/skills';
 import { requirePath } from './check-arguments.ts';
+import { getLogger } from './logger.ts';
 
 /** A script of a skill in the shape of `@google/adk`. */
 export interface Script {
   /** The source text of the script. */
   readonly src: string;
+}
+
+/** The files of a skill that was loaded from a folder. A file that is not UTF-8 has its bytes. */
+export interface AdkResources {
+  readonly references?: Readonly<Record<string, string | Uint8Array>> | undefined;
+  readonly assets?: Readonly<Record<string, string | Uint8Array>> | undefined;
+  readonly scripts?: Readonly<Record<string, Script>> | undefined;
 }
 
 /** A skill in the shape of `@google/adk`, whose scripts are objects, or in that of `@eventloom/skills`. */
@@ -76,10 +84,41 @@ export class AdkSkillToolset extends SkillToolset {
   }
 }
 
-/** Loads the skill in a folder, as `@google/adk` does. Only on Node. @throws SkillError for a skill that is wrong */
-export async function loadSkillFromDir(skillDir: string): Promise<Skill> {
+/** A skill with the contents of its files. */
+type LoadedSkill = Omit<AdkSkill, 'resources'> & { readonly resources: AdkResources };
+
+/** Loads the skill in a folder with all of its files, as `@google/adk` does. Only on Node. @throws SkillError for a skill that is wrong, and for a file that is too large */
+export async function loadSkillFromDir(skillDir: string): Promise<LoadedSkill> {
   requirePath('loadSkillFromDir', skillDir, 'skills/weather');
-  return loadOne(skillDir);
+  const { resources, ...skill } = await loadOne(skillDir);
+  const scripts = Object.entries(await readFiles(resources?.scripts));
+  return {
+    ...skill,
+    resources: {
+      references: await readFiles(resources?.references),
+      assets: await readFiles(resources?.assets),
+      scripts: Object.fromEntries(
+        scripts.map(([path, file]) => [
+          path,
+          { src: typeof file === 'string' ? file : new TextDecoder().decode(file) },
+        ]),
+      ),
+    },
+  };
+}
+
+/** Reads files as text, or as bytes if they are not UTF-8. */
+async function readFiles(
+  files: Readonly<Record<string, SkillFile>> = {},
+): Promise<Record<string, string | Uint8Array>> {
+  const read: Record<string, string | Uint8Array> = {};
+  for (const [path, file] of Object.entries(files)) {
+    const content = typeof file === 'function' ? await file() : file;
+    const text = typeof content === 'string' ? content : new TextDecoder('utf-8', { ignoreBOM: true }).decode(content);
+    // A file that is not UTF-8 has other bytes once it was decoded.
+    read[path] = text.includes('\uFFFD') ? content : text;
+  }
+  return read;
 }
 
 /** Returns the faults of the skill in a folder; an empty list if it has none. Only on Node. */
@@ -94,10 +133,21 @@ export async function validateSkillDir(skillDir: string): Promise<string[]> {
   }
 }
 
-/** Loads the skill of each folder in a folder, and returns them by their names, as `@google/adk` does. Only on Node. @throws SkillError for the first that is wrong */
-export async function loadAllSkillsInDir(skillsBasePath: string): Promise<Record<string, Skill>> {
+/**
+ * Loads the skill of each folder below a folder, and returns them by their names, as `@google/adk` does. A folder with a skill that is wrong is logged and
+ * left out. Only on Node. @throws SkillError for a path that is not a folder
+ */
+export async function loadAllSkillsInDir(skillsBasePath: string): Promise<Record<string, LoadedSkill>> {
   requirePath('loadAllSkillsInDir', skillsBasePath, 'skills');
-  return byName(await loadAll(skillsBasePath));
+  const skills: LoadedSkill[] = [];
+  for (const dir of await findSkillDirs(skillsBasePath)) {
+    try {
+      skills.push(await loadSkillFromDir(dir));
+    } catch (error) {
+      getLogger().warn(`loadAllSkillsInDir: the skill in ${dir} is left out: ${toError(error).message}`);
+    }
+  }
+  return byName(skills);
 }
 
 function byName<S extends AdkSkill>(skills: readonly S[]): Record<string, S> {

@@ -7,7 +7,7 @@ export async function loadSkillFromDir(_dir: string): Promise<Skill> {
 }
 
 /** Throws: outside Node there are no folders. @throws ConfigurationError */
-export async function loadAllSkillsInDir(_dir: string): Promise<Skill[]> {
+export async function findSkillDirs(_base: string): Promise<string[]> {
   throw new ConfigurationError(
     'loadAllSkillsInDir needs Node; on Workers write loadAllSkillsFromFiles or loadAllSkillsInBucket of @eventloom/skills',
   );

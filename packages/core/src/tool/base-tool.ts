@@ -1,6 +1,7 @@
 import type { BaseAgent } from '../agent/base-agent.ts';
 import { toValidName } from '../agent/nearest-names.ts';
 import { checkOptions, type OptionRules } from '../agent/options.ts';
+import type { CallbackContext } from '../context/callback-context.ts';
 import type { ToolContext } from '../context/tool-context.ts';
 import { ConfigurationError } from '../errors.ts';
 import { appendTools, type LlmRequest } from '../model/llm-request.ts';
@@ -155,7 +156,12 @@ export abstract class BaseTool {
   abstract runAsync(request: RunAsyncToolRequest): unknown;
 
   /** Adds the tool to a model request, before it is sent. A subclass may override it to change the request in another way. */
-  processLlmRequest({ llmRequest }: ToolProcessLlmRequest): Promise<void> | void {
+  processLlmRequest({
+    llmRequest,
+  }: {
+    readonly toolContext: CallbackContext;
+    readonly llmRequest: LlmRequest;
+  }): Promise<void> | void {
     appendTools(llmRequest, [this]);
   }
 

@@ -207,9 +207,9 @@ export type {
 } from '@eventloom/adk';
 export { LoadMcpResourceTool, MCPSessionManager, MCPTool, MCPToolset } from '@eventloom/adk';
 export type { OpenAPIToolsetOptions, OperationEndpoint, ParsedOperation, RestApiToolOptions } from '@eventloom/adk';
-export type { Script, Skill, SkillRegistry, SkillToolsetOptions } from '@eventloom/adk';
+export type { Resources, Script, Skill, SkillRegistry, SkillToolsetOptions } from '@eventloom/adk';
 export { SkillToolset, loadAllSkillsInDir, loadSkillFromDir, validateSkillDir } from '@eventloom/adk';
-export type { Frontmatter, Resources } from '@eventloom/adk';
+export type { Frontmatter } from '@eventloom/adk';
 export { OpenAPIToolset, RestApiTool, createRestApiTool } from '@eventloom/adk';
 
 // Questions to people
