@@ -64,8 +64,14 @@ test.each(REPLIES)(
     expect(made.length).toBeGreaterThan(0);
     expect(whole.said.at(-1)).toBe('Done.');
     const heardCallAt = endOfFirstCall(frames);
+    // The results that were checked, with the number of lost replies that they are to have.
+    const checked = new Map<object, number>();
     for (let length = 0; length < bytes.length; length++) {
-      const { ran, events, said, nextRequest, failure } = await play(bytes.subarray(0, length));
+      const result = await play(bytes.subarray(0, length));
+      const expectedLost = length >= heardCallAt ? 1 : 0;
+      if (checked.get(result) === expectedLost) continue;
+      checked.set(result, expectedLost);
+      const { ran, events, said, nextRequest, failure } = result;
       const place = `after ${length} of ${bytes.length} bytes`;
       expect([[], made], place).toContainEqual(ran);
       // Each stored call has its response.
@@ -80,7 +86,7 @@ test.each(REPLIES)(
       expect(failure ?? events.find(({ errorCode }) => errorCode)?.errorCode, place).toBeDefined();
       const notice = 'none of its calls was run';
       const lost = events.filter(({ errorMessage = '' }) => errorMessage.endsWith(notice));
-      expect(lost.length, place).toBe(length >= heardCallAt ? 1 : 0);
+      expect(lost.length, place).toBe(expectedLost);
       expect(nextRequest.includes(notice), place).toBe(lost.length > 0);
     }
   },
