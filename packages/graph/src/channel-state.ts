@@ -186,7 +186,7 @@ export class ChannelState {
    */
   found(): Readonly<Record<string, unknown>> {
     const { found, lastOfStepBefore } = this.#record;
-    const recorded = this.#context.invocation.recorded?.events ?? [];
+    const recorded = this.#context.invocation.resumedLog?.events ?? [];
     const at = lastOfStepBefore ? recorded.indexOf(lastOfStepBefore) : -1;
     // This process began the step, so no write of it is committed yet.
     if (at < 0) return this.snapshot();

@@ -138,7 +138,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 function hasStepToFinish({ resumedFrom, invocation }: InvocationContext): boolean {
   if (resumedFrom) return true;
   // In a resumed run, the agent that made the calls reads the answers once it is resumed itself.
-  if (invocation.recorded) return false;
+  if (invocation.resumedLog) return false;
   const { events } = invocation.session;
   let at = events.length - 1;
   while (at >= 0 && events[at]?.author !== 'user') at--;

@@ -15,7 +15,7 @@ import {
   isWholeReply,
   leavesAgent,
   newestEntries,
-  type RecordedExecution,
+  type Execution,
   hasTrailingCodeExecutionResult,
   SET_MODEL_RESPONSE,
 } from '@eventloom/core/internal';
@@ -43,7 +43,7 @@ export async function* finishStep(turn: AgentTurn, codeRun: CodeRun | undefined)
 /** Finishes the last step of an agent that is resumed. */
 async function* finishLastStep(
   turn: AgentTurn,
-  resumedFrom: RecordedExecution,
+  resumedFrom: Execution,
   codeRun: CodeRun | undefined,
 ): AsyncGenerator<Event, boolean, void> {
   const { context } = turn;
@@ -72,11 +72,7 @@ async function* finishLastStep(
 }
 
 /** Finishes the calls of a reply. Agents that they ran are resumed behind the reply. */
-function finishCalls(
-  turn: AgentTurn,
-  reply: Event,
-  resumedFrom: RecordedExecution,
-): AsyncGenerator<Event, boolean, void> {
+function finishCalls(turn: AgentTurn, reply: Event, resumedFrom: Execution): AsyncGenerator<Event, boolean, void> {
   resumedFrom.continueAfter(reply);
   return new OpenStep(turn, reply, resumedFrom).finish();
 }
@@ -112,7 +108,7 @@ class OpenStep {
   /** The agent's events after the reply: requests to people, and responses. */
   readonly #said: Event[];
 
-  constructor(turn: AgentTurn, reply: Event, { events }: RecordedExecution) {
+  constructor(turn: AgentTurn, reply: Event, { events }: Execution) {
     this.#turn = turn;
     this.#context = turn.context;
     this.#reply = reply;

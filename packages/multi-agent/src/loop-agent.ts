@@ -83,7 +83,7 @@ export class LoopAgent extends BaseAgent {
       for (const child of this.subAgents.slice(first)) {
         context.throwIfAborted();
         let hasEscalated =
-          isResumed && resumedFrom !== undefined && invocation.recorded?.hasEscalated(resumedFrom) === true;
+          isResumed && resumedFrom !== undefined && invocation.resumedLog?.hasEscalated(resumedFrom) === true;
         if (context.isResumable && !isResumed) {
           const checkpoint = { [CURRENT_SUB_AGENT]: child.name, [LOOP_COUNT]: round };
           yield context.createEvent({ actions: { agentState: checkpoint } });

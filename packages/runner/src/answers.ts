@@ -16,7 +16,7 @@ import {
   askedCallId,
   branchInScope,
   type RecordedCall,
-  type Calls,
+  Calls,
   inputRequestOf,
   isCancelled,
   isPersonRequest,
@@ -25,6 +25,9 @@ import {
   newestFirst,
 } from '@eventloom/core/internal';
 import { ValueSchema } from '@eventloom/tools';
+import { answeredCallIds } from './check-message.ts';
+import type { LockedRun } from './lock-run.ts';
+import type { Runner } from './runner.ts';
 
 type JsonRecord = Readonly<Record<string, unknown>>;
 
@@ -49,6 +52,27 @@ export interface MatchParams {
   /** Time in which a request to a person can be answered, in milliseconds; undefined: no limit. */
   readonly requestTtlMs: number | undefined;
   readonly credentialService: BaseCredentialService | undefined;
+}
+
+/**
+ * Matches a message to the calls that it answers.
+ *
+ * @param before the answers of the message that this one replaces
+ * @throws InvalidMessageError
+ */
+export function matchMessage(
+  { platform, requestTtlMs, credentialService }: Runner,
+  { loaded, resumed, invocationId, lock }: LockedRun,
+  message: Content,
+  before?: RequestAnswers,
+): Promise<MatchedMessage> | MatchedMessage {
+  if (answeredCallIds(message).length === 0) return { message, calls: [], answers: undefined };
+  const { events } = loaded.session;
+  const calls = Calls.of(loaded.session, loaded.derived);
+  const onlyRun = resumed && invocationId;
+  const isUnfinished = resumed !== undefined && lock.run?.wasOpen === true;
+  const params = { events, calls, invocationId: onlyRun, isUnfinished, platform, requestTtlMs, credentialService };
+  return matchAnswers(message, params, before);
 }
 
 /**

@@ -80,7 +80,7 @@ export class EventCommitter {
     this.#invocationId = context.invocationId;
     this.asksPlugins = context.plugins.has('onEventCallback');
     this.#coveredUntil = coveredUntil(context.invocation.session.events, context.invocation.derived);
-    if (context.invocation.recorded)
+    if (context.invocation.resumedLog)
       this.#childChanges = ChildChanges.inRun(context.invocationId, context.session.events);
     this.#keepsChunks = this.#config.streamingMode === StreamingMode.SSE && !context.invocation.live;
     this.#isStamped = this.#config.requestId !== undefined || this.#config.customMetadata !== undefined;

@@ -9,12 +9,7 @@ import {
 import { Calls, faultOfLeftRun, mergeRunConfigs } from '@eventloom/core/internal';
 import { answeredRun, findAnsweredRun } from './answered-run.ts';
 import { stampEvent } from './event-committer.ts';
-import {
-  type ReplayedEvent,
-  replayedEvents,
-  type ResumedInvocation,
-  resumeInvocation,
-} from './resume/resume-invocation.ts';
+import { type ReplayedEvent, replayedEvents, type ResumedRun, readResumedRun } from './resume/resumed-run.ts';
 import { endOpenRun, NOT_RESUMABLE } from './resume/end-open-run.ts';
 import { checkNotIn, checkNotKnown, handleKnownRequest } from './resume/known-request.ts';
 import type { RunControl } from './run-control.ts';
@@ -36,7 +31,7 @@ export interface LockedRun {
   /** The window of events that was read; undefined for all effective events. */
   readonly window: GetSessionConfig | undefined;
   /** The run that is continued; undefined for a new one. */
-  readonly resumed: ResumedInvocation | undefined;
+  readonly resumed: ResumedRun | undefined;
   /** The session's sequence number of the run's first event. */
   readonly firstSeq: number;
   /** True when the store appended the message as it locked the session: see `messageToBeginWith`. */
@@ -183,7 +178,7 @@ async function lockForContinuedRun(
         const firstSeq = lock.run?.firstSeq ?? 0;
         const run = { invocationId, start, lock, loaded, window: undefined, firstSeq, isMessageStored: false };
         if (!isResume) return { ...run, config, resumed: undefined, replayed: NO_EVENTS };
-        const resumed = resumeInvocation(runner.agent, loaded, resumedId);
+        const resumed = readResumedRun(runner.agent, loaded, resumedId);
         const replayed = request.replay ? replayedEvents(loaded, resumed.log) : NO_EVENTS;
         return { ...run, config: resumedConfig(runner, request, resumed), resumed, replayed };
       }
@@ -263,7 +258,7 @@ async function handleRefusal(
  * Merges the config of a resumed run: the caller's options come first, then those that the run began with, then the
  * runner's defaults, which may have changed since.
  */
-function resumedConfig(runner: Runner, { given, bounds }: RunRequest, resumed: ResumedInvocation): RunConfig {
+function resumedConfig(runner: Runner, { given, bounds }: RunRequest, resumed: ResumedRun): RunConfig {
   const options = Object.entries(given).filter(([, value]) => value !== undefined);
   const asked = { ...resumed.config, ...Object.fromEntries(options), resumable: true };
   return mergeRunConfigs(asked, { ...runner.runConfig, customMetadata: undefined }, bounds);

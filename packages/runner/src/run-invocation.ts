@@ -7,13 +7,12 @@ import {
   type SubInvocation,
 } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
-import { RequestAnswers } from './answers.ts';
+import { matchMessage, RequestAnswers } from './answers.ts';
 import { checkNewMessage } from './check-message.ts';
 import { EventCommitter } from './event-committer.ts';
 import type { LockedRun } from './lock-run.ts';
 import type { RunControl } from './run-control.ts';
 import type { Runner } from './runner.ts';
-import { matchContent } from './store-message.ts';
 import { runSubInvocation } from './sub-invocation.ts';
 
 /** The invocation of one run: the data and services that its agents share, and the methods that their contexts call. */
@@ -42,7 +41,7 @@ export class RunInvocation implements RunHost {
       rootAgent: runner.agent,
       session: loaded.session,
       derived: loaded.derived,
-      recorded: resumed?.log,
+      resumedLog: resumed?.log,
       runConfig: locked.config,
       userContent: resumed?.userContent ?? message,
       live: control.live,
@@ -77,6 +76,6 @@ export class RunInvocation implements RunHost {
 
   async readMessage(content: Content, before?: MessageAnswers): Promise<MessageWithAnswers> {
     const answers = before instanceof RequestAnswers ? before : undefined;
-    return matchContent(this.#runner, this.locked, checkNewMessage(content), answers);
+    return matchMessage(this.#runner, this.locked, checkNewMessage(content), answers);
   }
 }

@@ -226,6 +226,8 @@ export interface RunRequest {
   readonly ifKnown: IfKnown;
   /** The webhook that is stored as the run begins. */
   readonly webhook: RunAsyncParams['webhook'];
+  /** The trace that the run continues. */
+  readonly traceHeaders: TraceHeaders | undefined;
 }
 
 /** Parses the parameters of a run. @throws ConfigurationError, InvalidMessageError, InvalidRequestError, StateKeyError, StateValueError */
@@ -253,6 +255,7 @@ export function parseRunRequest(runner: Runner, input: RunInput): RunRequest {
     replay,
     ifKnown,
     webhook: params.webhook,
+    traceHeaders: params.traceHeaders,
   };
 }
 
@@ -299,6 +302,7 @@ function parseLive(runner: Runner, params: RunLiveParams): RunRequest {
     replay: false,
     ifKnown: 'reject',
     webhook: undefined,
+    traceHeaders: params.traceHeaders,
   };
 }
 

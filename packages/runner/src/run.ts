@@ -8,6 +8,7 @@ import {
 } from '@eventloom/core';
 import { ARTIFACTS_TO_RESTORE } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
+import { matchMessage } from './answers.ts';
 import { compactSession } from './compact-session.ts';
 import { COMPLETED } from './event-committer.ts';
 import type { RunControl } from './run-control.ts';
@@ -25,10 +26,10 @@ import { type LockedRun, lockForRun } from './lock-run.ts';
 import { pickAgent } from './pick-agent.ts';
 import { finishRewind } from './restore-artifacts.ts';
 import { followRun } from './resume/follow-run.ts';
-import { storedAbort } from './resume/resume-invocation.ts';
+import { storedAbort } from './resume/resumed-run.ts';
 import { parseRunRequest, type RunInput, type RunRequest } from './run-request.ts';
 import type { Runner } from './runner.ts';
-import { matchContent, storeMessageAndPickAgent } from './store-message.ts';
+import { replaceMessage, storeMessage } from './store-message.ts';
 
 /**
  * One run, from its parameters to the release of its session: lock the session, decide what the run continues, store
@@ -62,20 +63,28 @@ export async function* run(
     locked = locking instanceof Promise ? await locking : locking;
     const { start, config } = locked;
     const { session } = locked.loaded;
-    const matched =
-      locked.isMessageStored || !start.message ? undefined : await matchContent(runner, locked, start.message);
-    const running = new RunInvocation(runner, locked, control, matched?.message ?? start.message);
+    const sent =
+      locked.isMessageStored || !start.message ? undefined : await matchMessage(runner, locked, start.message);
+    const running = new RunInvocation(runner, locked, control, sent?.message ?? start.message);
     const { context, committer } = running;
-    const { traceHeaders } = input.params;
+    const { traceHeaders, stateDelta } = request;
     const resumed = locked.resumed !== undefined;
     control.operation = running.invocation.operations?.start({ kind: 'run', context, resumed, traceHeaders });
     let driver: AgentDriver | undefined;
     try {
       if (ARTIFACTS_TO_RESTORE in session.state) await finishRewind(runner, locked);
-      const picking = locked.isMessageStored
-        ? pickAgent(runner, locked)
-        : storeMessageAndPickAgent(runner, running, request, control, matched);
+      let matched = sent;
+      if (sent && context.plugins.has('onUserMessageCallback')) {
+        matched = await replaceMessage(runner, locked, sent, context);
+        if (!locked.resumed) running.invocation.userContent = matched.message;
+      }
+      const picking = pickAgent(runner, locked, matched);
       const { agent, branch } = picking instanceof Promise ? await picking : picking;
+      if (!locked.isMessageStored) {
+        control.live?.checkAgent(agent, runner.agent);
+        if (matched) await storeMessage(running, { matched, isReplaced: matched !== sent, stateDelta, branch });
+        control.noteBegun(locked, locked.lock.lease, session.lastSeq);
+      }
       committer.agentName = agent.name;
       for (const { event, seq } of locked.replayed) yield control.advanceTo(event, seq);
       const aborted = locked.resumed && storedAbort(locked.resumed);

@@ -11,71 +11,22 @@ import {
   type Part,
 } from '@eventloom/core';
 import { Calls, checkArtifactName, RunMark, sessionKeyOf, setOwn } from '@eventloom/core/internal';
-import { matchAnswers, type MatchedMessage, type RequestAnswers } from './answers.ts';
+import { matchMessage, type MatchedMessage } from './answers.ts';
 import { answeredRun } from './answered-run.ts';
 import { answeredCallIds, checkNewMessage } from './check-message.ts';
 import type { LockedRun } from './lock-run.ts';
-import { type PickedAgent, pickAgent } from './pick-agent.ts';
 import { toStoredConfig } from './resume/stored-run-config.ts';
-import type { RunControl } from './run-control.ts';
 import type { RunInvocation } from './run-invocation.ts';
-import type { RunRequest } from './run-request.ts';
 import type { Runner } from './runner.ts';
-
-/**
- * Matches a message to the calls that it answers.
- *
- * @param before the answers of the message that this one replaces
- * @throws InvalidMessageError
- */
-export function matchContent(
-  { platform, requestTtlMs, credentialService }: Runner,
-  { loaded, resumed, invocationId, lock }: LockedRun,
-  message: Content,
-  before?: RequestAnswers,
-): Promise<MatchedMessage> | MatchedMessage {
-  if (answeredCallIds(message).length === 0) return { message, calls: [], answers: undefined };
-  const { events } = loaded.session;
-  const calls = Calls.of(loaded.session, loaded.derived);
-  const onlyRun = resumed && invocationId;
-  const isUnfinished = resumed !== undefined && lock.run?.wasOpen === true;
-  const params = { events, calls, invocationId: onlyRun, isUnfinished, platform, requestTtlMs, credentialService };
-  return matchAnswers(message, params, before);
-}
-
-/**
- * Begins a run whose message was not stored when its session was locked: lets the plugins replace the message, picks
- * the agent, and stores the message if there is one. Returns the agent.
- */
-export async function storeMessageAndPickAgent(
-  runner: Runner,
-  run: RunInvocation,
-  { stateDelta }: RunRequest,
-  control: RunControl,
-  sent: MatchedMessage | undefined,
-): Promise<PickedAgent> {
-  const { locked, invocation, context } = run;
-  let matched = sent;
-  if (sent && context.plugins.has('onUserMessageCallback')) {
-    matched = await replaceMessage(runner, locked, sent, context);
-    if (!locked.resumed) invocation.userContent = matched.message;
-  }
-  const picked = await pickAgent(runner, locked, matched);
-  control.live?.checkAgent(picked.agent, runner.agent);
-  const isReplaced = matched !== sent;
-  if (matched) await storeMessage(run, { matched, isReplaced, stateDelta, branch: picked.branch });
-  control.noteBegun(locked, locked.lock.lease, locked.loaded.session.lastSeq);
-  return picked;
-}
 
 /**
  * Lets the plugins replace the message that the run starts with.
  *
  * @throws InvalidMessageError, also for a message that answers another run than the one it replaces
  */
-async function replaceMessage(
+export async function replaceMessage(
   runner: Runner,
-  run: LockedRun,
+  locked: LockedRun,
   matched: MatchedMessage,
   invocationContext: InvocationContext,
 ): Promise<MatchedMessage> {
@@ -85,8 +36,8 @@ async function replaceMessage(
   );
   if (!given) return matched;
   const message = checkNewMessage(given);
-  checkReplacement(run, message);
-  return matchContent(runner, run, message, matched.answers);
+  checkReplacement(locked, message);
+  return matchMessage(runner, locked, message, matched.answers);
 }
 
 function checkReplacement({ resumed, loaded }: LockedRun, message: Content): void {
@@ -104,7 +55,7 @@ function checkReplacement({ resumed, loaded }: LockedRun, message: Content): voi
 const CONTINUES: Partial<EventActions> = { agentState: { [RunMark.continues]: true } };
 
 /** A message to be stored. */
-interface MessageToStore {
+export interface MessageToStore {
   readonly matched: MatchedMessage;
   /** True if a plugin replaced the message that was sent. */
   readonly isReplaced: boolean;
@@ -118,21 +69,21 @@ interface MessageToStore {
  * Stores the message that a run starts with, or the answers that it resumes with. Answers to calls on one branch become one event on
  * that branch; the events of one message are stored together or not at all. Credentials among them are handed to the credential service, and never stored in an event.
  */
-async function storeMessage(
+export async function storeMessage(
   { invocation, committer }: RunInvocation,
   { matched, isReplaced, stateDelta, branch }: MessageToStore,
 ): Promise<void> {
-  const { runConfig, session, artifactService, recorded } = invocation;
+  const { runConfig, session, artifactService, resumedLog } = invocation;
   const { calls, answers } = matched;
   let content = matched.message;
-  let actions: Partial<EventActions> = recorded ? { stateDelta, ...CONTINUES } : { stateDelta };
-  if (!recorded && runConfig.saveInputBlobsAsArtifacts) {
+  let actions: Partial<EventActions> = resumedLog ? { stateDelta, ...CONTINUES } : { stateDelta };
+  if (!resumedLog && runConfig.saveInputBlobsAsArtifacts) {
     const saved = await saveInputBlobs(invocation, content, artifactService);
     content = saved.content;
     invocation.userContent = content;
     actions = { ...actions, artifactDelta: saved.artifactDelta };
   }
-  if (!recorded && runConfig.resumable) actions = { ...actions, agentState: toStoredConfig(runConfig) };
+  if (!resumedLog && runConfig.resumable) actions = { ...actions, agentState: toStoredConfig(runConfig) };
   if (isReplaced && runConfig.requestId !== undefined)
     actions = { ...actions, agentState: { ...actions.agentState, [RunMark.isReplaced]: true } };
   if (answers) await answers.keepCredentials(sessionKeyOf(session));

@@ -100,8 +100,8 @@ function recordedEvents(
   { invocation, invocationId, branch = '', executionId }: InvocationContext,
   session: Session,
 ): Event[] {
-  const before = invocation.recorded?.within(branch, executionId) ?? [];
-  const known = new Set(invocation.recorded?.events.map(({ id }) => id));
+  const before = invocation.resumedLog?.within(branch, executionId) ?? [];
+  const known = new Set(invocation.resumedLog?.events.map(({ id }) => id));
   const since = session.events.filter(
     (event) =>
       event.author === 'user' &&
@@ -120,7 +120,7 @@ export function asSeenWithin(event: Event): Event {
 /** Finds the events with unanswered requests to people that were not yielded from the run. */
 function unaskedRequests(
   recorded: readonly Event[],
-  { invocation: { recorded: stored } }: InvocationContext,
+  { invocation: { resumedLog: stored } }: InvocationContext,
 ): (event: Event) => boolean {
   const calls = new Calls(recorded);
   if (!calls.all.some(({ isLongRunning }) => isLongRunning)) return () => false;

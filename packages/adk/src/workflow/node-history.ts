@@ -189,7 +189,7 @@ function nodeEndOf({ actions }: Event): NodeEnd | undefined {
 /** The events of the invocation, and of those right before it that ended with an open question, in order. */
 function eventsOfRun({ invocation, invocationId }: InvocationContext): Event[] {
   const { session } = invocation;
-  const recorded = invocation.recorded?.events ?? [];
+  const recorded = invocation.resumedLog?.events ?? [];
   const known = new Set(recorded.map(({ id }) => id));
   const newest: Event[] = [];
   const before: Event[][] = [];

@@ -59,7 +59,7 @@ export class ToolNode extends BaseNode {
     await toolContext.loadGivenCredentials();
     const callId = `${id}#${place.activation}+${place.asked.length}`;
     const { invocation, invocationId } = invocationContext;
-    const before = invocation.recorded
+    const before = invocation.resumedLog
       ? (await invocation.ledger.listToolCalls(invocationId)).find((entry) => entry.callId === callId)
       : undefined;
     const ran = await runRecorded(invocationContext, { callId, name: tool.name }, before, tool, {

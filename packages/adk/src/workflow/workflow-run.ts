@@ -199,7 +199,7 @@ export class WorkflowRun implements NodeRuns {
     const executions = new Map(events.map((event) => [event.executionId, event]));
     for (const { parentExecutionId, branch, author: agentName } of executions.values())
       if (parentExecutionId === parent)
-        invocation.recorded?.claimChild({ parentExecutionId, branch, agentName, after: -1 });
+        invocation.resumedLog?.claimChild({ parentExecutionId, branch, agentName, after: -1 });
   }
 
   /** Runs a node between the callbacks of the plugins, and stores that it is done if no event of the node has its result. */

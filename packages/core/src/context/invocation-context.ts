@@ -20,7 +20,7 @@ import type { BaseSessionService } from '../session/session-service.ts';
 import type { BaseTool } from '../tool/base-tool.ts';
 import type { AbortGuard } from './abort-guard.ts';
 import type { Invocation } from './invocation.ts';
-import type { RecordedExecution } from './recorded-invocation.ts';
+import type { Execution } from './invocation-log.ts';
 import { InvocationProgress } from './invocation-progress.ts';
 import type { SubInvocation } from './sub-invocation.ts';
 
@@ -50,7 +50,7 @@ interface Place extends AgentPlace {
   readonly abort: AbortGuard;
   readonly hasEvents: boolean;
   readonly parent: InvocationContext | undefined;
-  readonly resumedFrom: RecordedExecution | undefined;
+  readonly resumedFrom: Execution | undefined;
   /** The observed operation that the agent runs in. Default: none, the run is not observed. */
   readonly operation?: ObservedOperation | undefined;
 }
@@ -116,7 +116,7 @@ export class InvocationContext {
    * For code that drives agents.
    * @internal
    */
-  readonly resumedFrom: RecordedExecution | undefined;
+  readonly resumedFrom: Execution | undefined;
   /** The last event of the agent, if the agent announced it before it yields it. @internal */
   lastEvent: Event | undefined = undefined;
   /** Observes the work of this context: the run, the agent, or the tool call that runs an agent. @internal */
@@ -163,7 +163,7 @@ export class InvocationContext {
   static create(invocation: Invocation): InvocationContext {
     return new InvocationContext({
       invocation,
-      progress: new InvocationProgress(invocation.runConfig.maxLlmCalls, invocation.recorded?.llmCalls),
+      progress: new InvocationProgress(invocation.runConfig.maxLlmCalls, invocation.resumedLog?.llmCalls),
       agent: undefined,
       executionId: invocation.invocationId,
       parentExecutionId: undefined,
@@ -178,7 +178,7 @@ export class InvocationContext {
   forAgent(agent: BaseAgent, place: AgentPlace = {}): InvocationContext {
     const first = !this.#hasAgent;
     const branch = place.branch ?? this.branch;
-    const resumedFrom = this.invocation.recorded && this.#recordedExecutionOf(agent, branch);
+    const resumedFrom = this.invocation.resumedLog && this.#resumedExecutionOf(agent, branch);
     return new InvocationContext({
       invocation: this.invocation,
       progress: this.progress,
@@ -205,7 +205,7 @@ export class InvocationContext {
   forSubInvocation({ agent, callId, abort, caller }: SubInvocation, invocation: Invocation): InvocationContext {
     const branch = enclosedBranch(this.branch, agent.name, callId);
     const parentExecutionId = this.#visibleExecutionId;
-    const resumedFrom = invocation.recorded?.claimChild({ parentExecutionId, branch, after: this.#childrenAfter });
+    const resumedFrom = invocation.resumedLog?.claimChild({ parentExecutionId, branch, after: this.#childrenAfter });
     return new InvocationContext({
       invocation,
       progress: new InvocationProgress(undefined, 0, this.progress),
@@ -233,16 +233,16 @@ export class InvocationContext {
    * Returns the stored execution of an agent that is started here in a resumed run; undefined if it has none. Restores
    * the agent's transfer as well.
    */
-  #recordedExecutionOf(agent: BaseAgent, branch: string | undefined): RecordedExecution | undefined {
-    const { recorded } = this.invocation;
+  #resumedExecutionOf(agent: BaseAgent, branch: string | undefined): Execution | undefined {
+    const { resumedLog } = this.invocation;
     const resumedFrom = this.#hasAgent
-      ? recorded?.claimChild({
+      ? resumedLog?.claimChild({
           parentExecutionId: this.#visibleExecutionId,
           agentName: agent.name,
           branch,
           after: this.#childrenAfter,
         })
-      : recorded?.findExecution(this.executionId, agent.name);
+      : resumedLog?.findExecution(this.executionId, agent.name);
     for (const event of resumedFrom?.events ?? []) this.progress.noteTransfer(event);
     return resumedFrom;
   }

@@ -17,7 +17,7 @@ import type { ToolLedger } from '../session/tool-ledger.ts';
 import type { AbortGuard } from './abort-guard.ts';
 import type { DerivedValues } from './derived-values.ts';
 import type { InvocationContext } from './invocation-context.ts';
-import type { RecordedInvocation } from './recorded-invocation.ts';
+import type { InvocationLog } from './invocation-log.ts';
 import type { InTurn, SubInvocation } from './sub-invocation.ts';
 
 /** Answers in a user message to requests that tools made (confirmation, credential, input). */
@@ -80,7 +80,7 @@ export interface Invocation {
   /** Values derived from the events of the session. */
   readonly derived: DerivedValues;
   /** The stored part of the invocation, if it is resumed. */
-  readonly recorded?: RecordedInvocation | undefined;
+  readonly resumedLog?: InvocationLog | undefined;
   /** Records the tool calls of the run. */
   readonly ledger: ToolLedger;
   /**

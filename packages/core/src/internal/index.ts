@@ -37,12 +37,7 @@ export type { AgentPlace } from '../context/invocation-context.ts';
 export type { ReplyInProgress } from '../context/invocation-progress.ts';
 export type { MessageAnswers, MessageWithAnswers, RunHost } from '../context/invocation.ts';
 export { recordedActions } from '../context/recorded-actions.ts';
-export {
-  type ExecutionQuery,
-  LOOP_COUNT,
-  type RecordedExecution,
-  type RecordedInvocation,
-} from '../context/recorded-invocation.ts';
+export { type Execution, InvocationLog, LOOP_COUNT } from '../context/invocation-log.ts';
 export { Semaphore } from '../context/semaphore.ts';
 export { DerivedKey, type DerivedValues } from '../context/derived-values.ts';
 export type { InTurn, SubInvocation } from '../context/sub-invocation.ts';

@@ -54,7 +54,7 @@ export function sessionContents(
 ): Content[] {
   if (include === 'none') return currentTurnContents(view, model, codeStyle);
   const { agent, branch, isolationScope: scope, invocation } = view;
-  const { session, derived, recorded, invocationId } = invocation;
+  const { session, derived, resumedLog, invocationId } = invocation;
   // A live run builds its history rarely, and calls may still run then, so its builder is not cached.
   if (invocation.live) {
     const options = { ...optionsOf(model, codeStyle), derived, scope, underWay: invocationId };
@@ -74,7 +74,7 @@ export function sessionContents(
     cached = { builder, model, responseMedia };
     builders.set(key, cached);
   }
-  return cached.builder.build(session.events, recorded && invocationId);
+  return cached.builder.build(session.events, resumedLog && invocationId);
 }
 
 /** The builder of an agent's contents, and the model that they are for. */

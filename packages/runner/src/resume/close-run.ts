@@ -37,7 +37,7 @@ import { coveredUntil } from '../event-committer.ts';
 import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';
 import type { SessionLock } from '../session-lock.ts';
-import { eventsOfRun } from './resume-invocation.ts';
+import { eventsOfRun } from './resumed-run.ts';
 
 /** Parameters of `Runner.closeRun`. */
 export interface CloseRunParams {

@@ -1,16 +1,25 @@
-import { type Event, ObjectType } from '@eventloom/core';
-import {
-  enclosureOf,
-  isInput,
-  type ExecutionQuery,
-  LOOP_COUNT,
-  type RecordedExecution,
-  type RecordedInvocation,
-} from '@eventloom/core/internal';
+import { enclosureOf } from '../event/branch.ts';
+import { type Event, ObjectType } from '../event/event.ts';
+import { isInput } from '../event/event-predicates.ts';
 
-/** The stored events of a resumed invocation, by execution. */
-export class InvocationLog implements RecordedInvocation {
+/** Conditions of the execution to find. */
+export interface ExecutionQuery {
+  readonly parentExecutionId: string;
+  readonly branch: string | undefined;
+  /** Absent for a sub-invocation, which its branch identifies. */
+  readonly agentName?: string;
+  /** Index in `InvocationLog.events` after which the execution begins. */
+  readonly after: number;
+}
+
+/** Key of the round in a loop's checkpoint. Only loops have it. */
+export const LOOP_COUNT = 'timesLooped';
+
+/** The stored part of an invocation that is resumed. */
+export class InvocationLog {
+  /** The events of the invocation, in order. */
   readonly events: readonly Event[];
+  /** Number of model replies so far. */
   readonly llmCalls: number;
   readonly #executions = new Map<string, Execution>();
   readonly #claimed = new Set<Execution>();
@@ -32,12 +41,14 @@ export class InvocationLog implements RecordedInvocation {
     this.llmCalls = llmCalls;
   }
 
-  findExecution(executionId: string, agentName: string): RecordedExecution | undefined {
+  /** Returns the execution with this id and this agent name; undefined if there is none. */
+  findExecution(executionId: string, agentName: string): Execution | undefined {
     const execution = this.#executions.get(executionId);
     return execution?.isOf(agentName) ? execution : undefined;
   }
 
-  claimChild({ parentExecutionId, branch, agentName, after }: ExecutionQuery): RecordedExecution | undefined {
+  /** Returns the first matching execution, each execution only once: it belongs to the agent that continues it. Undefined if there is none. */
+  claimChild({ parentExecutionId, branch, agentName, after }: ExecutionQuery): Execution | undefined {
     for (const execution of this.#executions.values()) {
       if (execution.begin <= after || this.#claimed.has(execution)) continue;
       if (execution.parentExecutionId !== parentExecutionId || execution.branch !== branch) continue;
@@ -48,7 +59,8 @@ export class InvocationLog implements RecordedInvocation {
     return undefined;
   }
 
-  hasEscalated(loop: RecordedExecution): boolean {
+  /** True if an event after the loop's last checkpoint ended this loop, and not a loop inside it. */
+  hasEscalated(loop: Execution): boolean {
     return this.events.some(
       (event, index) =>
         index > loop.childrenAfter && event.actions.escalate === true && this.#loopAround(event) === loop.executionId,
@@ -63,23 +75,28 @@ export class InvocationLog implements RecordedInvocation {
     return at && enclosureOf(at.branch) === enclosure ? at.executionId : undefined;
   }
 
+  /** Returns the events that a sub-invocation sees, since it began. */
   within(branch: string, executionId: string): readonly Event[] {
     const begin = this.#executions.get(executionId)?.begin ?? Infinity;
     return this.events.filter((event, index) => index >= begin && enclosureOf(event.branch) === branch);
   }
 }
 
-/** One stored execution. */
-class Execution implements RecordedExecution {
+/** The stored part of one execution of an agent. */
+export class Execution {
   readonly executionId: string;
   readonly parentExecutionId: string | undefined;
   readonly branch: string | undefined;
   /** The index of its first event. */
   readonly begin: number;
+  /** The execution's own events in order, without user messages. */
   readonly events: Event[] = [];
   readonly #all: readonly Event[];
+  /** True if one of its events has `endOfAgent`. */
   isCompleted = false;
+  /** Last checkpoint of the agent; undefined if it stored none. */
   agentState: Readonly<Record<string, unknown>> | undefined;
+  /** Index in `InvocationLog.events` after which the agents that it ran are resumed: its last checkpoint, or its start. */
   childrenAfter: number;
 
   constructor({ executionId = '', parentExecutionId, branch }: Event, begin: number, all: readonly Event[]) {
@@ -91,6 +108,7 @@ class Execution implements RecordedExecution {
     this.#all = all;
   }
 
+  /** Adds an event of the execution, at its index in `InvocationLog.events`. */
   add(event: Event, index: number): void {
     if (isInput(event)) return;
     this.events.push(event);
@@ -100,14 +118,17 @@ class Execution implements RecordedExecution {
     this.childrenAfter = index;
   }
 
+  /** True if an agent of this name stored one of the events. */
   isOf(agentName: string): boolean {
     return this.events.some(({ author }) => author === agentName);
   }
 
+  /** Sets the event after which the agents that it runs from now on are resumed. */
   continueAfter(event: Event): void {
     this.childrenAfter = this.#all.indexOf(event);
   }
 
+  /** Makes the agents that it runs from now on start fresh. */
   continueFresh(): void {
     this.childrenAfter = Infinity;
   }

@@ -10,6 +10,7 @@ import {
   beginsResumableRun,
   Calls,
   errorOfEvent,
+  InvocationLog,
   isYielded,
   newestFirst,
   outcomeOfEvent,
@@ -19,11 +20,10 @@ import {
 import { FROM_THE_START } from '../history-reader.ts';
 import { lastSpeaker, type PickedAgent } from '../pick-agent.ts';
 import type { LoadedSession } from '../session-loader.ts';
-import { InvocationLog } from './invocation-log.ts';
 import { readStoredConfig } from './stored-run-config.ts';
 
 /** A run that is resumed. */
-export interface ResumedInvocation {
+export interface ResumedRun {
   readonly log: InvocationLog;
   /** The message that started the run. */
   readonly userContent: Content;
@@ -38,11 +38,11 @@ export interface ResumedInvocation {
  *
  * @throws InvalidRequestError for a run that the session does not have, that was not resumable, or that has ended
  */
-export function resumeInvocation(
+export function readResumedRun(
   root: BaseAgent,
   { session, derived }: Pick<LoadedSession, 'session' | 'derived'>,
   invocationId: string,
-): ResumedInvocation {
+): ResumedRun {
   const { events } = session;
   const calls = Calls.of(session, derived);
   const own = eventsOfRun(events, invocationId);
@@ -69,7 +69,7 @@ export function resumeInvocation(
  * Returns the error of a run that was aborted or closed, and whose process ended before it stored the end: none of its
  * agents continues.
  */
-export function storedAbort({ log }: ResumedInvocation): EventloomError | undefined {
+export function storedAbort({ log }: ResumedRun): EventloomError | undefined {
   const last = log.events.at(-1);
   if (!last || !isYielded(last) || outcomeOfEvent(last).state !== 'interrupted') return undefined;
   return errorOfEvent(last);
