@@ -17,7 +17,9 @@ const base = 'EventloomError';
 /** Returns the classes in `errors.ts` files, and all others that extend an error. */
 export function errorClasses(files: readonly SourceFile[]): ErrorClass[] {
   return files
-    .filter(({ path, text }) => !isTestFile(path) && /\bclass\b/.test(text))
+    .filter(
+      ({ path, text }) => !isTestFile(path) && /\bclass\b/.test(text) && (isErrorFile(path) || /Error\b/.test(text)),
+    )
     .flatMap((file) => {
       const found: ErrorClass[] = [];
       new Visitor({ ClassDeclaration: (node) => void found.push(readClass(file.path, node)) }).visit(
@@ -79,7 +81,7 @@ export function sharedErrorCodes(classes: readonly ErrorClass[]): string[] {
 /** Returns the places that throw a plain Error, which callers cannot distinguish from others. */
 export function bareErrors(files: readonly SourceFile[]): string[] {
   return files
-    .filter(({ path, text }) => !isTestFile(path) && /\bthrow\b/.test(text))
+    .filter(({ path, text }) => !isTestFile(path) && /\bthrow\b/.test(text) && /\bError\b/.test(text))
     .flatMap((file) => {
       const found: string[] = [];
       new Visitor({

@@ -30,8 +30,16 @@ export function shippedSources(files: readonly SourceFile[]): SourceFile[] {
   );
 }
 
+const known = new WeakMap<SourceFile, Pattern[]>();
+
 /** Returns the regular expression literals of a file, and those that it creates with `new RegExp()` and `RegExp()`. */
-export function patternsOf(file: SourceFile): Pattern[] {
+export function patternsOf(file: SourceFile): readonly Pattern[] {
+  const patterns = known.get(file) ?? readPatterns(file);
+  known.set(file, patterns);
+  return patterns;
+}
+
+function readPatterns(file: SourceFile): Pattern[] {
   const { path } = file;
   const patterns: Pattern[] = [];
   const constants = new Map<string, string>();
