@@ -8,7 +8,7 @@ import {
   type RunAsyncToolRequest,
   type ToolProcessLlmRequest,
 } from '@eventloom/core';
-import { getOwn, isRecord, setOwn } from '@eventloom/core/internal';
+import { getOwn, isRecord, isToolName, setOwn } from '@eventloom/core/internal';
 import { OpenAPIToolset, type OpenAPIToolsetOptions, RestApiTool } from '@eventloom/openapi';
 import type { AuthScheme } from './auth.ts';
 import { requireOptions } from './check-arguments.ts';
@@ -89,9 +89,9 @@ export class AdkRestApiTool extends BaseTool {
   }
 
   /** Creates the tool over one that a toolset has read. @internal */
-  static over(tool: RestApiTool, preservesNames: boolean): AdkRestApiTool {
+  static over(tool: RestApiTool, name: string, preservesNames: boolean): AdkRestApiTool {
     const { method, path } = tool.operation;
-    const created = new AdkRestApiTool(tool.name, tool.description, { baseUrl: '', path, method }, {});
+    const created = new AdkRestApiTool(name, tool.description, { baseUrl: '', path, method }, {});
     created.#adapted = new AdaptedTool(tool, preservesNames);
     created.#isOfToolset = true;
     return created;
@@ -126,7 +126,12 @@ export class AdkRestApiTool extends BaseTool {
     await super.processLlmRequest(request);
   }
 
+  /** @throws ConfigurationError without a `toolContext` */
   override async runAsync(request: RunAsyncToolRequest): Promise<unknown> {
+    if (!request.toolContext)
+      throw new ConfigurationError(
+        `RestApiTool "${this.name}": runAsync: toolContext is missing; call it in a tool of the program, with the context of that tool`,
+      );
     return (await this.#load()).call(request);
   }
 
@@ -272,6 +277,7 @@ export class AdkOpenAPIToolset extends BaseToolset {
   readonly #toolset: OpenAPIToolset;
   readonly #preservesNames: boolean;
   readonly #tools = new Map<BaseTool, AdkRestApiTool>();
+  readonly #names = new Set<string>();
 
   /**
    * @throws ConfigurationError for an unknown option, an invalid value, and a server without an absolute URL
@@ -298,8 +304,23 @@ export class AdkOpenAPIToolset extends BaseToolset {
   #adapt(tool: RestApiTool): AdkRestApiTool {
     const known = this.#tools.get(tool);
     if (known) return known;
-    const adapted = AdkRestApiTool.over(tool, this.#preservesNames);
+    const adapted = AdkRestApiTool.over(tool, this.#nameOf(tool), this.#preservesNames);
     this.#tools.set(tool, adapted);
     return adapted;
+  }
+
+  /** Returns the name that the ADK gives the tool, with a number if it is taken. A name that models do not accept is that of `@eventloom/openapi`. */
+  #nameOf({ name, operation }: RestApiTool): string {
+    const {
+      method,
+      path,
+      operationId = `${method.toLowerCase()}_${path.replaceAll(/[^a-zA-Z0-9]/g, '_')}`,
+    } = operation;
+    const wanted = this.prefixed((this.#preservesNames ? operationId : toSnakeCase(operationId)).slice(0, 60));
+    const base = isToolName(wanted) ? wanted : name;
+    let free = base;
+    for (let count = 2; this.#names.has(free); count++) free = `${base}_${count}`;
+    this.#names.add(free);
+    return free;
   }
 }

@@ -19,3 +19,37 @@ test('errors call a toolset of a class of the program by the name of that class'
   class Library extends MCPToolset {}
   expect(new Library({ type: 'StreamableHTTPConnectionParams', url: 'https://mcp.test' }).name).toBe('Library');
 });
+
+test('tools of an OpenAPI document have the names that the ADK gives them', async () => {
+  const operation = { responses: {} };
+  const paths = {
+    '/items': {
+      get: { ...operation, operationId: 'listItems' },
+      post: { ...operation, operationId: 'create-item' },
+      put: operation,
+    },
+    '/items/{itemId}': { delete: { ...operation, operationId: 'Delete it!' } },
+    '/other': { get: { ...operation, operationId: 'list_items' } },
+  };
+  const named = async (options: object): Promise<string[]> =>
+    (await new OpenAPIToolset({ specDict: { ...openapi, paths }, ...options }).getTools()).map(({ name }) => name);
+  expect((await named({})).toSorted()).toEqual([
+    'create-item',
+    'delete_it',
+    'list_items',
+    'list_items_2',
+    'put__items',
+  ]);
+  expect(await named({ toolFilter: ['create-item', 'put__items'] })).toHaveLength(2);
+  expect(await named({ prefix: 'shop', toolFilter: ['shop_create-item'] })).toEqual(['shop_create-item']);
+  expect(await named({ preservePropertyNames: true, toolFilter: ['listItems'] })).toEqual(['listItems']);
+});
+
+test('a tool of an OpenAPI document that is called without a context says what to write', async () => {
+  const paths = { '/items': { get: { operationId: 'listItems', responses: {} } } };
+  const [tool] = await new OpenAPIToolset({ specDict: { ...openapi, paths } }).getTools();
+  const call = tool?.runAsync({ args: {}, toolContext: undefined as never });
+  await expect(call).rejects.toThrow(
+    'RestApiTool "list_items": runAsync: toolContext is missing; call it in a tool of the program',
+  );
+});
