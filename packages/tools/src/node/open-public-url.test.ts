@@ -19,6 +19,7 @@ beforeEach(async () => {
   server = createServer((request, response) => {
     visits.push(request.url ?? '');
     if (request.url === '/gone') response.writeHead(204).end();
+    else if (request.url === '/robots') response.writeHead(999).end('no robots');
     else if (request.url === '/half') writeHalf(response);
     else if (request.url === '/away') response.writeHead(302, { location: target }).end();
     else response.setHeader('content-type', 'text/plain').end('hello');
@@ -109,6 +110,11 @@ test('a page that answers with status 101 cannot be read', async () => {
   });
   expect(text).toBe(`Failed to fetch url: ${url}/a (it answered with HTTP status 101)`);
   expect(await closed.promise).toBe('closed');
+});
+
+test('a page that answers with status 999 cannot be read', async () => {
+  const text = await loadWebPage(`${url}/robots`, { open: (page, abort) => open.open(page, abort) });
+  expect(text).toBe(`Failed to fetch url: ${url}/robots (it answered with HTTP status 999)`);
 });
 
 test('a page that is aborted after a part of its body cannot be read', async () => {

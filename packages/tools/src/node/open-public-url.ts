@@ -108,6 +108,11 @@ const EMPTY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 function toResponse(message: IncomingMessage): Response {
   const { statusCode = 500, headers } = message;
+  // A `Response` takes no other status; some sites answer robots with 999.
+  if (statusCode > 599) {
+    message.destroy();
+    throw new TypeError(`it answered with HTTP status ${statusCode}`);
+  }
   const named = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, [value].flat().join(', ')]],
   );
