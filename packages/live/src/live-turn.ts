@@ -51,7 +51,9 @@ export class LiveTurn {
     if (outputTranscription) yield* this.#spoken.take(outputTranscription, partial);
     if (generationComplete === true || turnComplete === true || interrupted === true) {
       yield* this.#heard.flush();
-      yield* this.#flushText(interrupted === true);
+      // The whole follows a piece with `partial: true`, also one that an interruption ended.
+      const isPiece = partial === true && content !== undefined && turnComplete !== true;
+      if (!isPiece) yield* this.#flushText(interrupted === true);
     }
     yield* this.#reports(response);
     if (turnComplete === true || interrupted === true) yield* this.#ended(response);

@@ -58,6 +58,17 @@ test.each([
   expect(next).not.toBe(first);
 });
 
+test('a whole text after a piece that was interrupted is yielded and stored once', async () => {
+  const interrupted = { ...text('lo', true), interrupted: true };
+  const { queue, stream, stored } = await liveScenario({
+    model: [[{ heard: 'content' }, text('Hel', true), interrupted, text('Hello', false), END]],
+  });
+  queue.sendContent(user('hi'));
+  await readTurns(stream, queue);
+  const texts = (await stored()).flatMap(({ content }) => content?.parts?.map((part) => part.text) ?? []);
+  expect(texts).toEqual(['hi', 'Hello']);
+});
+
 test('a whole transcription after pieces with partial: true is yielded and stored once, also after a call', async () => {
   const { queue, stream, stored } = await liveScenario({
     agent: { tools: [new FunctionTool({ name: 'look', description: 'Looks.', execute: () => 'seen' })] },
