@@ -4,6 +4,7 @@ import { addRoutes } from './http/add-routes.ts';
 import { createReporter } from './http/error-response.ts';
 import { identify } from './http/authentication.ts';
 import { WorkQueue } from './http/in-turns.ts';
+import { LargeAnswers } from './http/large-answers.ts';
 import { UserQuotas } from './http/user-quotas.ts';
 import { guardOf, guardRequest } from './http/request-guard.ts';
 import type { HttpRoute } from './http/route.ts';
@@ -87,6 +88,7 @@ export function createServerOn(app: Hono, options: ServerOptions, owner?: string
   const webhooks =
     options.webhooks &&
     new Webhooks(options.webhooks, { runners: options.runners, hub: runs, limits, platform, report });
+  const queue = new WorkQueue(platform);
   const server: ServerContext = {
     runners,
     runs,
@@ -96,7 +98,8 @@ export function createServerOn(app: Hono, options: ServerOptions, owner?: string
     runConfig: options.runConfig,
     webhooks,
     isStorageReachable: createStorageProbe(options.runners, platform),
-    largeTexts: new WorkQueue(platform),
+    largeTexts: queue,
+    answers: new LargeAnswers({ limits, platform, queue, report }),
     platform,
     report,
     trustsImportedEvents: options.trustImportedEvents === true,

@@ -1,6 +1,7 @@
 import type { Platform } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
 import type { WorkQueue } from './http/in-turns.ts';
+import type { LargeAnswers } from './http/large-answers.ts';
 import type { CountLimits } from './http/request-body.ts';
 import type { RunConfigHook } from './http/run-policy.ts';
 import type { UserQuotas } from './http/user-quotas.ts';
@@ -20,7 +21,7 @@ export interface FrontContext {
   readonly runs: { readonly isDraining: boolean };
   /** Returns true if sessions can be read. Absent on a Worker that forwards requests. */
   readonly isStorageReachable?: () => Promise<boolean>;
-  /** Reads large bodies, and writes large sessions, one after the other. Absent on a Worker that forwards requests. */
+  /** Reads large bodies, and writes large answers, one after the other. Absent on a Worker that forwards requests. */
   readonly largeTexts?: WorkQueue;
   readonly limits: CountLimits & Pick<ServerLimits, 'answerAfterMs'>;
   /** Counts the active work of each user's requests. */
@@ -39,6 +40,7 @@ export interface ServerContext extends FrontContext {
   /** Hosts the live runs; undefined for a server without the option `live`. */
   readonly live: LiveHost | undefined;
   readonly largeTexts: WorkQueue;
+  readonly answers: LargeAnswers;
   readonly limits: ServerLimits;
   /** The server's hook that decides the options of runs; undefined if it has none. */
   readonly runConfig: RunConfigHook | undefined;

@@ -16,6 +16,13 @@ export interface ServerLimits {
    * Default 64 MiB.
    */
   readonly maxBodyBytesInFlightPerUser: number;
+  /**
+   * Maximum number of characters of answers that clients have not read yet: sessions, pages of sessions and events, and artifacts of more than
+   * 128 Ki characters. While there are more, a further one is refused with `SERVER_BUSY`. Default 128 Mi.
+   */
+  readonly maxAnswerChars: number;
+  /** The same limit for the answers of one user. A further one is refused with `USER_LIMIT`. Default 32 Mi. */
+  readonly maxAnswerCharsPerUser: number;
   /** Maximum number of parts in a message, an imported event or a live frame. Default 1,000. */
   readonly maxBodyParts: number;
   /** Maximum number of events that a new session imports. Default 10,000. */
@@ -122,6 +129,8 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxBodyBytes: 20 * 1024 * 1024,
   maxBodyBytesInFlight: 256 * 1024 * 1024,
   maxBodyBytesInFlightPerUser: 64 * 1024 * 1024,
+  maxAnswerChars: 128 * 1024 * 1024,
+  maxAnswerCharsPerUser: 32 * 1024 * 1024,
   maxBodyParts: 1000,
   maxBodyEvents: 10_000,
   maxBodyKeys: 1000,

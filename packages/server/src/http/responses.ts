@@ -1,7 +1,6 @@
 import { isRecord } from '@eventloom/core/internal';
 import { formatPosition } from '../runs/run-log.ts';
 import type { RunFrame } from '../runs/run-relay.ts';
-import { CHARS_PER_TURN, type WorkQueue } from './in-turns.ts';
 
 /** Returns a response whose body is the given JSON text. */
 export function jsonTextResponse(text: string, headers: Readonly<Record<string, string>> = {}, status = 200): Response {
@@ -26,61 +25,6 @@ function isRange(range: string, type: string): boolean {
   return name.trim() === type && !parameters.some((parameter) => /^q=0(?:\.0{0,3})?$/.test(parameter.trim()));
 }
 
-/** Length in characters above which a text is streamed. */
-const MAX_TEXT = 1024 * 1024;
-type Headers = Readonly<Record<string, string>>;
-
-/** Returns a response with JSON text, in one piece, or streamed part by part if it is long. */
-export function partsResponse(
-  parts: Generator<string, void, undefined>,
-  queue: WorkQueue,
-  headers?: Headers,
-): Response {
-  let text = '';
-  for (let next = parts.next(); next.done !== true; next = parts.next()) {
-    if (text.length + next.value.length > MAX_TEXT)
-      return streamedResponse(begunParts([text, next.value], parts), queue, headers);
-    text += next.value;
-  }
-  return jsonTextResponse(text, headers);
-}
-
-/**
- * Returns a response with JSON text whose parts are produced as the client reads them.
- * @param queue produces many long parts one after the other, with other work in between
- */
-export function streamedResponse(
-  parts: Generator<string, void, undefined> | AsyncGenerator<string, void, undefined>,
-  queue: WorkQueue,
-  headers?: Headers,
-): Response {
-  const encoder = new TextEncoder();
-  let chars = CHARS_PER_TURN;
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        if (chars >= CHARS_PER_TURN) {
-          chars = 0;
-          await queue.turn();
-        }
-        const next = await parts.next();
-        if (next.done === true) return controller.close();
-        chars += next.value.length;
-        controller.enqueue(encoder.encode(next.value));
-      },
-      // If a generator fails to close, the cancellation rejects. The runtime awaits it, so the rejection is handled.
-      cancel: async () => void (await parts.return()),
-    },
-    { highWaterMark: 0 },
-  );
-  return new Response(body, { headers: { 'content-type': 'application/json', ...headers } });
-}
-
-function* begunParts(begun: string[], rest: Iterable<string>): Generator<string, void, undefined> {
-  for (let part = begun.shift(); part !== undefined; part = begun.shift()) yield part;
-  yield* rest;
-}
-
 /** The response header with the invocation id of the run. */
 export const INVOCATION_ID_HEADER = 'Eventloom-Invocation-Id';
 
@@ -97,6 +41,11 @@ export const EVENT_IDS_HEADER = 'Eventloom-Event-Ids';
 
 /** The response header with the cursor of the next page of a list. */
 export const NEXT_CURSOR = 'Eventloom-Next-Cursor';
+
+/** Returns the header with the cursor of the next page; none for the last page. */
+export function cursorHeader(nextCursor: string | undefined): Record<string, string> {
+  return nextCursor === undefined ? {} : { [NEXT_CURSOR]: nextCursor };
+}
 
 /** A comment that keeps a silent connection open. It is a separate block, so that the next frame still begins with `data: `. */
 export const SSE_HEARTBEAT = ': heartbeat\n\n';

@@ -4,7 +4,7 @@ import { type ServerRequest, parseCount } from '../http/server-request.ts';
 import { jsonResponse } from '../http/responses.ts';
 import { quotedName } from '../http/request-body.ts';
 import type { HttpRoute } from '../http/route.ts';
-import { readWithoutState } from '../http/session-response.ts';
+import { readWithoutState } from '../http/session-text.ts';
 
 const ARTIFACTS = '/apps/{appName}/users/{userId}/sessions/{sessionId}/artifacts';
 const ARTIFACT = `${ARTIFACTS}/{filename}`;
@@ -14,12 +14,12 @@ async function list(request: ServerRequest): Promise<Response> {
   return jsonResponse((await request.runner().artifactService?.listArtifactKeys(key)) ?? []);
 }
 
-async function load(request: ServerRequest): Promise<Response> {
-  return jsonResponse(await loadPart(request, request.queryInteger('version')));
+function load(request: ServerRequest): Promise<Response> {
+  return answerPart(request, request.queryInteger('version'));
 }
 
-async function loadVersion(request: ServerRequest): Promise<Response> {
-  return jsonResponse(await loadPart(request, parseCount('version', request.param('version'))));
+function loadVersion(request: ServerRequest): Promise<Response> {
+  return answerPart(request, parseCount('version', request.param('version')));
 }
 
 async function listVersions(request: ServerRequest): Promise<Response> {
@@ -32,6 +32,13 @@ async function remove(request: ServerRequest): Promise<Response> {
   const key = await existingSession(request);
   await request.runner().artifactService?.deleteArtifact({ ...key, filename: request.param('filename') });
   return jsonResponse(null);
+}
+
+function answerPart(request: ServerRequest, version: number | undefined): Promise<Response> {
+  const { userId } = request.sessionKey();
+  return request.server.answers.answer(userId, async () => ({
+    parts: [JSON.stringify(await loadPart(request, version))],
+  }));
 }
 
 async function loadPart(request: ServerRequest, version: number | undefined): Promise<Part> {
@@ -68,6 +75,7 @@ export const artifactRoutes: readonly HttpRoute[] = [
     summary: 'An artifact as a part, in its latest or the requested version',
     query: { version: { type: 'integer', description: 'The version. Default: the latest.' } },
     answer: { component: 'Part' },
+    errors: [429],
     handle: load,
   },
   {
@@ -92,6 +100,7 @@ export const artifactRoutes: readonly HttpRoute[] = [
     operationId: 'loadArtifactVersion',
     summary: 'One version of an artifact, as a part',
     answer: { component: 'Part' },
+    errors: [429],
     handle: loadVersion,
   },
 ];

@@ -2,9 +2,9 @@ import { InvalidRequestError, serializeEvent } from '@eventloom/core';
 import { readForkSessionRequest, readRewindSessionRequest } from '@eventloom/core/wire';
 import { checkId } from '../http/request-body.ts';
 import type { ServerRequest } from '../http/server-request.ts';
-import { jsonTextResponse, NEXT_CURSOR, partsResponse } from '../http/responses.ts';
+import { cursorHeader, jsonTextResponse, NEXT_CURSOR } from '../http/responses.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
-import { sessionParts } from '../http/session-response.ts';
+import { eventListParts, sessionParts } from '../http/session-text.ts';
 import { forkSession } from '../sessions/fork-session.ts';
 
 const REWIND = { component: 'RewindSessionBody', read: readRewindSessionRequest } satisfies BodySpec;
@@ -17,14 +17,12 @@ async function listEvents(request: ServerRequest): Promise<Response> {
   if (order !== undefined && order !== 'asc' && order !== 'desc') {
     throw new InvalidRequestError(`order: expected asc or desc, got ${JSON.stringify(order)}`);
   }
-  const { events, nextCursor } = await request.runner().sessionService.listEvents({
-    ...key,
-    order,
-    limit: request.queryInteger('limit'),
-    cursor: request.query('cursor'),
+  const { sessionService } = request.runner();
+  const listing = { ...key, order, limit: request.queryInteger('limit'), cursor: request.query('cursor') } as const;
+  return request.server.answers.answer(key.userId, async () => {
+    const { events, nextCursor } = await sessionService.listEvents(listing);
+    return { parts: eventListParts(events), headers: cursorHeader(nextCursor) };
   });
-  const headers = nextCursor === undefined ? {} : { [NEXT_CURSOR]: nextCursor };
-  return jsonTextResponse(`[${events.map((event) => serializeEvent(event)).join(',')}]`, headers);
 }
 
 async function rewind(request: ServerRequest): Promise<Response> {
@@ -49,7 +47,7 @@ async function fork(request: ServerRequest): Promise<Response> {
     // The events are in memory until the copy is stored, like those of an import.
     onRead: (chars) => request.quota.count('bodyBytes', chars),
   });
-  return partsResponse(sessionParts(session), request.server.largeTexts);
+  return request.server.answers.answer(key.userId, () => ({ parts: sessionParts(session) }), false);
 }
 
 /** The routes that read the history of a session in pages, rewind it and copy it. */
@@ -65,6 +63,7 @@ export const historyRoutes: readonly HttpRoute[] = [
       cursor: `The ${NEXT_CURSOR} of the previous page, which has the same order.`,
     },
     answer: { component: 'Event', isList: true },
+    errors: [429],
     handle: listEvents,
   },
   {

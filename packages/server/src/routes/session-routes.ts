@@ -20,15 +20,16 @@ import type { Runner } from '@eventloom/runner';
 import type { ServerRequest } from '../http/server-request.ts';
 import { inTurns } from '../http/in-turns.ts';
 import { checkEventCounts, checkId } from '../http/request-body.ts';
-import { jsonResponse, NEXT_CURSOR, partsResponse } from '../http/responses.ts';
+import type { AnswerText } from '../http/large-answers.ts';
+import { cursorHeader, jsonResponse, NEXT_CURSOR } from '../http/responses.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
 import {
-  sessionResponse,
+  readSessionText,
   type SessionSource,
   sessionListParts,
   sessionParts,
   readWithoutState,
-} from '../http/session-response.ts';
+} from '../http/session-text.ts';
 import { createSessionWithEvents } from '../sessions/create-session.ts';
 
 const CREATE = {
@@ -61,9 +62,12 @@ async function readCreation(
 }
 
 /** Answers a new session. One with events is read again, in pages. */
-function createdResponse(request: ServerRequest, session: Session): Response | Promise<Response> {
-  if (session.lastSeq === 0) return partsResponse(sessionParts(session), request.server.largeTexts);
-  return sessionResponse(sourceOf(request, sessionKeyOf(session)));
+function createdResponse(request: ServerRequest, session: Session): Promise<Response> {
+  const read = (): AnswerText | Promise<AnswerText> =>
+    session.lastSeq === 0
+      ? { parts: sessionParts(session) }
+      : readSessionText(sourceOf(request, sessionKeyOf(session)));
+  return request.server.answers.answer(session.userId, read, false);
 }
 
 async function createWithId(request: ServerRequest): Promise<Response> {
@@ -97,9 +101,10 @@ async function list(request: ServerRequest): Promise<Response> {
     limit: request.queryInteger('limit'),
     cursor: request.query('cursor'),
   };
-  const { sessions, nextCursor } = await sessionService.listSessions(listing);
-  const headers = nextCursor === undefined ? {} : { [NEXT_CURSOR]: nextCursor };
-  return partsResponse(sessionListParts(sessions), request.server.largeTexts, headers);
+  return request.server.answers.answer(userId, async () => {
+    const { sessions, nextCursor } = await sessionService.listSessions(listing);
+    return { parts: sessionListParts(sessions), headers: cursorHeader(nextCursor) };
+  });
 }
 
 async function get(request: ServerRequest): Promise<Response> {
@@ -108,7 +113,7 @@ async function get(request: ServerRequest): Promise<Response> {
     numRecentEvents: request.queryInteger('numRecentEvents'),
     afterTimestamp: request.queryNumber('afterTimestamp'),
   };
-  return sessionResponse(sourceOf(request, key), config);
+  return request.server.answers.answer(key.userId, () => readSessionText(sourceOf(request, key), config));
 }
 
 async function patch(request: ServerRequest): Promise<Response> {
@@ -117,7 +122,7 @@ async function patch(request: ServerRequest): Promise<Response> {
   request.checkStateAccess('stateDelta', Object.keys(stateDelta));
   request.quota.count('queued', 1);
   await patchState(request.runner(), key, stateDelta);
-  return sessionResponse(sourceOf(request, key));
+  return request.server.answers.answer(key.userId, () => readSessionText(sourceOf(request, key)), false);
 }
 
 async function remove(request: ServerRequest): Promise<Response> {
@@ -152,7 +157,6 @@ function sourceOf(request: ServerRequest, key: SessionKey): SessionSource {
     );
   };
   return {
-    queue: request.server.largeTexts,
     read: (config) => present(sessionService.getSession({ ...key, config })),
     readEvents: (config) => present(readWithoutState(sessionService, { ...key, config })),
     countWithin: (config, maxBytes) => sessionService.countWithin?.({ ...key, config }, maxBytes),
@@ -181,6 +185,7 @@ export const sessionRoutes: readonly HttpRoute[] = [
       cursor: `The ${NEXT_CURSOR} of the previous page.`,
     },
     answer: { component: 'Session', isList: true },
+    errors: [429],
     handle: list,
   },
   {
@@ -203,6 +208,7 @@ export const sessionRoutes: readonly HttpRoute[] = [
       afterTimestamp: { type: 'number', description: 'Only events at or after this time, in seconds.' },
     },
     answer: { component: 'Session' },
+    errors: [429],
     handle: get,
   },
   {

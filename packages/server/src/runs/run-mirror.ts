@@ -1,6 +1,6 @@
 import { type BaseSessionService, type EventloomError, type Platform, SessionNotFoundError } from '@eventloom/core';
 import { RunGoesOnError, RunNotFoundError, RunRelayError } from '../errors.ts';
-import { readWithoutState } from '../http/session-response.ts';
+import { readWithoutState } from '../http/session-text.ts';
 import { eventPosition, offsetOf, type RunLog } from './run-log.ts';
 import type { LogMirror, RelayEnd, RunFrame } from './run-relay.ts';
 import { copyEnd, storedFrames } from './stored-frames.ts';

@@ -9,7 +9,7 @@ import {
   SessionNotFoundError,
 } from '@eventloom/core';
 import { isBookkeeping, isYielded, outcomeOfEvent, readStreamed } from '@eventloom/core/internal';
-import { readWithoutState } from '../http/session-response.ts';
+import { readWithoutState } from '../http/session-text.ts';
 import { chunkPosition, eventPosition, offsetOf, type RunLog } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
 

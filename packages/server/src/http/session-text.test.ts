@@ -7,11 +7,21 @@ import {
 } from '@eventloom/core';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { expect, test } from 'vitest';
+import { DEFAULT_LIMITS } from '../server-limits.ts';
 import { WorkQueue } from './in-turns.ts';
-import { sessionResponse, sessionParts } from './session-response.ts';
+import { LargeAnswers } from './large-answers.ts';
+import { readSessionText, sessionParts, type SessionSource } from './session-text.ts';
 
 const sessionText = (session: Session): string => [...sessionParts(session)].join('');
-const queue = new WorkQueue(systemPlatform);
+const reported: unknown[] = [];
+const answers = new LargeAnswers({
+  limits: DEFAULT_LIMITS,
+  platform: systemPlatform,
+  queue: new WorkQueue(systemPlatform),
+  report: (error) => reported.push(error),
+});
+const sessionResponse = (source: SessionSource, config?: GetSessionConfig): Promise<Response> =>
+  answers.answer('ann', () => readSessionText(source, config));
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 
 /** A session with this number of events, and the windows of it that were read. */
@@ -30,7 +40,7 @@ async function subject(events: number, text = 'x') {
     counts.push(found.events.length);
     return found;
   };
-  return { service, queue, read, readEvents: read, counts };
+  return { service, read, readEvents: read, counts };
 }
 
 const WINDOWS: readonly GetSessionConfig[] = [
@@ -85,7 +95,6 @@ test.each([{}, { numRecentEvents: 8 }, { afterTimestamp: 3, numRecentEvents: 8 }
       return found;
     };
     const source = {
-      queue,
       read,
       readEvents: read,
       countWithin: async (each: GetSessionConfig, maxChars: number) => {
@@ -127,7 +136,8 @@ test('the stream of a session deleted and created again ends with an error', asy
   const response = await sessionResponse(source);
   await service.deleteSession(KEY);
   await service.createSession(KEY);
-  await expect(response.text()).rejects.toThrow(SessionNotFoundError);
+  await expect(response.text()).rejects.toThrow('the session was deleted while it was read');
+  expect(reported.splice(0)).toEqual([expect.any(SessionNotFoundError)]);
 });
 
 test('the state of a streamed session is read once', async () => {
@@ -135,7 +145,6 @@ test('the state of a streamed session is read once', async () => {
   const whole = await service.getSession(KEY);
   let reads = 0;
   const source = {
-    queue,
     read: (config: GetSessionConfig) => {
       reads++;
       return read(config);
@@ -169,7 +178,7 @@ test('a session with much state is streamed value by value with the same text', 
   const session = await service.createSession({ ...KEY, state });
   await service.appendEvent({ session, event: createEvent({ author: 'a', timestamp: 1 }) });
   const read = async () => (await service.getSession(KEY)) ?? session;
-  const response = await sessionResponse({ queue, read, readEvents: read });
+  const response = await sessionResponse({ read, readEvents: read });
   const chunks: number[] = [];
   const decoder = new TextDecoder();
   let text = '';
@@ -181,5 +190,5 @@ test('a session with much state is streamed value by value with the same text', 
   expect(text === JSON.stringify({ id, appName, userId, state: (await read()).state, lastUpdateTime, events })).toBe(
     true,
   );
-  expect([chunks.length, Math.max(...chunks) < 2_000_100]).toEqual([5, true]);
+  expect([chunks.length, Math.max(...chunks) < 2_000_100]).toEqual([3, true]);
 });

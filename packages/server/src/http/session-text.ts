@@ -1,4 +1,5 @@
 import {
+  type Event,
   type GetSessionConfig,
   serializeEvent,
   type Session,
@@ -7,8 +8,8 @@ import {
   type GetSessionRequest,
   type MaybePromise,
 } from '@eventloom/core';
-import type { WorkQueue } from './in-turns.ts';
-import { partsResponse, streamedResponse } from './responses.ts';
+import { weigh } from '@eventloom/core/internal';
+import type { AnswerText } from './large-answers.ts';
 
 /** The number of events of the first read. Most sessions have fewer. */
 const FIRST_EVENTS = 100;
@@ -16,10 +17,8 @@ const MAX_EVENTS = 1000;
 /** The size of a page of events, in characters, or in bytes if the service counts them. */
 const PAGE_CHARS = 1024 * 1024;
 
-/** Parameters of `sessionResponse`: the session to read. */
+/** Parameters of `readSessionText`: the session to read. */
 export interface SessionSource {
-  /** Lets other work run between the pages of large sessions. */
-  readonly queue: WorkQueue;
   /** @throws SessionNotFoundError */
   read(config: GetSessionConfig): Promise<Session>;
   /** Reads the session like `read`, but may leave out the state. */
@@ -29,33 +28,30 @@ export interface SessionSource {
 }
 
 /**
- * Returns a response with a session as of one moment. A large session is streamed, one value of its state and one page of its events at a
- * time, so that its text is never in memory as a whole; its state is read once. The stream ends with an error if the session is deleted in
- * the meantime.
+ * Reads a session as of one moment. The events of a large session are read page by page as the client reads; its state is read once. The text
+ * ends with an error if the session is deleted in the meantime.
  *
  * @throws SessionNotFoundError
  */
-export async function sessionResponse(source: SessionSource, config: GetSessionConfig = {}): Promise<Response> {
+export async function readSessionText(source: SessionSource, config: GetSessionConfig = {}): Promise<AnswerText> {
   const { numRecentEvents = Infinity, afterTimestamp } = config;
   const count = await countOfPage(source, { numRecentEvents: Math.min(numRecentEvents, FIRST_EVENTS) });
   const session = await source.read({ afterTimestamp, numRecentEvents: count });
-  if (count === numRecentEvents || session.events.length < count || session.lastSeq === count) {
-    return partsResponse(sessionParts(session), source.queue);
-  }
-  return streamedResponse(pagedParts(source, session, config), source.queue);
+  if (count === numRecentEvents || session.events.length < count || session.lastSeq === count)
+    return { parts: sessionParts(session) };
+  const { lastSeq, incarnation } = session;
+  return { parts: sessionHead(session), rest: eventTexts(source, { lastSeq, incarnation }, config) };
 }
 
 /** The session as of the first read. */
 type Begun = Pick<Session, 'lastSeq' | 'incarnation'>;
 
-/** Yields the JSON text of a session, its events page by page. */
-async function* pagedParts(
+/** Yields the JSON text of a session after its state, event by event. */
+async function* eventTexts(
   source: SessionSource,
-  session: Session,
+  begun: Begun,
   { numRecentEvents = Infinity, afterTimestamp }: GetSessionConfig,
 ): AsyncGenerator<string, void, undefined> {
-  yield* sessionHead(session);
-  const begun: Begun = { lastSeq: session.lastSeq, incarnation: session.incarnation };
   let skipped = 0;
   let firstSeq = Math.max(0, begun.lastSeq - numRecentEvents);
   if (numRecentEvents < Infinity && afterTimestamp !== undefined) {
@@ -66,32 +62,30 @@ async function* pagedParts(
   }
   let before = '';
   for await (const page of pagesOf(source, begun, firstSeq, afterTimestamp)) {
-    const shown = page.slice(skipped);
-    skipped -= page.length - shown.length;
-    if (shown.length === 0) continue;
-    yield before + shown.join(',');
-    before = ',';
+    for (const event of page.slice(skipped)) {
+      yield before + serializeEvent(event);
+      before = ',';
+    }
+    skipped = Math.max(0, skipped - page.length);
   }
   yield ']}';
 }
 
-/** Yields the events after a sequence number, up to the last one at the first read, as JSON. */
+/** Yields the events after a sequence number, up to the last one at the first read. */
 async function* pagesOf(
   source: SessionSource,
   { lastSeq, incarnation }: Begun,
   firstSeq: number,
   afterTimestamp: number | undefined,
-): AsyncGenerator<string[], void, undefined> {
+): AsyncGenerator<readonly Event[], void, undefined> {
   let count = FIRST_EVENTS;
   for (let afterSeq = firstSeq; afterSeq < lastSeq;) {
     count = await countOfPage(source, { afterSeq, beforeSeq: Math.min(afterSeq + count, lastSeq) + 1 });
     const page = await source.readEvents({ afterTimestamp, afterSeq, beforeSeq: afterSeq + count + 1 });
     if (page.incarnation !== incarnation) throw new SessionNotFoundError('the session was deleted while it was read');
-    const texts = page.events.map((event) => serializeEvent(event));
     afterSeq += count;
-    const chars = texts.reduce((sum, { length }) => sum + length, 1);
-    count = Math.max(1, Math.min(MAX_EVENTS, Math.floor((count * PAGE_CHARS) / chars)));
-    yield texts;
+    count = Math.max(1, Math.min(MAX_EVENTS, Math.floor((count * PAGE_CHARS) / weigh(page.events))));
+    yield page.events;
   }
 }
 
@@ -108,12 +102,23 @@ async function countOfPage(source: SessionSource, window: GetSessionConfig): Pro
  */
 export function* sessionParts(session: Session): Generator<string, void, undefined> {
   yield* sessionHead(session);
+  yield* eventParts(session.events);
+  yield ']}';
+}
+
+/** Yields the JSON text of several events. */
+export function* eventListParts(events: readonly Event[]): Generator<string, void, undefined> {
+  yield '[';
+  yield* eventParts(events);
+  yield ']';
+}
+
+function* eventParts(events: readonly Event[]): Generator<string, void, undefined> {
   let before = '';
-  for (const event of session.events) {
+  for (const event of events) {
     yield before + serializeEvent(event);
     before = ',';
   }
-  yield ']}';
 }
 
 /** Yields the JSON text of a session up to its events. */
