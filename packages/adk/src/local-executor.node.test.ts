@@ -39,3 +39,20 @@ test('an UnsafeLocalCodeExecutor runs code that a program gives it without a sig
   const slow = await call('setTimeout(() => undefined, 600_000)', 'javascript', { timeoutSeconds: 0.01 });
   expect(slow.stderr).toBe('Code execution timed out after 0.01 seconds.');
 });
+
+test('files of a program are base64, and the result always has a list of files', async () => {
+  const code = "process.stdout.write(require('node:fs').readFileSync('in.txt', 'utf8'))";
+  const read = (content: string) =>
+    new AdkUnsafeLocalCodeExecutor().executeCode({
+      invocationContext: testContext({ platform: fixedPlatform() }),
+      codeExecutionInput: {
+        code,
+        language: 'javascript',
+        inputFiles: [{ name: 'in.txt', content, mimeType: 'text/plain' }],
+      },
+    });
+  expect(await read('aGVsbG8=')).toMatchObject({ stdout: 'hello', outputFiles: [] });
+  await expect(read('hello, world')).rejects.toThrow(
+    'the content of the file "in.txt" is not base64; write content: Buffer.from(text).toString(\'base64\')',
+  );
+});

@@ -4,6 +4,7 @@ import {
   type BaseCodeExecutor,
   type BaseSessionService,
   type CodeExecutionOutput,
+  type CodeFile,
   ConfigurationError,
   type ExecuteCodeParams,
 } from '@eventloom/core';
@@ -123,7 +124,10 @@ export interface AdkExecuteCodeParams extends Omit<ExecuteCodeParams, 'abortSign
 
 /** Code in processes of this machine, as the `UnsafeLocalCodeExecutor` for programs that were written for `@google/adk` runs it. */
 export interface AdkUnsafeLocalCodeExecutor extends BaseCodeExecutor {
-  executeCode(params: AdkExecuteCodeParams): Promise<CodeExecutionOutput>;
+  /** Runs code. The contents of files are base64. @throws InvalidRequestError for a file with another content, or with folders in its name */
+  executeCode(
+    params: AdkExecuteCodeParams,
+  ): Promise<CodeExecutionOutput & { readonly outputFiles: readonly CodeFile[] }>;
 }
 
 /**

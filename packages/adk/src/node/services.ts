@@ -9,8 +9,10 @@ import {
   type BaseArtifactService,
   type BaseSessionService,
   type CodeExecutionOutput,
+  type CodeFile,
   ConfigurationError,
   type ExecuteCodeParams,
+  InvalidRequestError,
 } from '@eventloom/core';
 import { describeKind } from '@eventloom/core/internal';
 import { UnsafeLocalCodeExecutor } from '@eventloom/llm-agent/node';
@@ -202,22 +204,34 @@ interface ExecuteParams extends Omit<ExecuteCodeParams, 'abortSignal'> {
   readonly abortSignal?: AbortSignal | undefined;
 }
 
+/** A result that always has a list of files, as in the ADK. */
+type ExecuteResult = CodeExecutionOutput & { readonly outputFiles: readonly CodeFile[] };
+
 /** Runs Python, JavaScript and shell scripts in processes of this machine, also for a program that calls it without a signal. */
 class LocalExecutor extends UnsafeLocalCodeExecutor {
-  override async executeCode({ abortSignal, ...given }: ExecuteParams): Promise<CodeExecutionOutput> {
+  override async executeCode({ abortSignal, ...given }: ExecuteParams): Promise<ExecuteResult> {
     const { codeExecutionInput } = given;
     const input = { ...codeExecutionInput, language: String(codeExecutionInput.language) };
     const params = { ...given, codeExecutionInput: input };
-    if (abortSignal) return super.executeCode({ ...params, abortSignal });
+    if (abortSignal) return { outputFiles: [], ...(await super.executeCode({ ...params, abortSignal })) };
+    for (const file of input.inputFiles) checkContent(file);
     const timeout = AbortSignal.timeout(this.timeoutMs);
     try {
-      return await super.executeCode({ ...params, abortSignal: timeout });
+      return { outputFiles: [], ...(await super.executeCode({ ...params, abortSignal: timeout })) };
     } catch (error) {
       if (!timeout.aborted) throw error;
       const stderr = `Code execution timed out after ${this.timeoutMs / 1000} seconds.`;
-      return { stdout: '', stderr, outcome: 'OUTCOME_FAILED' };
+      return { stdout: '', stderr, outputFiles: [], outcome: 'OUTCOME_FAILED' };
     }
   }
+}
+
+/** The ADK takes the content of a file as text, which would be decoded to other bytes here. @throws InvalidRequestError for a content that is not base64 */
+function checkContent({ name, content }: CodeFile): void {
+  if (!/^[\w+/-]*={0,2}$/.test(content))
+    throw new InvalidRequestError(
+      `UnsafeLocalCodeExecutor: the content of the file ${JSON.stringify(name.slice(0, 100))} is not base64; write content: Buffer.from(text).toString('base64')`,
+    );
 }
 
 /** Creates an executor that runs Python, JavaScript and shell scripts in processes of this machine. @throws ConfigurationError for an invalid value */
