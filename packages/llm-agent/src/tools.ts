@@ -45,8 +45,6 @@ async function addResolvedTools(
     });
     if (selected) tools = Object.values(selected);
   }
-  // Tools may assign to `toolsDict`, as in the ADK, but the empty one is shared.
-  appendTools(request, []);
   for (const tool of tools) {
     if (isPlainTool(tool)) appendTools(request, [tool]);
     else

@@ -48,7 +48,7 @@ test('an answer to the request of an agent that was renamed is refused before an
   const renamed = new Runner({ appName, agent, sessionService });
   const sending = renamed.run({ ...KEY, newMessage: { parts: [answer(id, { confirmed: true })] } });
   await expect(sending).rejects.toThrow(InvalidMessageError);
-  await expect(sending).rejects.toThrow('and no agent has that name; name one so');
+  await expect(sending).rejects.toThrow('answers calls of the agent "bot", and no agent has that name');
   expect(await stored()).toHaveLength(before);
 });
 

@@ -94,9 +94,7 @@ export function agentOfCalls(
   }
   const agent = root.findAgent(author);
   if (!agent && calls.some(({ about }) => about))
-    throw new InvalidMessageError(
-      `newMessage: answers calls of the agent "${author}", and no agent has that name; name one so`,
-    );
+    throw new InvalidMessageError(`newMessage: answers calls of the agent "${author}", and no agent has that name`);
   return { agent: agent ?? root, branch };
 }
 

@@ -56,12 +56,10 @@ export interface LlmRequest {
   cacheableContentsTokenCount?: number;
 }
 
-/** Creates an empty request. */
+/** Creates an empty request. Its `toolsDict` is not shared, because tools of the ADK assign to it. */
 export function createLlmRequest(): LlmRequest {
-  return { contents: [], config: {}, toolsDict: NO_TOOLS };
+  return { contents: [], config: {}, toolsDict: Object.create(null) as LlmRequest['toolsDict'] };
 }
-
-const NO_TOOLS: Readonly<Record<string, BaseTool>> = Object.freeze(Object.create(null) as Record<string, BaseTool>);
 
 /** Appends instructions to the system instruction, separated by blank lines. @throws ConfigurationError for arguments of another kind, and if the system instruction is not a string */
 export function appendInstructions(request: LlmRequest, instructions: readonly string[]): void {
