@@ -181,6 +181,28 @@ test('a run that waits is cancelled once a later run that its process left has e
   expect(await server.stateOf('r-2')).toMatchObject({ state: 'interrupted', code: 'RUN_ABANDONED' });
 });
 
+test('a run that waits is cancelled although processes leave further runs in its session meanwhile', async () => {
+  const { serve, sessionService } = await setUp(false);
+  const server = serve({ calls: [{ id: 'c', name: 'wait' }] });
+  await server.send('r-1');
+  await expect.poll(() => server.stateOf('r-1')).toMatchObject({ state: 'waiting' });
+  const beginRun = sessionService.beginRun.bind(sessionService);
+  let left = 0;
+  sessionService.beginRun = async (request) => {
+    const isCancelling = request.continues === true && !request.invocationId.startsWith('e-left');
+    if (isCancelling && left < 3) {
+      const invocationId = `e-left-${++left}`;
+      const message = createEvent({ invocationId, author: 'user', content: { parts: [{ text: 'hi' }] } });
+      const { lease } = await beginRun({ ...KEY, invocationId, resumable: false, message });
+      await sessionService.releaseLease(lease, { keepRunOpen: true });
+    }
+    return beginRun(request);
+  };
+  expect((await server.cancel('r-1')).status).toBe(200);
+  expect(left).toBe(3);
+  expect(await server.stateOf('r-1')).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
+});
+
 test('a run that waits is cancelled although other requests take the session several times', async () => {
   const { serve, sessionService } = await setUp(false);
   const server = serve({ calls: [{ id: 'c', name: 'wait' }] });

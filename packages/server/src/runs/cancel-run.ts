@@ -58,8 +58,9 @@ export class RunCanceller {
       try {
         return await this.#cancel(runner, key, id);
       } catch (error) {
-        // Another request took the session, for example an answer, or a further cancellation.
-        if (!StaleWriterError.isInstance(error) || tries === MAX_TRIES) throw mayContinueError(error);
+        // Another request took the session, for example an answer, or a further cancellation; or its process left a run in it.
+        const isTaken = StaleWriterError.isInstance(error) || UnfinishedRunError.isInstance(error);
+        if (!isTaken || tries === MAX_TRIES) throw mayContinueError(error);
       }
     }
   }
