@@ -34,7 +34,7 @@ test('with ifKnown reject a known request is refused, as is an invalid option', 
   await expect(again).rejects.toSatisfy(
     (error) => RequestKnownError.isInstance(error) && error.invocationId === event?.invocationId,
   );
-  await expect(again).rejects.toThrow('; read the events of that run, or use a new id for a new message');
+  await expect(again).rejects.toThrow('; read the events of that run, or use a new id');
   await expect(run('hi', { ...REQUEST, ifKnown: 'again' as 'reject' })).rejects.toThrow(/ifKnown/);
   for (const requestId of ['', ' \n', 'x'.repeat(257)])
     await expect(run('hi', { requestId })).rejects.toThrow(/requestId/);

@@ -73,6 +73,6 @@ export async function* followRun(
 
 function goneError({ userId, sessionId }: SessionKey, invocationId: string): SessionNotFoundError {
   return new SessionNotFoundError(
-    `session ${JSON.stringify(sessionId)} of user ${JSON.stringify(userId)}: was deleted while its run ${JSON.stringify(invocationId)} was followed`,
+    `session ${JSON.stringify(sessionId)} of user ${JSON.stringify(userId)}: was deleted while its run ${invocationId} was followed`,
   );
 }

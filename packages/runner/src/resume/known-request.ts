@@ -206,7 +206,7 @@ function refuseKnown({ start, config, stateDelta }: RunRequest, requestId: strin
   if (start.message && !isSameDelta(stateDelta, events[0]?.actions.stateDelta ?? {}))
     throw reusedError(requestId, 'with another stateDelta', invocationId);
   throw new RequestKnownError(
-    `requestId: ${JSON.stringify(requestId)} is already the id of a request that started or continued the run ${invocationId}; read the events of that run, or use a new id for a new message`,
+    `requestId: ${JSON.stringify(requestId)} is already the id of a request that started or continued the run ${invocationId}; read the events of that run, or use a new id`,
     {
       invocationId,
       offset,
