@@ -260,8 +260,8 @@ test('an answer that waited in another process is found by its request id once i
   await sessionService.releaseLease(lease);
   await answering;
   await running.reached;
-  await following;
   expect(await b.stateOf('r-2')).toEqual({ invocationId, state: 'running' });
   expect((await b.cancel('r-2')).status).toBe(200);
+  await following;
   expect(await a.stateOf('r-1')).toMatchObject({ invocationId, state: 'interrupted', code: 'RUN_ABORTED' });
 });
