@@ -15,6 +15,11 @@ function expectObject(state: Session['state'] | undefined, expected: object = ST
   expect(state?.hasOwnProperty('cart')).toBe(true);
 }
 
+test('a session that is created with an empty id gets a new one', async () => {
+  const session = await new InMemorySessionService().createSession({ ...KEY, sessionId: '' });
+  expect(session.id).toMatch(/^[\w-]{8,}$/);
+});
+
 test('the state of created, read and listed sessions has the methods of an object', async () => {
   const sessions = new InMemorySessionService();
   const session = await sessions.createSession({ ...KEY, state: STATE });

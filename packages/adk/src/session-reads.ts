@@ -28,7 +28,7 @@ export class AdkInMemorySessionService extends InMemorySessionService {
   static override readonly name: string = 'InMemorySessionService';
 
   override async createSession(request: CreateSessionRequest): Promise<Session> {
-    return withObjectState(await super.createSession(request));
+    return withObjectState(await super.createSession(withoutEmptyId(request)));
   }
 
   override getSession(request: GetSessionRequest): MaybePromise<AdkSession | undefined> {
@@ -59,7 +59,7 @@ export function readAsAdk<S extends BaseSessionService>(service: S): S {
   const listSessions = service.listSessions.bind(service);
   const reads: Pick<BaseSessionService, 'createSession' | 'getSession' | 'listSessions' | 'beginRun' | 'appendEvent'> =
     {
-      createSession: async (request) => withObjectState(await createSession(request)),
+      createSession: async (request) => withObjectState(await createSession(withoutEmptyId(request))),
       getSession: (request) =>
         request?.lease ? getSession(request) : afterwards(getSession(inSeconds(request)), toAdkSession),
       listSessions: async (request) => withCounts(await listSessions(request), request),
@@ -68,6 +68,13 @@ export function readAsAdk<S extends BaseSessionService>(service: S): S {
         request?.lease ? appendEvent(request) : afterwards(appendEvent(stamped(request)), (event) => toAdkEvent(event)),
     };
   return Object.assign(service, reads);
+}
+
+/** Leaves out an empty id, which the ADK takes for none. */
+function withoutEmptyId(request: CreateSessionRequest): CreateSessionRequest {
+  if (request?.sessionId !== '') return request;
+  const { sessionId: _, ...others } = request;
+  return others;
 }
 
 function toAdkSession(session: Session | undefined): AdkSession | undefined {
