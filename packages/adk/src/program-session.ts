@@ -6,7 +6,7 @@ import {
   isRecord,
   ledgerCallId,
   openAnswers,
-  type RecordedCall,
+  type SessionCall,
   stateScopeOf,
   toSeconds,
 } from '@eventloom/core/internal';
@@ -79,7 +79,7 @@ export function continues({ events }: ProgramSession, session: Session): boolean
 export function noteBegunCalls({ events, toolCalls }: ProgramSession, given: readonly Event[]): Calls {
   const calls = new Calls(events);
   const from = events.length - given.length;
-  const note = ({ invocationId, id }: Pick<Event, 'invocationId' | 'id'>, { call }: RecordedCall): void => {
+  const note = ({ invocationId, id }: Pick<Event, 'invocationId' | 'id'>, { call }: SessionCall): void => {
     const callId = ledgerCallId(id, call);
     const ofRun = toolCalls.get(invocationId) ?? new Map<string, ToolLedgerEntry>();
     toolCalls.set(invocationId, ofRun);

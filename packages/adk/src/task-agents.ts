@@ -8,7 +8,7 @@ import {
   type RunAsyncToolRequest,
   type ToolProcessLlmRequest,
 } from '@eventloom/core';
-import { Calls, isRecord, type RecordedCall } from '@eventloom/core/internal';
+import { Calls, isRecord, type SessionCall } from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
 import { ValueSchema } from '@eventloom/tools';
 
@@ -92,7 +92,7 @@ export async function* runTasks(
 }
 
 /** Returns the open calls of tasks that the agent of the context made, oldest first. */
-function openTasks(context: InvocationContext, tools: readonly TaskAgentTool[]): RecordedCall[] {
+function openTasks(context: InvocationContext, tools: readonly TaskAgentTool[]): SessionCall[] {
   const { agent, session, invocation } = context;
   const names = new Set(tools.map(({ name }) => name));
   return Calls.of(session, invocation.derived).all.filter(
@@ -109,7 +109,7 @@ function openTasks(context: InvocationContext, tools: readonly TaskAgentTool[]):
  * Returns the result of the task that a call handed over; undefined while there is none. An interrupted run may have stored the result and not the
  * response.
  */
-function findOutput({ session }: InvocationContext, { name }: LlmAgent, { id, eventIndex }: RecordedCall): unknown {
+function findOutput({ session }: InvocationContext, { name }: LlmAgent, { id, eventIndex }: SessionCall): unknown {
   for (let at = session.events.length - 1; at > eventIndex; at--) {
     const event = session.events[at];
     if (event?.isolationScope === id && event.author === name && event.output !== undefined) return event.output;

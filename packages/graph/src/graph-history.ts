@@ -1,6 +1,6 @@
 import { type Event, type JsonValue, ObjectType } from '@eventloom/core';
 import {
-  type RecordedCall,
+  type SessionCall,
   Calls,
   enclosedBranch,
   enclosureOf,
@@ -264,7 +264,7 @@ const NODE_WORLD = /^[^.@]+@\d+-\d/;
  */
 export function openQuestions({ executionId, branch }: Event, events: readonly Event[]): OpenQuestion[] {
   const prefix = branch === undefined ? '' : `${branch}.`;
-  const isWithin = ({ event }: RecordedCall): boolean =>
+  const isWithin = ({ event }: SessionCall): boolean =>
     event.executionId === executionId ||
     (event.branch !== undefined &&
       event.branch.startsWith(prefix) &&

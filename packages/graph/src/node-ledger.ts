@@ -7,7 +7,7 @@ import {
   type JsonValue,
   type ToolLedgerEntry,
 } from '@eventloom/core';
-import { recordedActions, type RecordedOutcome, runRecorded } from '@eventloom/core/internal';
+import { ledgerActions, type LedgerOutcome, runUnderLedger } from '@eventloom/core/internal';
 import type { GraphStep } from './graph-step.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import { frozen, toOutput } from './json-values.ts';
@@ -37,7 +37,7 @@ export class NodeLedger {
   async record(call: string, response?: JsonObject, actions?: Partial<EventActions>): Promise<void> {
     const { context } = this.#graph;
     const { invocation, invocationId } = context;
-    const changed = actions && recordedActions(context, actions);
+    const changed = actions && ledgerActions(context, actions);
     await invocation.ledger.recordToolCall({
       invocationId,
       callId: this.#graph.ledgerId(call),
@@ -48,19 +48,19 @@ export class NodeLedger {
     });
   }
 
-  /** Runs a tool under the ledger: see `runRecorded`. */
+  /** Runs a tool under the ledger: see `runUnderLedger`. */
   async runTool(call: string, tool: BaseTool, run: () => Promise<NodeOutcome>): Promise<NodeOutcome> {
     let own: NodeOutcome | undefined;
-    const runTool = async (): Promise<RecordedOutcome> => {
+    const runTool = async (): Promise<LedgerOutcome> => {
       own = await run();
       const { isWaiting, output, actions } = own;
       const response = this.#withGiven(output === undefined ? {} : { output });
-      return { response, actions: actions && createEventActions(actions), isWaiting };
+      return { response, actions: actions && createEventActions(actions), isPaused: isWaiting };
     };
     const id = { callId: this.#graph.ledgerId(call), name: this.#nodeName };
     const interrupted = this.#withGiven({ output: INTERRUPTED });
     const before = await this.recorded(call);
-    const recorded = await runRecorded(this.#graph.context, id, before, tool, { runTool, interrupted });
+    const recorded = await runUnderLedger(this.#graph.context, id, before, tool, { runTool, interrupted });
     return own ?? this.outcomeOf(recorded);
   }
 
@@ -99,7 +99,7 @@ export class NodeLedger {
   }
 
   /** Returns the outcome of a run that finished. @throws ConfigurationError if the run had another input then */
-  outcomeOf({ response = {}, actions }: Pick<ToolLedgerEntry, 'response' | 'actions'> | RecordedOutcome): NodeOutcome {
+  outcomeOf({ response = {}, actions }: Pick<ToolLedgerEntry, 'response' | 'actions'> | LedgerOutcome): NodeOutcome {
     const { route, given } = response;
     this.checkGiven(given);
     // Written by `recordOutcome`.

@@ -29,7 +29,7 @@ import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
 
 /**
- * Runs one attempt of a tool node under the session's tool ledger: see `runRecorded`. The tool may ask people, as it may under a model.
+ * Runs one attempt of a tool node under the session's tool ledger: see `runUnderLedger`. The tool may ask people, as it may under a model.
  */
 export async function runTool(
   run: NodeRun,

@@ -1,5 +1,5 @@
 import type { BaseAgent, Event, LlmRequest } from '@eventloom/core';
-import { type RecordedCall, Calls } from '@eventloom/core/internal';
+import { type SessionCall, Calls } from '@eventloom/core/internal';
 import { isLlmAgent } from '@eventloom/llm-agent';
 import { type AgentTurn, answersTo, createTurn, prepareTools } from '@eventloom/llm-agent/internal';
 import type { LiveToolCalls } from './live-tool-calls.ts';
@@ -27,7 +27,7 @@ export async function resumeAnswered(
 }
 
 /** Returns the other agents that made these calls, without agents that the tree no longer has. */
-function otherAgents({ agent, context }: AgentTurn, answered: readonly RecordedCall[]): Iterable<AgentTurn> {
+function otherAgents({ agent, context }: AgentTurn, answered: readonly SessionCall[]): Iterable<AgentTurn> {
   const steps = new Map<BaseAgent, AgentTurn>();
   for (const { event, branch } of answered) {
     const other = context.invocation.rootAgent.findAgent(event.author);

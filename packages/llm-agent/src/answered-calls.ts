@@ -6,7 +6,7 @@ import {
   inputRequestOf,
   isSettled,
   openAnswers,
-  type RecordedCall,
+  type SessionCall,
   refusalOf,
 } from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
@@ -44,30 +44,30 @@ export interface Answers {
   /** The calls to run now. */
   readonly toRun: AnsweredCalls;
   /** True if other calls of the same reply still wait for a response or a person. */
-  readonly isWaiting: boolean;
+  readonly othersWait: boolean;
 }
 
 /** Runs the calls that the user message of a new run answered. Returns true if the model is to be called next. */
-export async function* runAnsweredCalls(turn: AgentTurn): AsyncGenerator<Event, boolean, void> {
+export async function* finishAnsweredStep(turn: AgentTurn): AsyncGenerator<Event, boolean, void> {
   const { context } = turn;
   const { session, invocation } = context;
   const message = session.events.findLast(({ author }) => author === 'user');
   const answered = message ? Calls.of(session, invocation.derived).answeredIn(message) : [];
-  const { toRun, isWaiting } = answersTo(answered, context);
+  const { toRun, othersWait } = answersTo(answered, context);
   if (toRun.size > 0) {
     const { tools, changes } = await prepareTools(turn);
     if (changes) yield changes;
-    const outcome = yield* runAnswered({ turn, tools, eventId: '' }, toRun).events();
+    const outcome = yield* startAnswered({ turn, tools, eventId: '' }, toRun).events();
     if (outcome.event) yield outcome.event;
     if (outcome.isPaused) context.pause();
     if (!outcome.callsModel) return false;
   }
-  if (isWaiting) context.pause();
-  return !isWaiting;
+  if (othersWait) context.pause();
+  return !othersWait;
 }
 
 /** Runs the answered calls again, also those that a person rejected. Responds to calls with a refusal without running them. */
-export function runAnswered(batch: Omit<CallBatch, 'calls' | 'answered'>, answered: AnsweredCalls): RunningCalls {
+export function startAnswered(batch: Omit<CallBatch, 'calls' | 'answered'>, answered: AnsweredCalls): RunningCalls {
   const calls = Array.from(answered.values(), ({ call }) => call);
   return new RunningCalls({ ...batch, calls, answered });
 }
@@ -82,7 +82,7 @@ export function runAnswered(batch: Omit<CallBatch, 'calls' | 'answered'>, answer
  * ignored.
  */
 export function answersTo(
-  answered: readonly RecordedCall[],
+  answered: readonly SessionCall[],
   { agent, branch }: { readonly agent: { readonly name: string }; readonly branch: string | undefined },
 ): Answers {
   const onBranch = answered.filter((call) => call.branch === branch);
@@ -95,15 +95,15 @@ export function answersTo(
     const found = toAnsweredCall(call);
     if (found) toRun.set(call.id, found);
   }
-  const waits = (call: RecordedCall): boolean =>
+  const waits = (call: SessionCall): boolean =>
     call.event.author === agent.name &&
     ((call.isLongRunning && call.responses.length === 0) ||
       (toRun.get(call.id)?.call !== call.call && openRequests(call).some(isUnanswered)));
-  return { toRun, isWaiting: [...replies].flat().some(waits) };
+  return { toRun, othersWait: [...replies].flat().some(waits) };
 }
 
 /** Returns undefined without open requests, and while a request is unanswered and no answer refuses the call. */
-function toAnsweredCall(call: RecordedCall): AnsweredCall | undefined {
+function toAnsweredCall(call: SessionCall): AnsweredCall | undefined {
   const open = openRequests(call);
   const refusal = firstOf(open, refusalIn);
   const isRejected = open.some((request) => confirmationIn(request)?.confirmed === false);
@@ -127,24 +127,24 @@ function toAnsweredCall(call: RecordedCall): AnsweredCall | undefined {
 }
 
 /** Returns the unsettled requests about the call, newest first. */
-function openRequests({ requests }: RecordedCall): RecordedCall[] {
+function openRequests({ requests }: SessionCall): SessionCall[] {
   return requests.filter((request) => !isSettled(request)).reverse();
 }
 
-function isUnanswered({ responses }: RecordedCall): boolean {
+function isUnanswered({ responses }: SessionCall): boolean {
   return responses.length === 0;
 }
 
-function confirmationIn({ call, responses }: RecordedCall): ToolConfirmation | undefined {
+function confirmationIn({ call, responses }: SessionCall): ToolConfirmation | undefined {
   return confirmationOf(call, responses.at(-1)?.response);
 }
 
-function refusalIn({ call, responses }: RecordedCall): { readonly error: string } | undefined {
+function refusalIn({ call, responses }: SessionCall): { readonly error: string } | undefined {
   return refusalOf(call, responses.at(-1)?.response);
 }
 
 /** Returns the newest input for each key. @param requests the requests about a call, newest first */
-function inputsIn(requests: readonly RecordedCall[]): ReadonlyMap<string, unknown> {
+function inputsIn(requests: readonly SessionCall[]): ReadonlyMap<string, unknown> {
   const inputs = new Map<string, unknown>();
   for (const { call, responses } of requests) {
     const key = inputRequestOf(call)?.key;
@@ -154,7 +154,7 @@ function inputsIn(requests: readonly RecordedCall[]): ReadonlyMap<string, unknow
   return inputs;
 }
 
-function firstOf<T>(requests: readonly RecordedCall[], read: (request: RecordedCall) => T | undefined): T | undefined {
+function firstOf<T>(requests: readonly SessionCall[], read: (request: SessionCall) => T | undefined): T | undefined {
   for (const request of requests) {
     const value = read(request);
     if (value !== undefined) return value;

@@ -2,7 +2,7 @@ import type { Event, InvocationContext } from '@eventloom/core';
 import {
   askedCallId,
   branchInScope,
-  type RecordedCall,
+  type SessionCall,
   type CallResponse,
   Calls,
   callsToRun,
@@ -23,7 +23,7 @@ import type { AgentTurn } from './agent-turn.ts';
 import type { CodeRun } from './code-execution/code-run.ts';
 import { prepareTools } from './request.ts';
 import { OutputTool, structuredAnswer, withOutput } from './output.ts';
-import { answersTo, runAnswered, runAnsweredCalls } from './answered-calls.ts';
+import { answersTo, startAnswered, finishAnsweredStep } from './answered-calls.ts';
 import { type CallBatch, RunningCalls } from './running-calls.ts';
 
 /**
@@ -34,7 +34,7 @@ import { type CallBatch, RunningCalls } from './running-calls.ts';
  */
 export async function* finishStep(turn: AgentTurn, codeRun: CodeRun | undefined): AsyncGenerator<Event, boolean, void> {
   const { resumedFrom } = turn.context;
-  if (!resumedFrom) return yield* runAnsweredCalls(turn);
+  if (!resumedFrom) return yield* finishAnsweredStep(turn);
   const isFinished = yield* finishLastStep(turn, resumedFrom, codeRun);
   if (isFinished) resumedFrom.continueFresh();
   return isFinished;
@@ -143,7 +143,7 @@ class OpenStep {
       yield* this.#pass(new RunningCalls({ turn: this.#turn, calls: running, tools, eventId, ledger, asked }), result);
     }
     const { toRun } = answersTo(withRequests(this.#readCalls()).filter(isAnsweredByUser), this.#context);
-    if (toRun.size > 0) yield* this.#pass(runAnswered({ turn: this.#turn, tools, eventId, ledger }, toRun));
+    if (toRun.size > 0) yield* this.#pass(startAnswered({ turn: this.#turn, tools, eventId, ledger }, toRun));
     if (result && this.#turn.agent.mode !== 'task') {
       const hasText = this.#said.at(-1)?.content?.parts?.some(({ text }) => text !== undefined) ?? false;
       if (!hasText) yield structuredAnswer(this.#turn, result.value);
@@ -165,7 +165,7 @@ class OpenStep {
 
   /** Returns the result that the model handed in with one of the calls; undefined if there is none, or it does not match the schema. */
   async #readResult(
-    calls: readonly RecordedCall[],
+    calls: readonly SessionCall[],
     tools: CallBatch['tools'],
   ): Promise<{ readonly value: unknown } | undefined> {
     const name = this.#turn.agent.mode === 'task' ? FINISH_TASK : SET_MODEL_RESPONSE;
@@ -175,7 +175,7 @@ class OpenStep {
   }
 
   /** Reads the calls of the reply that the runtime runs, with their stored responses and requests. */
-  #readCalls(): readonly RecordedCall[] {
+  #readCalls(): readonly SessionCall[] {
     const { session, invocation } = this.#context;
     const { all } = Calls.of(session, invocation.derived);
     const toRun = new Set(callsToRun(this.#reply.content?.parts).map(({ id }) => id));
@@ -205,19 +205,19 @@ class OpenStep {
   }
 }
 
-function withRequests(calls: readonly RecordedCall[]): readonly RecordedCall[] {
+function withRequests(calls: readonly SessionCall[]): readonly SessionCall[] {
   return [...calls, ...calls.flatMap(({ requests }) => requests)];
 }
 
-function responsesIn(calls: readonly RecordedCall[]): readonly CallResponse[] {
+function responsesIn(calls: readonly SessionCall[]): readonly CallResponse[] {
   return calls.flatMap(({ responses }) => responses);
 }
 
-function isAnsweredByUser({ responses }: RecordedCall): boolean {
+function isAnsweredByUser({ responses }: SessionCall): boolean {
   return responses.some(({ event }) => event.author === 'user');
 }
 
 /** Returns true if a long-running call has no response, or a request about the call is not settled. */
-function isUnfinished({ isLongRunning, responses, requests }: RecordedCall): boolean {
+function isUnfinished({ isLongRunning, responses, requests }: SessionCall): boolean {
   return (isLongRunning && responses.length === 0) || requests.some((request) => !isSettled(request));
 }

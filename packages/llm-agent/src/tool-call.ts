@@ -23,10 +23,10 @@ import {
   isToolResult,
   ledgerCallId,
   type ObservedOperation,
-  type RecordedOutcome,
-  recordedOutcome,
-  type RecordedTool,
-  runRecorded,
+  type LedgerOutcome,
+  outcomeOfEntry,
+  type LedgerTool,
+  runUnderLedger,
   type ToolListener,
 } from '@eventloom/core/internal';
 import { deepArgsError } from './reply.ts';
@@ -35,7 +35,7 @@ import { responseWithActions, asksPerson, type ToolResponse, toToolResponse, unk
 import type { CallBatch, RunningCalls } from './running-calls.ts';
 
 /** The outcome of one tool call. */
-export interface CallOutcome extends RecordedOutcome {
+export interface CallOutcome extends LedgerOutcome {
   /** Tells the model of a live run how to schedule the response; undefined outside live runs. */
   readonly scheduling?: ResponseScheduling | undefined;
 }
@@ -44,7 +44,7 @@ export interface CallOutcome extends RecordedOutcome {
  * One function call with the callbacks around it. If the tool throws, the model gets `{ error }` as the response. The run fails if a callback
  * throws, the tool throws a StorageError, or the run loses its session.
  */
-export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
+export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   readonly #batch: CallBatch;
   readonly #call: FunctionCall;
   readonly #running: RunningCalls;
@@ -99,14 +99,14 @@ export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
     const callId = ledgerCallId(eventId, this.#call);
     const before = ledger?.get(callId);
     // A recorded response is used even if the agent no longer has the tool.
-    if (before?.status === 'finished') return recordedOutcome(before);
+    if (before?.status === 'finished') return outcomeOfEntry(before);
     const refused = tool ? deepArgsError(this.#call) : unknownTool(this.#call.name, tools);
     if (!tool || refused) {
       const { error = '' } = refused ?? {};
       this.#startOperation()?.fail(tool ? new InvalidRequestError(error) : new ConfigurationError(error));
       return { response: { error } };
     }
-    return runRecorded(this.#batch.turn.context, { callId, name: tool.name }, before, tool, this);
+    return runUnderLedger(this.#batch.turn.context, { callId, name: tool.name }, before, tool, this);
   }
 
   /** Runs the tool with its callbacks, inside the operation that observes the call. */
@@ -125,7 +125,7 @@ export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
     const toolContext = this.#toolContext;
     const { usedActions } = toolContext;
     const actions = usedActions && !isEmptyActions(usedActions) ? usedActions : undefined;
-    if (toolContext.isPaused) return { actions, isWaiting: true };
+    if (toolContext.isPaused) return { actions, isPaused: true };
     const { response, parts } = (actions ? responseWithActions(this.#batch.turn, actions, given) : given) ?? {};
     return { response, parts, actions, scheduling: toolContext.responseScheduling };
   }
@@ -144,8 +144,8 @@ export class ToolCall implements ToolListener, RecordedTool<CallOutcome> {
       const entry = entries.find(({ callId }) => callId === ledgerCallId(eventId, call));
       if (entry)
         return entry.status === 'finished'
-          ? recordedOutcome(entry)
-          : { ...recordedOutcome(entry), response: INTERRUPTED_CALL };
+          ? outcomeOfEntry(entry)
+          : { ...outcomeOfEntry(entry), response: INTERRUPTED_CALL };
     }
     return undefined;
   }

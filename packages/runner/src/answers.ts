@@ -15,7 +15,7 @@ import {
 import {
   askedCallId,
   branchInScope,
-  type RecordedCall,
+  type SessionCall,
   Calls,
   inputRequestOf,
   isCancelled,
@@ -34,9 +34,9 @@ type JsonRecord = Readonly<Record<string, unknown>>;
 /** A message, matched to the calls that it answers: one call for each of its function responses, in their order. */
 export interface MatchedMessage {
   readonly message: Content;
-  readonly calls: readonly RecordedCall[];
+  readonly calls: readonly SessionCall[];
   /** Undefined for a message without function responses. */
-  readonly answers: RequestAnswers | undefined;
+  readonly answers: PersonAnswers | undefined;
 }
 
 /** The session whose calls a message answers, and the runner's options for answers. */
@@ -64,7 +64,7 @@ export function matchMessage(
   { platform, requestTtlMs, credentialService }: Runner,
   { loaded, resumed, invocationId, lock }: LockedRun,
   message: Content,
-  before?: RequestAnswers,
+  before?: PersonAnswers,
 ): Promise<MatchedMessage> | MatchedMessage {
   if (answeredCallIds(message).length === 0) return { message, calls: [], answers: undefined };
   const { events } = loaded.session;
@@ -86,13 +86,13 @@ export function matchMessage(
 export async function matchAnswers(
   message: Content,
   params: MatchParams,
-  before?: RequestAnswers,
+  before?: PersonAnswers,
 ): Promise<MatchedMessage> {
   const { invocationId, calls } = params;
-  const answers = new RequestAnswers(params, before);
+  const answers = new PersonAnswers(params, before);
   const ids = message.parts?.flatMap(({ functionResponse }) => (functionResponse ? (functionResponse.id ?? '') : []));
   const answerable = calls.answerable(ids ?? [], invocationId);
-  const matched: RecordedCall[] = [];
+  const matched: SessionCall[] = [];
   const parts: Part[] = [];
   for (const part of message.parts ?? []) {
     const response = part.functionResponse;
@@ -108,10 +108,10 @@ export async function matchAnswers(
 }
 
 function checkCall(
-  call: RecordedCall | undefined,
+  call: SessionCall | undefined,
   { id = '', name }: FunctionResponse,
   invocationId: string | undefined,
-): asserts call is RecordedCall {
+): asserts call is SessionCall {
   const fail = (fault: string): never => {
     throw new InvalidMessageError(`newMessage: ${fault}`);
   };
@@ -143,14 +143,14 @@ interface GivenCredential {
  * The answers of one message to requests that tools and agents made to people. Credentials are taken out of the answers, and handed to the
  * credential service right before the message is stored. If the message then cannot be stored, they stay with the service.
  */
-export class RequestAnswers {
+export class PersonAnswers {
   readonly #params: MatchParams;
-  readonly #before: RequestAnswers | undefined;
+  readonly #before: PersonAnswers | undefined;
   /** The ids of the requests that were answered, with the credential of the answer. */
   readonly #given = new Map<string, GivenCredential | undefined>();
 
   /** @param before the answers of the message that this one replaces: its credentials still count */
-  constructor(params: MatchParams, before?: RequestAnswers) {
+  constructor(params: MatchParams, before?: PersonAnswers) {
     this.#params = params;
     this.#before = before;
   }
@@ -161,7 +161,7 @@ export class RequestAnswers {
    * @throws InvalidMessageError for a request that is settled, a second answer to a request, and an invalid answer
    * @throws ConfigurationError for a credential if there is no service to store it
    */
-  async read(response: FunctionResponse, request: RecordedCall): Promise<FunctionResponse> {
+  async read(response: FunctionResponse, request: SessionCall): Promise<FunctionResponse> {
     const { id, call } = request;
     if (!isPersonRequest(call)) return response;
     if (this.#given.has(id)) failAnswer(id, 'is answered twice in the message');
@@ -175,7 +175,7 @@ export class RequestAnswers {
     return { id, name: call.name ?? '', response: answer };
   }
 
-  #read(response: JsonRecord, { id, call, event }: RecordedCall): JsonRecord | Promise<JsonRecord> {
+  #read(response: JsonRecord, { id, call, event }: SessionCall): JsonRecord | Promise<JsonRecord> {
     const { platform, requestTtlMs } = this.#params;
     const isLate = requestTtlMs !== undefined && platform.now() > event.timestamp * 1000 + requestTtlMs;
     const expired = isLate ? { expired: true } : {};
@@ -191,7 +191,7 @@ export class RequestAnswers {
    * True if the agent that made the request yielded an event after the first answer to it. If it did not, because its
    * run was interrupted, the request can be answered again.
    */
-  #isContinued({ event: asked, branch, responses: [first] }: RecordedCall): boolean {
+  #isContinued({ event: asked, branch, responses: [first] }: SessionCall): boolean {
     for (const event of first ? newestFirst(this.#params.events) : []) {
       if (event === first?.event) return false;
       if (event.author === asked.author && branchInScope(event) === branch) return true;

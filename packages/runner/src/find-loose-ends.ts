@@ -1,5 +1,5 @@
 import { type BaseSessionService, type Event, InvalidRequestError, type SessionKey } from '@eventloom/core';
-import { type RecordedCall, Calls, describeKind, enclosingCallIds, isPersonRequest } from '@eventloom/core/internal';
+import { type SessionCall, Calls, describeKind, enclosingCallIds, isPersonRequest } from '@eventloom/core/internal';
 
 /** A fault that `findLooseEnds` reports: a run or a call without its end, or with more than one. */
 export type LooseEnd =
@@ -63,7 +63,7 @@ export async function findLooseEnds(
   return ends;
 }
 
-function mostResponses({ call, isLongRunning, requests }: RecordedCall): number {
+function mostResponses({ call, isLongRunning, requests }: SessionCall): number {
   const isRequest = isPersonRequest(call);
   if (isLongRunning && !isRequest) return Infinity;
   return isRequest || requests.length > 0 ? 2 : 1;

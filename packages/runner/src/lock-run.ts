@@ -223,7 +223,7 @@ function begin(
     callIds,
     message,
     abortSignal,
-    lockingRun: control,
+    holder: control,
   });
 }
 

@@ -9,7 +9,7 @@ import {
   Calls,
   DerivedKey,
   type DerivedValues,
-  type RecordedCall,
+  type SessionCall,
   enclosureOf,
   newestEntries,
   readNewest,
@@ -63,10 +63,10 @@ const LAST_SPEAKER = new DerivedKey<Remembered>('last speaker');
  * Follows a call made within isolation scopes to the call that opened the outermost scope, and returns that call.
  * Returns the call itself if one of the scopes was not opened by a call.
  */
-function outsideScopes(call: RecordedCall, known: Calls): RecordedCall {
+function outsideScopes(call: SessionCall, known: Calls): SessionCall {
   let at = call;
   while (at.event.isolationScope !== undefined) {
-    const opener: RecordedCall | undefined = known.named(at.event.isolationScope).at(-1);
+    const opener: SessionCall | undefined = known.named(at.event.isolationScope).at(-1);
     if (!opener || opener.eventIndex >= at.eventIndex) return call;
     at = opener;
   }
@@ -81,7 +81,7 @@ function outsideScopes(call: RecordedCall, known: Calls): RecordedCall {
  */
 export function agentOfCalls(
   root: BaseAgent,
-  calls: readonly Pick<RecordedCall, 'event' | 'branch' | 'about'>[],
+  calls: readonly Pick<SessionCall, 'event' | 'branch' | 'about'>[],
 ): PickedAgent {
   const [first] = calls;
   if (!first) return { agent: root };

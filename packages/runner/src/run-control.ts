@@ -17,7 +17,7 @@ import { run } from './run.ts';
 import type { RunInput, RunStart } from './run-request.ts';
 import type { RunStream } from './run-stream.ts';
 import type { Runner } from './runner.ts';
-import type { LockingRun } from './session-lock.ts';
+import type { SessionHolder } from './session-lock.ts';
 
 /** The agent whose chunks pass `run` by, and the committer that completes them. */
 interface ChunkSource {
@@ -31,11 +31,11 @@ interface ChunkSource {
  * - The reader calls `next`, which steps the generator `run`; the constructor creates it. Chunks go from the agent to the reader without it: see
  *   `passChunks`.
  * - `run` asks the agent for its events with `nextStep`, and notes here that the run has begun, how far it has come, and its end.
- * - A run that wants the session calls `yieldSession`: see `LockingRun`. The caller's abort signal calls `abort`.
+ * - A run that wants the session calls `yieldSession`: see `SessionHolder`. The caller's abort signal calls `abort`.
  *
  * It is not a generator with extra properties: setting them would cost half a microsecond.
  */
-export class RunControl implements RunStream, LockingRun {
+export class RunControl implements RunStream, SessionHolder {
   invocationId: string;
   /** The live side of a live run, once its parameters are checked. */
   live: LiveRun | undefined;
@@ -43,7 +43,7 @@ export class RunControl implements RunStream, LockingRun {
   operation: ObservedOperation | undefined;
   readonly abortGuard: AbortGuard = new AbortGuard();
   attempt = 0;
-  endedBeforeRun = false;
+  leavesRunOpen = false;
   isInterrupted = false;
   /** The caller's abort signal. */
   readonly signal: AbortSignal | undefined;
@@ -217,7 +217,7 @@ export class RunControl implements RunStream, LockingRun {
    */
   end(outcome?: RunOutcome, failure?: EventloomError): void {
     const isCompleted = outcome !== undefined && !failure;
-    this.endedBeforeRun = this.hasBegun && !outcome;
+    this.leavesRunOpen = this.hasBegun && !outcome;
     if (this.#onSignal) this.signal?.removeEventListener('abort', this.#onSignal);
     if (isCompleted) this.operation?.succeed();
     else this.operation?.leave();

@@ -199,7 +199,7 @@ test('a run whose end cannot be stored stays open, and its stream does not end a
   const { events, error } = await runToError(stream);
   expect(error).toMatchObject({ message: 'agent "bot" failed: connection lost' });
   expect(events.map(({ customMetadata }) => customMetadata?.['outcome'])).toEqual([undefined, undefined]);
-  expect(stream.endedBeforeRun).toBe(true);
+  expect(stream.leavesRunOpen).toBe(true);
   await expect(platform.drain()).rejects.toThrow('disk full');
 });
 

@@ -88,18 +88,18 @@ const LOST = [StaleWriterError, SessionNotFoundError];
  * the abort interrupted, as far as they were streamed, the error event, and the event that records the end of a resumable run. A storage failure here is reported to the platform, so that it
  * does not replace the failure of the run. A lost session is not reported.
  *
- * A resumable run whose process is shutting down stores no end: it is resumed later.
+ * A resumable run that was aborted with a ShuttingDownError stores no end: see `leavesRunOpen`.
  */
 export async function storeFailure(run: RunInvocation, reason: RunFailure): Promise<StoredEnd> {
   const { context, committer } = run;
   const { failure, thrown } = reason;
   if (committer.isLeaseLost || isLost(failure)) return NOT_ENDED;
-  if (context.isResumable && isStopped(failure)) return NOT_ENDED;
+  if (context.isResumable && leavesRunOpen(failure)) return NOT_ENDED;
   const events: Event[] = [];
   try {
     events.push(...(await storeMissingResponses(run)));
     const replies = interruptedReplies(context);
-    const isAnswered = replies.length === 0 && hasAnswer(run, reason);
+    const isAnswered = replies.length === 0 && isComplete(run, reason);
     if (!isAnswered && !context.isReported(thrown)) {
       const failed = reason.failed ?? context;
       for (const reply of replies.length > 0 ? replies : [failed.createEvent()])
@@ -138,8 +138,11 @@ export async function storeMissingResponses({ locked, context, committer }: RunI
   return events.filter(isYielded);
 }
 
-/** True if the run was aborted because its process is shutting down. */
-export function isStopped(failure: EventloomError | undefined): boolean {
+/**
+ * True if a resumable run with this failure has no end, and is resumed later: its process is shutting down, or the caller that resumed it for
+ * another run stopped waiting.
+ */
+export function leavesRunOpen(failure: EventloomError | undefined): boolean {
   return RunAbortedError.isInstance(failure) && ShuttingDownError.isInstance(failure.cause);
 }
 
@@ -147,7 +150,7 @@ export function isStopped(failure: EventloomError | undefined): boolean {
  * True if the run is complete although it was stopped: its reader stopped at the final answer, or the client of a live
  * run disconnected.
  */
-function hasAnswer({ context, committer }: RunInvocation, { failure, thrown }: RunFailure): boolean {
+function isComplete({ context, committer }: RunInvocation, { failure, thrown }: RunFailure): boolean {
   if (context.invocation.live?.clientDisconnected) return true;
   if (!RunAbortedError.isInstance(failure) || thrown !== undefined) return false;
   const last = committer.session.events.at(-1);

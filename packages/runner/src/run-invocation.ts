@@ -7,7 +7,7 @@ import {
   type SubInvocation,
 } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
-import { matchMessage, RequestAnswers } from './answers.ts';
+import { matchMessage, PersonAnswers } from './answers.ts';
 import { checkNewMessage } from './check-message.ts';
 import { EventCommitter } from './event-committer.ts';
 import type { LockedRun } from './lock-run.ts';
@@ -75,7 +75,7 @@ export class RunInvocation implements RunHost {
   }
 
   async readMessage(content: Content, before?: MessageAnswers): Promise<MessageWithAnswers> {
-    const answers = before instanceof RequestAnswers ? before : undefined;
+    const answers = before instanceof PersonAnswers ? before : undefined;
     return matchMessage(this.#runner, this.locked, checkNewMessage(content), answers);
   }
 }

@@ -194,14 +194,14 @@ describe('a run that loses its session between its last event and its end', () =
     const { result, stream, end } = await stopped(heard);
     expect(result).toBeInstanceOf(StaleWriterError);
     expect(end).toMatchObject({ state: 'interrupted', code: 'RUN_ABANDONED' });
-    expect(stream.endedBeforeRun).toBe(true);
+    expect(stream.leavesRunOpen).toBe(true);
   });
 
   test('ends as completed if another process found its answer', async () => {
     const { result, stream, end } = await stopped(scripted('bot', ['one', 'two']));
     expect(result).toMatchObject([{ author: 'bot' }, { customMetadata: { outcome: 'completed' } }]);
     expect(end).toMatchObject({ state: 'completed' });
-    expect(stream.endedBeforeRun).toBe(false);
+    expect(stream.leavesRunOpen).toBe(false);
   });
 });
 

@@ -30,7 +30,7 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
    */
   readonly attempt: number;
   /** True if the stream ended and the run did not: the run is still open in the session, or another process took it over. @internal */
-  readonly endedBeforeRun: boolean;
+  readonly leavesRunOpen: boolean;
   /**
    * The error that ended the run, for a host of the run, if this stream ends without throwing it or throws another one, as the streams of
    * `@eventloom/adk` do.

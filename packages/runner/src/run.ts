@@ -15,7 +15,7 @@ import type { RunControl } from './run-control.ts';
 import { RunInvocation } from './run-invocation.ts';
 import {
   completionEvent,
-  isStopped,
+  leavesRunOpen,
   notifyPlugins,
   storeFailure,
   storeMissingResponses,
@@ -155,7 +155,7 @@ export async function* run(
     control.end(outcome, failure);
     if (!control.hasBegun) await locked?.lock.withdraw();
     else if (locked?.lock.isLocked) {
-      const keepRunOpen = outcome ? false : isStopped(failure) ? 'without-attempt' : true;
+      const keepRunOpen = outcome ? false : leavesRunOpen(failure) ? 'without-attempt' : true;
       await locked.lock.unlock({ keepRunOpen, outcome });
     }
     const toolsetsSuspended = runner.toolsets?.runEnds();

@@ -23,7 +23,7 @@ import type { LoadedSession } from './session-loader.ts';
 import type { LockRequest, SessionLocks } from './session-locks.ts';
 
 /** A run of this process that has locked a session, from the view of another run that waits for the session. */
-export interface LockingRun {
+export interface SessionHolder {
   /** Fires when the run is stopped, and also when only its agent is stopped, before the end of the run is stored. */
   readonly abortGuard: AbortGuard;
   /** The reason of the abort; undefined unless the run was aborted. */
@@ -71,31 +71,25 @@ export class SessionLock implements HeldLease, ToolLedger {
   readonly #locks: SessionLocks;
   readonly #name: string;
   readonly #service: BaseSessionService;
-  readonly #lockingRun: LockingRun | undefined;
+  readonly #holder: SessionHolder | undefined;
 
-  constructor(
-    locks: SessionLocks,
-    { key, lockingRun }: LockRequest,
-    name: string,
-    lease: SessionLease,
-    run?: LockedFor,
-  ) {
+  constructor(locks: SessionLocks, { key, holder }: LockRequest, name: string, lease: SessionLease, run?: LockedFor) {
     this.key = key;
     this.lease = lease;
     this.run = run;
     this.#locks = locks;
     this.#name = name;
     this.#service = locks.runner.sessionService;
-    this.#lockingRun = lockingRun;
+    this.#holder = holder;
     this.renewedMs = locks.runner.platform.now();
     locks.keeper.hold(this);
-    if (lockingRun) locks.lockingRuns.set(name, lockingRun);
+    if (holder) locks.holders.set(name, holder);
   }
 
   lose(error: EventloomError): void {
     if (this.lost) return;
     this.lost = error;
-    this.#lockingRun?.abort(error);
+    this.#holder?.abort(error);
   }
 
   get endMs(): number {
@@ -179,7 +173,7 @@ export class SessionLock implements HeldLease, ToolLedger {
   }
 
   async #retry<T>(work: () => MaybePromise<T>, thrown: unknown): Promise<T> {
-    const run = this.#lockingRun;
+    const run = this.#holder;
     const isAborted = (): boolean => run?.abortReason !== undefined;
     try {
       return await repeatWhileUnavailable(
@@ -264,9 +258,9 @@ export class SessionLock implements HeldLease, ToolLedger {
 
   #release(): void {
     this.isLocked = false;
-    const { keeper, lockingRuns, loader } = this.#locks;
+    const { keeper, holders, loader } = this.#locks;
     keeper.release(this);
-    if (this.#lockingRun && lockingRuns.get(this.#name) === this.#lockingRun) lockingRuns.delete(this.#name);
+    if (this.#holder && holders.get(this.#name) === this.#holder) holders.delete(this.#name);
     if (this.loaded) loader.cache(this.#name, this.loaded);
   }
 }

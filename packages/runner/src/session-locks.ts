@@ -18,7 +18,7 @@ import { createErrorEvent, errorOutcome, reportTo, RUN_CONFIG_DEFAULTS } from '@
 import { LeaseKeeper, repeatWhileUnavailable } from './lease-keeper.ts';
 import type { Runner } from './runner.ts';
 import { type LoadedSession, type LoadRequest, type SessionCacheOptions, SessionLoader } from './session-loader.ts';
-import { type LockingRun, SessionLock } from './session-lock.ts';
+import { type SessionHolder, SessionLock } from './session-lock.ts';
 
 /** A request to lock a session. */
 export interface LockRequest {
@@ -33,7 +33,7 @@ export interface LockRequest {
    * The run that yields the session when another run of this process interrupts it, and that is aborted when the lease
    * is lost. Absent for work that cannot be interrupted.
    */
-  readonly lockingRun?: LockingRun | undefined;
+  readonly holder?: SessionHolder | undefined;
 }
 
 /** A request to lock a session for a run, and to read it. */
@@ -69,7 +69,7 @@ export class SessionLocks {
   readonly keeper: LeaseKeeper;
   readonly loader: SessionLoader;
   /** The runs of this process that have locked a session, by the name of the session. */
-  readonly lockingRuns: Map<string, LockingRun> = new Map();
+  readonly holders: Map<string, SessionHolder> = new Map();
   readonly #mayCreate: boolean;
   readonly #ttlMs: number;
 
@@ -87,8 +87,8 @@ export class SessionLocks {
    * @throws SessionNotFoundError, SessionBusyError, RunAbortedError
    */
   async lock(request: LockRequest): Promise<SessionLock> {
-    const yielding = this.#yield(request);
-    if (yielding) await yielding;
+    const interrupting = this.#interruptHolder(request);
+    if (interrupting) await interrupting;
     const lease = this.#toLease(request);
     const acquire = async (): Promise<SessionLease> => this.runner.sessionService.acquireLease(lease);
     const acquired = await acquire().catch((error: unknown) => this.#retry(acquire, error, request));
@@ -102,13 +102,13 @@ export class SessionLocks {
    * @throws SessionNotFoundError, SessionBusyError, UnfinishedRunError, RequestKnownError, RunNotFoundError
    * RunAbortedError, and the errors of `appendEvent` for the message
    */
-  begin(request: BeginRequest, hasYielded = false): MaybePromise<BegunSession> {
+  begin(request: BeginRequest, hasInterrupted = false): MaybePromise<BegunSession> {
     const { key, run, window, message, mayCreate = false } = request;
     const name = nameOf(key);
     // A run of this process that holds the session has a later epoch than `lastEpoch`.
     const mayInterrupt = request.onBusy === 'interrupt' && run.lastEpoch === undefined;
-    if (mayInterrupt && !hasYielded && this.lockingRuns.has(name))
-      return this.#yieldToRun(request).then(() => this.begin(request, true));
+    if (mayInterrupt && !hasInterrupted && this.holders.has(name))
+      return this.#interruptUnlessKnown(request).then(() => this.begin(request, true));
     // Fields are named here and not spread, because two spreads in one literal take five times as long as one.
     const { appName, userId, sessionId } = key;
     const { invocationId, requestId, resumable, continues, lastEpoch, webhook } = run;
@@ -171,11 +171,11 @@ export class SessionLocks {
   }
 
   /** Interrupts the run of this process that holds the session, unless the request is known and will be refused. */
-  async #yieldToRun(request: BeginRequest): Promise<void> {
+  async #interruptUnlessKnown(request: BeginRequest): Promise<void> {
     const { key, run } = request;
     const { requestId: id } = run;
     const known = id === undefined ? undefined : await this.runner.sessionService.findRun({ ...key, id });
-    if (!known || known.invocationId === run.invocationId) await this.#yield(request);
+    if (!known || known.invocationId === run.invocationId) await this.#interruptHolder(request);
   }
 
   async #retryBegin(request: BeginRequest, beginning: BeginRunRequest, thrown: unknown): Promise<BegunRun> {
@@ -197,7 +197,7 @@ export class SessionLocks {
 
   /** Unlocks a session that could not be read. @throws the error */
   async #unlockUnread(
-    { run, lockingRun }: BeginRequest,
+    { run, holder }: BeginRequest,
     lock: SessionLock,
     { session, message, lease, firstSeq }: BegunRun,
     error: unknown,
@@ -206,7 +206,7 @@ export class SessionLocks {
       const outcome = run.resumable ? undefined : await this.#storeFailure(session, message, lease, error);
       // A run without an end is continued later, so its client must not get a failure, or the advice to send the
       // message again.
-      if (!outcome) lockingRun?.noteBegun({ invocationId: run.invocationId, firstSeq }, lease);
+      if (!outcome) holder?.noteBegun({ invocationId: run.invocationId, firstSeq }, lease);
       await lock.unlock({ keepRunOpen: !outcome, outcome });
     } else await lock.withdraw();
     throw error;
@@ -237,10 +237,10 @@ export class SessionLocks {
    * Interrupts the run of this process that holds the session. A run of another process notices at its next append that
    * it lost the session.
    */
-  #yield({ key, onBusy, purpose }: LockRequest): Promise<void> | undefined {
+  #interruptHolder({ key, onBusy, purpose }: LockRequest): Promise<void> | undefined {
     if (onBusy !== 'interrupt') return undefined;
     const reason = new StaleWriterError(`the run was interrupted by ${purpose} of its session`);
-    return this.lockingRuns.get(nameOf(key))?.yieldSession(reason);
+    return this.holders.get(nameOf(key))?.yieldSession(reason);
   }
 
   /**

@@ -169,7 +169,7 @@ describe('a short storage outage', () => {
     expect(textOf((await until(last)).value ?? undefined)).toBe('one');
     expect(await until(stream.next())).toMatchObject({ done: true });
     const record = await store.findRun({ ...KEY, id: stream.invocationId });
-    expect([stream.endedBeforeRun, record?.end?.state]).toEqual([false, 'completed']);
+    expect([stream.leavesRunOpen, record?.end?.state]).toEqual([false, 'completed']);
   });
 
   test('delays the end of the stream until the outcome of the run is stored', async () => {
@@ -188,7 +188,7 @@ describe('a short storage outage', () => {
     outages.fault = () => undefined;
     expect(await until(end)).toMatchObject({ done: true });
     const record = await store.findRun({ ...KEY, id: stream.invocationId });
-    expect([stream.endedBeforeRun, record?.end?.state]).toEqual([false, 'completed']);
+    expect([stream.leavesRunOpen, record?.end?.state]).toEqual([false, 'completed']);
   });
 
   test('delays the unlock of the session of a failed run, not the end of its stream', async () => {
@@ -434,7 +434,7 @@ describe('a shutdown during a storage outage', () => {
     const stream = start('hi', { abortSignal: abort.signal });
     const { error } = await runToError(stream);
     expect(error).toMatchObject({ code: 'RUN_ABORTED' });
-    expect([await stream.whenBegun(), stream.endedBeforeRun]).toEqual([true, true]);
+    expect([await stream.whenBegun(), stream.leavesRunOpen]).toEqual([true, true]);
     expect((await stored()).at(-1)).toMatchObject({ author: 'user', invocationId: stream.invocationId });
     expect((await store.listOpenRuns({ appName: 'app' })).runs).toMatchObject([{ invocationId: stream.invocationId }]);
   });

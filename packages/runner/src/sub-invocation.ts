@@ -6,7 +6,7 @@ import {
   type Session,
   StreamingMode,
 } from '@eventloom/core';
-import { Calls, enclosureOf, type RecordedCall, streamedRecordOf, type SubInvocation } from '@eventloom/core/internal';
+import { Calls, enclosureOf, type SessionCall, streamedRecordOf, type SubInvocation } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import { EventCommitter } from './event-committer.ts';
 
@@ -125,7 +125,7 @@ function unaskedRequests(
   const calls = new Calls(recorded);
   if (!calls.all.some(({ isLongRunning }) => isLongRunning)) return () => false;
   const streamed = new Set(stored?.events.map((event) => streamedRecordOf(event)?.id));
-  const lacksAnswer = ({ isLongRunning, responses }: RecordedCall): boolean =>
+  const lacksAnswer = ({ isLongRunning, responses }: SessionCall): boolean =>
     isLongRunning && !responses.some(({ event }) => event.author === 'user');
   return (event) => !streamed.has(event.id) && calls.madeIn(event).some(lacksAnswer);
 }

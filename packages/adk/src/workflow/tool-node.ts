@@ -15,8 +15,8 @@ import {
   isRecord,
   isToolResult,
   personRequests,
-  type RecordedOutcome,
-  runRecorded,
+  type LedgerOutcome,
+  runUnderLedger,
 } from '@eventloom/core/internal';
 import { toToolResponse } from '@eventloom/llm-agent/internal';
 import { requireArgument } from '../check-arguments.ts';
@@ -62,7 +62,7 @@ export class ToolNode extends BaseNode {
     const before = invocation.resumedLog
       ? (await invocation.ledger.listToolCalls(invocationId)).find((entry) => entry.callId === callId)
       : undefined;
-    const ran = await runRecorded(invocationContext, { callId, name: tool.name }, before, tool, {
+    const ran = await runUnderLedger(invocationContext, { callId, name: tool.name }, before, tool, {
       runTool: () => runTool(tool, args, toolContext),
     });
     const { response = {}, parts, actions = createEventActions() } = ran;
@@ -90,7 +90,7 @@ async function runTool(
   tool: BaseTool,
   toolArgs: Record<string, unknown>,
   toolContext: ToolContext,
-): Promise<RecordedOutcome> {
+): Promise<LedgerOutcome> {
   const { plugins } = toolContext.invocationContext;
   let result: unknown = await plugins.first('beforeToolCallback', { tool, toolArgs, toolContext });
   try {

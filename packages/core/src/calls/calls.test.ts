@@ -3,7 +3,7 @@ import type { FunctionCall } from '../content/content.ts';
 import { createEvent, type EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { EventTag } from '../event/event-tags.ts';
-import { type RecordedCall, Calls, isSettled } from './calls.ts';
+import { type SessionCall, Calls, isSettled } from './calls.ts';
 
 const RUN = { invocationId: 'e-1' };
 
@@ -28,7 +28,7 @@ const asking = (id: string, functionCallId?: string): Event =>
 const begun = createEvent({ ...RUN, author: 'user', actions: { agentState: { resumable: true } } });
 const ended = createEvent({ ...RUN, author: 'app', object: 'runner.end' });
 
-const resultsOf = (call: RecordedCall | undefined): unknown[] | undefined =>
+const resultsOf = (call: SessionCall | undefined): unknown[] | undefined =>
   call?.responses.map(({ response }) => response['result']);
 const read = (...events: Event[]): unknown[] => new Calls(events).all.map(resultsOf);
 
@@ -182,7 +182,7 @@ test('a resumable run is open until it ends', () => {
 });
 
 describe('a new response answers', () => {
-  const placeOf = (call: RecordedCall | undefined) =>
+  const placeOf = (call: SessionCall | undefined) =>
     call && [call.event.invocationId, call.event.branch, call.eventIndex];
   const found = (calls: Calls, id: string, invocationId?: string) => placeOf(calls.answerable([id], invocationId)[0]);
 

@@ -16,7 +16,7 @@ export interface CallResponse {
 }
 
 /** A function call of a session, with its responses and with the requests to people about it. */
-export interface RecordedCall {
+export interface SessionCall {
   readonly call: FunctionCall;
   /** The id of the function call; its name if it has no id. */
   readonly id: string;
@@ -27,31 +27,31 @@ export interface RecordedCall {
   /** The branch of the event, without that of its isolation scope. Responses to the call are on this branch. */
   readonly branch: string | undefined;
   /** All calls of the same event, including this one. */
-  readonly inReply: readonly RecordedCall[];
+  readonly inReply: readonly SessionCall[];
   /** Responses, oldest first. The first response of a call that waits for a person only says that it waits. */
   readonly responses: readonly CallResponse[];
   /** Requests to people about this call (confirmation, credential, input), oldest first. Their responses are the people's answers. */
-  readonly requests: readonly RecordedCall[];
+  readonly requests: readonly SessionCall[];
   /** The tool call that this request to a person is about; undefined for other calls, and if an agent asks. */
-  readonly about: RecordedCall | undefined;
+  readonly about: SessionCall | undefined;
   /** True if the response may come in a later run. */
   readonly isLongRunning: boolean;
   /** True for a call that was imported with its session. No run continues it. */
   readonly isImported: boolean;
 }
 
-interface GrowingCall extends RecordedCall {
-  inReply: readonly RecordedCall[];
+interface GrowingCall extends SessionCall {
+  inReply: readonly SessionCall[];
   responses: CallResponse[];
-  requests: RecordedCall[];
+  requests: SessionCall[];
 }
 
 /** Calls of one id that new responses can answer. */
 interface Answerable {
   /** Calls without a response, oldest first. Each response takes the last one. */
-  readonly free: RecordedCall[];
+  readonly free: SessionCall[];
   /** The call of a response for which no free call is left. */
-  readonly newest: RecordedCall | undefined;
+  readonly newest: SessionCall | undefined;
 }
 
 /**
@@ -79,8 +79,8 @@ export class Calls {
   readonly #byId = new Map<string, GrowingCall[]>();
   /** For ids with several calls: the newest call by id and branch, by id, branch and run, and by id alone. */
   readonly #newest = new Map<string, GrowingCall>();
-  readonly #madeIn = new Map<Event, RecordedCall[]>();
-  readonly #answeredIn = new Map<Event, RecordedCall[]>();
+  readonly #madeIn = new Map<Event, SessionCall[]>();
+  readonly #answeredIn = new Map<Event, SessionCall[]>();
   readonly #unendedRuns = new Set<string>();
   #size = 0;
 
@@ -123,8 +123,8 @@ export class Calls {
     if (event.partial === true) return;
     if (beginsResumableRun(event)) this.#unendedRuns.add(event.invocationId);
     else if (event.object === ObjectType.runnerEnd) this.#unendedRuns.delete(event.invocationId);
-    let inReply: RecordedCall[] | undefined;
-    let answered: RecordedCall[] | undefined;
+    let inReply: SessionCall[] | undefined;
+    let answered: SessionCall[] | undefined;
     // Most events have no scope.
     const branch = event.isolationScope === undefined ? event.branch : branchInScope(event);
     const parts = event.content?.parts ?? NO_PARTS;
@@ -206,17 +206,17 @@ export class Calls {
   }
 
   /** All calls, oldest first. */
-  get all(): readonly RecordedCall[] {
+  get all(): readonly SessionCall[] {
     return this.#all;
   }
 
   /** The calls with this id, oldest first. */
-  named(id: string): readonly RecordedCall[] {
+  named(id: string): readonly SessionCall[] {
     return this.#byId.get(id) ?? NO_CALLS;
   }
 
   /** The newest call with this id on this branch. */
-  newest(id: string, branch: string | undefined): RecordedCall | undefined {
+  newest(id: string, branch: string | undefined): SessionCall | undefined {
     const named = this.#byId.get(id);
     const only = named?.length === 1 ? named[0] : undefined;
     if (!only) return named && this.#newest.get(keyOf(id, branch));
@@ -224,17 +224,17 @@ export class Calls {
   }
 
   /** The calls that an event made, in order. */
-  madeIn(event: Event): readonly RecordedCall[] {
+  madeIn(event: Event): readonly SessionCall[] {
     return this.#madeIn.get(event) ?? NO_CALLS;
   }
 
   /** The calls that the responses in an event belong to, in the order of the responses. */
-  answeredIn(event: Event): readonly RecordedCall[] {
+  answeredIn(event: Event): readonly SessionCall[] {
     return this.#answeredIn.get(event) ?? NO_CALLS;
   }
 
   /** Calls of a run without a response, oldest first. Leaves out requests to people and calls that the run repeated. */
-  open(invocationId: string): RecordedCall[] {
+  open(invocationId: string): SessionCall[] {
     return this.#all.filter(
       (call) =>
         call.event.invocationId === invocationId &&
@@ -248,7 +248,7 @@ export class Calls {
    * Calls without a result although every open request to a person about them is answered, oldest first. They belong to the run of the newest
    * answer, which runs them. Once that run has ended, they belong to the runs that made the call or have another answer.
    */
-  unsettled(invocationId: string): RecordedCall[] {
+  unsettled(invocationId: string): SessionCall[] {
     return this.#all.filter((call) => {
       const answers = openAnswers(call);
       const [newest] = answers;
@@ -261,18 +261,18 @@ export class Calls {
   }
 
   /** Calls for which `lacksResponse` is true, oldest first. */
-  get waiting(): RecordedCall[] {
+  get waiting(): SessionCall[] {
     return this.#all.filter((call) => this.lacksResponse(call));
   }
 
   /** The `waiting` calls of a run, and the calls that its waiting requests to people are about. */
-  waitingIn(invocationId: string): RecordedCall[] {
+  waitingIn(invocationId: string): SessionCall[] {
     const waiting = this.waiting.filter(({ event }) => event.invocationId === invocationId);
     return [...new Set(waiting.flatMap((call) => (call.about && !isSettled(call) ? [call.about, call] : [call])))];
   }
 
   /** True for a long-running call that can still have its first response: it is the newest of its id on its branch. */
-  lacksResponse(call: RecordedCall): boolean {
+  lacksResponse(call: SessionCall): boolean {
     return call.isLongRunning && call.responses.length === 0 && this.newest(call.id, call.branch) === call;
   }
 
@@ -292,7 +292,7 @@ export class Calls {
    * @param invocationId only calls of this run; default: of every run
    * @returns the call of each response; undefined for one that answers no call
    */
-  answerable(ids: readonly string[], invocationId?: string): (RecordedCall | undefined)[] {
+  answerable(ids: readonly string[], invocationId?: string): (SessionCall | undefined)[] {
     const byId = new Map<string, Answerable>();
     return ids.map((id) => {
       let found = byId.get(id);
@@ -319,7 +319,7 @@ export class Calls {
 }
 
 /** True for a call that was cancelled with its run, so that no message can answer it. */
-export function isCancelled({ responses }: RecordedCall): boolean {
+export function isCancelled({ responses }: SessionCall): boolean {
   return responses.some(({ event }) => hasTag(event, EventTag.cancelled));
 }
 
@@ -328,7 +328,7 @@ export function isCancelled({ responses }: RecordedCall): boolean {
  * waits and one with its result. Requests are stored before the response that says that their call waits, so both are behind the request.
  * A request of an agent is settled by its answer, and a cancelled request is settled.
  */
-export function isSettled(request: RecordedCall): boolean {
+export function isSettled(request: SessionCall): boolean {
   const { about, eventIndex, responses } = request;
   return about && !isCancelled(request)
     ? about.responses.filter((response) => response.eventIndex > eventIndex).length > 1
@@ -336,14 +336,14 @@ export function isSettled(request: RecordedCall): boolean {
 }
 
 /** Returns the answers to the requests about this call that are not settled, newest first. An event with several of them counts once. */
-export function openAnswers({ requests }: RecordedCall): CallResponse[] {
+export function openAnswers({ requests }: SessionCall): CallResponse[] {
   const answers = requests.flatMap((request) => (isSettled(request) ? [] : request.responses));
   const byEvent = new Map(answers.map((answer) => [answer.eventIndex, answer]));
   return [...byEvent.values()].sort((one, other) => other.eventIndex - one.eventIndex);
 }
 
 const CALLS = new DerivedKey<Calls>('calls');
-const NO_CALLS: readonly RecordedCall[] = [];
+const NO_CALLS: readonly SessionCall[] = [];
 /** The empty lists of a new call: `listWith` replaces them. */
 const EMPTY: never[] = [];
 

@@ -5,7 +5,7 @@ import type { EventActions, ToolConfirmation } from '../event/event-actions.ts';
 import { inputRequestPart } from '../tool/input-request.ts';
 import { REQUEST_CONFIRMATION, REQUEST_CREDENTIAL } from '../tool/reserved-calls.ts';
 import type { InvocationContext } from '../context/invocation-context.ts';
-import { publicAuthConfigs } from '../context/recorded-actions.ts';
+import { publicAuthConfigs } from '../context/ledger-actions.ts';
 
 /**
  * Creates the function calls for the requests in the actions of these tool calls: for credentials, then confirmations, then input.

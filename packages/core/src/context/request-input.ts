@@ -1,4 +1,4 @@
-import { type RecordedCall, Calls } from '../calls/calls.ts';
+import { type SessionCall, Calls } from '../calls/calls.ts';
 import { describeKind, isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
@@ -59,7 +59,7 @@ export async function* requestInput(
 /**
  * Finds the agent's newest request with this key, made in this run or in an earlier run whose calls this run answers.
  */
-function findRequest(context: InvocationContext, key: string): RecordedCall | undefined {
+function findRequest(context: InvocationContext, key: string): SessionCall | undefined {
   const { session, invocation, invocationId } = context;
   const runs = new Set([invocationId]);
   return Calls.of(session, invocation.derived).all.findLast((call) => {
@@ -69,7 +69,7 @@ function findRequest(context: InvocationContext, key: string): RecordedCall | un
   });
 }
 
-function isOwn(context: InvocationContext, { event, branch }: RecordedCall): boolean {
+function isOwn(context: InvocationContext, { event, branch }: SessionCall): boolean {
   const { agent, executionId, invocationId } = context;
   if (event.author !== agent.name || branch !== context.branch) return false;
   return event.invocationId !== invocationId || event.executionId === executionId;

@@ -25,7 +25,7 @@ export {
 export { artifactUri, checkArtifactName, isUserArtifact } from '../artifact/artifact-name.ts';
 export { ARTIFACTS_TO_RESTORE } from '../artifact/artifact-service.ts';
 export { addUnnamedArtifacts, artifactsOf, copyArtifacts } from '../artifact/copy-artifacts.ts';
-export { type RecordedCall, type CallResponse, Calls, isCancelled, isSettled, openAnswers } from '../calls/calls.ts';
+export { type SessionCall, type CallResponse, Calls, isCancelled, isSettled, openAnswers } from '../calls/calls.ts';
 export { confirmationOf, personRequests, refusalOf } from '../calls/person-requests.ts';
 export { isBaseCodeExecutor, languageOf } from '../code-execution/base-code-executor.ts';
 export { isBase64, joinBytes, normaliseBase64 } from '../content/bytes.ts';
@@ -36,7 +36,7 @@ export { AbortGuard } from '../context/abort-guard.ts';
 export type { AgentPlace } from '../context/invocation-context.ts';
 export type { ReplyInProgress } from '../context/invocation-progress.ts';
 export type { MessageAnswers, MessageWithAnswers, RunHost } from '../context/invocation.ts';
-export { recordedActions } from '../context/recorded-actions.ts';
+export { ledgerActions } from '../context/ledger-actions.ts';
 export { type Execution, InvocationLog, LOOP_COUNT } from '../context/invocation-log.ts';
 export { Semaphore } from '../context/semaphore.ts';
 export { DerivedKey, type DerivedValues } from '../context/derived-values.ts';
@@ -133,10 +133,10 @@ export { sessionKeyOf } from '../session/session.ts';
 export { checkStoredKeys, inField, toStoredEvent } from '../session/stored-checks.ts';
 export {
   ledgerCallId,
-  type RecordedOutcome,
-  type RecordedTool,
-  recordedOutcome,
-  runRecorded,
+  type LedgerOutcome,
+  type LedgerTool,
+  outcomeOfEntry,
+  runUnderLedger,
 } from '../session/tool-ledger.ts';
 export {
   APP_PREFIX,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { contextOf } from '../context/fixtures/test-invocation.ts';
 import { BaseTool } from '../tool/base-tool.ts';
 import { INTERRUPTED_CALL } from '../tool/reserved-calls.ts';
-import { type RecordedOutcome, runRecorded, type ToolLedgerEntry } from './tool-ledger.ts';
+import { type LedgerOutcome, runUnderLedger, type ToolLedgerEntry } from './tool-ledger.ts';
 
 class NamedTool extends BaseTool {
   override async runAsync(): Promise<unknown> {
@@ -22,7 +22,7 @@ const FINISHED: ToolLedgerEntry = {
 /** Runs a call with this entry. Returns its outcome, and what was recorded and run, in order. */
 async function runCall(
   before: ToolLedgerEntry | undefined,
-  { idempotent = false, outcome = { response: { paid: 2 } } as RecordedOutcome, isAsync = false } = {},
+  { idempotent = false, outcome = { response: { paid: 2 } } as LedgerOutcome, isAsync = false } = {},
 ) {
   const log: unknown[] = [];
   const { invocation } = contextOf();
@@ -35,11 +35,11 @@ async function runCall(
     ledger: { recordToolCall, listToolCalls: () => [], checkLease: () => undefined },
   });
   const tool = new NamedTool({ name: 'pay', description: '', idempotent });
-  const runTool = (): RecordedOutcome | Promise<RecordedOutcome> => {
+  const runTool = (): LedgerOutcome | Promise<LedgerOutcome> => {
     log.push('ran');
     return isAsync ? Promise.resolve(outcome) : outcome;
   };
-  const ran = runRecorded(context, ID, before, tool, { runTool });
+  const ran = runUnderLedger(context, ID, before, tool, { runTool });
   expect(ran instanceof Promise).toBe(isAsync && log.length > 0);
   return { outcome: await ran, log };
 }
@@ -73,7 +73,7 @@ test('a call of an idempotent tool that was interrupted runs again', async () =>
 });
 
 test('a call that waits stays started', async () => {
-  const { log } = await runCall(undefined, { outcome: { isWaiting: true } });
+  const { log } = await runCall(undefined, { outcome: { isPaused: true } });
   expect(log).toEqual([STARTED, 'ran']);
 });
 

@@ -3,7 +3,7 @@ import { createEventActions, type EventActions } from '../event/event-actions.ts
 import { sealJson } from '../content/copy-json.ts';
 import { describeKind, isRecord, type JsonValue } from '../content/json.ts';
 import { InvalidRequestError } from '../errors.ts';
-import { recordedActions } from '../context/recorded-actions.ts';
+import { ledgerActions } from '../context/ledger-actions.ts';
 import type { InvocationContext } from '../context/invocation-context.ts';
 import { createEvent } from '../event/create-event.ts';
 import { sealEvent } from '../event/seal-event.ts';
@@ -46,7 +46,7 @@ export interface ToolLedger {
 }
 
 /** The outcome of a tool call that the ledger records. */
-export interface RecordedOutcome {
+export interface LedgerOutcome {
   /** The response; undefined if a long-running tool has not given one yet. */
   readonly response?: ToolLedgerEntry['response'] | undefined;
   /** The media of the response. */
@@ -54,11 +54,11 @@ export interface RecordedOutcome {
   /** Changes and signals of the tool and its callbacks; undefined if there are none. */
   readonly actions?: EventActions | undefined;
   /** True for a call that waits for a person or a client: its entry stays `started`. Default false. */
-  readonly isWaiting?: boolean;
+  readonly isPaused?: boolean;
 }
 
-/** A tool call that `runRecorded` runs. */
-export interface RecordedTool<Outcome extends RecordedOutcome> {
+/** A tool call that `runUnderLedger` runs. */
+export interface LedgerTool<Outcome extends LedgerOutcome> {
   /** Runs the tool, with its callbacks. */
   runTool(tool: BaseTool): MaybePromise<Outcome>;
   /** The response to a call that was interrupted and may not run again. Default: `INTERRUPTED_CALL`. */
@@ -81,14 +81,14 @@ export interface RecordedTool<Outcome extends RecordedOutcome> {
  * @param id the call in the ledger: see `ledgerCallId`
  * @param before the entry of the call; undefined if there is none
  */
-export function runRecorded<Outcome extends RecordedOutcome>(
+export function runUnderLedger<Outcome extends LedgerOutcome>(
   context: InvocationContext,
   id: Pick<ToolLedgerEntry, 'callId' | 'name'>,
   before: ToolLedgerEntry | undefined,
   tool: BaseTool,
-  call: RecordedTool<Outcome>,
-): MaybePromise<Outcome | RecordedOutcome> {
-  if (before?.status === 'finished') return recordedOutcome(before);
+  call: LedgerTool<Outcome>,
+): MaybePromise<Outcome | LedgerOutcome> {
+  if (before?.status === 'finished') return outcomeOfEntry(before);
   if (before && !tool.isIdempotent && !tool.resumesCalls)
     return recordEnd(context, id, { response: call.interrupted ?? INTERRUPTED_CALL });
   const { invocation, invocationId } = context;
@@ -98,12 +98,12 @@ export function runRecorded<Outcome extends RecordedOutcome>(
   return ran instanceof Promise ? ran.then((outcome) => recordEnd(context, id, outcome)) : recordEnd(context, id, ran);
 }
 
-function recordEnd<Outcome extends RecordedOutcome>(
+function recordEnd<Outcome extends LedgerOutcome>(
   context: InvocationContext,
   id: Pick<ToolLedgerEntry, 'callId' | 'name'>,
   outcome: Outcome,
 ): MaybePromise<Outcome> {
-  if (outcome.isWaiting) return outcome;
+  if (outcome.isPaused) return outcome;
   const { invocation, invocationId } = context;
   const { callId, name } = id;
   const { response, parts, actions } = outcome;
@@ -115,14 +115,14 @@ function recordEnd<Outcome extends RecordedOutcome>(
   };
   if (response) entry.response = response;
   if (parts) entry.parts = parts;
-  const changed = actions && recordedActions(context, actions);
+  const changed = actions && ledgerActions(context, actions);
   if (changed) entry.actions = changed;
   const recorded = invocation.ledger.recordToolCall(entry);
   return recorded instanceof Promise ? recorded.then(() => outcome) : outcome;
 }
 
 /** Returns the outcome that an entry records. */
-export function recordedOutcome({ response, parts, actions }: ToolLedgerEntry): RecordedOutcome {
+export function outcomeOfEntry({ response, parts, actions }: ToolLedgerEntry): LedgerOutcome {
   return { response, parts, actions: actions && createEventActions(structuredClone(actions)) };
 }
 

@@ -9,7 +9,7 @@ export {
   readForkSessionRequest,
   readPatchSessionRequest,
   readRewindSessionRequest,
-  readRunRequest,
+  readRunBody,
 } from './request-bodies.ts';
 export type { WireSchema } from './wire-schemas.ts';
 export { wireSchemas } from './wire-schemas.ts';

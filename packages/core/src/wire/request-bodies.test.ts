@@ -6,7 +6,7 @@ import {
   readPatchSessionRequest,
   readForkSessionRequest,
   readRewindSessionRequest,
-  readRunRequest,
+  readRunBody,
 } from './request-bodies.ts';
 import { RUN_BODY } from './wire-shapes.ts';
 
@@ -15,16 +15,16 @@ const deep = (levels: number): unknown => (levels === 0 ? 0 : [deep(levels - 1)]
 
 describe('the body of a run', () => {
   test('needs an app, a user and a session, and a message unless a run is resumed', () => {
-    expect(readRunRequest(RUN)).toEqual(RUN);
+    expect(readRunBody(RUN)).toEqual(RUN);
     const { newMessage: _, ...resumed } = { ...RUN, invocationId: 'e-1' };
-    expect(readRunRequest(resumed)).toEqual(resumed);
+    expect(readRunBody(resumed)).toEqual(resumed);
     for (const [key, write] of [
       ['appName', '"appName": "app"'],
       ['userId', '"userId": "ada"'],
       ['sessionId', '"sessionId": "s1"'],
     ] as const) {
       const { [key]: _, ...rest } = RUN;
-      expect(() => readRunRequest(rest)).toThrow(
+      expect(() => readRunBody(rest)).toThrow(
         new InvalidRequestError(`${key}: expected a string, got nothing; write ${write}`),
       );
     }
@@ -41,7 +41,7 @@ describe('the body of a run', () => {
       state_delta: null,
       invocation_id: null,
     };
-    expect(readRunRequest(body)).toEqual(RUN);
+    expect(readRunBody(body)).toEqual(RUN);
   });
 
   test('accepts every option', () => {
@@ -54,18 +54,18 @@ describe('the body of a run', () => {
       completionEvent: true,
       onBusy: 'reject',
     };
-    expect(readRunRequest({ ...RUN, ...options })).toEqual({ ...RUN, ...options });
+    expect(readRunBody({ ...RUN, ...options })).toEqual({ ...RUN, ...options });
   });
 
   test('ignores fields that only the ADK needs, and unknown fields that resemble no known one', () => {
-    expect(readRunRequest({ ...RUN, temperature: 1 })).toEqual(RUN);
-    expect(readRunRequest({ ...RUN, functionCallEventId: 'x' })).toEqual(RUN);
-    expect(readRunRequest({ ...RUN, function_call_event_id: 'x' })).toEqual(RUN);
+    expect(readRunBody({ ...RUN, temperature: 1 })).toEqual(RUN);
+    expect(readRunBody({ ...RUN, functionCallEventId: 'x' })).toEqual(RUN);
+    expect(readRunBody({ ...RUN, function_call_event_id: 'x' })).toEqual(RUN);
   });
 
   test.each(['text', 'config', 'context', 'model', 'live', 'input', 'data', 'get', 'tools'])(
     'ignores the unknown field %s, which is a part of a known name',
-    (name) => expect(readRunRequest({ ...RUN, [name]: 'x' })).toEqual(RUN),
+    (name) => expect(readRunBody({ ...RUN, [name]: 'x' })).toEqual(RUN),
   );
 
   test.each([
@@ -73,19 +73,19 @@ describe('the body of a run', () => {
     ['message', 'did you mean "newMessage"?'],
     ['request_ID', 'did you mean "requestId"?'],
   ])('refuses the misspelt field %s', (name, advice) => {
-    const read = (): unknown => readRunRequest({ ...RUN, [name]: 1 });
+    const read = (): unknown => readRunBody({ ...RUN, [name]: 1 });
     expect(read).toThrow(InvalidRequestError);
     expect(read).toThrow(`${name}: the body has no such field; ${advice}`);
-    expect(readRunRequest({ ...RUN, [name]: null })).toEqual(RUN);
+    expect(readRunBody({ ...RUN, [name]: null })).toEqual(RUN);
   });
 
   test('is strict on request: then every unknown field is refused', () => {
-    expect(readRunRequest({ ...RUN, temperature: null }, true)).toEqual(RUN);
+    expect(readRunBody({ ...RUN, temperature: null }, true)).toEqual(RUN);
     const fault = new InvalidRequestError(
       '"temperature": the body has no such field; remove it; GET /openapi.json has the fields',
     );
-    expect(() => readRunRequest({ ...RUN, temperature: 1 }, true)).toThrow(fault);
-    expect(() => readRunRequest({ ...RUN, ['x'.repeat(1_000_000)]: 1 }, true)).toThrow(`"${'x'.repeat(40)}": the body`);
+    expect(() => readRunBody({ ...RUN, temperature: 1 }, true)).toThrow(fault);
+    expect(() => readRunBody({ ...RUN, ['x'.repeat(1_000_000)]: 1 }, true)).toThrow(`"${'x'.repeat(40)}": the body`);
   });
 
   test.each([
@@ -98,13 +98,13 @@ describe('the body of a run', () => {
     ['supportCFC', 'did you mean "supportCfc"? That is not offered; remove it'],
     ['streamingmode', 'did you mean "streamingMode"? That is not a field of a request; write streaming at /run_sse'],
   ])('refuses %s, which resembles another option of a run, and names both', (name, text) => {
-    expect(() => readRunRequest({ ...RUN, [name]: 1 })).toThrow(`${name}: the body has no such field; ${text}`);
+    expect(() => readRunBody({ ...RUN, [name]: 1 })).toThrow(`${name}: the body has no such field; ${text}`);
   });
 
   test('compares at most 20 unknown fields of usual length, so that the work for many does not grow', () => {
     const many = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`unknown field ${index}`, 1]));
-    expect(() => readRunRequest({ ...RUN, ...many, streeming: 1 })).not.toThrow();
-    expect(() => readRunRequest({ ...RUN, ['x'.repeat(1_000_000)]: 1, streeming: 1 })).toThrow('streaming');
+    expect(() => readRunBody({ ...RUN, ...many, streeming: 1 })).not.toThrow();
+    expect(() => readRunBody({ ...RUN, ['x'.repeat(1_000_000)]: 1, streeming: 1 })).toThrow('streaming');
   });
 
   test.each([...RUN_CONFIG_OPTIONS, 'runConfig'])(
@@ -114,13 +114,13 @@ describe('the body of a run', () => {
       const snake = option.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
       for (const name of [option, snake]) {
         for (const value of [2, 'x', {}, false]) {
-          const read = (): unknown => readRunRequest({ ...RUN, [name]: value });
+          const read = (): unknown => readRunBody({ ...RUN, [name]: value });
           expect(read).toThrow(InvalidRequestError);
           expect(read).toThrow(
             new RegExp(`^${name}: is set on the server.* new Runner\\(.* hook runConfig of the server`),
           );
         }
-        expect(readRunRequest({ ...RUN, [name]: null })).toEqual(RUN);
+        expect(readRunBody({ ...RUN, [name]: null })).toEqual(RUN);
       }
     },
   );
@@ -131,7 +131,7 @@ describe('the body of a run', () => {
     ['supportCfc', 'is not offered; remove it'],
     ['support_cfc', 'is not offered; remove it'],
   ])('refuses %s, which no server sets', (name, advice) => {
-    expect(() => readRunRequest({ ...RUN, [name]: true })).toThrow(
+    expect(() => readRunBody({ ...RUN, [name]: true })).toThrow(
       expect.objectContaining({ code: 'INVALID_REQUEST', message: expect.stringContaining(`${name}: ${advice}`) }),
     );
   });
@@ -141,14 +141,12 @@ describe('the body of a run', () => {
     [{ app_name: 'other' }, 'app_name: differs from appName'],
     [{ new_message: { parts: [{ text: 'other' }] } }, 'new_message: differs from newMessage'],
   ])('refuses %j, because a field has another value in each spelling', (fields, message) => {
-    expect(() => readRunRequest({ ...RUN, ...fields })).toThrow(message);
+    expect(() => readRunBody({ ...RUN, ...fields })).toThrow(message);
   });
 
   test('accepts a field in both spellings if the values are equal or one is null', () => {
-    expect(readRunRequest({ ...RUN, app_name: RUN.appName, new_message: structuredClone(RUN.newMessage) })).toEqual(
-      RUN,
-    );
-    expect(readRunRequest({ ...RUN, request_id: 'a', requestId: null })).toEqual({ ...RUN, requestId: 'a' });
+    expect(readRunBody({ ...RUN, app_name: RUN.appName, new_message: structuredClone(RUN.newMessage) })).toEqual(RUN);
+    expect(readRunBody({ ...RUN, request_id: 'a', requestId: null })).toEqual({ ...RUN, requestId: 'a' });
   });
 
   test.each([
@@ -191,7 +189,7 @@ describe('the body of a run', () => {
     [{ completionEvent: 1 }, 'completionEvent: expected true or false, got the number 1'],
     [{ requestId: '' }, 'requestId: expected a string that is not empty'],
   ])('refuses %j', (fault, message) => {
-    expect(() => readRunRequest({ ...RUN, ...fault })).toThrow(new InvalidRequestError(message));
+    expect(() => readRunBody({ ...RUN, ...fault })).toThrow(new InvalidRequestError(message));
   });
 
   test.each([
@@ -200,11 +198,11 @@ describe('the body of a run', () => {
     [null, 'null'],
     [undefined, 'nothing'],
   ])('refuses %j as a body', (body, kind) => {
-    expect(() => readRunRequest(body)).toThrow(new InvalidRequestError(`body: expected an object, got ${kind}`));
+    expect(() => readRunBody(body)).toThrow(new InvalidRequestError(`body: expected an object, got ${kind}`));
   });
 
   test('throws an error with the first three problems and the number of the others', () => {
-    expect(() => readRunRequest({ streaming: 1 })).toThrow(
+    expect(() => readRunBody({ streaming: 1 })).toThrow(
       new InvalidRequestError(
         'streaming: expected true or false, got the number 1; appName: expected a string, got nothing; userId: expected a string, got nothing; and 1 more; write "appName": "app", "userId": "ada"',
       ),
@@ -223,7 +221,7 @@ describe('the content in a body', () => {
         { video_metadata: { start_offset: '1s', fps: 2 }, mediaResolution: { level: 'LOW' } },
       ],
     };
-    expect(readRunRequest({ ...RUN, newMessage }).newMessage).toEqual({
+    expect(readRunBody({ ...RUN, newMessage }).newMessage).toEqual({
       role: 'user',
       parts: [
         { text: 'hi', someday: 1 },
@@ -236,7 +234,7 @@ describe('the content in a body', () => {
 
   test('keeps __proto__ as a key of the user', () => {
     const json = '{"parts":[{"functionCall":{"args":{"__proto__":{"admin":true}}}}]}';
-    expect(JSON.stringify(readRunRequest({ ...RUN, newMessage: JSON.parse(json) }).newMessage)).toBe(json);
+    expect(JSON.stringify(readRunBody({ ...RUN, newMessage: JSON.parse(json) }).newMessage)).toBe(json);
   });
 });
 

@@ -28,7 +28,7 @@ const MAX_FAULTS = 3;
  * @param isStrict true refuses unknown fields. Default false: clients of the ADK may send more
  * @throws InvalidRequestError, also for a field that is an option of the run config that clients cannot set
  */
-export function readRunRequest(body: unknown, isStrict = false): RunBody {
+export function readRunBody(body: unknown, isStrict = false): RunBody {
   if (isRecord(body)) {
     checkNoRunConfig(body, RUN_BODY.fields ?? {});
     const text = body['newMessage'] ?? body['new_message'];

@@ -109,8 +109,8 @@ export class HostedLiveRun implements LiveSocketEvents {
   }
 
   /** True if the run has ended here and its end is not stored. */
-  get endedBeforeRun(): boolean {
-    return this.#hasEnded && this.#stream.endedBeforeRun;
+  get leavesRunOpen(): boolean {
+    return this.#hasEnded && this.#stream.leavesRunOpen;
   }
 
   /** The error that the run failed with, if it failed. */
@@ -244,7 +244,7 @@ export class HostedLiveRun implements LiveSocketEvents {
     }
     this.#hasEnded = true;
     const reason = this.#failure ?? this.#stopReason;
-    this.#sendEnd(this.endedBeforeRun && !this.#stream.isInterrupted ? unstoredEnd(reason) : reason);
+    this.#sendEnd(this.leavesRunOpen && !this.#stream.isInterrupted ? unstoredEnd(reason) : reason);
     this.#hangUp();
     this.#callOff?.();
     this.#ended.resolve();

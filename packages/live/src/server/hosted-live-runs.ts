@@ -136,7 +136,7 @@ export class HostedLiveRuns implements LiveHost {
     const { limits, platform } = this.#server;
     run.abort(new RunAbortedError('the live run was cancelled'));
     await within(platform, run.ended, limits.answerAfterMs);
-    if (run.endedBeforeRun) return undefined;
+    if (run.leavesRunOpen) return undefined;
     return run.hasEnded;
   }
 

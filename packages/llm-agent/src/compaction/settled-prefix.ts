@@ -1,5 +1,5 @@
 import type { Event } from '@eventloom/core';
-import { type RecordedCall, Calls, enclosureOf } from '@eventloom/core/internal';
+import { type SessionCall, Calls, enclosureOf } from '@eventloom/core/internal';
 
 /** Number of later invocations after which a resumable run no longer blocks compaction: most cancelled runs are never resumed. */
 const WAITS_FOR_INVOCATIONS = 10;
@@ -74,7 +74,7 @@ function placesNeeded(events: readonly Event[], indexes: readonly number[]): num
     else reach(first, place);
     calls.add(event);
   }
-  const isSeen = ({ event }: RecordedCall): boolean => enclosureOf(event.branch) === '';
+  const isSeen = ({ event }: SessionCall): boolean => enclosureOf(event.branch) === '';
   for (const call of calls.all.filter(isSeen))
     for (const { eventIndex } of call.responses) reach(call.eventIndex, eventIndex);
   // Any other call without a response was interrupted, and will never have one.

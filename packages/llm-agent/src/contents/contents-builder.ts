@@ -12,7 +12,7 @@ import {
 import {
   DerivedKey,
   type DerivedValues,
-  type RecordedCall,
+  type SessionCall,
   Calls,
   callsToRun,
   hasResponses,
@@ -155,7 +155,7 @@ interface CallGroup {
 
 /** A call of a group, and its latest response. */
 interface ShownCall {
-  readonly call: RecordedCall;
+  readonly call: SessionCall;
   readonly group: CallGroup;
   response: Part | undefined;
 }
@@ -177,7 +177,7 @@ export interface ContentsOptions {
   readonly sessionEvents?: readonly Event[] | undefined;
 }
 
-const NO_CALLS: readonly RecordedCall[] = [];
+const NO_CALLS: readonly SessionCall[] = [];
 const NO_GROUPS: readonly CallGroup[] = [];
 
 const NO_MEDIA: ModelCapabilities['responseMedia'] = { inlineData: [], fileData: [] };
@@ -199,7 +199,7 @@ export class ContentsBuilder {
   #events: readonly Event[] = [];
   #calls: Calls | undefined;
   /** The calls of the newest content; undefined once another content follows. */
-  #answered: Map<RecordedCall, ShownCall> | undefined;
+  #answered: Map<SessionCall, ShownCall> | undefined;
   #unanswered: CallGroup | undefined;
   /** The groups that the newest event responds to; empty if the newest event has other content. */
   #newestAnswered: readonly CallGroup[] = NO_GROUPS;
@@ -344,7 +344,7 @@ export class ContentsBuilder {
     const isUnderWay = event.invocationId === this.#options.underWay;
     const group: CallGroup = { index, calls: [], isUnderWay, placed: false, answeredBy: undefined };
     for (let at = 0; at < calls.length; at++) {
-      const call = calls[at] as RecordedCall;
+      const call = calls[at] as SessionCall;
       const answered: ShownCall = { call, group, response: undefined };
       // Nearly always the only one: a list that grows from nothing has room for 17.
       if (group.calls.length > 0) group.calls.push(answered);
@@ -355,14 +355,14 @@ export class ContentsBuilder {
   }
 
   /** Returns the calls of the event that the runtime responds to, without requests to people and calls that the model's service ran. */
-  #callsForModel(event: Event): readonly RecordedCall[] {
+  #callsForModel(event: Event): readonly SessionCall[] {
     const toRun = callsToRun(event.content?.parts);
     if (toRun.length === 0) return NO_CALLS;
-    let calls: RecordedCall[] | undefined;
+    let calls: SessionCall[] | undefined;
     const allMade = this.#callsOfSession().madeIn(event);
     let next = 0;
     for (let at = 0; at < allMade.length; at++) {
-      const made = allMade[at] as RecordedCall;
+      const made = allMade[at] as SessionCall;
       if (made.call !== toRun[next]) continue;
       next++;
       if (isPersonRequest(made.call)) continue;
@@ -435,7 +435,7 @@ export function endsWithPending(contents: readonly Content[]): boolean {
   return parts.length > 0 && parts.every((part) => part.functionResponse?.response?.['message'] === PENDING.message);
 }
 
-function toOpenResponse({ call, isLongRunning }: RecordedCall, { isUnderWay }: CallGroup): Part {
+function toOpenResponse({ call, isLongRunning }: SessionCall, { isUnderWay }: CallGroup): Part {
   const response = isUnderWay || isLongRunning ? PENDING : INTERRUPTED_CALL;
   return withoutClientId({ functionResponse: { ...(call.id && { id: call.id }), name: call.name ?? '', response } });
 }

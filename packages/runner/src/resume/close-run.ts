@@ -19,7 +19,7 @@ import {
   checkAbortSignal,
   afterCovered,
   beginsResumableRun,
-  type RecordedCall,
+  type SessionCall,
   Calls,
   checkOptions,
   checkName,
@@ -199,7 +199,7 @@ export async function responsesToOpenCalls(
   { session, derived }: Pick<LoadedSession, 'session' | 'derived'>,
   invocationId: string,
   params: (author: string) => EventParams,
-  cancelled: readonly RecordedCall[] = [],
+  cancelled: readonly SessionCall[] = [],
 ): Promise<Event[]> {
   const calls = Calls.of(session, derived);
   const toAnswer = new Set([...calls.open(invocationId), ...calls.unsettled(invocationId), ...cancelled]);
@@ -235,9 +235,9 @@ export async function responsesToOpenCalls(
  * stays open: its response comes later, and is answered in a new run. Undefined if all calls stay open.
  */
 function answerCalls(
-  calls: readonly RecordedCall[],
+  calls: readonly SessionCall[],
   ledger: ReadonlyMap<string, ToolLedgerEntry>,
-  cancelled: readonly RecordedCall[],
+  cancelled: readonly SessionCall[],
 ): Pick<EventParams, 'content' | 'actions' | 'tags'> | undefined {
   const parts: Part[] = [];
   const changes: Partial<EventActions>[] = [];
@@ -267,7 +267,7 @@ const CANCELLED = { error: 'cancelled', message: 'The run was cancelled while it
  * Returns the ledger's entry of a call. A call that ran after a person's answer is recorded under the event of that answer. Its entry under
  * the event that made the call is then about the first response, which only reports that the call waits.
  */
-function entryOf(call: RecordedCall, ledger: ReadonlyMap<string, ToolLedgerEntry>): ToolLedgerEntry | undefined {
+function entryOf(call: SessionCall, ledger: ReadonlyMap<string, ToolLedgerEntry>): ToolLedgerEntry | undefined {
   const answers = openAnswers(call);
   const starts = call.responses.length > 0 ? answers : [...answers, call];
   const [newest] = starts.flatMap(({ event }) => ledger.get(ledgerCallId(event.id, call.call)) ?? []);

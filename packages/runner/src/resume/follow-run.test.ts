@@ -22,7 +22,7 @@ test('a repeated request yields the stored events of its run, and nothing runs t
     expect(seen).toEqual(events.map(({ id }, index) => [id, index + 1]));
     expect(again.invocationId).toBe(events[0]?.invocationId);
     expect(await again.whenBegun()).toBe(true);
-    expect(again.endedBeforeRun).toBe(false);
+    expect(again.leavesRunOpen).toBe(false);
   }
   expect([runs, await stored()]).toEqual([1, before]);
 });

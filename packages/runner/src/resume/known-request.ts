@@ -256,7 +256,7 @@ function isSameMessage({ parts = [] }: Content, events: readonly Event[], areBlo
   );
 }
 
-/** True if an answer equals a stored one, which has the form that `RequestAnswers.read` returns. */
+/** True if an answer equals a stored one, which has the form that `PersonAnswers.read` returns. */
 function isSameAnswer(given: FunctionResponse, stored: FunctionResponse): boolean {
   if (!isPersonRequest(stored))
     return isSameJson({ response: {}, ...given, name: stored.name }, { response: {}, ...stored });

@@ -6,7 +6,7 @@ import {
   type StreamingMode,
 } from '@eventloom/core';
 import { copyJson, hasResponses, isRecord, mergeRunConfigs, readTraceHeaders } from '@eventloom/core/internal';
-import { readRunRequest, type RunBody } from '@eventloom/core/wire';
+import { readRunBody, type RunBody } from '@eventloom/core/wire';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { AppNotFoundError, BodyTooLargeError } from '../errors.ts';
 import type { FollowedRun } from '../runs/follow-run.ts';
@@ -41,7 +41,7 @@ export function parseRunBody<Server extends FrontContext>(
     throw new InvalidRequestError(
       'webhook: belongs to POST /apps/{appName}/users/{userId}/sessions/{sessionId}/runs; send the request there',
     );
-  const body = readRunRequest(json, isStrict);
+  const body = readRunBody(json, isStrict);
   if (body.newMessage === undefined && body.invocationId === undefined)
     throw new InvalidRequestError(
       'newMessage: is missing; write "newMessage": { "parts": [{ "text": "Hello" }] }, or the invocationId of a run to resume',

@@ -12,7 +12,7 @@ import {
 } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
 import type { RunAsyncParams } from '@eventloom/runner';
-import { readRunRequest, wireSchemas } from '@eventloom/core/wire';
+import { readRunBody, wireSchemas } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors.ts';
 import type { ServerRequest } from '../http/server-request.ts';
 import { errorResponse, errorStatus } from '../http/error-response.ts';
@@ -35,7 +35,7 @@ import { within } from '../runs/within.ts';
 import { runPath, sessionPath } from '../runs/run-log.ts';
 import { RUN_STATE_SCHEMA, type RunState } from '../runs/run-state.ts';
 
-const RUN = { component: 'RunBody', read: readRunRequest } satisfies BodySpec;
+const RUN = { component: 'RunBody', read: readRunBody } satisfies BodySpec;
 
 /** The fields of a run body that the path has. */
 const IN_ADDRESS = ['appName', 'app_name', 'userId', 'user_id', 'sessionId', 'session_id'];

@@ -417,7 +417,7 @@ describe('requests of other processes', () => {
     const { lease } = await beginStored(sessionService, 'a', 'b');
     await sessionService.releaseLease(lease);
     const gate = new Gate();
-    const log = play([say('a'), gate], { invocationId: ID, endedBeforeRun: true, sessionService });
+    const log = play([say('a'), gate], { invocationId: ID, leavesRunOpen: true, sessionService });
     const received = readAll(hub.readers.read(log));
     await gate.reached;
     relay.host?.stop(KEY, ID, 'cancel');

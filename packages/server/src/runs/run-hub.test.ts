@@ -76,7 +76,7 @@ describe('a run', () => {
   test('that fails and stays open ends with RUN_GOES_ON, without a number, and its storage failure is reported', async () => {
     const { hub, play, reported } = setUp();
     const gate = new Gate();
-    const log = play([say('one'), gate, StorageError.of('the database', new Error('no'))], { endedBeforeRun: true });
+    const log = play([say('one'), gate, StorageError.of('the database', new Error('no'))], { leavesRunOpen: true });
     const reading = readAll(hub.readers.read(log));
     gate.open();
     expect(await reading).toEqual(['1 one', 'retry: 2000', '- RUN_GOES_ON']);
@@ -96,7 +96,7 @@ describe('a run', () => {
       const { session, lease } = await sessionService.beginRun({ ...KEY, invocationId, resumable: true, message });
       await sessionService.appendEvent({ session, event: eventOf('one'), lease });
       const items = [say('one'), new StaleWriterError('another run took the session')];
-      const log = play(items, { endedBeforeRun: true, invocationId, sessionService });
+      const log = play(items, { leavesRunOpen: true, invocationId, sessionService });
       for (const waitMs of [25, 50, 100, 200, 400]) {
         expect(await platform.nextTimer()).toBe(waitMs);
         if (isEnded && waitMs === 50) {

@@ -253,7 +253,7 @@ export class RunHub {
    */
   async #fail(log: RunLog, stream: RecordedRun, thrown: unknown, { sessionService }: HostedRunner): Promise<void> {
     const failure = RunAbortedError.isInstance(thrown) && log.stopReason ? log.stopReason : toError(thrown);
-    if (stream.endedBeforeRun) return this.#endEarly(log, failure, sessionService);
+    if (stream.leavesRunOpen) return this.#endEarly(log, failure, sessionService);
     if (StorageError.isInstance(failure) && failure.retryable && !(await stream.whenBegun()))
       return log.fail(unansweredStart(failure, log.requestId));
     const asksToSendAgain = ShuttingDownError.isInstance(failure) || SessionBusyError.isInstance(failure);

@@ -1,5 +1,5 @@
 import type { BaseSessionService, Event, RunRecord, SessionKey } from '@eventloom/core';
-import { Calls, type RecordedCall } from '@eventloom/core/internal';
+import { Calls, type SessionCall } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
 import { eventPages, readEnd } from './stored-frames.ts';
 
@@ -62,7 +62,7 @@ export async function readWaitingCalls(
   { invocationId, firstSeq, end }: RunRecord,
 ): Promise<readonly string[]> {
   const lastSeq = end?.lastSeq ?? Infinity;
-  const isWaiting = (call: RecordedCall): boolean =>
+  const isWaiting = (call: SessionCall): boolean =>
     call.event.invocationId === invocationId && calls.lacksResponse(call);
   let calls = new Calls();
   let read: { readonly seq: number; readonly event: Event }[] = [];

@@ -14,7 +14,7 @@ import {
 } from '@eventloom/core';
 import {
   beginsResumableRun,
-  type RecordedCall,
+  type SessionCall,
   Calls,
   checkArtifactName,
   newestEntries,
@@ -196,7 +196,7 @@ function complete(event: Event, platform: Platform): Event {
  */
 function asHistory(events: readonly Event[]): Event[] {
   const calls = new Calls(events);
-  const isOpen = (call: RecordedCall): boolean =>
+  const isOpen = (call: SessionCall): boolean =>
     call.responses.length === 0 && calls.newest(call.id, call.branch) === call;
   const open = calls.all.find(isOpen);
   if (open) refuse(open.eventIndex, `the call ${quotedName(open.id)} without its response`);

@@ -25,7 +25,7 @@ import {
   isUserArtifact,
   ledgerCallId,
   openAnswers,
-  type RecordedCall,
+  type SessionCall,
   setOwn,
   stateScopeOf,
   weigh,
@@ -247,7 +247,7 @@ function closingEvents(
     };
   };
   const closing: Event[] = [];
-  const answered = new Set<RecordedCall>();
+  const answered = new Set<SessionCall>();
   const ended: Event[] = [];
   for (const run of cut) {
     const waiting = calls.waiting.filter(({ event }) => event.invocationId === run);

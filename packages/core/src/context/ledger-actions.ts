@@ -6,7 +6,7 @@ import type { InvocationContext } from './invocation-context.ts';
  * Returns a copy of a call's actions for the ledger, without `temp:` state and secrets; undefined if nothing is left. For code that
  * runs tools.
  */
-export function recordedActions(
+export function ledgerActions(
   context: InvocationContext,
   actions: Partial<EventActions>,
 ): Partial<EventActions> | undefined {
