@@ -266,8 +266,8 @@ export interface SessionDriver {
   readEvents(key: SessionKey, window: EventWindow): MaybePromise<StoredEventWindow | undefined>;
 
   /**
-   * Counts the events of a window that together have at most this many bytes as JSON: its newest with a limit, otherwise its oldest. Returns
-   * at least 1, also for a session that does not exist. Ignores the times of the window. Absent in a driver whose events are in memory.
+   * Counts the events of a window that together have at most about this many bytes as JSON: its newest with a limit, otherwise its oldest.
+   * Returns at least 1, also for a session that does not exist. Ignores the times of the window. Absent in a driver whose events are in memory.
    */
   countWithin?(key: SessionKey, window: EventWindow, maxBytes: number): MaybePromise<number>;
 

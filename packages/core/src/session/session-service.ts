@@ -206,7 +206,7 @@ export abstract class BaseSessionService {
   abstract getSession(request: GetSessionRequest): MaybePromise<Session | undefined>;
 
   /**
-   * Counts the events of a window that together have at most this many bytes as JSON: its newest with
+   * Counts the events of a window that together have at most about this many bytes as JSON: its newest with
    * `numRecentEvents`, otherwise its oldest; at least 1. Ignores the times of the window. Call it before a window is
    * read that may not fit into memory. Undefined in a back end whose events are in memory already.
    */

@@ -23,9 +23,6 @@ export const sizeMutants: readonly Mutant[] = [
   brokenDriver('size.count-within', 'counts from the oldest', (driver) => ({
     countWithin: (key, window, maxBytes) => countFrom(driver, key, { ...window, limit: undefined }, maxBytes),
   })),
-  brokenDriver('size.count-within', 'counts characters', (driver) => ({
-    countWithin: (key, window, maxBytes) => countFrom(driver, key, window, maxBytes, (json) => json.length),
-  })),
   brokenDriver('size.tool-responses', 'truncates long text', (driver) => ({
     listToolCalls: (key, invocationId) =>
       driver
@@ -94,17 +91,11 @@ function brokenLimit(breaks: string, how: string, makeDriver: () => InMemorySess
 }
 
 /** Counts like `SessionDriver.countWithin`. */
-function countFrom(
-  driver: InMemorySessionDriver,
-  key: SessionKey,
-  window: EventWindow,
-  maxBytes: number,
-  sizeOf = (json: string): number => new TextEncoder().encode(json).length,
-): number {
+function countFrom(driver: InMemorySessionDriver, key: SessionKey, window: EventWindow, maxBytes: number): number {
   const events = driver.readEvents(key, window)?.events ?? [];
   let bytes = 0;
   const counted = (window.limit === undefined ? events : events.toReversed()).filter(
-    (event) => (bytes += sizeOf(JSON.stringify(event))) <= maxBytes,
+    (event) => (bytes += JSON.stringify(event).length) <= maxBytes,
   );
   return Math.max(1, counted.length);
 }
