@@ -12,7 +12,7 @@ import { callsToRun, isEmptyActions } from '@eventloom/core/internal';
 import { type AgentTurn, type ModelCall, readResponse, saveOutput } from '@eventloom/llm-agent/internal';
 import type { CloseTimeout } from './close-timeout.ts';
 import type { LiveRecordings } from './live-recordings.ts';
-import { LiveTurn } from './live-turn.ts';
+import { ResponseEvents } from './response-events.ts';
 
 export interface LiveOutputParams {
   readonly turn: AgentTurn;
@@ -30,19 +30,19 @@ export interface LiveOutputParams {
 export class LiveOutput {
   readonly #params: LiveOutputParams;
   readonly #context: InvocationContext;
-  readonly #turn: LiveTurn;
+  readonly #events: ResponseEvents;
   /** The callbacks of the open connection. */
   #call: ModelCall | undefined;
 
   constructor(params: LiveOutputParams) {
     this.#params = params;
     this.#context = params.turn.context;
-    this.#turn = new LiveTurn(this.#context, (content) => this.#callEvent(content));
+    this.#events = new ResponseEvents(this.#context, (content) => this.#callEvent(content));
   }
 
   /** True while the model has begun a turn and not ended it. */
   get isSpeaking(): boolean {
-    return this.#turn.isSpeaking;
+    return this.#events.isSpeaking;
   }
 
   /** The event with calls and their ids, without timing, because the model was not called for it. */
@@ -71,7 +71,7 @@ export class LiveOutput {
     const raw = readResponse(this.#params.turn.agent, received);
     const response =
       this.#call?.hasAfterCallbacks && saysSomething(raw) ? await this.#afterCallbacks(raw, this.#call) : raw;
-    for (const event of this.#turn.take(response)) {
+    for (const event of this.#events.take(response)) {
       const calls = event.partial === true ? [] : callsToRun(event.content?.parts);
       if (calls.length > 0) onCalls(calls);
       if (recordings) await recordings.said(event);
@@ -83,12 +83,12 @@ export class LiveOutput {
 
   /** Emits the words so far of a turn that ends with its connection or with the run. */
   async flush(isInterrupted: boolean): Promise<void> {
-    for (const event of this.#turn.flush(isInterrupted)) await this.#pass(event);
+    for (const event of this.#events.flush(isInterrupted)) await this.#pass(event);
   }
 
   /** Emits the words so far of a turn that was interrupted: another connection starts another turn. */
   async interrupt(): Promise<void> {
-    for (const event of this.#turn.interrupt()) await this.#pass(event);
+    for (const event of this.#events.interrupt()) await this.#pass(event);
     await this.#params.recordings?.completed();
   }
 

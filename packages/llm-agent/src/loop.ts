@@ -24,7 +24,7 @@ import { startCodeRun } from './code-execution/code-run.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import { type AgentTurn, createTurn } from './agent-turn.ts';
 import { missingToolsetsEvent } from './turn-toolsets.ts';
-import { ModelCall, plannedResponse, readResponse, RESPONSE } from './reply.ts';
+import { ModelCall, plannedResponse, readResponse, RESPONSE } from './model-call.ts';
 import { OutputTool, describeMismatch, readFinalOutput, saveOutput, structuredAnswer, withOutput } from './output.ts';
 import { prepareRequest } from './request.ts';
 import { finishStep } from './resume.ts';

@@ -13,7 +13,7 @@ import { FINISH_TASK, STRUCTURED_OUTPUT, SET_MODEL_RESPONSE } from '@eventloom/c
 import { type SchemaCheck, ValueSchema } from '@eventloom/tools';
 import type { AgentTurn } from './agent-turn.ts';
 import type { LlmAgent } from './llm-agent.ts';
-import { isTruncated } from './reply.ts';
+import { isTruncated } from './model-call.ts';
 
 /**
  * The final output of an agent (a text, or a value if there is an output schema), or the problems found in it. It comes in one of three ways:

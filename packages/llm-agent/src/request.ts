@@ -29,7 +29,7 @@ import type { InstructionProvider } from './llm-agent-config.ts';
 import { type AgentTurn, identityInstruction } from './agent-turn.ts';
 import { addTools } from './tools.ts';
 import { OutputTool } from './output.ts';
-import { copyPlain } from './reply.ts';
+import { copyPlain } from './copy-request.ts';
 
 /**
  * Prepares the model request of one step. Returns synchronously if no processor has to wait.

@@ -81,21 +81,21 @@ export class RunningCalls {
   #run(): MaybePromise<ReplyOutcome> {
     const { turn, calls } = this.#batch;
     const limit = turn.context.runConfig.maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls;
-    if (calls.length > limit) return this.#joinedLater(this.#runSome(limit));
+    if (calls.length > limit) return this.#outcomeLater(this.#runSome(limit));
     const only = calls.length === 1 ? calls[0] : undefined;
     if (only) {
       const outcome = new ToolCall(this.#batch, only, this).run();
-      return outcome instanceof Promise ? this.#joinedLater(outcome) : this.#joined([outcome]);
+      return outcome instanceof Promise ? this.#outcomeLater(outcome) : this.#toReplyOutcome([outcome]);
     }
     const outcomes = calls.map((call) => new ToolCall(this.#batch, call, this).run());
-    if (outcomes.every(isSettled)) return this.#joined(outcomes);
-    return this.#joinedLater(Promise.all(outcomes.map((outcome) => Promise.resolve(outcome))));
+    if (outcomes.every(isSettled)) return this.#toReplyOutcome(outcomes);
+    return this.#outcomeLater(Promise.all(outcomes.map((outcome) => Promise.resolve(outcome))));
   }
 
-  async #joinedLater(pending: Promise<CallOutcome | readonly CallOutcome[]>): Promise<ReplyOutcome> {
+  async #outcomeLater(pending: Promise<CallOutcome | readonly CallOutcome[]>): Promise<ReplyOutcome> {
     try {
       const settled = await pending;
-      return this.#joined('length' in settled ? settled : [settled]);
+      return this.#toReplyOutcome('length' in settled ? settled : [settled]);
     } finally {
       this.#isEnded = true;
     }
@@ -122,7 +122,7 @@ export class RunningCalls {
     return outcomes;
   }
 
-  #joined(given: readonly CallOutcome[]): ReplyOutcome {
+  #toReplyOutcome(given: readonly CallOutcome[]): ReplyOutcome {
     const { turn, calls, asked } = this.#batch;
     const outcomes = given.length > 1 ? oneTransfer(given) : given;
     const { context } = turn;

@@ -29,7 +29,7 @@ import {
   runUnderLedger,
   type ToolListener,
 } from '@eventloom/core/internal';
-import { deepArgsError } from './reply.ts';
+import { deepArgsError } from './model-call.ts';
 import type { AnsweredCall } from './answered-calls.ts';
 import { responseWithActions, asksPerson, type ToolResponse, toToolResponse, unknownTool } from './tool-response.ts';
 import type { CallBatch, RunningCalls } from './running-calls.ts';
@@ -114,10 +114,10 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
     const operation = this.#batch.turn.context.invocation.operations && this.#startOperation();
     const given = operation
       ? operation.around(
-          () => this.#respond(tool, operation),
+          () => this.#toolResponse(tool, operation),
           (response) => response?.response,
         )
-      : this.#respond(tool, undefined);
+      : this.#toolResponse(tool, undefined);
     return given instanceof Promise ? given.then((response) => this.#toOutcome(response)) : this.#toOutcome(given);
   }
 
@@ -157,7 +157,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   }
 
   /** Returns the response of the tool and its callbacks; undefined if there is none yet. */
-  #respond(tool: BaseTool, operation: ObservedOperation | undefined): MaybePromise<ToolResponse | undefined> {
+  #toolResponse(tool: BaseTool, operation: ObservedOperation | undefined): MaybePromise<ToolResponse | undefined> {
     const { agent, context } = this.#batch.turn;
     const { plugins } = context;
     const copied = copyJson(this.#call.args ?? {});
@@ -168,14 +168,14 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
     const running: RunningTool = { tool, args: copied.value as Record<string, unknown>, operation };
     const hasAfter = agent.afterToolCallback.length > 0 || plugins.has('afterToolCallback');
     const hasBefore = agent.beforeToolCallback.length > 0 || plugins.has('beforeToolCallback');
-    if (hasBefore || hasAfter) return this.#respondWithCallbacks(running, hasBefore, hasAfter);
+    if (hasBefore || hasAfter) return this.#runWithCallbacks(running, hasBefore, hasAfter);
     const returned = this.#callTool(running);
     return returned instanceof Promise
       ? returned.then((settled) => this.#toResponse(tool, settled))
       : this.#toResponse(tool, returned);
   }
 
-  async #respondWithCallbacks(
+  async #runWithCallbacks(
     running: RunningTool,
     hasBefore: boolean,
     hasAfter: boolean,
@@ -199,7 +199,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
       this.#batch.turn.context.throwIfAborted();
       return returned;
     } catch (thrown) {
-      return this.#respondToError(running, thrown);
+      return this.#answerError(running, thrown);
     }
   }
 
@@ -210,7 +210,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
       context.throwIfAborted();
       return settled;
     } catch (thrown) {
-      return this.#respondToError(running, thrown);
+      return this.#answerError(running, thrown);
     }
   }
 
@@ -244,7 +244,7 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   }
 
   /** Returns the response that the model gets for an error of the tool. */
-  async #respondToError({ tool, args, operation }: RunningTool, thrown: unknown): Promise<unknown> {
+  async #answerError({ tool, args, operation }: RunningTool, thrown: unknown): Promise<unknown> {
     const { context } = this.#batch.turn;
     // A streaming tool whose reader has left did not fail: it was stopped.
     // A StorageError fails the run, because the model can do nothing about it.

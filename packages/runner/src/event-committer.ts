@@ -57,7 +57,7 @@ export class EventCommitter {
   readonly #coveredUntil: number;
   /** Events of sub-invocations that are being stored. */
   #underWay: Set<Promise<Event>> | undefined;
-  #isClosed = false;
+  #areSubInvocationsClosed = false;
   /** True once an agent was run as a tool. Its events may be stored at any time. */
   hasSubInvocations = false;
   /** State changes of sub-invocations that no event of their caller repeats yet; undefined until there is a sub-invocation. */
@@ -67,7 +67,7 @@ export class EventCommitter {
   /** The `responseId` of the model call whose chunk came last. Its agent keeps its text. */
   #modelReplyId: string | undefined;
   /** The texts that agents without a model call of ours are streaming, by branch; undefined before the first. */
-  #streamed: Map<string, StreamedText> | undefined;
+  #unfinishedTexts: Map<string, StreamedText> | undefined;
   /** The last append of the run. */
   #newest: MaybePromise<Event> | undefined;
 
@@ -99,7 +99,7 @@ export class EventCommitter {
    */
   commit(event: Event): MaybePromise<Event> {
     // Events of sub-invocations are already stored when they pass through the stream of the run.
-    if (this.#context.progress.isCommitted(event)) return this.#recordStreamed(event);
+    if (this.#context.progress.isCommitted(event)) return this.#recordYielded(event);
     const complete = this.complete(event);
     return this.asksPlugins ? this.#commitAsAsked(complete) : this.#store(complete);
   }
@@ -126,7 +126,7 @@ export class EventCommitter {
         this.#modelReplyId = responseId;
         return;
       }
-    const streamed = (this.#streamed ??= new Map());
+    const streamed = (this.#unfinishedTexts ??= new Map());
     let reply = streamed.get(branch);
     if (!reply || reply.executionId !== executionId) {
       this.#dropChunks(branch);
@@ -139,9 +139,9 @@ export class EventCommitter {
 
   /** Forgets the chunks of a branch: an event with the whole reply is stored, or another agent speaks. */
   #dropChunks(branch = ''): void {
-    const reply = this.#streamed?.get(branch);
+    const reply = this.#unfinishedTexts?.get(branch);
     if (!reply) return;
-    this.#streamed?.delete(branch);
+    this.#unfinishedTexts?.delete(branch);
     this.#context.progress.run.openReplies?.delete(reply);
   }
 
@@ -167,7 +167,7 @@ export class EventCommitter {
       this.#keepChunk(event, given);
       return event;
     }
-    if (this.#streamed && event.content) this.#dropChunks(event.branch);
+    if (this.#unfinishedTexts && event.content) this.#dropChunks(event.branch);
     const isOnlyStreamed =
       event.object === ObjectType.agentTransfer ||
       event.object === ObjectType.runnerCompletion ||
@@ -181,7 +181,7 @@ export class EventCommitter {
   }
 
   /** Stores a record that the run yields this event of a sub-invocation. Returns the event. */
-  #recordStreamed(event: Event): MaybePromise<Event> {
+  #recordYielded(event: Event): MaybePromise<Event> {
     if (event.partial === true || event.nodeEvent) return event;
     const { events, lastSeq } = this.#context.invocation.session;
     const index = events.findLastIndex(({ id }) => id === event.id);
@@ -257,7 +257,7 @@ export class EventCommitter {
 
   /** Stores an event of a sub-invocation. @throws RunAbortedError after `closeSubInvocations` */
   appendOfSubInvocation(event: Event, enclosure: string | undefined): MaybePromise<Event> {
-    if (this.#isClosed) throw new RunAbortedError('the run has ended, so no further event is stored');
+    if (this.#areSubInvocationsClosed) throw new RunAbortedError('the run has ended, so no further event is stored');
     const appending = this.append(event, enclosure);
     if (appending instanceof Promise) {
       const underWay = (this.#underWay ??= new Set());
@@ -270,7 +270,7 @@ export class EventCommitter {
 
   /** Stops storing events of sub-invocations, which may continue after an abort. Resolves when pending appends have settled. */
   async closeSubInvocations(): Promise<void> {
-    this.#isClosed = true;
+    this.#areSubInvocationsClosed = true;
     if (this.#underWay) await Promise.allSettled(this.#underWay);
   }
 

@@ -136,7 +136,7 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 /** Checks the parameters of `runAsync`. @throws ConfigurationError for an unknown parameter, or one of the wrong kind */
-export function checkRunParams(params: RunAsyncParams, appName: string): void {
+function checkRunParams(params: RunAsyncParams, appName: string): void {
   checkOptions('runAsync', PARAMS, params, HINTS, 'runAsync({ userId, sessionId, newMessage })');
   if (params.appName !== undefined && params.appName !== appName) {
     throw new ConfigurationError(

@@ -113,7 +113,7 @@ function recordedEvents(
 }
 
 /** Returns a stored event of a sub-invocation from the view of its agent: the caller's request is the user's message. */
-export function asSeenWithin(event: Event): Event {
+function asSeenWithin(event: Event): Event {
   return event.object === ObjectType.agentInput ? { ...event, author: 'user' } : event;
 }
 

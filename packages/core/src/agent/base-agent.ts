@@ -331,7 +331,7 @@ export function isBaseAgent(value: unknown): value is BaseAgent {
  * Indexes all descendants of an agent, given its sub-agents, by name.
  * @throws ConfigurationError for a sub-agent that is not an agent or has a parent already, and for a name that two agents share
  */
-export function indexSubAgents(name: string, subAgents: readonly BaseAgent[]): ReadonlyMap<string, BaseAgent> {
+function indexSubAgents(name: string, subAgents: readonly BaseAgent[]): ReadonlyMap<string, BaseAgent> {
   const owner = `agent "${name}"`;
   const byName = new Map<string, BaseAgent>();
   const add = (agent: BaseAgent): void => {

@@ -56,7 +56,7 @@ export function checkEventFields(owner: string, fields: object): void {
 }
 
 /** Checks that a field is neither one that belongs elsewhere nor a misspelt one. @throws InvalidEventError */
-export function checkEventField(owner: string, field: string): void {
+function checkEventField(owner: string, field: string): void {
   const { fields = {} } = EVENT;
   if (field in fields) return;
   // Events of other programs may have further fields.

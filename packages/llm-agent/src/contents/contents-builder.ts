@@ -198,9 +198,10 @@ export class ContentsBuilder {
   /** The events of the current `build`, and the session's calls once an event needed them. */
   #events: readonly Event[] = [];
   #calls: Calls | undefined;
-  /** The calls of the newest content; undefined once another content follows. */
-  #answered: Map<SessionCall, ShownCall> | undefined;
-  #unanswered: CallGroup | undefined;
+  /** All calls in the contents, each with its latest response. */
+  #shown: Map<SessionCall, ShownCall> | undefined;
+  /** The calls of the newest content with calls, while their responses are not in the contents. */
+  #unplaced: CallGroup | undefined;
   /** The groups that the newest event responds to; empty if the newest event has other content. */
   #newestAnswered: readonly CallGroup[] = NO_GROUPS;
   #seen = 0;
@@ -236,7 +237,7 @@ export class ContentsBuilder {
       if (!isRewritten) this.#addEvent(event);
     }
     if (isRewritten) this.#rebuild(effectiveEvents(events, resumedId));
-    if (this.#unanswered) this.#placeResponses(this.#unanswered);
+    if (this.#unplaced) this.#placeResponses(this.#unplaced);
     this.#seen = events.length;
     this.#length = this.#contents.length;
     const newest = this.#newestAnswered;
@@ -247,8 +248,8 @@ export class ContentsBuilder {
 
   #rebuild(entries: ReturnType<typeof effectiveEvents>): void {
     this.#contents = [];
-    this.#answered = undefined;
-    this.#unanswered = undefined;
+    this.#shown = undefined;
+    this.#unplaced = undefined;
     this.#newestAnswered = NO_GROUPS;
     this.#spoken = undefined;
     this.#summaries = undefined;
@@ -272,7 +273,7 @@ export class ContentsBuilder {
     const groups = [...this.#newestAnswered].sort((a, b) => a.index - b.index);
     const start = groups[0]?.index ?? this.#length;
     const answers = new Set(groups.flatMap(({ index }) => this.#contents.slice(index, index + 2)));
-    const calls = new Set(Array.from(this.#answered?.values() ?? [], ({ group }) => this.#contents[group.index]));
+    const calls = new Set(Array.from(this.#shown?.values() ?? [], ({ group }) => this.#contents[group.index]));
     const between = this.#contents.slice(start).flatMap((content) => {
       if (answers.has(content)) return [];
       // A summary gets the role user, because services refuse a call that follows a text of the model.
@@ -337,7 +338,7 @@ export class ContentsBuilder {
   #addSaid(event: Event, content: Content): void {
     this.#newestAnswered = NO_GROUPS;
     const calls = event.author === this.#agentName ? this.#callsForModel(event) : NO_CALLS;
-    if (calls.length > 0 && this.#unanswered) this.#placeResponses(this.#unanswered);
+    if (calls.length > 0 && this.#unplaced) this.#placeResponses(this.#unplaced);
     this.#push(content);
     if (calls.length === 0) return;
     const index = this.#contents.length - 1;
@@ -345,13 +346,13 @@ export class ContentsBuilder {
     const group: CallGroup = { index, calls: [], isUnderWay, placed: false, answeredBy: undefined };
     for (let at = 0; at < calls.length; at++) {
       const call = calls[at] as SessionCall;
-      const answered: ShownCall = { call, group, response: undefined };
+      const shown: ShownCall = { call, group, response: undefined };
       // Nearly always the only one: a list that grows from nothing has room for 17.
-      if (group.calls.length > 0) group.calls.push(answered);
-      else group.calls = [answered];
-      (this.#answered ??= new Map()).set(call, answered);
+      if (group.calls.length > 0) group.calls.push(shown);
+      else group.calls = [shown];
+      (this.#shown ??= new Map()).set(call, shown);
     }
-    this.#unanswered = group;
+    this.#unplaced = group;
   }
 
   /** Returns the calls of the event that the runtime responds to, without requests to people and calls that the model's service ran. */
@@ -389,14 +390,14 @@ export class ContentsBuilder {
         (rest ??= []).push(part);
         continue;
       }
-      const answered = call && this.#answered?.get(call);
-      if (!answered) {
+      const shown = call && this.#shown?.get(call);
+      if (!shown) {
         // A summary may cover the call: then the late response is added as text, so that it is not lost.
         if (this.#summaries) (rest ??= []).push(...toResponseText(response));
         continue;
       }
-      answered.response = withoutClientId(part);
-      const { group } = answered;
+      shown.response = withoutClientId(part);
+      const { group } = shown;
       if (group.answeredBy === event) continue;
       group.answeredBy = event;
       // Nearly always the only one: a list that grows from nothing has room for 17.
@@ -411,7 +412,7 @@ export class ContentsBuilder {
   }
 
   #placeResponses(group: CallGroup): void {
-    if (group === this.#unanswered) this.#unanswered = undefined;
+    if (group === this.#unplaced) this.#unplaced = undefined;
     const parts = group.calls.map(({ call, response }) => response ?? toOpenResponse(call, group));
     const content = moveResponseParts({ role: 'user', parts }, this.#options.responseMedia ?? NO_MEDIA);
     const at = group.index + 1;

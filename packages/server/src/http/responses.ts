@@ -29,7 +29,7 @@ function isRange(range: string, type: string): boolean {
 export const INVOCATION_ID_HEADER = 'Eventloom-Invocation-Id';
 
 /** Characters that every HTTP server and client accepts in a header. */
-export const IN_HEADER: RegExp = /^[\x21-\x7e]{1,256}$/;
+const IN_HEADER = /^[\x21-\x7e]{1,256}$/;
 
 /** Returns the header with the id of a run. Empty for an id that is not a valid header value, which runs of imported sessions may have. */
 export function invocationHeader(invocationId: string): Record<string, string> {

@@ -1,7 +1,7 @@
 import { type LlmRequest, createLlmRequest } from '@eventloom/core';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { copyRequest } from './reply.ts';
+import { copyRequest } from './copy-request.ts';
 
 const tool = new FunctionTool({ name: 'f', description: '', execute: () => '' });
 
