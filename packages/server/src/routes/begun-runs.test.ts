@@ -294,26 +294,97 @@ test('a run has the state waiting until its calls have responses', async () => {
   expect(await stateOf(location)).toMatchObject({ state: 'completed' });
 });
 
-test('a run that a rewind undid no longer waits, and waits again if only the answer was undone', async () => {
-  const { send, stateOf } = await setUp([{ calls: [{ name: 'order', id: 'c-1' }] }, 'thanks', 'thanks']);
-  const begin = async (body: unknown) => {
-    const location = (await send('POST', `${SESSION}/runs`, body)).headers.get('location');
-    await (await send('GET', `${location}`)).text();
-    return location;
+describe.each([false, true])('a run that waits for a call, resumable: %j,', (resumable) => {
+  const waitingRun = async () => {
+    const place = await setUp(
+      [{ calls: [{ name: 'order', id: 'c-1' }] }, 'ok', 'thanks'],
+      undefined,
+      undefined,
+      resumable,
+    );
+    const { send, stateOf } = place;
+    const begin = async (body: unknown) => {
+      const response = await send('POST', `${SESSION}/runs`, body);
+      const location = response.headers.get('location');
+      await (await send('GET', `${location}`)).text();
+      return location?.split('/').at(-1) ?? (await response.json());
+    };
+    /** Rewinds the session to before an invocation, and returns the id of the rewind. */
+    const rewind = async (rewindBeforeInvocationId: string): Promise<string> => {
+      const response = await send('POST', `${SESSION}/rewind`, { rewindBeforeInvocationId });
+      expect(response.status).toBe(200);
+      return ((await response.json()) as { invocationId: string }).invocationId;
+    };
+    const id = await begin(MESSAGE);
+    const { waitingFor = [] } = await stateOf(`${SESSION}/runs/${id}`);
+    const functionResponse = { id: waitingFor[0], name: 'order', response: { ordered: true } };
+    return {
+      id,
+      begin,
+      rewind,
+      waiting: { invocationId: id, state: 'waiting', waitingFor },
+      answer: async () => begin({ newMessage: { parts: [{ functionResponse }] } }),
+      cancel: async () => (await send('DELETE', `${SESSION}/runs/${id}`)).status,
+      state: async () => stateOf(`${SESSION}/runs/${id}`),
+    };
   };
-  const rewind = async (location: string | null) => {
-    const rewindBeforeInvocationId = location?.split('/').at(-1);
-    expect((await send('POST', `${SESSION}/rewind`, { rewindBeforeInvocationId })).status).toBe(200);
-  };
-  const asking = await begin(MESSAGE);
-  const { waitingFor = [] } = await stateOf(asking);
-  const functionResponse = { id: waitingFor[0], name: 'order', response: { ordered: true } };
-  const answering = await begin({ newMessage: { parts: [{ functionResponse }] } });
-  expect(await stateOf(asking)).toMatchObject({ state: 'completed' });
-  await rewind(answering);
-  expect(await stateOf(asking)).toMatchObject({ state: 'waiting', waitingFor });
-  await rewind(asking);
-  expect(await stateOf(asking)).toMatchObject({ state: 'completed' });
+
+  test('waits again after a rewind that undid only the answer, and no longer after one that undid the run', async () => {
+    const { id, begin, rewind, waiting, answer, state } = await waitingRun();
+    const other = await begin(MESSAGE);
+    await answer();
+    expect(await state()).toMatchObject({ state: 'completed' });
+    await rewind(other);
+    expect(await state()).toEqual(waiting);
+    await rewind(id);
+    expect(await state()).toEqual({ invocationId: id, state: 'completed' });
+  });
+
+  test('waits again after its cancellation was undone, until it is cancelled again', async () => {
+    const { begin, rewind, waiting, answer, cancel, state } = await waitingRun();
+    const other = await begin(MESSAGE);
+    expect(await cancel()).toBe(200);
+    expect(await state()).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
+    await rewind(other);
+    expect(await state()).toEqual(waiting);
+    expect(await cancel()).toBe(200);
+    expect(await state()).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
+    expect(await answer()).toMatchObject({ code: 'INVALID_MESSAGE' });
+  });
+
+  test('is completed by an answer after its cancellation was undone', async () => {
+    const { id, begin, rewind, answer, cancel, state } = await waitingRun();
+    const other = await begin(MESSAGE);
+    await cancel();
+    await rewind(other);
+    await answer();
+    expect(await state()).toEqual({ invocationId: id, state: 'completed' });
+  });
+
+  test('waits again after the rewind that undid it was undone, until it is cancelled', async () => {
+    const { id, rewind, waiting, answer, cancel, state } = await waitingRun();
+    const undoing = await rewind(id);
+    expect(await state()).toMatchObject({ state: 'completed' });
+    await rewind(undoing);
+    expect(await state()).toEqual(waiting);
+    expect(await cancel()).toBe(200);
+    expect(await state()).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
+    expect(await answer()).toMatchObject({ code: 'INVALID_MESSAGE' });
+  });
+
+  test('no longer waits after a rewind to before an earlier run', async () => {
+    const { send, stateOf } = await setUp(['hi', { calls: [{ name: 'order' }] }], undefined, undefined, resumable);
+    const begin = async () => {
+      const location = (await send('POST', `${SESSION}/runs`, MESSAGE)).headers.get('location');
+      await (await send('GET', `${location}`)).text();
+      return location;
+    };
+    const rewindBeforeInvocationId = (await begin())?.split('/').at(-1);
+    const location = await begin();
+    expect(await stateOf(location)).toMatchObject({ state: 'waiting' });
+    await send('POST', `${SESSION}/rewind`, { rewindBeforeInvocationId });
+    expect(await stateOf(location)).toMatchObject({ state: 'completed' });
+  });
 });
 
 test('a run waits for a call of one branch although a call of another branch with the same id has its response', async () => {

@@ -135,8 +135,9 @@ export class RunCanceller {
       }
       // A process that took the run over in the meantime still works on it.
       await this.#relay?.cancel(key, invocationId).catch(report);
-    } else if (end?.state !== 'failed') {
-      if ((await readWaitingCalls(runner.sessionService, key, stored)).length > 0) {
+    } else {
+      const { ids, isEndUndone } = await readWaitingCalls(runner.sessionService, key, stored);
+      if (ids.length > 0 && (end?.state !== 'failed' || isEndUndone)) {
         await this.#cancelWaiting(runner, key, stored);
       } else if ((await runner.sessionService.findRun({ ...key, id: invocationId }))?.open) {
         // An answer was stored after the record was read, and continues the run.

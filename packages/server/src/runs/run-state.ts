@@ -1,5 +1,5 @@
-import type { BaseSessionService, Event, RunRecord, SessionKey } from '@eventloom/core';
-import { Calls, type SessionCall } from '@eventloom/core/internal';
+import { type BaseSessionService, createEvent, type Event, type RunRecord, type SessionKey } from '@eventloom/core';
+import { Calls, newestFirst } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
 import { eventPages, readEnd } from './stored-frames.ts';
 
@@ -46,41 +46,56 @@ export async function readRunState(service: BaseSessionService, key: SessionKey,
   const { invocationId, open } = run;
   if (open) return { invocationId, state: 'running' };
   const { outcome, frame } = await readEnd(service, key, run);
-  if (frame) return { invocationId, state: outcome.state, ...(JSON.parse(frame.json) as ErrorBody) };
-  const waitingFor = await readWaitingCalls(service, key, run);
-  return waitingFor.length > 0 ? { invocationId, state: 'waiting', waitingFor } : { invocationId, state: 'completed' };
+  const { ids, isEndUndone } = await readWaitingCalls(service, key, run);
+  if (frame && !isEndUndone) return { invocationId, state: outcome.state, ...(JSON.parse(frame.json) as ErrorBody) };
+  return ids.length > 0 ? { invocationId, state: 'waiting', waitingFor: ids } : { invocationId, state: 'completed' };
+}
+
+/** The calls that a run waits for, with the rewinds of its session applied. */
+interface WaitingCalls {
+  readonly ids: readonly string[];
+  /** True if a rewind undid the end of the run and not the whole run, so that its recorded outcome no longer counts. */
+  readonly isEndUndone: boolean;
 }
 
 /**
- * Reads the ids of the calls that a run waits for from its session.
+ * Reads the calls that a run waits for from its session. Later runs may have answered them, and a rewind may have undone the answers, the
+ * end of the run, the run itself, or another rewind.
  *
  * @throws SessionNotFoundError if the session is deleted in the meantime
  */
 export async function readWaitingCalls(
   service: BaseSessionService,
   key: SessionKey,
-  { invocationId, firstSeq, end }: RunRecord,
-): Promise<readonly string[]> {
+  run: RunRecord,
+): Promise<WaitingCalls> {
+  const { invocationId, firstSeq, end } = run;
   const lastSeq = end?.lastSeq ?? Infinity;
-  const isWaiting = (call: SessionCall): boolean =>
-    call.event.invocationId === invocationId && calls.lacksResponse(call);
-  let calls = new Calls();
-  let read: { readonly seq: number; readonly event: Event }[] = [];
-  // The answers may be in later runs, and a rewind may undo them, or the run itself.
+  const isOwn = (event: Event): boolean => event.invocationId === invocationId;
+  const events: Event[] = [];
+  let hasWaited = false;
   for await (const page of eventPages(service, key, firstSeq - 1, Infinity)) {
-    for (const [index, event] of page.events.entries()) {
-      const { rewindBeforeInvocationId, history } = event.actions;
-      if (rewindBeforeInvocationId === undefined) {
-        calls.add(event);
-        if (calls.madeIn(event).length + calls.answeredIn(event).length > 0)
-          read.push({ seq: page.seq + index, event });
-      } else {
-        const rewoundFrom = history?.rewoundFrom ?? firstSeq;
-        read = read.filter(({ seq }) => seq < rewoundFrom);
-        calls = new Calls(read.map((each) => each.event));
-      }
+    for (const event of page.events) {
+      hasWaited ||= isOwn(event) && event.longRunningToolIds !== undefined;
+      events.push(withoutContent(event, run));
     }
-    if (page.seq + page.events.length > lastSeq && !calls.all.some(isWaiting)) break;
+    // A rewind may undo an answer at any time, but a run that made no long-running calls never waits.
+    if (page.seq + page.events.length > lastSeq && !hasWaited) break;
   }
-  return [...new Set(calls.all.filter(isWaiting).map(({ id }) => id))];
+  const ids = new Calls(events).waiting.filter(({ event }) => isOwn(event)).map(({ id }) => id);
+  const last = [...newestFirst(events)].find(isOwn);
+  return { ids: [...new Set(ids)], isEndUndone: last !== undefined && last !== events.findLast(isOwn) };
+}
+
+/**
+ * Returns an event without what does not decide which calls wait. Events before the run are not read, so a rewind to one of them becomes a
+ * rewind to the run itself.
+ */
+function withoutContent(event: Event, { invocationId, firstSeq }: RunRecord): Event {
+  const { id, author, timestamp, actions } = event;
+  if (event.content?.parts?.some(({ functionCall, functionResponse }) => functionCall ?? functionResponse))
+    return event;
+  const { rewindBeforeInvocationId: target, history } = actions;
+  const rewind = target && { rewindBeforeInvocationId: (history?.rewoundFrom ?? 0) < firstSeq ? invocationId : target };
+  return createEvent({ id, author, timestamp, invocationId: event.invocationId, actions: { ...rewind } });
 }
