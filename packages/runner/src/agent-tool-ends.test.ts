@@ -1,4 +1,4 @@
-import { type Event, getFunctionResponses, RunAbortedError, StaleWriterError } from '@eventloom/core';
+import { type Event, getFunctionResponses, RunAbortedError, StaleWriterError, StreamingMode } from '@eventloom/core';
 import { ParallelAgent } from '@eventloom/multi-agent';
 import { Gate } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
@@ -70,6 +70,29 @@ describe('when the run ends, an agent inside AgentTool', () => {
     }
     await closed.promise;
   });
+
+  test.each([true, false])(
+    'is aborted in the middle of its reply, and the run has an error event of its own (resumable: %j)',
+    async (resumable) => {
+      const controller = new AbortController();
+      const helper = scripted('helper', [{ chunks: ['It is ', new Gate()] }]);
+      const { runner, stored } = await scenario({ agent: caller(helper, { streamInner: true }), resumable });
+      const reading = async () => {
+        const newMessage = { parts: [{ text: 'hi' }] };
+        const runConfig = { streamingMode: StreamingMode.SSE };
+        const { signal: abortSignal } = controller;
+        for await (const event of runner.runAsync({ userId: 'u', sessionId: 's', newMessage, runConfig, abortSignal }))
+          if (textOf(event) === 'It is ') controller.abort();
+      };
+      await expect(reading()).rejects.toBeInstanceOf(RunAbortedError);
+      const failures = (await stored()).filter(({ errorCode }) => errorCode);
+      expect(failures).toMatchObject([
+        { author: 'helper', branch: expect.stringContaining('helper@'), errorCode: 'RUN_ABORTED', interrupted: true },
+        { author: 'lead', errorCode: 'RUN_ABORTED' },
+      ]);
+      expect(failures[1]?.branch).toBeUndefined();
+    },
+  );
 
   test('ends, and no model gets an error, if the session was lost', async () => {
     const helper = new CustomAgent('helper', async function* (context) {

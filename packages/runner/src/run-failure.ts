@@ -17,6 +17,7 @@ import {
 } from '@eventloom/core';
 import {
   createErrorEvent,
+  enclosureOf,
   errorCodeOf,
   errorOutcome,
   isYielded,
@@ -101,9 +102,9 @@ export async function storeFailure(run: RunInvocation, reason: RunFailure): Prom
     const replies = interruptedReplies(context);
     const isAnswered = replies.length === 0 && isComplete(run, reason);
     if (!isAnswered && !context.isReported(thrown)) {
-      const failed = reason.failed ?? context;
-      for (const reply of replies.length > 0 ? replies : [failed.createEvent()])
-        events.push(await storeErrorEvent(run, reason, reply));
+      // The reply of an agent that was called as a tool is not one of the run.
+      if (replies.every(({ branch }) => enclosureOf(branch))) replies.push((reason.failed ?? context).createEvent());
+      for (const reply of replies) events.push(await storeErrorEvent(run, reason, reply));
     }
     if (context.isResumable) await committer.append(committer.endEvent());
     return { events, outcome: isAnswered ? { state: 'completed' } : outcomeOf(failure) };
