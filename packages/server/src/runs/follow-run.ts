@@ -4,7 +4,7 @@ import { errorBody } from '../http/error-response.ts';
 import { readWithoutState } from '../http/session-text.ts';
 import { eventPosition, formatPosition, offsetOf, RunLog, runName } from './run-log.ts';
 import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
-import { notStoredYet, openError, RunMirror, runNotFound } from './run-mirror.ts';
+import { openError, RunMirror, runNotFound } from './run-mirror.ts';
 import type { RunMemory } from './run-memory.ts';
 import type { FrameEncoder } from '../http/responses.ts';
 import type { EarlierFrames, RunReaders } from './run-reader.ts';
@@ -161,14 +161,14 @@ export class RunFollower {
       throw runNotFound(key, id);
     }
     const { invocationId, firstSeq, open } = stored;
-    // The request is recorded, but its message is not stored: the process may have been killed in between.
-    if (session.lastSeq < firstSeq) throw open ? notStoredYet(id) : runNotFound(key, id);
+    // The request was recorded, and its process was killed before it stored the message.
+    if (session.lastSeq < firstSeq && !open) throw runNotFound(key, id);
     const end = open ? undefined : await readEnd(sessionService, key, stored);
-    const lastPosition = end?.eventPosition ?? eventPosition(session.lastSeq - firstSeq);
+    const storedOffset = Math.max(stored.end?.lastSeq ?? session.lastSeq, firstSeq) - firstSeq;
+    const lastPosition = end?.eventPosition ?? eventPosition(storedOffset);
     // Chunks have positions up to that of the last stored event, including an event that readers do not get because it
     // only records agent state.
     const isChunk = position > eventPosition(offsetOf(position));
-    const storedOffset = Math.max(stored.end?.lastSeq ?? session.lastSeq, firstSeq) - firstSeq;
     if (offsetOf(position) > (isChunk ? storedOffset : offsetOf(lastPosition)))
       throw beyondEnd(stored, position, lastPosition);
     const untilPosition = end?.frame?.position ?? lastPosition;

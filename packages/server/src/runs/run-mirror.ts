@@ -1,6 +1,5 @@
 import { type BaseSessionService, type EventloomError, type Platform, SessionNotFoundError } from '@eventloom/core';
-import { RunGoesOnError, RunNotFoundError, RunRelayError } from '../errors.ts';
-import { readWithoutState } from '../http/session-text.ts';
+import { RunGoesOnError, RunNotFoundError } from '../errors.ts';
 import { eventPosition, offsetOf, type RunLog } from './run-log.ts';
 import type { LogMirror, RelayEnd, RunFrame } from './run-relay.ts';
 import { copyEnd, storedFrames } from './stored-frames.ts';
@@ -87,13 +86,8 @@ export class RunMirror implements LogMirror {
     const { key, invocationId } = log;
     try {
       const stored = await service.findRun({ ...key, id: invocationId });
-      const read = { ...key, config: { numRecentEvents: 0 } };
-      const { lastSeq = 0 } = (stored?.open && (await readWithoutState(service, read))) ?? {};
-      if (!stored) {
-        log.end(runNotFound(key, invocationId));
-      } else if (stored.open) {
-        log.end(lastSeq < stored.firstSeq ? notStoredYet(invocationId) : error);
-      } else {
+      if (!stored) log.end(runNotFound(key, invocationId));
+      else if (!stored.open) {
         await copyEnd(service, log, stored);
         log.end();
       }
@@ -111,11 +105,6 @@ export const RUN_IS_OPEN =
 /** Creates the error that ends the stream of a run before the run. */
 export function openError(): RunGoesOnError {
   return new RunGoesOnError(`${RUN_IS_OPEN}; follow it again`);
-}
-
-/** Creates the error for a run whose message is about to be stored. */
-export function notStoredYet(invocationId: string): RunRelayError {
-  return new RunRelayError(`the run ${invocationId} is recorded, but its message is not stored yet; try again`);
 }
 
 /** Creates the error for a run that the session does not have. */
