@@ -1,5 +1,5 @@
-import { ConfigurationError, type Platform, type RunConfig, type RunConfigDefaults, toError } from '@eventloom/core';
-import { checkRunConfigDefaults } from '@eventloom/core/internal';
+import { ConfigurationError, type Platform, type RunConfig, type RunConfigDefaults } from '@eventloom/core';
+import { checkRunConfigDefaults, copyJson } from '@eventloom/core/internal';
 import type { AuthenticatedUser } from '../server-options.ts';
 
 /** The options of a run that a server decides: all except the streaming mode and the request id, which the client sets. */
@@ -18,7 +18,6 @@ export type RunConfigHook = (
   appName: string,
 ) => RunPolicy | undefined | Promise<RunPolicy | undefined>;
 
-const NOTHING_DECIDED: RunPolicy = {};
 /** Maximum time that a request waits for the hook. Meanwhile it counts as a run of its user. */
 const HOOK_MS = 10_000;
 
@@ -33,7 +32,7 @@ export async function callRunConfigHook(
   user: AuthenticatedUser | undefined,
   appName: string,
   platform: Platform,
-): Promise<RunPolicy> {
+): Promise<RunPolicy | undefined> {
   const late = Promise.withResolvers<never>();
   const callOff = platform.schedule(HOOK_MS, () =>
     late.reject(
@@ -48,16 +47,21 @@ export async function callRunConfigHook(
   } finally {
     callOff();
   }
-  if (decided === undefined) return NOTHING_DECIDED;
-  for (const option of ['streamingMode', 'requestId'] as const)
-    if (decided?.[option] !== undefined)
-      throw new ConfigurationError(
-        `the runConfig hook of the server: runConfig.${option}: is set by the request of the client; return a config without it`,
-      );
+  if (decided === undefined) return undefined;
   try {
+    for (const option of ['streamingMode', 'requestId'] as const)
+      if (decided?.[option] !== undefined)
+        throw new ConfigurationError(
+          `runConfig.${option}: is set by the request of the client; return a config without it`,
+        );
     checkRunConfigDefaults(decided);
+    const copied = copyJson({ ...decided.customMetadata });
+    if ('fault' in copied)
+      throw new ConfigurationError(`runConfig.customMetadata.${copied.fault.path}: ${copied.fault.reason}`);
   } catch (cause) {
-    throw new ConfigurationError(`the runConfig hook of the server: ${toError(cause).message}`, { cause });
+    // The config may have a getter, whose error is one of the hook's own code.
+    if (!ConfigurationError.isInstance(cause)) throw cause;
+    throw new ConfigurationError(`the runConfig hook of the server: ${cause.message}`, { cause });
   }
   return decided;
 }

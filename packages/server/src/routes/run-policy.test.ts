@@ -182,6 +182,7 @@ describe('the runConfig hook', () => {
     ...Object.entries(WRONG).map(([option, value]): [string, unknown] => [option, { [option]: value }]),
     ['volume', { volume: 1 }],
     ['null', null],
+    ['customMetadata.a', { customMetadata: { a: 1n } }],
     ['a list', []],
     ['a string', 'maxLlmCalls'],
     ['a map', new Map([['maxLlmCalls', 2]])],
@@ -190,7 +191,7 @@ describe('the runConfig hook', () => {
     const { status, json } = await send(ASK);
     expect([status, json.code]).toEqual([500, 'CONFIGURATION']);
     expect(json.error).toMatch(/^the runConfig hook of the server: runConfig/);
-    if (Object.hasOwn(WRONG, what)) expect(json.error).toContain(what);
+    if (Object.hasOwn(WRONG, what) || what.includes('.')) expect(json.error).toContain(what);
     expect([model.calls, await stored()]).toEqual([0, []]);
     expect(reported).toMatchObject([{ code: 'CONFIGURATION' }]);
   });
@@ -210,6 +211,19 @@ describe('the runConfig hook', () => {
     expect([answer.status, answer.json.code, reported]).toEqual([500, 'INTERNAL', [failure]]);
     expect(answer.text).not.toContain('tenants');
     expect(await stored()).toEqual([]);
+  });
+
+  test('whose config throws when it is read fails the run with a 500 that does not quote the error', async () => {
+    const failure = new TypeError('the database of tenants is down');
+    const config = {
+      get maxLlmCalls(): number {
+        throw failure;
+      },
+    };
+    const { send, reported } = setUp({ runConfig: () => config });
+    const answer = await send(ASK);
+    expect([answer.status, answer.json.code, reported]).toEqual([500, 'INTERNAL', [failure]]);
+    expect(answer.text).not.toContain('tenants');
   });
 
   test('that does not settle fails the request after 10 seconds, and the next run of its user starts', async () => {
