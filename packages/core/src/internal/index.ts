@@ -87,6 +87,7 @@ export {
 } from '../model/response-aggregator.ts';
 export { secretRedactor } from '../model/secret-redactor.ts';
 export { notAnEvent, STRUCTURED_OUTPUT } from '../event/event.ts';
+export { closingParams, responseParams } from '../event/closing-params.ts';
 export { newestEntries, newestFirst } from '../event/newest-first.ts';
 export {
   beginsResumableRun,

@@ -17,10 +17,10 @@ import {
 import {
   ABORT_SIGNAL_RULE,
   checkAbortSignal,
-  afterCovered,
   beginsResumableRun,
   type SessionCall,
   Calls,
+  closingParams,
   checkOptions,
   checkName,
   createErrorEvent,
@@ -28,6 +28,7 @@ import {
   isYielded,
   ledgerCallId,
   openAnswers,
+  responseParams,
   outcomeOfEvent,
   type OptionRules,
   mergeEventActions,
@@ -155,17 +156,8 @@ async function storeClosing(
     // The run's process ended between the last event and the release of the session.
     return { outcome: outcomeOfEvent(events.findLast(isYielded)) };
   }
-  const { requestId, customMetadata } = first;
   const covered = coveredUntil(session.events, derived);
-  const params = (author: string): EventParams => ({
-    id: platform.newEventId(),
-    invocationId,
-    executionId: invocationId,
-    author,
-    timestamp: afterCovered(platform.now() / 1000, covered),
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(customMetadata === undefined ? {} : { customMetadata }),
-  });
+  const params = (author: string): EventParams => closingParams(first, author, platform, covered);
   const ending = await responsesToOpenCalls(lock, { session, derived }, invocationId, params, waiting);
   let error = run?.wasOpen && outcome.state !== 'completed' ? last : undefined;
   if (!error) ending.push((error = createErrorEvent(params(appName), code, reason)));
@@ -213,18 +205,7 @@ export async function responsesToOpenCalls(
   for (const [asking, made] of Map.groupBy(toAnswer, ({ event }) => event)) {
     const answer = answerCalls(made, entries, cancelled);
     if (!answer) continue;
-    const { author, branch } = asking;
-    // In a run that was started by an answer, the agent of the call is the run's own agent.
-    const { executionId, parentExecutionId }: Partial<Event> = asking.invocationId === invocationId ? asking : {};
-    events.push(
-      createEvent({
-        ...params(author),
-        ...answer,
-        ...(branch === undefined ? {} : { branch }),
-        ...(executionId === undefined ? {} : { executionId }),
-        ...(parentExecutionId === undefined ? {} : { parentExecutionId }),
-      }),
-    );
+    events.push(createEvent({ ...params(asking.author), ...answer, ...responseParams(asking, invocationId) }));
   }
   return events;
 }

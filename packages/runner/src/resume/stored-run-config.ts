@@ -27,12 +27,7 @@ export function toStoredConfig(config: RunConfig): Record<string, unknown> {
  */
 export function readStoredConfig({ requestId, customMetadata, actions }: Event): RunConfig {
   const remembered = actions.agentState?.[RunMark.runConfig];
-  return {
-    ...validOptions(Object(remembered)),
-    resumable: true,
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(customMetadata === undefined ? {} : { customMetadata }),
-  };
+  return { ...validOptions(Object(remembered)), resumable: true, requestId, customMetadata };
 }
 
 function validOptions(remembered: object): RunConfig {

@@ -76,7 +76,7 @@ function setUp(given: SetUp = {}) {
     new LlmAgent({
       name: 'agent',
       model: new ScriptedModel(steps),
-      tools: [pay, send, wait, note, new AgentTool({ agent: aide })],
+      tools: [pay, send, wait, note, new AgentTool({ agent: aide, streamInner: true })],
     });
   const sessionService = new InMemorySessionService();
   const runner = new Runner({
@@ -215,6 +215,27 @@ test('a fork says that a resumable run was ended early, unless the run had said 
   const stopped = { state: 'interrupted', code: 'RUN_ABANDONED', error: 'the session was copied before the run ended' };
   expect(states).toMatchObject([stopped, stopped, stopped, ...all.slice(3).map(() => ({ state: 'completed' }))]);
   expect(states.length).toBeGreaterThan(4);
+});
+
+test('a fork of a run in progress says that the run was ended early, also if only a record of an event follows', async () => {
+  const steps: ScriptedStep[] = [{ calls: [{ name: 'aide', args: { request: 'go' } }] }, 'Helped.'];
+  const helper: ScriptedStep[] = [{ calls: [{ name: 'send' }] }, 'Sent.'];
+  const { say, events, fork, sessionService } = setUp({ steps, helper, resumable: true });
+  await say('help');
+  const all = await events();
+  const recordedAt = all.findIndex(({ object }) => object === 'runner.streamed');
+  // The session of a process that was stopped right after it had stored the record.
+  const records = [];
+  for await (const record of sessionService.exportSession(KEY)) records.push(record);
+  const before = records.slice(0, recordedAt + 2);
+  await sessionService.deleteSession(KEY);
+  await sessionService.importSession({ records: [...before, { type: 'end', events: recordedAt + 1, toolCalls: 0 }] });
+  const { id = '', branch } = all[recordedAt - 1] ?? {};
+  expect(branch).toContain('aide');
+  expect(await fork(id)).toMatchObject({ status: 200 });
+  const { invocationId } = all[0] ?? expect.unreachable();
+  const run = (await sessionService.findRun({ ...FORK, id: invocationId })) ?? expect.unreachable();
+  expect(await readRunState(sessionService, FORK, run)).toMatchObject({ state: 'interrupted', code: 'RUN_ABANDONED' });
 });
 
 test.each([true, false])(

@@ -17,15 +17,16 @@ import {
 } from '@eventloom/core';
 import {
   addUnnamedArtifacts,
-  afterCovered,
   artifactsOf,
   Calls,
+  closingParams,
   copyArtifacts,
   createErrorEvent,
   isUserArtifact,
   ledgerCallId,
   openAnswers,
   type SessionCall,
+  responseParams,
   setOwn,
   stateScopeOf,
   weigh,
@@ -96,8 +97,8 @@ interface Past {
   readonly toolCalls: ToolLedgerEntry[];
   /** The invocations with later events. */
   readonly laterRuns: ReadonlySet<string>;
-  /** The invocations of which a later event says something, and does not only record that an agent or the run ended. */
-  readonly unfinishedRuns: ReadonlySet<string>;
+  /** The resumable runs of which only the end follows, and events without content that record the positions of agents. */
+  readonly finishedRuns: ReadonlySet<string>;
   /** The first version of each artifact that a later event names. */
   readonly laterArtifacts: ReadonlyMap<string, number>;
 }
@@ -113,7 +114,8 @@ async function readPast(
   const events: Event[] = [];
   const toolCalls: ToolLedgerEntry[] = [];
   const laterRuns = new Set<string>();
-  const unfinishedRuns = new Set<string>();
+  const cutRuns = new Set<string>();
+  const finishedRuns = new Set<string>();
   const laterArtifacts = new Map<string, number>();
   let header: SessionHeaderRecord | undefined;
   let isLater = false;
@@ -131,7 +133,9 @@ async function readPast(
     else if (record.type === 'event' && isLater && !isInCancellation(events.at(-1), record.event)) {
       const { event } = record;
       laterRuns.add(event.invocationId);
-      if (event.content || event.errorCode !== undefined) unfinishedRuns.add(event.invocationId);
+      if (event.content || event.errorCode) cutRuns.add(event.invocationId);
+      else if (event.object === ObjectType.runnerEnd && !cutRuns.has(event.invocationId))
+        finishedRuns.add(event.invocationId);
       for (const [filename, version] of artifactsOf([event]))
         if (!laterArtifacts.has(filename)) laterArtifacts.set(filename, version);
     } else if (record.type === 'event') {
@@ -147,7 +151,7 @@ async function readPast(
       isLater ||= record.event.id === afterEventId;
     }
   }
-  if (header && isLater) return { header, events, toolCalls, laterRuns, unfinishedRuns, laterArtifacts };
+  if (header && isLater) return { header, events, toolCalls, laterRuns, finishedRuns, laterArtifacts };
   throw new InvalidRequestError(
     `afterEventId: the session ${quotedName(key.sessionId)} has no event ${quotedName(afterEventId)}; write the id of one of its events`,
   );
@@ -220,36 +224,23 @@ function createToolCallFilter({ events, laterRuns }: Past, calls: Calls): (entry
  * for an answer.
  */
 function closingEvents(
-  { events, laterRuns, unfinishedRuns }: Past,
+  { events, laterRuns, finishedRuns }: Past,
   calls: Calls,
   { appName, platform }: Runner,
 ): Event[] {
   const last = events.at(-1)?.invocationId;
-  const cut = new Set(
-    events.flatMap(({ invocationId }) => (invocationId === last || laterRuns.has(invocationId) ? invocationId : [])),
-  );
   let covered = -Infinity;
   const firstOf = new Map<string, Event>();
   for (const event of events) {
     covered = Math.max(covered, event.actions.compaction?.endTimestamp ?? -Infinity);
     if (!firstOf.has(event.invocationId)) firstOf.set(event.invocationId, event);
   }
-  const params = (invocationId: string, author: string): EventParams => {
-    const { requestId, customMetadata }: Partial<Event> = firstOf.get(invocationId) ?? {};
-    return {
-      id: platform.newEventId(),
-      invocationId,
-      executionId: invocationId,
-      author,
-      timestamp: afterCovered(platform.now() / 1000, covered),
-      ...(requestId === undefined ? {} : { requestId }),
-      ...(customMetadata === undefined ? {} : { customMetadata }),
-    };
-  };
   const closing: Event[] = [];
   const answered = new Set<SessionCall>();
   const ended: Event[] = [];
-  for (const run of cut) {
+  for (const [run, first] of firstOf) {
+    if (run !== last && !laterRuns.has(run)) continue;
+    const params = (author: string): EventParams => closingParams(first, author, platform, covered);
     const waiting = calls.waiting.filter(({ event }) => event.invocationId === run);
     const isWaiting = waiting.length > 0 && calls.canContinue(run);
     const around = new Set(isWaiting ? waiting.flatMap(({ event }) => enclosingCallIds(event.branch)) : []);
@@ -257,28 +248,17 @@ function closingEvents(
       (call) => !answered.has(call) && !call.isLongRunning && !around.has(call.id),
     );
     for (const [asking, made] of Map.groupBy(new Set(open), ({ event }) => event)) {
-      const { author, branch } = asking;
-      // In a run that an answer started, the agent of the call is the run's root agent.
-      const { executionId, parentExecutionId }: Partial<Event> = asking.invocationId === run ? asking : {};
       const parts = made.map(({ id, call: { name = '' } }) => ({
         functionResponse: { id, name, response: { ...INTERRUPTED } },
       }));
       for (const call of made) answered.add(call);
-      closing.push(
-        createEvent({
-          ...params(run, author),
-          content: { role: 'user', parts },
-          ...(branch === undefined ? {} : { branch }),
-          ...(executionId === undefined ? {} : { executionId }),
-          ...(parentExecutionId === undefined ? {} : { parentExecutionId }),
-        }),
-      );
+      const content = { role: 'user', parts };
+      closing.push(createEvent({ ...params(asking.author), content, ...responseParams(asking, run) }));
     }
     if (!calls.canContinue(run) || isWaiting) continue;
-    // A run that is still in progress has no later events yet.
-    if (unfinishedRuns.has(run) || !laterRuns.has(run))
-      ended.push(createErrorEvent(params(run, appName), RUN_ABANDONED, 'the session was copied before the run ended'));
-    ended.push(createEvent({ ...params(run, appName), object: ObjectType.runnerEnd, actions: { endOfAgent: true } }));
+    if (!finishedRuns.has(run))
+      ended.push(createErrorEvent(params(appName), RUN_ABANDONED, 'the session was copied before the run ended'));
+    ended.push(createEvent({ ...params(appName), object: ObjectType.runnerEnd, actions: { endOfAgent: true } }));
   }
   return [...closing, ...ended];
 }

@@ -1,0 +1,40 @@
+import type { Platform } from '../platform/platform.ts';
+import type { EventParams } from './create-event.ts';
+import { afterCovered } from './event-actions.ts';
+import type { Event } from './event.ts';
+
+/**
+ * Returns the parameters of an event that closes a run from outside: those that every event of the run has.
+ *
+ * @param first the first event of the run
+ * @param coveredUntil the time up to which compactions cover the session, in seconds
+ */
+export function closingParams(
+  { invocationId, requestId, customMetadata }: Event,
+  author: string,
+  platform: Platform,
+  coveredUntil: number,
+): EventParams {
+  return {
+    id: platform.newEventId(),
+    invocationId,
+    executionId: invocationId,
+    author,
+    timestamp: afterCovered(platform.now() / 1000, coveredUntil),
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(customMetadata === undefined ? {} : { customMetadata }),
+  };
+}
+
+/**
+ * Returns the parameters that an event with responses has from the event that made the calls: its branch, and its execution unless another
+ * run answers. In a run that an answer started, the agent of the call is the run's root agent.
+ */
+export function responseParams(asking: Event, answeringRun: string): EventParams {
+  const { executionId, parentExecutionId }: Partial<Event> = asking.invocationId === answeringRun ? asking : {};
+  return {
+    ...(asking.branch === undefined ? {} : { branch: asking.branch }),
+    ...(executionId === undefined ? {} : { executionId }),
+    ...(parentExecutionId === undefined ? {} : { parentExecutionId }),
+  };
+}
