@@ -2,7 +2,7 @@
  * Counts the files and functions of our packages that one warm turn over `POST /run_sse` enters: the code that a reader of a turn has to
  * read. Exits with code 1 if a turn enters more than its limit. V8 also reports an entry for the fields of each constructed class. Such an
  * entry is not a function in the source, so the limits exclude it; the second figure includes it. The server runs in this process, with
- * in-memory sessions and a model that answers at once. `--list` also prints each function, `--stack` the call stack of the last model
+ * a login, in-memory sessions and a model that answers at once. `--list` also prints each function, `--stack` the call stack of the last model
  * request, as a debugger shows it: the calls of our packages, innermost first.
  */
 import { type Profiler, Session } from 'node:inspector/promises';
@@ -83,7 +83,9 @@ async function coverageOf(model: BaseLlm): Promise<Entered> {
   const sessionService = new InMemorySessionService();
   await sessionService.createSession({ ...APP, sessionId: 's' });
   const runner = new Runner({ appName: APP.appName, agent: createAgent(model), sessionService });
-  const server = createServer({ runners: [runner], allowUnauthenticated: true, limits: { unfinishedRunsEveryMs: 0 } });
+  // A deployed server has users.
+  const authenticate = () => ({ userId: APP.userId });
+  const server = createServer({ runners: [runner], authenticate, limits: { unfinishedRunsEveryMs: 0 } });
   const turn = async (): Promise<void> => {
     const body = JSON.stringify({ ...APP, sessionId: 's', newMessage: MESSAGE });
     const headers = { 'content-type': 'application/json' };

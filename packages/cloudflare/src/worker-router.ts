@@ -20,7 +20,7 @@ import {
   type FrontContext,
   guardOf,
   guardRequest,
-  identify,
+  identifierOf,
   isLiveRequest,
   mergeLimits,
   liveProtocolOf,
@@ -152,13 +152,13 @@ export class WorkerRouter<Env extends CloudflareBindings> {
 
   /**
    * Authenticates, then applies the rate limit: by user id, or by address for unauthenticated requests.
-   * @throws RateLimitedError and the errors of `identify`
+   * @throws RateLimitedError and the errors of `identifierOf`
    */
   async #identify(request: Request): Promise<AuthenticatedUser | undefined> {
     const address = `address:${request.headers.get('cf-connecting-ip') ?? ''}`;
     let user: AuthenticatedUser | undefined;
     try {
-      user = await identify(request, { authenticate: this.#authenticate });
+      user = await identifierOf({ authenticate: this.#authenticate })?.(request);
     } catch (error) {
       await this.#limit(address);
       throw error;

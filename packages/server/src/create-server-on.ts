@@ -2,11 +2,10 @@ import { systemPlatform } from '@eventloom/core';
 import type { Hono } from 'hono';
 import { addRoutes } from './http/add-routes.ts';
 import { createReporter } from './http/error-response.ts';
-import { identify } from './http/authentication.ts';
 import { WorkQueue } from './http/in-turns.ts';
 import { LargeAnswers } from './http/large-answers.ts';
 import { UserQuotas } from './http/user-quotas.ts';
-import { guardOf, guardRequest } from './http/request-guard.ts';
+import { guardOf, guardRequest, identifierOf, type Identify } from './http/request-guard.ts';
 import type { HttpRoute } from './http/route.ts';
 import type { LiveAdmission } from './live-endpoint.ts';
 import { openApiRoute } from './openapi/open-api-document.ts';
@@ -111,10 +110,11 @@ export function createServerOn(app: Hono, options: ServerOptions, owner?: string
     ...commonRoutes(options.protocols),
     ...(options.live?.routes ?? []),
   ];
+  const identify = identifierOf(options);
   addRoutes(app, [...routes, openApiRoute(routes, VERSION, limits)], {
     ...options,
     server,
-    identify: options.authenticate && ((request) => identify(request, options)),
+    identify,
     report,
   });
   server.runs.unfinished.start();
@@ -122,7 +122,7 @@ export function createServerOn(app: Hono, options: ServerOptions, owner?: string
   return {
     app,
     fetch: app.fetch,
-    live: gateOf(server, options),
+    live: gateOf(server, options, identify),
     limits,
     isGuarded: options.authenticate !== undefined || options.allowUnauthenticated === true,
     get runsInFlight() {
@@ -141,16 +141,16 @@ export function createServerOn(app: Hono, options: ServerOptions, owner?: string
   };
 }
 
-function gateOf({ live }: ServerContext, options: ServerOptions): LiveGate | undefined {
+function gateOf({ live }: ServerContext, options: ServerOptions, identify: Identify | undefined): LiveGate | undefined {
   if (!live || !options.live) return undefined;
   const { path, protocol } = options.live;
   return {
     path,
     protocol,
     admit: (request) =>
-      live.admit(request, () => {
+      live.admit(request, async () => {
         guardRequest(request, guardOf(options));
-        return identify(request, options);
+        return identify?.(request);
       }),
   };
 }

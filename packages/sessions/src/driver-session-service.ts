@@ -316,7 +316,9 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override renewLease(lease: SessionLease): MaybePromise<void> {
-    return whenReady(this.#driver.renewLease(lease, this.#platform.now()), (isLive) => requireLive(isLive, lease));
+    return whenReady(this.#driver.renewLease(lease, this.#platform.now()), (isLive) => {
+      if (!isLive) throw staleError(lease);
+    });
   }
 
   override releaseLease(
@@ -363,8 +365,10 @@ export class DriverSessionService extends BaseSessionService {
     const checked = checkToolCall(entry, '', this.#startedCall);
     if (checked.status === 'started') this.#startedCall = checked;
     const recorded = this.#driver.recordToolCall(lease, checked);
-    if (recorded instanceof Promise) return recorded.then((isLive) => requireLive(isLive, lease));
-    return requireLive(recorded, lease);
+    if (recorded === true) return undefined;
+    return whenReady(recorded, (isLive) => {
+      if (!isLive) throw staleError(lease);
+    });
   }
 
   override listToolCalls(request: ListToolCallsRequest): MaybePromise<ToolLedgerEntry[]> {
@@ -453,10 +457,6 @@ export class DriverSessionService extends BaseSessionService {
       if (stored) showStored(session, stored);
     });
   }
-}
-
-function requireLive(isLive: boolean, lease: SessionLease): void {
-  if (!isLive) throw staleError(lease);
 }
 
 const CREATE_FIELDS: readonly (keyof CreateSessionRequest)[] = ['appName', 'userId', 'sessionId', 'state'];

@@ -3,11 +3,11 @@ import type { Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { MethodNotAllowedError, RouteNotFoundError } from '../errors.ts';
 import type { FrontContext } from '../server-context.ts';
-import type { AuthenticatedUser, ServerOptions } from '../server-options.ts';
+import type { ServerOptions } from '../server-options.ts';
 import { ServerRequest } from './server-request.ts';
 import { errorResponse } from './error-response.ts';
 import { shownAddress } from './request-body.ts';
-import { guardOf, guardRequest, isAllowedOrigin } from './request-guard.ts';
+import { guardOf, guardRequest, type Identify, isAllowedOrigin } from './request-guard.ts';
 import { jsonResponse, INVOCATION_ID_HEADER, NEXT_CURSOR } from './responses.ts';
 import type { HttpRoute } from './route.ts';
 
@@ -22,7 +22,7 @@ export interface RoutesOptions<Server extends FrontContext> extends Pick<
    * Authenticates the request of every route that is not public; throws to refuse the request. Absent: every request is
    * anonymous.
    */
-  readonly identify?: ((request: Request) => Promise<AuthenticatedUser | undefined>) | undefined;
+  readonly identify?: Identify | undefined;
   readonly report: (error: unknown) => void;
 }
 

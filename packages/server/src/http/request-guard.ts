@@ -1,7 +1,10 @@
-import { InvalidRequestError } from '@eventloom/core';
-import { ForbiddenError } from '../errors.ts';
-import type { ServerOptions } from '../server-options.ts';
+import { ConfigurationError, InvalidRequestError } from '@eventloom/core';
+import { ForbiddenError, UnauthenticatedError } from '../errors.ts';
+import type { AuthenticatedUser, ServerOptions } from '../server-options.ts';
 import { shownAddress } from './request-body.ts';
+
+/** Authenticates a request, or throws to refuse it. Undefined: the request is anonymous. */
+export type Identify = (request: Request) => Promise<AuthenticatedUser | undefined>;
 
 /** Origins and hosts from which a server can be called. */
 export interface RequestGuardOptions {
@@ -91,5 +94,29 @@ export function checkRequestTarget(target: string): void {
     .split(/[?#]/, 1);
   if (DOT_SEGMENT.test(path)) {
     throw new InvalidRequestError('path: has a segment "." or "..", which the server does not resolve; remove it');
+  }
+}
+
+/**
+ * Returns a function that authenticates a request with the `authenticate` hook of a server; undefined without a hook. The function throws
+ * UnauthenticatedError if the hook returns no user, and ConfigurationError if it returns anything other than a user.
+ */
+export function identifierOf({ authenticate }: Pick<ServerOptions, 'authenticate'>): Identify | undefined {
+  if (!authenticate) return undefined;
+  return async (request) => {
+    // A hook in JavaScript may return anything; values other than a user refuse the request.
+    const user = await authenticate(request);
+    if (user === undefined || user === null) throw new UnauthenticatedError('the request has no valid credentials');
+    if (typeof user.userId === 'string' && user.userId !== '') return user;
+    throw new ConfigurationError(
+      "authenticate: expected the result { userId } with a non-empty string, or undefined; write return { userId: 'ada' }",
+    );
+  };
+}
+
+/** @throws ForbiddenError if an authenticated request names another user */
+export function requireSameUser(user: AuthenticatedUser | undefined, userId: string): void {
+  if (user && user.userId !== userId) {
+    throw new ForbiddenError(`the request is from user ${JSON.stringify(user.userId)} but names another user`);
   }
 }

@@ -17,7 +17,7 @@ import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { AuthenticatedUser } from '../server-options.ts';
 import { CHARS_PER_TURN, inTurns } from './in-turns.ts';
 import { checkCounts, checkId, parseEventsJson, parseJson, quotedName, readBytes } from './request-body.ts';
-import { requireSameUser } from './authentication.ts';
+import { requireSameUser } from './request-guard.ts';
 import { checkInvocationId, type FollowRunRequest, HostedRun } from './hosted-run.ts';
 import type { BodySpec } from './route.ts';
 import { checkAppName, readRequestedRun, parseRunBody, runnerOf, startRun } from './start-run.ts';

@@ -15,7 +15,7 @@ import { eventPosition, type RunLog } from '../runs/run-log.ts';
 import type { FrameEncoder } from './responses.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { ServerRequest } from './server-request.ts';
-import { requireSameUser } from './authentication.ts';
+import { requireSameUser } from './request-guard.ts';
 import { checkCounts, checkId, quotedName } from './request-body.ts';
 import { callRunConfigHook } from './run-policy.ts';
 
