@@ -13,7 +13,7 @@ import { fixedPlatform, Gate, ScriptedModel } from '@eventloom/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { RunGoesOnError, RunNotFoundError, RunRelayError } from '../errors.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from '../server-limits.ts';
-import { keptOf, KEY, readAll, say, setUp as setUpHub } from './fixtures/hosted-runs.ts';
+import { keptOf, KEY, readAll, say, setUp as setUpHub } from './fixtures/played-runs.ts';
 import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunFrame, RunPublication, RunRelay } from './run-relay.ts';
 
 const ID = 'e-there';

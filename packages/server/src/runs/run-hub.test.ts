@@ -11,7 +11,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { ServerBusyError, TooManyReadersError, UserLimitError } from '../errors.ts';
-import { KEY, keptOf, readAll, readerOf, say, setUp, turn } from './fixtures/hosted-runs.ts';
+import { KEY, keptOf, readAll, readerOf, say, setUp, turn } from './fixtures/played-runs.ts';
 import type { RunLog } from './run-log.ts';
 import { SSE_HEARTBEAT } from '../http/responses.ts';
 

@@ -1,7 +1,7 @@
 import { Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { type FrameEncoder, NUMBERED_SSE_FRAMES, SSE_FRAMES } from '../http/responses.ts';
-import { keptOf, readAll, readerOf, readTexts, say, setUp, shorten } from './fixtures/hosted-runs.ts';
+import { keptOf, readAll, readerOf, readTexts, say, setUp, shorten } from './fixtures/played-runs.ts';
 
 describe('writes to a reader', () => {
   test('are batched: one for the first event and one for all others of the same tick', async () => {

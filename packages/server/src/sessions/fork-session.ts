@@ -57,7 +57,8 @@ interface SessionToFork extends SessionKey {
  *
  * The events are the server's own, so requests to people and long-running calls that waited can be answered in the copy. Calls that were in
  * progress are answered with `{ error: 'interrupted' }`, and a resumable run that was in progress is ended with the error `RUN_ABANDONED`. A
- * copy after a response to a cancelled call also has the rest of that cancellation.
+ * run of which only the stored end follows had ended, and gets its end without an error. A run that is not resumable gets no end: its
+ * events do not say whether it ended. A copy after a response to a cancelled call also has the rest of that cancellation.
  *
  * @throws SessionNotFoundError
  * @throws InvalidRequestError if the session has no such event; nothing is created
