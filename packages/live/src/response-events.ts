@@ -26,6 +26,8 @@ export class ResponseEvents {
   #responseId: string | undefined;
   /** True if the connection marked pieces of the open text with `partial`, so that it sends the whole after them. */
   #awaitsWhole = false;
+  /** The text of such pieces that was yielded before its whole came, because of an interruption or a call. */
+  #flushedText: string | undefined;
   #isSpeaking = false;
 
   constructor(context: InvocationContext, toCallEvent: CallEventMaker) {
@@ -51,10 +53,9 @@ export class ResponseEvents {
     if (outputTranscription) yield* this.#spoken.take(outputTranscription, partial);
     if (generationComplete === true || turnComplete === true || interrupted === true) {
       yield* this.#heard.flush();
-      // The whole follows a piece with `partial: true`, also one that an interruption ended.
-      const isPiece = partial === true && content !== undefined && turnComplete !== true;
-      if (!isPiece) yield* this.#flushText(interrupted === true);
+      yield* this.#flushText(interrupted === true);
     }
+    if (turnComplete === true) this.#flushedText = undefined;
     yield* this.#reports(response);
     if (turnComplete === true || interrupted === true) yield* this.#ended(response);
   }
@@ -63,6 +64,7 @@ export class ResponseEvents {
   *flush(isInterrupted: boolean): Generator<Event, void, void> {
     yield* this.#heard.flush();
     yield* this.#flushText(isInterrupted);
+    this.#flushedText = undefined;
     yield* this.#spoken.flush(isInterrupted);
   }
 
@@ -76,8 +78,11 @@ export class ResponseEvents {
     const whole: Part[] = [];
     const others: Part[] = [];
     const calls: FunctionCall[] = [];
+    const flushed = this.#flushedText;
+    this.#flushedText = undefined;
+    const awaitsWhole = this.#awaitsWhole || flushed !== undefined;
     for (const part of parts) {
-      if (isText(part) && isWhole(partial, this.#awaitsWhole)) whole.push(part);
+      if (isText(part) && isWhole(partial, awaitsWhole)) whole.push(part);
       else if (isText(part)) yield this.#textChunk(role, part, partial);
       else if (part.inlineData) yield this.#event(role, [part]);
       else {
@@ -85,7 +90,8 @@ export class ResponseEvents {
         if (part.functionCall) calls.push(part.functionCall);
       }
     }
-    if (whole.some(({ text }) => text)) yield this.#wholeText({ role, parts: whole });
+    const text = textOf(whole);
+    if (text !== '' && text !== flushed) yield this.#wholeText({ role, parts: whole });
     if (others.length === 0) return;
     if (!this.#heard.awaitsWhole) yield* this.#heard.flush();
     yield* this.#flushText(false);
@@ -104,7 +110,9 @@ export class ResponseEvents {
 
   *#flushText(isInterrupted: boolean): Generator<Event, void, void> {
     const content = this.#text?.finish().content;
-    if (content?.parts?.length) yield this.#wholeText(content, isInterrupted);
+    if (!content?.parts?.length) return;
+    if (this.#awaitsWhole) this.#flushedText = textOf(content.parts);
+    yield this.#wholeText(content, isInterrupted);
   }
 
   /** Ends the open text with the event of the whole. */
@@ -153,6 +161,10 @@ export class ResponseEvents {
 
 function isText(part: Part): boolean {
   return part.text !== undefined && !part.inlineData && !part.functionCall;
+}
+
+function textOf(parts: readonly Part[]): string {
+  return parts.map(({ text }) => text ?? '').join('');
 }
 
 /** True for a whole that ends its pieces. Without `partial` it is one only after pieces that had `partial: true`. */

@@ -58,15 +58,67 @@ test.each([
   expect(next).not.toBe(first);
 });
 
-test('a whole text after a piece that was interrupted is yielded and stored once', async () => {
-  const interrupted = { ...text('lo', true), interrupted: true };
+test.each([
+  ['its last piece', [{ ...text('lo', true), interrupted: true }]],
+  ['a response of its own', [text('lo', true), { interrupted: true }]],
+])(
+  'pieces with partial: true that %s interrupts are stored at once, and not again with their whole',
+  async (_, end) => {
+    const { queue, stream, stored } = await liveScenario({
+      model: [[{ heard: 'content' }, text('Hel', true), ...end, text('Hello', false), text('Hello', false), END]],
+    });
+    queue.sendContent(user('hi'));
+    await readTurns(stream, queue);
+    expect((await stored()).map(summaryOf)).toEqual([
+      'user: hi',
+      'bot: Hello interrupted',
+      'bot: interrupted',
+      'bot: Hello',
+      'bot: end',
+    ]);
+  },
+);
+
+test.each([
+  ['a whole', 'Next', [text('Next', false), END]],
+  ['pieces', 'Next', [text('Ne', true), text('xt', true), END]],
+  ['the same words in pieces', 'Hello', [text('Hel', true), text('lo', true), text('Hello', false), END]],
+])(
+  'an interrupted text is stored before the next message of the user, whose answer is %s',
+  async (_, words, answer) => {
+    const interrupted = { ...text('lo', true), interrupted: true };
+    const { queue, stream, stored } = await liveScenario({
+      model: [[{ heard: 'content' }, text('Hel', true), interrupted, { heard: 'content' }, ...answer]],
+    });
+    queue.sendContent(user('hi'));
+    for await (const event of stream) {
+      if (event.turnComplete) queue.close();
+      else if (event.interrupted && !event.content) queue.sendContent(user('again'));
+    }
+    expect((await stored()).map(summaryOf)).toEqual([
+      'user: hi',
+      'bot: Hello interrupted',
+      'bot: interrupted',
+      'user: again',
+      `bot: ${words}`,
+      'bot: end',
+    ]);
+  },
+);
+
+test('a text before a call in the same response is stored once if its whole follows', async () => {
+  const both = {
+    content: { role: 'model', parts: [{ text: 'Looking' }, ...(call('look', 'call-1').content?.parts ?? [])] },
+    partial: true,
+  };
   const { queue, stream, stored } = await liveScenario({
-    model: [[{ heard: 'content' }, text('Hel', true), interrupted, text('Hello', false), END]],
+    agent: { tools: [new FunctionTool({ name: 'look', description: 'Looks.', execute: () => 'seen' })] },
+    model: [[{ heard: 'content' }, both, text('Looking', false), { heard: 'toolResponses' }, END]],
   });
   queue.sendContent(user('hi'));
   await readTurns(stream, queue);
-  const texts = (await stored()).flatMap(({ content }) => content?.parts?.map((part) => part.text) ?? []);
-  expect(texts).toEqual(['hi', 'Hello']);
+  const texts = (await stored()).flatMap(({ content }) => content?.parts?.map((part) => part.text ?? '') ?? []);
+  expect(texts.filter((words) => words !== '')).toEqual(['hi', 'Looking']);
 });
 
 test('a whole transcription after pieces with partial: true is yielded and stored once, also after a call', async () => {
