@@ -41,6 +41,18 @@ test('findLooseEnds returns none if the tool of an agent that was called as a to
   expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
 });
 
+test('findLooseEnds returns none for approved long-running work whose result comes later', async () => {
+  const options = { name: 'order', description: '', requireConfirmation: true };
+  const order = new LongRunningFunctionTool({ ...options, execute: () => undefined });
+  const model = [{ calls: [{ id: 'c', name: 'order' }] }, 'Thanks.'];
+  const { run, sessionService } = await scenario({ model, agent: { tools: [order] } });
+  const asked = (await run('order')).flatMap(getFunctionCalls).find(({ name }) => name !== 'order');
+  await run({ functionResponse: { id: asked?.id ?? '', response: { confirmed: true } } });
+  expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+  await run({ functionResponse: { id: 'c', response: { ordered: true } } });
+  expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+});
+
 test.each(['x', undefined, {}])('findLooseEnds refuses %j, which is not a session service', async (service) => {
   const found = findLooseEnds(service as never, KEY);
   await expect(found).rejects.toThrow(InvalidRequestError);

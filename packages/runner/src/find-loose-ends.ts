@@ -1,5 +1,12 @@
 import { type BaseSessionService, type Event, InvalidRequestError, type SessionKey } from '@eventloom/core';
-import { type SessionCall, Calls, describeKind, enclosingCallIds, isPersonRequest } from '@eventloom/core/internal';
+import {
+  type SessionCall,
+  Calls,
+  describeKind,
+  isPersonRequest,
+  isRunWaiting,
+  unansweredCalls,
+} from '@eventloom/core/internal';
 
 /** A fault that `findLooseEnds` reports: a run or a call without its end, or with more than one. */
 export type LooseEnd =
@@ -37,18 +44,12 @@ export async function findLooseEnds(
   const calls = new Calls(events);
   const openRuns = await listOpen(service, key);
   const runs = new Set(events.map(({ invocationId }) => invocationId));
-  const waiting = Map.groupBy(calls.waiting, ({ event }) => event.invocationId);
-  for (const run of runs) if (calls.canContinue(run) && !waiting.has(run)) openRuns.add(run);
+  for (const run of runs) if (calls.canContinue(run) && !isRunWaiting(calls, run)) openRuns.add(run);
   const ends: LooseEnd[] = Array.from(openRuns, (invocationId) => ({ kind: 'run-without-end', invocationId }));
   for (const invocationId of runs) {
     if (openRuns.has(invocationId)) continue;
-    // The call of an agent whose tool waits for an answer waits with it.
-    const enclosing = waiting.get(invocationId)?.flatMap(({ event }) => enclosingCallIds(event.branch));
-    const left = new Set([
-      ...calls.open(invocationId).filter(({ id, isLongRunning }) => !isLongRunning && !enclosing?.includes(id)),
-      ...calls.unsettled(invocationId),
-    ]);
-    for (const { id } of left) ends.push({ kind: 'call-without-response', invocationId, callId: id });
+    for (const { id: callId } of unansweredCalls(calls, invocationId))
+      ends.push({ kind: 'call-without-response', invocationId, callId });
   }
   for (const call of new Set(events.flatMap((event) => calls.madeIn(event)))) {
     const { length } = call.responses;

@@ -1,6 +1,6 @@
 import { type FunctionCall, NO_PARTS, type Part } from '../content/content.ts';
 import { DerivedKey, type DerivedValues } from '../context/derived-values.ts';
-import { branchInScope, enclosureOf } from '../event/branch.ts';
+import { branchInScope, enclosingCallIds, enclosureOf } from '../event/branch.ts';
 import { type Event, ObjectType } from '../event/event.ts';
 import { EventTag, hasTag } from '../event/event-tags.ts';
 import { newestEntries } from '../event/newest-first.ts';
@@ -321,6 +321,22 @@ export class Calls {
 /** True for a call that was cancelled with its run, so that no message can answer it. */
 export function isCancelled({ responses }: SessionCall): boolean {
   return responses.some(({ event }) => hasTag(event, EventTag.cancelled));
+}
+
+/** True for a run that can continue, and waits for the response to one of its calls. */
+export function isRunWaiting(calls: Calls, invocationId: string): boolean {
+  return calls.canContinue(invocationId) && calls.waiting.some(({ event }) => event.invocationId === invocationId);
+}
+
+/**
+ * Returns the calls of `open` and `unsettled` to which nobody but the run could respond. Leaves out long-running calls, and, while the run waits,
+ * the calls of agents whose own tools wait: they wait with them.
+ */
+export function unansweredCalls(calls: Calls, invocationId: string): SessionCall[] {
+  const waiting = isRunWaiting(calls, invocationId) ? calls.waitingIn(invocationId) : NO_CALLS;
+  const enclosing = waiting.flatMap(({ event }) => enclosingCallIds(event.branch));
+  const left = new Set([...calls.open(invocationId), ...calls.unsettled(invocationId)]);
+  return [...left].filter(({ id, isLongRunning }) => !isLongRunning && !enclosing.includes(id));
 }
 
 /**

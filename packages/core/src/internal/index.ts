@@ -25,7 +25,16 @@ export {
 export { artifactUri, checkArtifactName, isUserArtifact } from '../artifact/artifact-name.ts';
 export { ARTIFACTS_TO_RESTORE } from '../artifact/artifact-service.ts';
 export { addUnnamedArtifacts, artifactsOf, copyArtifacts } from '../artifact/copy-artifacts.ts';
-export { type SessionCall, type CallResponse, Calls, isCancelled, isSettled, openAnswers } from '../calls/calls.ts';
+export {
+  type SessionCall,
+  type CallResponse,
+  Calls,
+  isCancelled,
+  isRunWaiting,
+  isSettled,
+  openAnswers,
+  unansweredCalls,
+} from '../calls/calls.ts';
 export { confirmationOf, personRequests, refusalOf } from '../calls/person-requests.ts';
 export { isBaseCodeExecutor, languageOf } from '../code-execution/base-code-executor.ts';
 export { isBase64, joinBytes, normaliseBase64 } from '../content/bytes.ts';

@@ -14,6 +14,7 @@ import {
 } from '@eventloom/core';
 import {
   beginsResumableRun,
+  isRunWaiting,
   type SessionCall,
   Calls,
   checkArtifactName,
@@ -120,11 +121,8 @@ async function writeEvents(
 /** Returns the run of the last event if it can be resumed, has not ended and does not wait for an answer. */
 function unfinishedRun(events: readonly Event[]): string | undefined {
   const id = events.at(-1)?.invocationId;
-  if (id === undefined || !events.some((event) => event.invocationId === id && beginsResumableRun(event)))
-    return undefined;
   const calls = new Calls(events);
-  const isWaiting = calls.waiting.some(({ event }) => event.invocationId === id);
-  return calls.canContinue(id) && !isWaiting ? id : undefined;
+  return id !== undefined && calls.canContinue(id) && !isRunWaiting(calls, id) ? id : undefined;
 }
 
 /** Returns the keys of state of the user and the app that an event changed; undefined if there are none. */

@@ -22,6 +22,7 @@ import {
   closingParams,
   copyArtifacts,
   createErrorEvent,
+  isRunWaiting,
   isUserArtifact,
   ledgerCallId,
   openAnswers,
@@ -29,8 +30,8 @@ import {
   responseParams,
   setOwn,
   stateScopeOf,
+  unansweredCalls,
   weigh,
-  enclosingCallIds,
 } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { CHARS_PER_TURN, type WorkQueue } from '../http/in-turns.ts';
@@ -242,13 +243,8 @@ function closingEvents(
   for (const [run, first] of firstOf) {
     if (run !== last && !laterRuns.has(run)) continue;
     const params = (author: string): EventParams => closingParams(first, author, platform, covered);
-    const waiting = calls.waiting.filter(({ event }) => event.invocationId === run);
-    const isWaiting = waiting.length > 0 && calls.canContinue(run);
-    const around = new Set(isWaiting ? waiting.flatMap(({ event }) => enclosingCallIds(event.branch)) : []);
-    const open = [...calls.open(run), ...calls.unsettled(run)].filter(
-      (call) => !answered.has(call) && !call.isLongRunning && !around.has(call.id),
-    );
-    for (const [asking, made] of Map.groupBy(new Set(open), ({ event }) => event)) {
+    const open = unansweredCalls(calls, run).filter((call) => !answered.has(call));
+    for (const [asking, made] of Map.groupBy(open, ({ event }) => event)) {
       const parts = made.map(({ id, call: { name = '' } }) => ({
         functionResponse: { id, name, response: { ...INTERRUPTED } },
       }));
@@ -256,7 +252,7 @@ function closingEvents(
       const content = { role: 'user', parts };
       closing.push(createEvent({ ...params(asking.author), content, ...responseParams(asking, run) }));
     }
-    if (!calls.canContinue(run) || isWaiting) continue;
+    if (!calls.canContinue(run) || isRunWaiting(calls, run)) continue;
     if (!finishedRuns.has(run))
       ended.push(createErrorEvent(params(appName), RUN_ABANDONED, 'the session was copied before the run ended'));
     ended.push(createEvent({ ...params(appName), object: ObjectType.runnerEnd, actions: { endOfAgent: true } }));
