@@ -1,31 +1,14 @@
 import {
+  type BaseSessionService,
   type Event,
   type GetSessionConfig,
   serializeEvent,
   type Session,
+  type SessionKey,
   SessionNotFoundError,
-  type BaseSessionService,
-  type GetSessionRequest,
-  type MaybePromise,
 } from '@eventloom/core';
-import { weigh } from '@eventloom/core/internal';
+import { countOfPage, eventPages, FIRST_EVENTS } from '../sessions/event-pages.ts';
 import type { AnswerText } from './large-answers.ts';
-
-/** The number of events of the first read. Most sessions have fewer. */
-const FIRST_EVENTS = 100;
-const MAX_EVENTS = 1000;
-/** The size of a page of events, in characters, or in bytes if the service counts them. */
-const PAGE_CHARS = 1024 * 1024;
-
-/** Parameters of `readSessionText`: the session to read. */
-export interface SessionSource {
-  /** @throws SessionNotFoundError */
-  read(config: GetSessionConfig): Promise<Session>;
-  /** Reads the session like `read`, but may leave out the state. */
-  readEvents(config: GetSessionConfig): Promise<Session>;
-  /** See `BaseSessionService.countWithin`. */
-  countWithin?(config: GetSessionConfig, maxBytes: number): MaybePromise<number | undefined>;
-}
 
 /**
  * Reads a session as of one moment. The events of a large session are read page by page as the client reads; its state is read once. The text
@@ -33,67 +16,51 @@ export interface SessionSource {
  *
  * @throws SessionNotFoundError
  */
-export async function readSessionText(source: SessionSource, config: GetSessionConfig = {}): Promise<AnswerText> {
+export async function readSessionText(
+  service: BaseSessionService,
+  key: SessionKey,
+  config: GetSessionConfig = {},
+): Promise<AnswerText> {
   const { numRecentEvents = Infinity, afterTimestamp } = config;
-  const count = await countOfPage(source, { numRecentEvents: Math.min(numRecentEvents, FIRST_EVENTS) });
-  const session = await source.read({ afterTimestamp, numRecentEvents: count });
+  const most = Math.min(numRecentEvents, FIRST_EVENTS);
+  const count = most && (await countOfPage(service, key, { numRecentEvents: most }, most));
+  const session = await service.getSession({ ...key, config: { afterTimestamp, numRecentEvents: count } });
+  if (!session)
+    throw new SessionNotFoundError(
+      `user ${JSON.stringify(key.userId)} of app ${JSON.stringify(key.appName)} has no session ${JSON.stringify(key.sessionId)}`,
+    );
   if (count === numRecentEvents || session.events.length < count || session.lastSeq === count)
     return { parts: sessionParts(session) };
   const { lastSeq, incarnation } = session;
-  return { parts: sessionHead(session), rest: eventTexts(source, { lastSeq, incarnation }, config) };
+  return { parts: sessionHead(session), rest: eventTexts(service, key, config, lastSeq, incarnation) };
 }
 
-/** The session as of the first read. */
-type Begun = Pick<Session, 'lastSeq' | 'incarnation'>;
-
-/** Yields the JSON text of a session after its state, event by event. */
+/** Yields the JSON text of a session after its state, as of the first read, event by event. */
 async function* eventTexts(
-  source: SessionSource,
-  begun: Begun,
+  service: BaseSessionService,
+  key: SessionKey,
   { numRecentEvents = Infinity, afterTimestamp }: GetSessionConfig,
+  untilSeq: number,
+  incarnation: string,
 ): AsyncGenerator<string, void, undefined> {
+  const isCounted = numRecentEvents < Infinity && afterTimestamp !== undefined;
+  const afterSeq = isCounted ? 0 : Math.max(0, untilSeq - numRecentEvents);
+  const events = { afterSeq, untilSeq, afterTimestamp, incarnation };
   let skipped = 0;
-  let firstSeq = Math.max(0, begun.lastSeq - numRecentEvents);
-  if (numRecentEvents < Infinity && afterTimestamp !== undefined) {
+  if (isCounted) {
     // To find the newest events after a time, all events after that time are read.
-    firstSeq = 0;
-    for await (const page of pagesOf(source, begun, firstSeq, afterTimestamp)) skipped += page.length;
+    for await (const page of eventPages(service, key, events)) skipped += page.events.length;
     skipped = Math.max(0, skipped - numRecentEvents);
   }
   let before = '';
-  for await (const page of pagesOf(source, begun, firstSeq, afterTimestamp)) {
-    for (const event of page.slice(skipped)) {
+  for await (const page of eventPages(service, key, events)) {
+    for (const event of page.events.slice(skipped)) {
       yield before + serializeEvent(event);
       before = ',';
     }
-    skipped = Math.max(0, skipped - page.length);
+    skipped = Math.max(0, skipped - page.events.length);
   }
   yield ']}';
-}
-
-/** Yields the events after a sequence number, up to the last one at the first read. */
-async function* pagesOf(
-  source: SessionSource,
-  { lastSeq, incarnation }: Begun,
-  firstSeq: number,
-  afterTimestamp: number | undefined,
-): AsyncGenerator<readonly Event[], void, undefined> {
-  let count = FIRST_EVENTS;
-  for (let afterSeq = firstSeq; afterSeq < lastSeq;) {
-    count = await countOfPage(source, { afterSeq, beforeSeq: Math.min(afterSeq + count, lastSeq) + 1 });
-    const page = await source.readEvents({ afterTimestamp, afterSeq, beforeSeq: afterSeq + count + 1 });
-    if (page.incarnation !== incarnation) throw new SessionNotFoundError('the session was deleted while it was read');
-    afterSeq += count;
-    count = Math.max(1, Math.min(MAX_EVENTS, Math.floor((count * PAGE_CHARS) / weigh(page.events))));
-    yield page.events;
-  }
-}
-
-/** Returns the number of events of a window to read at once. */
-async function countOfPage(source: SessionSource, window: GetSessionConfig): Promise<number> {
-  const { numRecentEvents, afterSeq = 0, beforeSeq = 0 } = window;
-  const most = numRecentEvents ?? beforeSeq - afterSeq - 1;
-  return Math.min(most, (await source.countWithin?.(window, PAGE_CHARS)) ?? most);
 }
 
 /**
@@ -141,12 +108,4 @@ export function* sessionListParts(sessions: readonly Session[]): Generator<strin
     before = ',';
   }
   yield before === '[' ? '[]' : ']';
-}
-
-/** Reads the events of a session, without the state if the service can omit it. Undefined if the session does not exist. */
-export function readWithoutState(
-  service: BaseSessionService,
-  request: GetSessionRequest,
-): MaybePromise<Session | undefined> {
-  return service.getWithoutState?.(request) ?? service.getSession(request);
 }

@@ -4,7 +4,7 @@ import { type ServerRequest, parseCount } from '../http/server-request.ts';
 import { jsonResponse } from '../http/responses.ts';
 import { quotedName } from '../http/request-body.ts';
 import type { HttpRoute } from '../http/route.ts';
-import { readWithoutState } from '../http/session-text.ts';
+import { readWithoutState } from '../sessions/event-pages.ts';
 
 const ARTIFACTS = '/apps/{appName}/users/{userId}/sessions/{sessionId}/artifacts';
 const ARTIFACT = `${ARTIFACTS}/{filename}`;

@@ -4,7 +4,6 @@ import {
   type GetSessionConfig,
   InvalidRequestError,
   type ListSessionsRequest,
-  type MaybePromise,
   type Session,
   type SessionKey,
   SessionNotFoundError,
@@ -23,14 +22,9 @@ import { checkEventCounts, checkId } from '../http/request-body.ts';
 import type { AnswerText } from '../http/large-answers.ts';
 import { cursorHeader, jsonResponse, NEXT_CURSOR } from '../http/responses.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
-import {
-  readSessionText,
-  type SessionSource,
-  sessionListParts,
-  sessionParts,
-  readWithoutState,
-} from '../http/session-text.ts';
+import { readSessionText, sessionListParts, sessionParts } from '../http/session-text.ts';
 import { createSessionWithEvents } from '../sessions/create-session.ts';
+import { readWithoutState } from '../sessions/event-pages.ts';
 
 const CREATE = {
   component: 'CreateSessionBody',
@@ -66,7 +60,7 @@ function createdResponse(request: ServerRequest, session: Session): Promise<Resp
   const read = (): AnswerText | Promise<AnswerText> =>
     session.lastSeq === 0
       ? { parts: sessionParts(session) }
-      : readSessionText(sourceOf(request, sessionKeyOf(session)));
+      : readSessionText(request.runner().sessionService, sessionKeyOf(session));
   return request.server.answers.answer(session.userId, read, false);
 }
 
@@ -113,7 +107,8 @@ async function get(request: ServerRequest): Promise<Response> {
     numRecentEvents: request.queryInteger('numRecentEvents'),
     afterTimestamp: request.queryNumber('afterTimestamp'),
   };
-  return request.server.answers.answer(key.userId, () => readSessionText(sourceOf(request, key), config));
+  const { sessionService } = request.runner();
+  return request.server.answers.answer(key.userId, () => readSessionText(sessionService, key, config));
 }
 
 async function patch(request: ServerRequest): Promise<Response> {
@@ -121,8 +116,9 @@ async function patch(request: ServerRequest): Promise<Response> {
   const { stateDelta } = await request.body(PATCH);
   request.checkStateAccess('stateDelta', Object.keys(stateDelta));
   request.quota.count('queued', 1);
-  await patchState(request.runner(), key, stateDelta);
-  return request.server.answers.answer(key.userId, () => readSessionText(sourceOf(request, key)), false);
+  const runner = request.runner();
+  await patchState(runner, key, stateDelta);
+  return request.server.answers.answer(key.userId, () => readSessionText(runner.sessionService, key), false);
 }
 
 async function remove(request: ServerRequest): Promise<Response> {
@@ -145,22 +141,6 @@ async function deleteArtifacts(artifactService: BaseArtifactService, key: Sessio
   for (const filename of await artifactService.listArtifactKeys(key)) {
     if (!isUserArtifact(filename)) await artifactService.deleteArtifact({ ...key, filename });
   }
-}
-
-function sourceOf(request: ServerRequest, key: SessionKey): SessionSource {
-  const { sessionService } = request.runner();
-  const present = async (found: MaybePromise<Session | undefined>): Promise<Session> => {
-    const session = await found;
-    if (session) return session;
-    throw new SessionNotFoundError(
-      `user ${JSON.stringify(key.userId)} of app ${JSON.stringify(key.appName)} has no session ${JSON.stringify(key.sessionId)}`,
-    );
-  };
-  return {
-    read: (config) => present(sessionService.getSession({ ...key, config })),
-    readEvents: (config) => present(readWithoutState(sessionService, { ...key, config })),
-    countWithin: (config, maxBytes) => sessionService.countWithin?.({ ...key, config }, maxBytes),
-  };
 }
 
 /** The routes that create, list, read, change and delete sessions. */

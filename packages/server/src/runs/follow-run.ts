@@ -1,7 +1,7 @@
 import type { BaseSessionService, RunRecord, SessionKey } from '@eventloom/core';
 import { RunEventNotFoundError, RunEventsGoneError, RunRelayError } from '../errors.ts';
 import { errorBody } from '../http/error-response.ts';
-import { readWithoutState } from '../http/session-text.ts';
+import { readWithoutState } from '../sessions/event-pages.ts';
 import { eventPosition, formatPosition, offsetOf, RunLog, runName } from './run-log.ts';
 import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
 import { openError, RunMirror, runNotFound } from './run-mirror.ts';

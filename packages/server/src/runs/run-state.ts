@@ -1,7 +1,8 @@
 import { type BaseSessionService, createEvent, type Event, type RunRecord, type SessionKey } from '@eventloom/core';
 import { Calls, newestFirst } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
-import { eventPages, readEnd } from './stored-frames.ts';
+import { eventPages } from '../sessions/event-pages.ts';
+import { readEnd } from './stored-frames.ts';
 
 /** The state of a run. */
 export interface RunState {
@@ -74,7 +75,7 @@ export async function readWaitingCalls(
   const isOwn = (event: Event): boolean => event.invocationId === invocationId;
   const events: Event[] = [];
   let hasWaited = false;
-  for await (const page of eventPages(service, key, firstSeq - 1, Infinity)) {
+  for await (const page of eventPages(service, key, { afterSeq: firstSeq - 1 })) {
     for (const event of page.events) {
       hasWaited ||= isOwn(event) && event.longRunningToolIds !== undefined;
       events.push(withoutContent(event, run));

@@ -6,10 +6,9 @@ import {
   type RunRecord,
   serializeEvent,
   type SessionKey,
-  SessionNotFoundError,
 } from '@eventloom/core';
 import { isBookkeeping, isYielded, outcomeOfEvent, readStreamed } from '@eventloom/core/internal';
-import { readWithoutState } from '../http/session-text.ts';
+import { type EventPage, eventPages, FIRST_EVENTS, goneError, readWithoutState } from '../sessions/event-pages.ts';
 import { chunkPosition, eventPosition, offsetOf, type RunLog } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
 
@@ -18,50 +17,7 @@ import type { RunFrame } from './run-relay.ts';
  * as tools stored several events after it.
  */
 const LAST_EVENTS = 5;
-const FIRST_EVENTS = 100;
-const MAX_EVENTS = 1000;
 const MAX_ERROR_CHARS = 10_000;
-/** The size of a page of events, in characters, or in bytes if the service counts them. */
-const PAGE_CHARS = 1024 * 1024;
-
-/** Consecutive events of a session. */
-interface FramePage {
-  /** The sequence number of the first event. */
-  readonly seq: number;
-  readonly events: readonly Event[];
-  /** Number of characters of the frames made of the events, which determines the size of the next page. */
-  chars: number;
-}
-
-/**
- * Yields the events of a session after a sequence number, up to another one or the newest, page by page. A page is read when it is requested.
- * @throws SessionNotFoundError if the session is deleted in the meantime
- */
-export async function* eventPages(
-  service: BaseSessionService,
-  key: SessionKey,
-  afterSeq: number,
-  untilSeq: number,
-): AsyncGenerator<FramePage, void, undefined> {
-  let count = FIRST_EVENTS;
-  let incarnation: string | undefined;
-  let lastSeq = untilSeq;
-  for (let seq = afterSeq; seq < lastSeq;) {
-    const most = Math.min(count, lastSeq - seq);
-    const window = { afterSeq: seq, beforeSeq: seq + most + 1 };
-    count = Math.max(1, Math.min(most, (await service.countWithin?.({ ...key, config: window }, PAGE_CHARS)) ?? most));
-    const session = await readWithoutState(service, { ...key, config: { afterSeq: seq, beforeSeq: seq + count + 1 } });
-    if (!session || (incarnation !== undefined && session.incarnation !== incarnation)) {
-      throw goneError(key);
-    }
-    incarnation = session.incarnation;
-    lastSeq = Math.min(lastSeq, session.lastSeq);
-    const page: FramePage = { seq: seq + 1, events: session.events, chars: 1 };
-    seq += count;
-    if (page.events.length > 0) yield page;
-    count = Math.max(1, Math.min(MAX_EVENTS, Math.floor((count * PAGE_CHARS) / page.chars)));
-  }
-}
 
 /**
  * Finds the record of a run for its readers, by the run's invocation id or a request id. A run that has ended stays ended until an event
@@ -76,7 +32,7 @@ export async function findReadRun(
   const stored = await service.findRun({ ...key, id });
   if (!stored?.open || !stored.end) return stored;
   const { open, end, ...run } = stored;
-  for await (const { events } of eventPages(service, key, end.lastSeq, Infinity))
+  for await (const { events } of eventPages(service, key, { afterSeq: end.lastSeq }))
     if (events.some(({ invocationId }) => invocationId === run.invocationId)) return { ...run, open };
   return { ...run, end };
 }
@@ -94,7 +50,7 @@ export async function findMessage(
   const record = await service.findRun({ ...key, id });
   if (!record) return undefined;
   const { invocationId, firstSeq } = record;
-  for await (const { events } of eventPages(service, key, firstSeq - 1, Infinity))
+  for await (const { events } of eventPages(service, key, { afterSeq: firstSeq - 1 }))
     for (const event of events)
       if (event.author === 'user' && (event.requestId ?? event.invocationId) === id) return invocationId;
   return undefined;
@@ -162,16 +118,15 @@ export async function* storedFrames(
   untilPosition: number = Infinity,
   end?: RunFrame,
 ): AsyncGenerator<readonly RunFrame[], void, undefined> {
+  const afterSeq = firstSeq + offsetOf(position);
   const untilSeq = firstSeq + offsetOf(untilPosition);
-  for await (const page of eventPages(service, key, firstSeq + offsetOf(position), untilSeq)) {
+  for await (const page of eventPages(service, key, { afterSeq, untilSeq })) {
     const frames: RunFrame[] = [];
     for (const [index, event] of page.events.entries()) {
       if (!isReadEvent(event, invocationId)) continue;
       const read = await toRead(service, key, event, page);
       if (!read) continue;
-      const json = serializeEvent(read);
-      frames.push({ position: eventPosition(page.seq + index - firstSeq), json });
-      page.chars += json.length;
+      frames.push({ position: eventPosition(page.seq + index - firstSeq), json: serializeEvent(read) });
     }
     if (frames.length > 0) yield frames;
   }
@@ -199,15 +154,11 @@ async function toRead(
   service: BaseSessionService,
   key: SessionKey,
   event: Event,
-  { seq, events }: Pick<FramePage, 'seq' | 'events'>,
+  { seq, events }: EventPage,
 ): Promise<Event | undefined> {
   if (event.object !== ObjectType.runnerStreamed) return event;
   const streamed = await readStreamed(service, key, event, events, seq);
   return streamed && isBookkeeping(streamed) ? undefined : streamed;
-}
-
-function goneError({ sessionId }: SessionKey): SessionNotFoundError {
-  return new SessionNotFoundError(`session ${JSON.stringify(sessionId)} was deleted while the run was read`);
 }
 
 /**

@@ -1,0 +1,89 @@
+import {
+  type BaseSessionService,
+  type Event,
+  type GetSessionConfig,
+  type GetSessionRequest,
+  type MaybePromise,
+  type Session,
+  type SessionKey,
+  SessionNotFoundError,
+} from '@eventloom/core';
+import { weigh } from '@eventloom/core/internal';
+
+/** The number of events of the first read. Most sessions have fewer. */
+export const FIRST_EVENTS = 100;
+const MAX_EVENTS = 1000;
+/** The size of a page of events, in characters, or in bytes if the service counts them. */
+const PAGE_CHARS = 1024 * 1024;
+
+/** Consecutive events of a session. */
+export interface EventPage {
+  /** The sequence number of the first event, if the events are not selected by their time. */
+  readonly seq: number;
+  readonly events: readonly Event[];
+}
+
+/** The events of `eventPages`. */
+export interface PagedEvents {
+  /** The sequence number before that of the first event. */
+  readonly afterSeq: number;
+  /** The sequence number of the last event. Default: the newest of the session. */
+  readonly untilSeq?: number;
+  /** The earliest time of an event. Default: any time. */
+  readonly afterTimestamp?: number | undefined;
+  /** The incarnation of the session. Default: that of the first page. */
+  readonly incarnation?: string;
+}
+
+/**
+ * Yields events of a session page by page. A page is read when it is requested.
+ * @throws SessionNotFoundError if the session is deleted in the meantime
+ */
+export async function* eventPages(
+  service: BaseSessionService,
+  key: SessionKey,
+  { afterSeq, untilSeq = Infinity, afterTimestamp, ...begun }: PagedEvents,
+): AsyncGenerator<EventPage, void, undefined> {
+  let count = FIRST_EVENTS;
+  let { incarnation } = begun;
+  let lastSeq = untilSeq;
+  for (let seq = afterSeq; seq < lastSeq;) {
+    const most = Math.min(count, lastSeq - seq);
+    count = await countOfPage(service, key, { afterSeq: seq, beforeSeq: seq + most + 1 }, most);
+    const config = { afterSeq: seq, beforeSeq: seq + count + 1, afterTimestamp };
+    const session = await readWithoutState(service, { ...key, config });
+    if (!session || (incarnation !== undefined && session.incarnation !== incarnation)) throw goneError(key);
+    incarnation = session.incarnation;
+    lastSeq = Math.min(lastSeq, session.lastSeq);
+    const { events } = session;
+    if (events.length > 0) yield { seq: seq + 1, events };
+    seq += count;
+    count = Math.max(1, Math.min(MAX_EVENTS, Math.floor((count * PAGE_CHARS) / weigh(events))));
+  }
+}
+
+/**
+ * Returns the number of events of a window to read at once.
+ * @param most the number of events in the window
+ */
+export async function countOfPage(
+  service: BaseSessionService,
+  key: SessionKey,
+  config: GetSessionConfig,
+  most: number,
+): Promise<number> {
+  return Math.max(1, Math.min(most, (await service.countWithin?.({ ...key, config }, PAGE_CHARS)) ?? most));
+}
+
+/** Reads the events of a session, without the state if the service can omit it. Undefined if the session does not exist. */
+export function readWithoutState(
+  service: BaseSessionService,
+  request: GetSessionRequest,
+): MaybePromise<Session | undefined> {
+  return service.getWithoutState?.(request) ?? service.getSession(request);
+}
+
+/** Creates the error for a session that was deleted during a read. */
+export function goneError({ sessionId }: SessionKey): SessionNotFoundError {
+  return new SessionNotFoundError(`session ${JSON.stringify(sessionId)} was deleted while it was read`);
+}
