@@ -87,18 +87,19 @@ export function createServerOn(app: Hono, options: ServerOptions, owner?: string
   const webhooks =
     options.webhooks &&
     new Webhooks(options.webhooks, { runners: options.runners, hub: runs, limits, platform, report });
+  const quotas = new UserQuotas(limits);
   const queue = new WorkQueue(platform);
   const server: ServerContext = {
     runners,
     runs,
     live: options.live?.createHost({ runners, limits, runConfig: options.runConfig, platform, report }),
     limits,
-    quotas: new UserQuotas(limits),
+    quotas,
     runConfig: options.runConfig,
     webhooks,
     isStorageReachable: createStorageProbe(options.runners, platform),
     largeTexts: queue,
-    answers: new LargeAnswers({ limits, platform, queue, report }),
+    answers: new LargeAnswers({ quotas, heartbeatMs: limits.heartbeatMs, platform, queue, report }),
     platform,
     report,
     trustsImportedEvents: options.trustImportedEvents === true,

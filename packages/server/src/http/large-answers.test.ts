@@ -2,8 +2,10 @@ import { systemPlatform } from '@eventloom/core';
 import { ManualPlatform } from '@eventloom/core/conformance';
 import { expect, test } from 'vitest';
 import { ServerBusyError, SlowReaderError, UserLimitError } from '../errors.ts';
+import { DEFAULT_LIMITS } from '../server-limits.ts';
 import { WorkQueue } from './in-turns.ts';
 import { type AnswerText, LargeAnswers } from './large-answers.ts';
+import { UserQuotas } from './user-quotas.ts';
 
 const MEBI = 1024 * 1024;
 const text = (mebis: number): AnswerText => ({ parts: Array(mebis).fill('x'.repeat(MEBI)) });
@@ -12,7 +14,13 @@ function setUp(limits: { readonly maxAnswerChars?: number; readonly maxAnswerCha
   const platform = new ManualPlatform();
   const reported: unknown[] = [];
   const answers = new LargeAnswers({
-    limits: { maxAnswerChars: 8 * MEBI, maxAnswerCharsPerUser: 4 * MEBI, heartbeatMs: 15_000, ...limits },
+    quotas: new UserQuotas({
+      ...DEFAULT_LIMITS,
+      maxAnswerChars: 8 * MEBI,
+      maxAnswerCharsPerUser: 4 * MEBI,
+      ...limits,
+    }),
+    heartbeatMs: 15_000,
     platform,
     queue: new WorkQueue(systemPlatform),
     report: (error) => reported.push(error),
@@ -29,40 +37,88 @@ test('a small answer is in one piece, and does not count', async () => {
   }
 });
 
-test('a user with too many unread characters gets no further answer, until they are read or the client leaves', async () => {
+test('a user with too many unread characters gets no further large answer, until they are read or the client leaves', async () => {
   const { answers } = setUp();
   const first = await answers.answer('ann', () => text(2));
   const second = await answers.answer('ann', () => text(2));
-  const reads: string[] = [];
-  const refused = answers.answer('ann', () => {
-    reads.push('ann');
-    return text(1);
-  });
+  const refused = answers.answer('ann', () => text(1));
   await expect(refused).rejects.toThrow(UserLimitError);
-  await expect(refused).rejects.toThrow('may have 4194304 to read (limits.maxAnswerCharsPerUser of this server)');
-  expect(reads).toEqual([]);
+  await expect(refused).rejects.toThrow('(limits.maxAnswerCharsPerUser of this server), and has 4194304');
+  expect(await (await answers.answer('ann', () => ({ parts: ['"small"'] }))).json()).toBe('small');
   expect((await (await answers.answer('bob', () => text(1))).text()).length).toBe(MEBI);
   expect((await first.text()).length).toBe(2 * MEBI);
-  const third = await answers.answer('ann', () => text(3));
+  const third = await answers.answer('ann', () => text(2));
   await expect(answers.answer('ann', () => text(1))).rejects.toThrow(UserLimitError);
   await second.body?.cancel();
   await third.body?.cancel();
   expect((await (await answers.answer('ann', () => text(1))).text()).length).toBe(MEBI);
 });
 
-test('the server has a maximum of unread characters, which many users reach together', async () => {
+test('an answer larger than the limit of its user is given if the user has no other one', async () => {
   const { answers } = setUp();
-  const unread = await Promise.all(['a', 'b', 'c'].map((user) => answers.answer(user, () => text(3))));
-  await expect(answers.answer('d', () => text(1))).rejects.toThrow(ServerBusyError);
-  await unread[0]?.body?.cancel();
-  expect((await (await answers.answer('d', () => text(1))).text()).length).toBe(MEBI);
+  const large = await answers.answer('ann', () => text(7));
+  await expect(answers.answer('ann', () => text(1))).rejects.toThrow(UserLimitError);
+  expect((await large.text()).length).toBe(7 * MEBI);
 });
 
-test('the answer to a change that was made is not refused', async () => {
+test('users who have much to read leave room for others', async () => {
   const { answers } = setUp();
-  await answers.answer('ann', () => text(4));
-  const response = await answers.answer('ann', () => text(1), false);
-  expect((await response.text()).length).toBe(MEBI);
+  const unread = [await answers.answer('a', () => text(4)), await answers.answer('b', () => text(2))];
+  await expect(answers.answer('b', () => text(1))).rejects.toThrow('for other users, because the user has');
+  expect((await (await answers.answer('c', () => text(1))).text()).length).toBe(MEBI);
+  await expect(answers.answer('d', () => text(3))).rejects.toThrow(ServerBusyError);
+  await unread[0]?.body?.cancel();
+  expect((await (await answers.answer('d', () => text(3))).text()).length).toBe(3 * MEBI);
+});
+
+test('a change is refused before it is made if the user has too much to read', async () => {
+  const { answers } = setUp();
+  const made: string[] = [];
+  const change = (name: string) => async () => {
+    made.push(name);
+    return () => text(1);
+  };
+  const unread = await answers.answer('ann', () => text(4));
+  await expect(answers.answerChange('ann', change('refused'))).rejects.toThrow(UserLimitError);
+  expect(made).toEqual([]);
+  await unread.body?.cancel();
+  expect((await (await answers.answerChange('ann', change('made'))).text()).length).toBe(MEBI);
+  expect(made).toEqual(['made']);
+});
+
+test('the answer to a change that was made waits until there is room for it', async () => {
+  const { answers } = setUp();
+  const gate = Promise.withResolvers<void>();
+  const changing = answers.answerChange('ann', async () => {
+    await gate.promise;
+    return () => text(2);
+  });
+  const unread = await answers.answer('ann', () => text(3));
+  let isAnswered = false;
+  void changing.then(() => (isAnswered = true));
+  gate.resolve();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isAnswered).toBe(false);
+  await unread.body?.cancel();
+  expect((await (await changing).text()).length).toBe(2 * MEBI);
+});
+
+test('a read that hangs holds further reads of its user for five seconds', async () => {
+  const { answers, platform } = setUp();
+  let isReading = false;
+  void answers.answer('ann', () => {
+    isReading = true;
+    return new Promise<AnswerText>(() => undefined);
+  });
+  let isAnswered = false;
+  const next = answers.answer('ann', () => ({ parts: ['"next"'] }));
+  void next.then(() => (isAnswered = true));
+  await expect.poll(() => isReading).toBe(true);
+  platform.advance(4999);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isAnswered).toBe(false);
+  platform.advance(1);
+  expect(await (await next).json()).toBe('next');
 });
 
 test('answers of one user are read one after the other', async () => {

@@ -1,15 +1,18 @@
-import { type Platform, toError } from '@eventloom/core';
+import { type MaybePromise, type Platform, toError } from '@eventloom/core';
 import { KeyedQueue } from '@eventloom/core/internal';
 import { ServerBusyError, SlowReaderError, UserLimitError } from '../errors.ts';
 import { cutError } from '../runs/run-reader.ts';
-import type { ServerLimits } from '../server-limits.ts';
+import { within } from '../runs/within.ts';
 import { CHARS_PER_TURN, type WorkQueue } from './in-turns.ts';
 import { jsonTextResponse } from './responses.ts';
+import { RequestQuota, type UserQuotas } from './user-quotas.ts';
 
 /** Number of characters of an answer that are written at once. The rest is written as the client reads. */
 const MAX_AHEAD = 8 * 1024 * 1024;
 /** Number of characters that are counted for the part of an answer that is written as the client reads. */
 const CHARS_LATER = 1024 * 1024;
+/** Maximum time for which the read of an answer holds the further reads of its user. */
+const TURN_MS = 5000;
 
 /** The JSON text of an answer. */
 export interface AnswerText {
@@ -22,7 +25,8 @@ export interface AnswerText {
 
 /** Parameters of `LargeAnswers`. */
 interface LargeAnswersOptions {
-  readonly limits: Pick<ServerLimits, 'maxAnswerChars' | 'maxAnswerCharsPerUser' | 'heartbeatMs'>;
+  readonly quotas: UserQuotas;
+  readonly heartbeatMs: number;
   readonly platform: Pick<Platform, 'schedule'>;
   readonly queue: WorkQueue;
   readonly report: (error: unknown) => void;
@@ -30,15 +34,14 @@ interface LargeAnswersOptions {
 
 /**
  * Answers requests whose JSON may be large: sessions, pages of sessions and events, artifacts. One user cannot take the memory or the time of
- * the others with them: the server reads one answer of a user at a time, refuses further ones while the user's clients have too many
- * characters to read, lets other work run between the parts, and disconnects a client that reads nothing for two heartbeats.
+ * the others with them: the server reads one answer of a user at a time, counts the characters of large answers until the client has read
+ * them, lets other work run between the parts, and disconnects a client that reads nothing for two heartbeats.
  */
 export class LargeAnswers {
   readonly #options: LargeAnswersOptions;
   readonly #reading = new KeyedQueue();
-  /** Number of characters of answers that clients have not read yet, by user and in total. Small answers do not count. */
-  readonly #ofUsers = new Map<string, number>();
-  #total = 0;
+  /** Settles when a client has read an answer or has left. */
+  #freed = Promise.withResolvers<void>();
 
   constructor(options: LargeAnswersOptions) {
     this.#options = options;
@@ -48,70 +51,100 @@ export class LargeAnswers {
    * Reads an answer and returns it, streamed if it is larger than 128 Ki characters. A failure after the response has begun is reported, and
    * cuts the response.
    *
-   * @param isRefusable false for the answer to a change that was made already. Default true
-   * @throws UserLimitError, ServerBusyError, and the errors of `read`
+   * @throws UserLimitError, ServerBusyError for a large answer over the limits, and the errors of `read`
    */
-  answer(userId: string, read: () => AnswerText | Promise<AnswerText>, isRefusable = true): Promise<Response> {
-    return this.#reading.run(userId, async () => {
-      if (isRefusable) this.#checkRoom(userId);
-      const { parts, rest, headers } = await read();
-      const later = parts[Symbol.iterator]();
-      const blocks: string[] = [];
-      let block = '';
-      let chars = 0;
-      let next = later.next();
-      for (; next.done !== true && chars < MAX_AHEAD; next = later.next()) {
-        block += next.value;
-        chars += next.value.length;
-        if (block.length < CHARS_PER_TURN) continue;
-        blocks.push(block);
-        block = '';
-        await this.#options.queue.turn();
-      }
-      if (next.done === true && !rest && blocks.length === 0) return jsonTextResponse(block, headers);
-      blocks.push(block);
-      const text = remaining(blocks, next, later, rest);
-      return this.#stream(userId, text, chars + (next.done === true && !rest ? 0 : CHARS_LATER), headers);
+  answer(userId: string, read: () => AnswerText | Promise<AnswerText>): Promise<Response> {
+    return this.#inTurn(userId, async () => {
+      const text = await read();
+      return this.#write(userId, text, (quota, chars) => quota.count('answerChars', chars));
     });
   }
 
-  #checkRoom(userId: string): void {
-    const { maxAnswerChars, maxAnswerCharsPerUser } = this.#options.limits;
-    const unread = this.#ofUsers.get(userId) ?? 0;
-    if (unread >= maxAnswerCharsPerUser)
-      throw new UserLimitError(
-        `the user's clients have not read ${unread} characters of earlier answers, and may have ${maxAnswerCharsPerUser} to read ` +
-          '(limits.maxAnswerCharsPerUser of this server); try again when they have read them',
-      );
-    if (this.#total >= maxAnswerChars)
-      throw new ServerBusyError(
-        'the server has its maximum number of characters of answers that clients have not read (limits.maxAnswerChars); try again later',
-      );
+  /**
+   * Answers a change. The change is refused if the user has no room for an answer; its own answer waits for room.
+   *
+   * @throws UserLimitError and ServerBusyError if the limits are reached, and the errors of `change`
+   */
+  async answerChange(userId: string, change: () => Promise<() => AnswerText | Promise<AnswerText>>): Promise<Response> {
+    const room = new RequestQuota(this.#options.quotas, userId);
+    room.count('answerChars', 1);
+    try {
+      const read = await change();
+      return await this.#inTurn(userId, async () => this.#write(userId, await read(), this.#waitForRoom));
+    } finally {
+      await room.release();
+    }
   }
 
-  #count(userId: string, chars: number): void {
-    this.#total += chars;
-    const unread = (this.#ofUsers.get(userId) ?? 0) + chars;
-    if (unread === 0) this.#ofUsers.delete(userId);
-    else this.#ofUsers.set(userId, unread);
+  /** Answers a user's requests one after the other. A read that hangs does not hold the others for ever. */
+  #inTurn(userId: string, answer: () => Promise<Response>): Promise<Response> {
+    return new Promise((resolve, reject) => {
+      void this.#reading.run(userId, () => {
+        const answered = answer().then(resolve, reject);
+        return within(this.#options.platform, answered, TURN_MS);
+      });
+    });
+  }
+
+  readonly #waitForRoom = async (quota: RequestQuota, chars: number): Promise<void> => {
+    for (;;) {
+      try {
+        quota.count('answerChars', chars);
+        return;
+      } catch (error) {
+        if (!UserLimitError.isInstance(error) && !ServerBusyError.isInstance(error)) throw error;
+        await this.#freed.promise;
+      }
+    }
+  };
+
+  /** @param count counts characters, or throws */
+  async #write(
+    userId: string,
+    { parts, rest, headers }: AnswerText,
+    count: (quota: RequestQuota, chars: number) => MaybePromise<void>,
+  ): Promise<Response> {
+    const { quotas, queue } = this.#options;
+    const later = parts[Symbol.iterator]();
+    const blocks: string[] = [];
+    let block = '';
+    let chars = 0;
+    let next = later.next();
+    for (; next.done !== true && chars < MAX_AHEAD; next = later.next()) {
+      block += next.value;
+      chars += next.value.length;
+      if (block.length < CHARS_PER_TURN) continue;
+      blocks.push(block);
+      block = '';
+      await queue.turn();
+    }
+    const isWhole = next.done === true && !rest;
+    if (isWhole && blocks.length === 0) return jsonTextResponse(block, headers);
+    blocks.push(block);
+    const quota = new RequestQuota(quotas, userId);
+    // An answer larger than the limit is possible if the user has no other one.
+    const { maxAnswerChars, maxAnswerCharsPerUser } = quotas.limits;
+    await count(quota, Math.min(chars + (isWhole ? 0 : CHARS_LATER), maxAnswerCharsPerUser, maxAnswerChars));
+    return this.#stream(quota, remaining(blocks, next, later, rest), headers);
   }
 
   /** Returns a response whose text is written as the client reads it, in blocks. */
   #stream(
-    userId: string,
+    quota: RequestQuota,
     text: AsyncGenerator<string, void, undefined>,
-    chars: number,
     headers: AnswerText['headers'],
   ): Response {
-    const { limits, platform, queue, report } = this.#options;
+    const { heartbeatMs, platform, queue, report } = this.#options;
     const encoder = new TextEncoder();
-    this.#count(userId, chars);
     let isOpen = true;
     let stopTimer: (() => void) | undefined;
     const close = (): void => {
       stopTimer?.();
-      if (isOpen) this.#count(userId, -chars);
+      if (!isOpen) return;
       isOpen = false;
+      void quota.release();
+      this.#freed.resolve();
+      this.#freed = Promise.withResolvers();
     };
     const cut = (controller: ReadableStreamDefaultController<Uint8Array>, error: Error): void => {
       if (!isOpen) return;
@@ -121,7 +154,7 @@ export class LargeAnswers {
       text.return().catch(report);
     };
     const watch = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
-      stopTimer = platform.schedule(2 * limits.heartbeatMs, () =>
+      stopTimer = platform.schedule(2 * heartbeatMs, () =>
         cut(controller, new SlowReaderError('the client read nothing of an answer for two heartbeats')),
       );
     };

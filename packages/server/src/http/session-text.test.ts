@@ -13,11 +13,13 @@ import { DEFAULT_LIMITS } from '../server-limits.ts';
 import { WorkQueue } from './in-turns.ts';
 import { LargeAnswers } from './large-answers.ts';
 import { readSessionText, sessionParts } from './session-text.ts';
+import { UserQuotas } from './user-quotas.ts';
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const reported: unknown[] = [];
 const answers = new LargeAnswers({
-  limits: DEFAULT_LIMITS,
+  quotas: new UserQuotas(DEFAULT_LIMITS),
+  heartbeatMs: 15_000,
   platform: systemPlatform,
   queue: new WorkQueue(systemPlatform),
   report: (error) => reported.push(error),

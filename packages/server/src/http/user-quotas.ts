@@ -11,6 +11,8 @@ export type QuotaLimits = Pick<
   | 'maxQueuedRequestsPerUser'
   | 'maxBodyBytesInFlight'
   | 'maxBodyBytesInFlightPerUser'
+  | 'maxAnswerChars'
+  | 'maxAnswerCharsPerUser'
 >;
 
 /**
@@ -21,7 +23,11 @@ interface Usage {
   runs: number;
   queued: number;
   bodyBytes: number;
+  /** Characters of answers that clients have not read yet: see `LargeAnswers`. */
+  answerChars: number;
 }
+
+const NOTHING: Usage = { runs: 0, queued: 0, bodyBytes: 0, answerChars: 0 };
 
 /**
  * The limits of each counter. In the shared part of the total, which is taken last, a user who has as much as is still free gets no more while
@@ -42,6 +48,12 @@ const BOUNDS = {
     perUser: 'maxBodyBytesInFlightPerUser',
     sharedPart: 1 / 8,
   },
+  answerChars: {
+    what: 'characters of answers that clients have not read',
+    total: 'maxAnswerChars',
+    perUser: 'maxAnswerCharsPerUser',
+    sharedPart: 1,
+  },
 } as const satisfies Record<keyof Usage, unknown>;
 /** Maximum number of bytes of one body of an unknown user in the shared part. */
 const SMALL_BODY = 64 * 1024;
@@ -54,7 +66,7 @@ export class UserQuotas {
   readonly limits: QuotaLimits;
   /** Maximum size of one body, in bytes. */
   readonly maxBodyBytes: number;
-  readonly total: Usage = { runs: 0, queued: 0, bodyBytes: 0 };
+  readonly total: Usage = { ...NOTHING };
   readonly users: Map<string, Usage> = new Map();
 
   constructor(limits: QuotaLimits) {
@@ -63,7 +75,7 @@ export class UserQuotas {
   }
 }
 
-const KINDS = ['runs', 'queued', 'bodyBytes'] as const;
+const KINDS = ['runs', 'queued', 'bodyBytes', 'answerChars'] as const;
 
 /**
  * Counts the body, the waits for a session and the runs of one request for its user. All counts are released when the request is answered and
@@ -72,7 +84,7 @@ const KINDS = ['runs', 'queued', 'bodyBytes'] as const;
 export class RequestQuota {
   readonly #quotas: UserQuotas;
   #userId: string | undefined;
-  readonly #used: Usage = { runs: 0, queued: 0, bodyBytes: 0 };
+  readonly #used: Usage = { ...NOTHING };
   /** Resolve when the runs that the request started have ended. Never reject. */
   readonly runs: Promise<void>[] = [];
 
@@ -93,7 +105,7 @@ export class RequestQuota {
     const { limits, total, users } = this.#quotas;
     const userId = this.#userId;
     const bound = BOUNDS[kind];
-    const own = userId === undefined ? undefined : (users.get(userId) ?? { runs: 0, queued: 0, bodyBytes: 0 });
+    const own = userId === undefined ? undefined : (users.get(userId) ?? { ...NOTHING });
     if (amount > 0 && own && own[kind] + amount > limits[bound.perUser]) {
       throw new UserLimitError(
         `the user may have ${limits[bound.perUser]} ${bound.what} (limits.${bound.perUser} of this server), and has ${own[kind]}; ` +
@@ -120,7 +132,7 @@ export class RequestQuota {
     total[kind] += amount;
     if (userId === undefined || !own) return;
     own[kind] += amount;
-    if (own.runs === 0 && own.queued === 0 && own.bodyBytes === 0) users.delete(userId);
+    if (KINDS.every((each) => own[each] === 0)) users.delete(userId);
     else users.set(userId, own);
   }
 

@@ -38,16 +38,18 @@ async function fork(request: ServerRequest): Promise<Response> {
   const { afterEventId, sessionId } = await request.body(FORK);
   if (sessionId !== undefined) checkId('sessionId', sessionId);
   request.quota.count('queued', 1);
-  const session = await forkSession(request.runner(), {
-    ...key,
-    afterEventId,
-    newSessionId: sessionId,
-    queue: request.server.largeTexts,
-    maxChars: request.server.limits.maxBodyBytesInFlightPerUser,
-    // The events are in memory until the copy is stored, like those of an import.
-    onRead: (chars) => request.quota.count('bodyBytes', chars),
+  return request.server.answers.answerChange(key.userId, async () => {
+    const session = await forkSession(request.runner(), {
+      ...key,
+      afterEventId,
+      newSessionId: sessionId,
+      queue: request.server.largeTexts,
+      maxChars: request.server.limits.maxBodyBytesInFlightPerUser,
+      // The events are in memory until the copy is stored, like those of an import.
+      onRead: (chars) => request.quota.count('bodyBytes', chars),
+    });
+    return () => ({ parts: sessionParts(session) });
   });
-  return request.server.answers.answer(key.userId, () => ({ parts: sessionParts(session) }), false);
 }
 
 /** The routes that read the history of a session in pages, rewind it and copy it. */

@@ -42,8 +42,9 @@ async function create(request: ServerRequest): Promise<Response> {
   const { sessionId, state, events } = await readCreation(request, await request.json(true));
   if (sessionId !== undefined) checkId('sessionId', sessionId);
   request.checkStateAccess('state', Object.keys(state ?? {}));
-  const session = await createSessionWithEvents(runner, server, { userId, sessionId, state, events });
-  return createdResponse(request, session);
+  return server.answers.answerChange(userId, async () =>
+    createdText(runner, await createSessionWithEvents(runner, server, { userId, sessionId, state, events })),
+  );
 }
 
 /** Reads the body of a new session in steps: its events may be many and large. @throws BodyTooLargeError @throws InvalidRequestError */
@@ -55,13 +56,11 @@ async function readCreation(
   return inTurns(platform, readCreateSessionSteps(json));
 }
 
-/** Answers a new session. One with events is read again, in pages. */
-function createdResponse(request: ServerRequest, session: Session): Promise<Response> {
-  const read = (): AnswerText | Promise<AnswerText> =>
-    session.lastSeq === 0
-      ? { parts: sessionParts(session) }
-      : readSessionText(request.runner().sessionService, sessionKeyOf(session));
-  return request.server.answers.answer(session.userId, read, false);
+/** Returns the text of a new session. One with events is read again, in pages. */
+function createdText({ sessionService }: Runner, session: Session): () => AnswerText | Promise<AnswerText> {
+  return session.lastSeq === 0
+    ? () => ({ parts: sessionParts(session) })
+    : () => readSessionText(sessionService, sessionKeyOf(session));
 }
 
 async function createWithId(request: ServerRequest): Promise<Response> {
@@ -74,8 +73,11 @@ async function createWithId(request: ServerRequest): Promise<Response> {
   }
   const { state, events } = body;
   request.checkStateAccess('state', Object.keys(state ?? {}));
-  const session = await createSessionWithEvents(request.runner(), request.server, { userId, sessionId, state, events });
-  return createdResponse(request, session);
+  const runner = request.runner();
+  const { server } = request;
+  return server.answers.answerChange(userId, async () =>
+    createdText(runner, await createSessionWithEvents(runner, server, { userId, sessionId, state, events })),
+  );
 }
 
 const CREATE_KEYS = new Set(['sessionId', 'session_id', 'state', 'events']);
@@ -117,8 +119,10 @@ async function patch(request: ServerRequest): Promise<Response> {
   request.checkStateAccess('stateDelta', Object.keys(stateDelta));
   request.quota.count('queued', 1);
   const runner = request.runner();
-  await patchState(runner, key, stateDelta);
-  return request.server.answers.answer(key.userId, () => readSessionText(runner.sessionService, key), false);
+  return request.server.answers.answerChange(key.userId, async () => {
+    await patchState(runner, key, stateDelta);
+    return () => readSessionText(runner.sessionService, key);
+  });
 }
 
 async function remove(request: ServerRequest): Promise<Response> {
