@@ -27,7 +27,7 @@ import {
 } from '@eventloom/core/internal';
 import { stampEvent } from './event-committer.ts';
 import { isUnavailable } from './lease-keeper.ts';
-import { responsesToOpenCalls } from './resume/close-run.ts';
+import { responsesToOpenCalls } from './open-call-responses.ts';
 import type { RunInvocation } from './run-invocation.ts';
 import type { Runner } from './runner.ts';
 

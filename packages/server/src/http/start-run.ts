@@ -125,7 +125,7 @@ export async function startRun(
   if (runConfig.requestId !== undefined)
     await server.runs.refuseCancelled(runner, { appName, userId, sessionId }, runConfig.requestId);
   const hasAnswers = hasResponses(newMessage);
-  const log = server.runs.start(runner, params, { mayContinue: hasAnswers || invocationId !== undefined, quota });
+  const log = server.runs.start(runner, params, { quota });
   if (waitMs !== undefined) await begunWithin(server, log, waitMs, server.platform.now() - beganMs);
   else if (hasAnswers || requestId !== undefined) await log.whenBegun();
   const { failure } = log;

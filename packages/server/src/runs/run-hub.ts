@@ -14,6 +14,7 @@ import {
   UnfinishedRunError,
   toError,
 } from '@eventloom/core';
+import { hasResponses } from '@eventloom/core/internal';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { RunGoesOnError, ServerBusyError } from '../errors.ts';
 import type { RequestQuota } from '../http/user-quotas.ts';
@@ -36,8 +37,6 @@ export interface HostedRunner extends Pick<Runner, 'appName' | 'sessionService'>
 
 /** Options of `RunHub.start`. */
 export interface StartOptions {
-  /** True if the run may continue an earlier run of the session. Default: true if the parameters name a run. */
-  readonly mayContinue?: boolean | undefined;
   /** True fails the run if its session has another unfinished run. Default false: that run is finished first. */
   readonly failsOnOpenRun?: boolean | undefined;
   /** Counts the run for its user. */
@@ -139,7 +138,8 @@ export class RunHub {
    */
   start(runner: HostedRunner, params: RunAsyncParams, options: StartOptions = {}): RunLog {
     const { userId, sessionId, newMessage, invocationId: resumed, runConfig: given } = params;
-    const { mayContinue = resumed !== undefined, failsOnOpenRun = false, quota } = options;
+    const { failsOnOpenRun = false, quota } = options;
+    const mayContinue = resumed !== undefined || hasResponses(newMessage);
     const key = { appName: runner.appName, userId, sessionId };
     const onOpenRun = given?.onOpenRun ?? runner.runConfig?.onOpenRun ?? 'finish';
     const onBusy = given?.onBusy ?? runner.runConfig?.onBusy ?? 'queue';

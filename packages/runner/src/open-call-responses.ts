@@ -1,0 +1,111 @@
+import {
+  createEvent,
+  type Event,
+  type EventActions,
+  type EventParams,
+  EventTag,
+  type Part,
+  type ToolLedgerEntry,
+} from '@eventloom/core';
+import {
+  type SessionCall,
+  Calls,
+  ledgerCallId,
+  openAnswers,
+  responseParams,
+  mergeEventActions,
+} from '@eventloom/core/internal';
+import type { LoadedSession } from './session-loader.ts';
+import type { SessionLock } from './session-lock.ts';
+
+/**
+ * Returns events with responses to the calls of a run that have none, so that a model can be called again: one event
+ * for the calls of one reply. They are not stored yet.
+ *
+ * @param params returns the parameters of an event by this author
+ * @param cancelled calls that wait for answers, and that no later message can answer
+ */
+export async function responsesToOpenCalls(
+  lock: SessionLock,
+  { session, derived }: Pick<LoadedSession, 'session' | 'derived'>,
+  invocationId: string,
+  params: (author: string) => EventParams,
+  cancelled: readonly SessionCall[] = [],
+): Promise<Event[]> {
+  const calls = Calls.of(session, derived);
+  const toAnswer = new Set([...calls.open(invocationId), ...calls.unsettled(invocationId), ...cancelled]);
+  // A call that a person was asked about is recorded in the run of the answer.
+  const answers = [...toAnswer].flatMap(openAnswers);
+  const entries = new Map<string, ToolLedgerEntry>();
+  const runs = new Set([...toAnswer].map(({ event }) => event.invocationId));
+  for (const { event } of answers) runs.add(event.invocationId);
+  for (const run of runs) for (const entry of await lock.listToolCalls(run)) entries.set(entry.callId, entry);
+  const events: Event[] = [];
+  for (const [asking, made] of Map.groupBy(toAnswer, ({ event }) => event)) {
+    const answer = answerCalls(made, entries, cancelled);
+    if (!answer) continue;
+    events.push(createEvent({ ...params(asking.author), ...answer, ...responseParams(asking, invocationId) }));
+  }
+  return events;
+}
+
+/**
+ * Returns responses to these calls of one reply, so that a model can be called again: the ledger's response for a
+ * finished call, otherwise a response that the call was interrupted. A finished call without a response in the ledger
+ * stays open: its response comes later, and is answered in a new run. Undefined if all calls stay open.
+ */
+function answerCalls(
+  calls: readonly SessionCall[],
+  ledger: ReadonlyMap<string, ToolLedgerEntry>,
+  cancelled: readonly SessionCall[],
+): Pick<EventParams, 'content' | 'actions' | 'tags'> | undefined {
+  const parts: Part[] = [];
+  const changes: Partial<EventActions>[] = [];
+  for (const call of calls) {
+    const isCancelled = cancelled.includes(call);
+    const entry = isCancelled ? undefined : entryOf(call, ledger);
+    const isFinished = entry?.status === 'finished';
+    if (isFinished && !entry.response) continue;
+    parts.push({
+      functionResponse: {
+        id: call.id,
+        name: call.call.name ?? '',
+        response: { ...(isCancelled ? CANCELLED : (entry?.response ?? interrupted(entry))) },
+        ...(entry?.parts ? { parts: [...entry.parts] } : {}),
+      },
+    });
+    if (isFinished && entry.actions) changes.push(changesOf(entry.actions));
+  }
+  if (parts.length === 0) return undefined;
+  const tags = calls.some((call) => cancelled.includes(call)) ? { tags: [EventTag.cancelled] } : {};
+  return { content: { role: 'user', parts }, actions: mergeEventActions(changes), ...tags };
+}
+
+const CANCELLED = { error: 'cancelled', message: 'The run was cancelled while it waited for an answer.' };
+
+/**
+ * Returns the ledger's entry of a call. A call that ran after a person's answer is recorded under the event of that answer. Its entry under
+ * the event that made the call is then about the first response, which only reports that the call waits.
+ */
+function entryOf(call: SessionCall, ledger: ReadonlyMap<string, ToolLedgerEntry>): ToolLedgerEntry | undefined {
+  const answers = openAnswers(call);
+  const starts = call.responses.length > 0 ? answers : [...answers, call];
+  const [newest] = starts.flatMap(({ event }) => ledger.get(ledgerCallId(event.id, call.call)) ?? []);
+  return newest;
+}
+
+function interrupted(entry: ToolLedgerEntry | undefined): Record<string, unknown> {
+  const message = entry
+    ? 'The call was interrupted when its run was ended. It may or may not have had its effect.'
+    : 'The run was ended before the call began.';
+  return { error: 'interrupted', message };
+}
+
+/** Returns the changes that a call made to state and artifacts, without its control signals. */
+function changesOf({ stateDelta, removedState, artifactDelta }: Partial<EventActions>): Partial<EventActions> {
+  return {
+    ...(stateDelta ? { stateDelta } : {}),
+    ...(removedState ? { removedState } : {}),
+    ...(artifactDelta ? { artifactDelta } : {}),
+  };
+}
