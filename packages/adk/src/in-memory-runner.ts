@@ -1,7 +1,6 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { ConfigurationError } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
-import { InMemoryCredentialService } from '@eventloom/credentials';
 import { AdkInMemoryMemoryService } from './in-memory-memory.ts';
 import { type AdkRunnerConfig, AdkRunner } from './runner.ts';
 import { AdkInMemorySessionService } from './session-reads.ts';
@@ -36,7 +35,6 @@ export class AdkInMemoryRunner extends AdkRunner {
       sessionService: new AdkInMemorySessionService({ platform: config.platform }),
       artifactService: new InMemoryArtifactService({ platform: config.platform }),
       memoryService: config.memoryService ?? new AdkInMemoryMemoryService(),
-      credentialService: config.credentialService ?? new InMemoryCredentialService(),
     });
   }
 }

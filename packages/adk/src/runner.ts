@@ -17,6 +17,7 @@ import {
   toError,
 } from '@eventloom/core';
 import { checkOptions, describeKind, isBookkeeping, type OptionRules } from '@eventloom/core/internal';
+import { InMemoryCredentialService } from '@eventloom/credentials';
 import { live } from '@eventloom/live';
 import { type RunAsyncParams, Runner, type RunnerConfig, type RunStream } from '@eventloom/runner';
 import type { Assignable } from './adk-types.ts';
@@ -69,7 +70,7 @@ interface AdkNames {
   readonly artifactService?: BaseArtifactService | AdkBaseArtifactService | undefined;
   /** Stores earlier conversations for searches. Default: none; tools that search then throw. */
   readonly memoryService?: BaseMemoryService | AdkBaseMemoryService | undefined;
-  /** Stores credentials of users. Default: none; tools that request credentials then throw. */
+  /** Stores credentials of users. Default: in memory, for this runner. */
   readonly credentialService?: BaseCredentialService | AdkBaseCredentialService | undefined;
 }
 
@@ -158,7 +159,7 @@ export class AdkRunner extends Runner {
       agent: root,
       plugins: allPlugins,
       sessionService: toRunSessions(config.sessionService, config.platform),
-      credentialService: toRunCredentials(config.credentialService, config.platform),
+      credentialService: toRunCredentials(config.credentialService ?? new InMemoryCredentialService(), config.platform),
       // Runs call only the methods that the ADK has too.
       artifactService: artifactService as BaseArtifactService | undefined,
       memoryService: memoryService as BaseMemoryService | undefined,

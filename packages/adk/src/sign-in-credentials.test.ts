@@ -231,7 +231,10 @@ test('a node signs a user in, and the OAuth client is stored before the event wi
   expect(forms.map((form) => form.get('code'))).toEqual(['granted']);
 });
 
-test('a tool signs a user in, and no event or state contains a secret', async () => {
+test.each([
+  ['an InMemoryRunner', InMemoryRunner],
+  ['a Runner without credentialService', Runner],
+])('a tool of %s signs a user in, and no event or state contains a secret', async (_, RunnerClass) => {
   const tokens: (string | undefined)[] = [];
   const listOrders = new FunctionTool({
     name: 'list_orders',
@@ -244,9 +247,10 @@ test('a tool signs a user in, and no event or state contains a secret', async ()
     },
   });
   const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'list_orders' }] }, 'Two.']);
-  const runner = new InMemoryRunner({
+  const runner = new RunnerClass({
     agent: new LlmAgent({ name: 'clerk', model, tools: [listOrders] }),
     appName: 'shop',
+    sessionService: new InMemorySessionService(),
   });
   const { id: sessionId } = await runner.sessionService.createSession(ANN);
   const send = async (part: object): Promise<Event[]> => {
