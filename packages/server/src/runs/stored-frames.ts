@@ -8,7 +8,7 @@ import {
   type SessionKey,
 } from '@eventloom/core';
 import { isBookkeeping, isYielded, outcomeOfEvent, readStreamed } from '@eventloom/core/internal';
-import { type EventPage, eventPages, FIRST_EVENTS, goneError, readWithoutState } from '../sessions/event-pages.ts';
+import { type ReadEvents, eventPages, FIRST_EVENTS, goneError, readWithoutState } from '../sessions/event-pages.ts';
 import { chunkPosition, eventPosition, offsetOf, type RunLog } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
 
@@ -154,7 +154,7 @@ async function toRead(
   service: BaseSessionService,
   key: SessionKey,
   event: Event,
-  { seq, events }: EventPage,
+  { seq, events }: ReadEvents,
 ): Promise<Event | undefined> {
   if (event.object !== ObjectType.runnerStreamed) return event;
   const streamed = await readStreamed(service, key, event, events, seq);

@@ -17,7 +17,7 @@ const MAX_EVENTS = 1000;
 const PAGE_CHARS = 1024 * 1024;
 
 /** Consecutive events of a session. */
-export interface EventPage {
+export interface ReadEvents {
   /** The sequence number of the first event, if the events are not selected by their time. */
   readonly seq: number;
   readonly events: readonly Event[];
@@ -43,7 +43,7 @@ export async function* eventPages(
   service: BaseSessionService,
   key: SessionKey,
   { afterSeq, untilSeq = Infinity, afterTimestamp, ...begun }: PagedEvents,
-): AsyncGenerator<EventPage, void, undefined> {
+): AsyncGenerator<ReadEvents, void, undefined> {
   let count = FIRST_EVENTS;
   let { incarnation } = begun;
   let lastSeq = untilSeq;
