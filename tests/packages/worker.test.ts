@@ -188,7 +188,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
         const events = await endedRun(`${last.origin}${session}`);
         expect(events.at(-2)).toMatchObject({
           errorCode: 'RUN_ABANDONED',
-          errorMessage: expect.stringContaining('3 attempts'),
+          errorMessage: expect.stringContaining('after attempt 3'),
         });
         expect(watcher.asked).toEqual(['/poison/work', '/poison/answer', '/poison/answer', '/poison/answer']);
       } finally {

@@ -113,7 +113,7 @@ describe('a server that is killed during a run and started again', () => {
     const last = await startServer('die');
     await expect.poll(async () => errorsOf(await last.history())).toEqual(['RUN_ABANDONED']);
     const received = (await last.history()).find(({ errorCode }) => errorCode);
-    expect(received?.errorMessage).toContain('after 3 attempts');
+    expect(received?.errorMessage).toContain('after attempt 3');
     expect(ran()).toEqual(['prepare', 'work', 'work', 'work']);
     const { response } = await last.begin('and now?');
     expect(await response.text()).toContain('"all done"');

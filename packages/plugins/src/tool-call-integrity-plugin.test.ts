@@ -7,6 +7,7 @@ import {
   parseEvent,
   type SessionRecord,
 } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
 import { fixedPlatform, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
@@ -38,7 +39,12 @@ async function transfer(
   const call = { id: 'c1', name: 'pay', args: { euros: 5, to: { name: 'Ann' } } };
   const platform = fixedPlatform();
   const setUp = (plugins: ToolCallIntegrityPlugin[], ...model: ScriptedStep[]) =>
-    play({ plugins, model, platform, agent: { tools: [pay] } });
+    play({
+      plugins,
+      model,
+      platform,
+      agent: { tools: [pay], subAgents: [new LlmAgent({ name: 'eve', tools: [pay] })] },
+    });
   const { runner, run } = await setUp([new ToolCallIntegrityPlugin({ secretKey: SECRET, ...before })], {
     calls: [call],
   });
