@@ -17,11 +17,15 @@ export interface ServerLimits {
    */
   readonly maxBodyBytesInFlightPerUser: number;
   /**
-   * Maximum number of characters of answers that clients have not read yet: sessions, pages of sessions and events, and artifacts of more than
-   * 128 Ki characters. While there are more, a further one is refused with `SERVER_BUSY`. Default 128 Mi.
+   * Maximum number of characters of answers that clients have not read yet: sessions, pages of sessions and events, artifacts, and the events
+   * of a run. Answers of up to 16 Ki characters do not count. A further one is refused with `SERVER_BUSY`, and a change whose answer it would
+   * be before it is made. A user who has as many as are left, or more, gets no further one while others have some. Default 128 Mi.
    */
   readonly maxAnswerChars: number;
-  /** The same limit for the answers of one user. A further one is refused with `USER_LIMIT`. Default 32 Mi. */
+  /**
+   * The same limit for the answers of one user. A further one is refused with `USER_LIMIT`. A larger answer is possible if the user has no
+   * other one. Default 32 Mi.
+   */
   readonly maxAnswerCharsPerUser: number;
   /** Maximum number of parts in a message, an imported event or a live frame. Default 1,000. */
   readonly maxBodyParts: number;

@@ -7,6 +7,8 @@ import { CHARS_PER_TURN, type WorkQueue } from './in-turns.ts';
 import { jsonTextResponse } from './responses.ts';
 import { RequestQuota, type UserQuotas } from './user-quotas.ts';
 
+/** Number of characters up to which an answer is sent in one piece and not counted. */
+const SMALL_CHARS = 16 * 1024;
 /** Number of characters of an answer that are written at once. The rest is written as the client reads. */
 const MAX_AHEAD = 8 * 1024 * 1024;
 /** Number of characters that are counted for the part of an answer that is written as the client reads. */
@@ -48,7 +50,7 @@ export class LargeAnswers {
   }
 
   /**
-   * Reads an answer and returns it, streamed if it is larger than 128 Ki characters. A failure after the response has begun is reported, and
+   * Reads an answer and returns it, streamed if it is larger than 16 Ki characters. A failure after the response has begun is reported, and
    * cuts the response.
    *
    * @throws UserLimitError, ServerBusyError for a large answer over the limits, and the errors of `read`
@@ -74,6 +76,12 @@ export class LargeAnswers {
     } finally {
       await room.release();
     }
+  }
+
+  /** Answers with a text that is in memory, once there is room for it. */
+  answerText(userId: string, text: string, headers: AnswerText['headers']): MaybePromise<Response> {
+    if (text.length <= SMALL_CHARS) return jsonTextResponse(text, headers);
+    return this.#write(userId, { parts: [text], headers }, this.#waitForRoom);
   }
 
   /** Answers a user's requests one after the other. A read that hangs does not hold the others for ever. */
@@ -119,7 +127,7 @@ export class LargeAnswers {
       await queue.turn();
     }
     const isWhole = next.done === true && !rest;
-    if (isWhole && blocks.length === 0) return jsonTextResponse(block, headers);
+    if (isWhole && chars <= SMALL_CHARS) return jsonTextResponse(block, headers);
     blocks.push(block);
     const quota = new RequestQuota(quotas, userId);
     // An answer larger than the limit is possible if the user has no other one.

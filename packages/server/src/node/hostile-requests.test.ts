@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { LlmAgent } from '@eventloom/llm-agent';
@@ -177,4 +178,37 @@ test('a request whose body does not arrive in time is answered with 408', async 
     code: 'INVALID_REQUEST',
   });
   http.close();
+});
+
+test('a client that sends many requests on a connection without waiting for answers is disconnected', async () => {
+  const request = `GET /version HTTP/1.1\r\nhost: 127.0.0.1:${server.port}\r\n\r\n`;
+  const few = await sendRaw(request.repeat(7), request.replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n'));
+  expect(few.split('HTTP/1.1 200').length - 1).toBe(8);
+  expect(await sendRaw(request.repeat(9))).toBe('');
+});
+
+test('a client that reads nothing of an answer for three heartbeats is disconnected, but not one that waits for its answer', async () => {
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
+  const runner = new Runner({ appName: 'app', agent, sessionService });
+  const app = createServer({ runners: [runner], limits: { heartbeatMs: 50 } });
+  const gate = Promise.withResolvers<void>();
+  app.app.get('/large', () => new Response('x'.repeat(20_000_000)));
+  app.app.get('/late', async () => gate.promise.then(() => new Response('late')));
+  const closed = Promise.withResolvers<void>();
+  const watch = (message: unknown): void => {
+    const { request, socket } = message as { readonly request: IncomingMessage; readonly socket: Socket };
+    if (request.url === '/large') socket.once('close', () => closed.resolve());
+  };
+  subscribe('http.server.request.start', watch);
+  const own = await serve(app, { port: 0 });
+  const late = fetch(`${own.url}/late`);
+  const stalled = connect(own.port, '127.0.0.1');
+  stalled.on('error', () => undefined);
+  stalled.write('GET /large HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n');
+  await closed.promise;
+  unsubscribe('http.server.request.start', watch);
+  stalled.destroy();
+  gate.resolve();
+  expect(await (await late).text()).toBe('late');
+  await own.shutDown();
 });

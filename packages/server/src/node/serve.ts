@@ -56,6 +56,10 @@ const DEFAULT_DRAIN_MS = 10_000;
  * Node does after five seconds, resets requests in transit, and load balancers do not repeat a request for a run.
  */
 const KEEP_ALIVE_MS = 65_000;
+/** Maximum delay of a timer of Node. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+/** Maximum number of requests on one connection that are not answered completely. Browsers send one at a time. */
+const MAX_PIPELINED = 8;
 
 /**
  * Starts an HTTP server for the result of `createServer`. Resolves when it listens.
@@ -89,7 +93,17 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
   const { live } = server;
   const shouldUpgradeCallback = (request: IncomingMessage): boolean => isLiveUpgrade(request, live);
   let shuttingDown: Promise<void> | undefined;
+  /** Number of requests of each connection that are not answered completely. */
+  const unanswered = new WeakMap<Socket, number>();
   const http = createHttpServer({ shouldUpgradeCallback, ServerResponse: JoiningResponse }, (request, response) => {
+    const { socket } = request;
+    const waiting = (unanswered.get(socket) ?? 0) + 1;
+    if (waiting > MAX_PIPELINED) {
+      socket.destroy();
+      return;
+    }
+    unanswered.set(socket, waiting);
+    response.once('close', () => unanswered.set(socket, (unanswered.get(socket) ?? 0) - 1));
     // The client's next request should reach another process.
     if (shuttingDown) response.shouldKeepAlive = false;
     try {
@@ -104,6 +118,11 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
     void listener(request, response);
   });
   http.keepAliveTimeout = KEEP_ALIVE_MS;
+  // Closes connections that are idle, and those whose client reads nothing of an answer. A connection may wait long for its answer. Streams
+  // end after two heartbeats, and tell the client why.
+  http.setTimeout(Math.min(3 * server.limits.heartbeatMs, MAX_TIMER_MS), (socket) => {
+    if (socket.writableLength > 0 || unanswered.get(socket) === 0) socket.destroy();
+  });
   http.on('clientError', answerMalformed);
   const upgrades = live && (await createUpgrades(live, server.limits.maxLiveFrameBytes));
   if (upgrades) http.on('upgrade', (incoming, connection, head) => upgrades.take(incoming, connection, head));

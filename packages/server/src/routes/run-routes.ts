@@ -70,7 +70,7 @@ async function run(request: ServerRequest): Promise<Response> {
   const failure = log.failure ?? (log.gonePosition > log.beginPosition ? tooLong(log) : undefined);
   if (failure) return failedResponse(request, log, failure);
   const events = log.framesAfter(log.beginPosition, Infinity).map(({ json }) => json);
-  return jsonTextResponse(`[${events.join(',')}]`, invocationHeader(log.invocationId));
+  return request.server.answers.answerText(log.key.userId, `[${events.join(',')}]`, invocationHeader(log.invocationId));
 }
 
 /**
@@ -95,10 +95,11 @@ async function runEvents(request: ServerRequest, requested: RequestedRun, invoca
     const json = serializeEvent(event);
     events.push(json);
     chars += json.length;
+    request.quota.count('answerChars', json.length);
     if (chars > request.server.limits.maxRunChars)
       return errorResponse(tooLong({ invocationId, key: requested.log.key }), headers);
   }
-  return jsonTextResponse(`[${events.join(',')}]`, headers);
+  return request.server.answers.answerText(requested.log.key.userId, `[${events.join(',')}]`, headers);
 }
 
 async function runSse(request: ServerRequest): Promise<Response> {
