@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 import type { Part } from '@eventloom/core';
 import { type Conversation, type Message, ServerError } from '@eventloom/client';
 import type { UseAgentResult } from '@eventloom/client/react';
@@ -8,6 +8,7 @@ import { contentOf, isStop, MessageView, Stopped, textOf } from './message-view.
 import { RequestForm } from './request-form.tsx';
 import { messageOf } from './studio-client.ts';
 import { type ShownRequest, useAnswers } from './use-answers.ts';
+import { useEnd } from './use-end.ts';
 import type { VoiceCall } from './voice.tsx';
 
 interface ChatProps {
@@ -51,31 +52,20 @@ export function Chat({
   const [shown, setShown] = useState(SHOWN);
   const first = Math.max(0, messages.length - shown);
   const isRunning = status === 'running' || status === 'reconnecting';
-  const end = useRef<HTMLDivElement>(null);
-  const scroller = useRef<HTMLDivElement>(null);
-  const forms = useRef<HTMLDivElement>(null);
   const last = messages.at(-1);
   const untried = prompts.filter(
     (text) => !messages.some((message) => message.author === 'user' && textOf(message) === text),
   );
-  /** False once the reader has scrolled up. */
-  const isFollowing = useRef(true);
-  useEffect(() => {
-    if (!isFollowing.current) return;
-    end.current?.scrollIntoView({ block: 'end' });
-    const form = forms.current?.lastElementChild;
-    // A form that is taller than the view is shown from its beginning, where the question is.
-    if (form && form.clientHeight > (scroller.current?.clientHeight ?? 0)) form.scrollIntoView({ block: 'start' });
-  }, [last, requests, error, status]);
+  const { scroller, content, forms, onScroll, follow, stay } = useEnd([last, requests, error, status]);
 
   const { clear } = answers;
   const send = useCallback(
     async (message: string | readonly Part[]): Promise<void> => {
-      isFollowing.current = true;
+      follow();
       clear();
       await agent.send(message);
     },
-    [agent.send, clear],
+    [agent.send, clear, follow],
   );
   const sendInstead = useCallback(
     async ({ invocationId }: Message, parts: readonly Part[]): Promise<void> => {
@@ -102,86 +92,85 @@ export function Chat({
           {status === 'idle' ? (isPast ? 'earlier moment' : '') : isQueued ? 'queued' : status}
         </span>
       </header>
-      <div
-        className="messages"
-        ref={scroller}
-        role="log"
-        aria-label="Conversation"
-        tabIndex={0}
-        onScroll={({ currentTarget: box }) => {
-          isFollowing.current = box.scrollHeight - box.scrollTop - box.clientHeight < 80;
-        }}
-      >
-        {messages.length === 0 && status === 'idle' && (
-          <section className="welcome">
-            <h2>Talk to the agent</h2>
-            <p>Every step it takes is an event: watch them in the inspector, and drag the time slider to go back.</p>
-            <ul>
-              {(prompts.length > 0 ? prompts : ['What can you do?']).map((text) => (
-                <li key={text}>
-                  <Button className="prompt" onPress={() => void send(text)}>
-                    {text}
-                  </Button>
-                </li>
+      <div className="messages" ref={scroller} role="log" aria-label="Conversation" tabIndex={0} onScroll={onScroll}>
+        <div
+          className="messages-content"
+          ref={content}
+          onClick={({ target }) => {
+            // A part that the reader opens stays in view.
+            if (target instanceof Element && target.closest('summary')) stay();
+          }}
+        >
+          {messages.length === 0 && status === 'idle' && (
+            <section className="welcome">
+              <h2>Talk to the agent</h2>
+              <p>Every step it takes is an event: watch them in the inspector, and drag the time slider to go back.</p>
+              <ul>
+                {(prompts.length > 0 ? prompts : ['What can you do?']).map((text) => (
+                  <li key={text}>
+                    <Button className="prompt" onPress={() => void send(text)}>
+                      {text}
+                    </Button>
+                  </li>
+                ))}
+              </ul>
+            </section>
+          )}
+          {first > 0 && (
+            <Button className="quiet earlier" onPress={() => setShown(shown + SHOWN)}>
+              Show earlier messages ({first.toLocaleString()})
+            </Button>
+          )}
+          {messages.slice(first).map((message, index, all) => (
+            <MessageView
+              key={message.id}
+              message={message}
+              isNamed={all[index - 1]?.author !== message.author}
+              canEdit={!isPast && !isRunning && message.author === 'user' && textOf(message) !== ''}
+              isStopped={isStopped && message === last && message.author !== 'user'}
+              onEdit={sendInstead}
+              onSelect={onSelectEvent}
+              onTrace={onTrace}
+            />
+          ))}
+          {isStopped && last?.author === 'user' && <Stopped />}
+          {shownRequests.length > 0 && (
+            <div className="requests" ref={forms}>
+              {shownRequests.map(({ request, answer, refusal }) => (
+                <RequestForm
+                  key={request.id}
+                  request={request}
+                  given={answer}
+                  refusal={refusal}
+                  isDisabled={isPast || status !== 'idle' || (answer !== undefined && refusal === undefined)}
+                  onAnswer={(given) => {
+                    follow();
+                    void answers.give(request, given);
+                  }}
+                />
               ))}
-            </ul>
-          </section>
-        )}
-        {first > 0 && (
-          <Button className="quiet earlier" onPress={() => setShown(shown + SHOWN)}>
-            Show earlier messages ({first.toLocaleString()})
-          </Button>
-        )}
-        {messages.slice(first).map((message, index, all) => (
-          <MessageView
-            key={message.id}
-            message={message}
-            isNamed={all[index - 1]?.author !== message.author}
-            canEdit={!isPast && !isRunning && message.author === 'user' && textOf(message) !== ''}
-            isStopped={isStopped && message === last && message.author !== 'user'}
-            onEdit={sendInstead}
-            onSelect={onSelectEvent}
-            onTrace={onTrace}
-          />
-        ))}
-        {isStopped && last?.author === 'user' && <Stopped />}
-        {shownRequests.length > 0 && (
-          <div className="requests" ref={forms}>
-            {shownRequests.map(({ request, answer, refusal }) => (
-              <RequestForm
-                key={request.id}
-                request={request}
-                given={answer}
-                refusal={refusal}
-                isDisabled={isPast || status !== 'idle' || (answer !== undefined && refusal === undefined)}
-                onAnswer={(given) => {
-                  isFollowing.current = true;
-                  void answers.give(request, given);
-                }}
-              />
-            ))}
-          </div>
-        )}
-        {error && !isSaid && (
-          <p className="error" role="alert">
-            {error.message}
-          </p>
-        )}
-        {stop.error !== undefined && (
-          <p className="error" role="alert">
-            {stop.error}
-          </p>
-        )}
-        {hasFailed && lastOfUser && !isPast && !isRunning && shownRequests.length === 0 && (
-          <Retry
-            calls={callsAfter(messages, lastOfUser)}
-            text={textOf(lastOfUser)}
-            onTrace={isStopped ? undefined : () => onTrace(lastOfUser.invocationId)}
-            onContinue={() => void send('Please continue.')}
-            onRetry={() => void sendInstead(lastOfUser, contentOf(lastOfUser))}
-          />
-        )}
-        <div ref={end} />
+            </div>
+          )}
+          {error && !isSaid && (
+            <p className="error" role="alert">
+              {error.message}
+            </p>
+          )}
+          {stop.error !== undefined && (
+            <p className="error" role="alert">
+              {stop.error}
+            </p>
+          )}
+          {hasFailed && lastOfUser && !isPast && !isRunning && shownRequests.length === 0 && (
+            <Retry
+              calls={callsAfter(messages, lastOfUser)}
+              text={textOf(lastOfUser)}
+              onTrace={isStopped ? undefined : () => onTrace(lastOfUser.invocationId)}
+              onContinue={() => void send('Please continue.')}
+              onRetry={() => void sendInstead(lastOfUser, contentOf(lastOfUser))}
+            />
+          )}
+        </div>
       </div>
       {messages.length > 0 &&
         untried.length > 0 &&

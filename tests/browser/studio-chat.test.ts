@@ -1,0 +1,86 @@
+import { Gate, modelEvent } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { KEY, type OpenOptions, send, useStudio } from './studio-page.ts';
+
+const { open } = useStudio();
+
+/** Stores a conversation that is higher than the view, with messages of one to six lines. */
+const fill: OpenOptions['fill'] = async (service) => {
+  const session = await service.createSession(KEY);
+  for (let index = 0; index < 30; index++) {
+    const lines = Array.from({ length: 1 + (index % 6) }, (_, line) => `line ${line} of note ${index}`);
+    await service.appendEvent({ session, event: modelEvent('helper', lines.join('\n\n')) });
+  }
+};
+
+/** Returns the height of the conversation below its view, in pixels, once it has been the same for 20 frames. */
+function heightBelow(page: Page): Promise<number> {
+  return page.evaluate<number>(`(async () => {
+    const box = document.querySelector('.messages');
+    let below = -1;
+    for (let quiet = 0; quiet < 20; quiet++) {
+      await new Promise(requestAnimationFrame);
+      const now = Math.round(box.scrollHeight - box.scrollTop - box.clientHeight);
+      if (now !== below) quiet = 0;
+      below = now;
+    }
+    return below;
+  })()`);
+}
+
+test('a conversation that is opened or loaded again shows its end', async () => {
+  const { page, errors } = await open([], { fill });
+  const newest = page.getByRole('log').getByText('line 0 of note 29');
+  await newest.waitFor();
+  await page.getByRole('slider').waitFor();
+  expect(await heightBelow(page)).toBeLessThan(3);
+  await page.reload();
+  await newest.waitFor();
+  await page.getByRole('slider').waitFor();
+  expect(await heightBelow(page)).toBeLessThan(3);
+  await page.setViewportSize({ width: 700, height: 500 });
+  expect(await heightBelow(page)).toBeLessThan(3);
+  expect(errors).toEqual([]);
+});
+
+test('a conversation follows its end until the reader scrolls up, and again from the next message on', async () => {
+  const gates = [new Gate(), new Gate()];
+  const [first, second] = gates;
+  let calls = 0;
+  const wait = new FunctionTool({
+    name: 'wait',
+    description: 'Waits.',
+    execute: async () => {
+      await (calls++ < 3 ? first : second)?.pass();
+      return {};
+    },
+  });
+  const round = { calls: ['a', 'b', 'c'].map((name) => ({ name: 'wait', args: { name } })) };
+  const long = Array.from({ length: 30 }, (_, line) => `part ${line}`).join('\n\n');
+  const { page, errors } = await open([round, long, round, 'Done.'], { fill, tools: [wait] });
+  const log = page.getByRole('log');
+  await log.getByText('line 0 of note 29').waitFor();
+  await send(page, 'Wait for three');
+  await expect.poll(() => log.locator('.call').count()).toBe(3);
+  expect(await heightBelow(page)).toBeLessThan(3);
+  first?.open();
+  await log.getByText('part 29').waitFor();
+  expect(await heightBelow(page)).toBeLessThan(3);
+
+  await send(page, 'Wait again');
+  await expect.poll(() => log.locator('.call').count()).toBe(6);
+  expect(await heightBelow(page)).toBeLessThan(3);
+  await log.hover();
+  await page.mouse.wheel(0, -200);
+  await expect.poll(() => heightBelow(page)).toBeGreaterThan(100);
+  const top = (): Promise<number> => page.evaluate(`document.querySelector('.messages').scrollTop`);
+  const before = await top();
+  second?.open();
+  await log.getByText('Done.').waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  expect(await heightBelow(page)).toBeGreaterThan(100);
+  expect(Math.abs((await top()) - before)).toBeLessThan(3);
+  expect(errors).toEqual([]);
+});
