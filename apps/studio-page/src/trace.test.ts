@@ -122,6 +122,7 @@ test('the events of the same runs are drawn in the same tree, with the payment o
     '      approval …',
   ]);
   checkNested(bars);
+  expect(new Set(bars.map(({ id }) => id)).size).toBe(bars.length);
   expect(drawn(spansOf(events, second))).toEqual(['run', '  clerk', '    model']);
 });
 

@@ -88,7 +88,8 @@ export function spansOf(
     const children = Array.from(executions.values()).filter(({ parentId }) => parentId === execution.id);
     const end = Math.max(...[execution, ...children].map(({ events: own }) => own.at(-1)?.timestamp ?? start));
     spans.push({
-      id: execution.id,
+      // The first execution of a run has the run's id.
+      id: `agent-${execution.id}`,
       label: execution.agent,
       kind: 'agent',
       depth,
