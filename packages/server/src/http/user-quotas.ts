@@ -132,7 +132,7 @@ export class RequestQuota {
     total[kind] += amount;
     if (userId === undefined || !own) return;
     own[kind] += amount;
-    if (KINDS.every((each) => own[each] === 0)) users.delete(userId);
+    if (own.runs + own.queued + own.bodyBytes + own.answerChars === 0) users.delete(userId);
     else users.set(userId, own);
   }
 

@@ -187,7 +187,7 @@ test('a client that sends many requests on a connection without waiting for answ
   expect(await sendRaw(request.repeat(9))).toBe('');
 });
 
-test('a client that reads nothing of an answer for three heartbeats is disconnected, but not one that waits for its answer', async () => {
+test('a client that reads nothing of an answer for five heartbeats is disconnected, but not one that waits for its answer', async () => {
   const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
   const runner = new Runner({ appName: 'app', agent, sessionService });
   const app = createServer({ runners: [runner], limits: { heartbeatMs: 50 } });

@@ -93,17 +93,17 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
   const { live } = server;
   const shouldUpgradeCallback = (request: IncomingMessage): boolean => isLiveUpgrade(request, live);
   let shuttingDown: Promise<void> | undefined;
-  /** Number of requests of each connection that are not answered completely. */
-  const unanswered = new WeakMap<Socket, number>();
+  /** The responses of each connection that are not finished, oldest first, and the finished ones behind them. */
+  const responses = new WeakMap<Socket, ServerResponse[]>();
   const http = createHttpServer({ shouldUpgradeCallback, ServerResponse: JoiningResponse }, (request, response) => {
     const { socket } = request;
-    const waiting = (unanswered.get(socket) ?? 0) + 1;
-    if (waiting > MAX_PIPELINED) {
+    const earlier = responses.get(socket) ?? [];
+    while (earlier[0]?.writableFinished) earlier.shift();
+    if (earlier.push(response) > MAX_PIPELINED) {
       socket.destroy();
       return;
     }
-    unanswered.set(socket, waiting);
-    response.once('close', () => unanswered.set(socket, (unanswered.get(socket) ?? 0) - 1));
+    responses.set(socket, earlier);
     // The client's next request should reach another process.
     if (shuttingDown) response.shouldKeepAlive = false;
     try {
@@ -119,9 +119,10 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
   });
   http.keepAliveTimeout = KEEP_ALIVE_MS;
   // Closes connections that are idle, and those whose client reads nothing of an answer. A connection may wait long for its answer. Streams
-  // end after two heartbeats, and tell the client why.
-  http.setTimeout(Math.min(3 * server.limits.heartbeatMs, MAX_TIMER_MS), (socket) => {
-    if (socket.writableLength > 0 || unanswered.get(socket) === 0) socket.destroy();
+  // end earlier, and tell the client why.
+  http.setTimeout(Math.min(Math.max(5 * server.limits.heartbeatMs, 1000), MAX_TIMER_MS), (socket) => {
+    if (socket.writableLength > 0 || responses.get(socket)?.every(({ writableFinished }) => writableFinished))
+      socket.destroy();
   });
   http.on('clientError', answerMalformed);
   const upgrades = live && (await createUpgrades(live, server.limits.maxLiveFrameBytes));
