@@ -280,6 +280,25 @@ test('a run keeps its end while an attempt to continue it, which may be refused,
   expect(await stateOf(location)).toEqual({ invocationId, state: 'running' });
 });
 
+test('a request without a stored message is in progress while its attempt has the session, and is not found after that', async () => {
+  const { sessionService, send, stateOf } = await setUp(['one'], undefined, undefined, true);
+  const begun = await send('POST', `${SESSION}/runs`, { ...MESSAGE, requestId: 'first' });
+  const location = begun.headers.get('location');
+  await (await send('GET', `${location}`)).text();
+  const { invocationId } = await stateOf(location);
+  const run = { invocationId, requestId: 'second', resumable: true, continues: true };
+  const { lease } = await sessionService.beginRun({ ...sessionKey, ...run });
+  expect(await stateOf(`${SESSION}/runs/first`)).toEqual({ invocationId, state: 'completed' });
+  expect(await stateOf(`${SESSION}/runs/second`)).toEqual({ invocationId, state: 'running' });
+  const followed = await (await send('GET', `${SESSION}/runs/second`)).text();
+  expect(followed).toContain('RUN_GOES_ON');
+  // Its process was killed, and another answer ended the run.
+  await sessionService.releaseLease(lease);
+  expect(await stateOf(`${SESSION}/runs/first`)).toEqual({ invocationId, state: 'completed' });
+  for (const headers of [undefined, JSON_STATE])
+    expect((await send('GET', `${SESSION}/runs/second`, undefined, headers)).status).toBe(404);
+});
+
 test('a run has the state waiting until its calls have responses', async () => {
   const { send, stateOf } = await setUp([{ calls: [{ name: 'order', id: 'c-1' }] }, 'thanks']);
   const begun = await send('POST', `${SESSION}/runs`, MESSAGE);

@@ -144,7 +144,10 @@ export class RunFollower {
     let stored = await findReadRun(sessionService, key, id);
     // The session records a request when its run begins, shortly before its message is stored.
     if (request && (!stored || request.waitsToContinue)) return this.#followRequest(runner, request, position, frames);
-    if (stored && stored.invocationId !== id) return this.follow(runner, key, stored.invocationId, position, frames);
+    // The run keeps its end, but the request is in progress.
+    const isAttempt = stored?.open && stored.end;
+    if (stored && stored.invocationId !== id && !isAttempt)
+      return this.follow(runner, key, stored.invocationId, position, frames);
     if (stored?.open) {
       if (stored.open.heldUntilMs <= this.#options.platform.now()) await this.#hub.unfinished.search();
       const log = await this.#findStarted(runner, key, id);

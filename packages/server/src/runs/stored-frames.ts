@@ -22,6 +22,9 @@ const MAX_ERROR_CHARS = 10_000;
 /**
  * Finds the record of a run for its readers, by the run's invocation id or a request id. A run that has ended stays ended until an event
  * continues it: a later attempt at it may be refused, which stores nothing.
+ *
+ * A request of which no event is stored belongs to the attempt that is open: its record has both `open` and `end`. Without an open
+ * attempt, its process was killed, and it is not found.
  * @throws SessionNotFoundError if the session is deleted in the meantime
  */
 export async function findReadRun(
@@ -30,11 +33,18 @@ export async function findReadRun(
   id: string,
 ): Promise<RunRecord | undefined> {
   const stored = await service.findRun({ ...key, id });
-  if (!stored?.open || !stored.end) return stored;
+  if (!stored?.end) return stored;
   const { open, end, ...run } = stored;
-  for await (const { events } of eventPages(service, key, { afterSeq: end.lastSeq }))
-    if (events.some(({ invocationId }) => invocationId === run.invocationId)) return { ...run, open };
-  return { ...run, end };
+  const { invocationId, firstSeq } = run;
+  const hasEvent = async (afterSeq: number, is: (event: Event) => boolean): Promise<boolean> => {
+    for await (const { events } of eventPages(service, key, { afterSeq })) if (events.some(is)) return true;
+    return false;
+  };
+  if (id !== invocationId && !(await hasEvent(firstSeq - 1, ({ requestId }) => requestId === id)))
+    return open && stored;
+  if (!open) return stored;
+  const isContinued = await hasEvent(end.lastSeq, (event) => event.invocationId === invocationId);
+  return { ...run, ...(isContinued ? { open } : { end }) };
 }
 
 /**
