@@ -125,7 +125,7 @@ export const memberAdvice: readonly MemberAdvice[] = [
   },
   {
     members: ['contentEncoding'],
-    instead: 'write the content as base64',
+    instead: 'decode the content as base64; executeCode of UnsafeLocalCodeExecutor takes contentEncoding',
   },
   {
     members: ['maybeAppendUserContent'],

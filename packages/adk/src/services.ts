@@ -3,6 +3,7 @@ import {
   type BaseArtifactService,
   type BaseCodeExecutor,
   type BaseSessionService,
+  type CodeExecutionInput,
   type CodeExecutionOutput,
   type CodeFile,
   ConfigurationError,
@@ -11,6 +12,7 @@ import {
 import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/internal';
 import { openDatabaseSessions, openFileArtifacts, openGcsArtifacts, openLocalExecutor } from '#services';
 import { requireArgument } from './check-arguments.ts';
+import type { FileContentEncoding } from './code-languages.ts';
 import { AdkInMemorySessionService, readAsAdk } from './session-reads.ts';
 
 /** Sessions in a database, as `DatabaseSessionService` opens them. */
@@ -118,13 +120,19 @@ const LOCAL_OPTIONS: OptionRules<AdkLocalExecutorOptions> = {
 };
 
 /** Parameters of `executeCode`. A program that calls it needs no signal: the code is then stopped after `timeoutSeconds`. */
-export interface AdkExecuteCodeParams extends Omit<ExecuteCodeParams, 'abortSignal'> {
+export interface AdkExecuteCodeParams extends Omit<ExecuteCodeParams, 'abortSignal' | 'codeExecutionInput'> {
+  readonly codeExecutionInput: Omit<CodeExecutionInput, 'inputFiles'> & {
+    /** Files whose content has the encoding `contentEncoding`. Default: base64. */
+    readonly inputFiles?:
+      | readonly (CodeFile & { readonly contentEncoding?: FileContentEncoding | undefined })[]
+      | undefined;
+  };
   readonly abortSignal?: AbortSignal | undefined;
 }
 
 /** Code in processes of this machine, as the `UnsafeLocalCodeExecutor` for programs that were written for `@google/adk` runs it. */
 export interface AdkUnsafeLocalCodeExecutor extends BaseCodeExecutor {
-  /** Runs code. The contents of files are base64. @throws InvalidRequestError for a file with another content, or with folders in its name */
+  /** Runs code in a process of this machine, in a folder with the files of the input. @throws InvalidRequestError for `args`, and for a file with a content that is not in its encoding, or with folders in its name */
   executeCode(
     params: AdkExecuteCodeParams,
   ): Promise<CodeExecutionOutput & { readonly outputFiles: readonly CodeFile[] }>;

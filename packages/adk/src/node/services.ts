@@ -8,13 +8,14 @@ import { GcsArtifactService } from '@eventloom/artifacts/gcs';
 import {
   type BaseArtifactService,
   type BaseSessionService,
+  type CodeExecutionInput,
   type CodeExecutionOutput,
   type CodeFile,
   ConfigurationError,
   type ExecuteCodeParams,
   InvalidRequestError,
 } from '@eventloom/core';
-import { describeKind } from '@eventloom/core/internal';
+import { describeKind, isBase64, isRecord } from '@eventloom/core/internal';
 import { UnsafeLocalCodeExecutor } from '@eventloom/llm-agent/node';
 import { type PostgresPool, PostgresSessionService } from '@eventloom/sessions/postgres';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
@@ -199,8 +200,14 @@ interface LocalExecutorOptions {
   readonly shellCommandPath?: string | undefined;
 }
 
-/** Parameters of a program that may give no signal. */
-interface ExecuteParams extends Omit<ExecuteCodeParams, 'abortSignal'> {
+/** A file whose content is base64, or in the encoding that it names. */
+type EncodedFile = CodeFile & { readonly contentEncoding?: 'utf-8' | 'base64' | undefined };
+
+/** Parameters of a program that may give no signal and no files. */
+interface ExecuteParams extends Omit<ExecuteCodeParams, 'abortSignal' | 'codeExecutionInput'> {
+  readonly codeExecutionInput: Omit<CodeExecutionInput, 'inputFiles'> & {
+    readonly inputFiles?: readonly EncodedFile[] | undefined;
+  };
   readonly abortSignal?: AbortSignal | undefined;
 }
 
@@ -211,10 +218,18 @@ type ExecuteResult = CodeExecutionOutput & { readonly outputFiles: readonly Code
 class LocalExecutor extends UnsafeLocalCodeExecutor {
   override async executeCode({ abortSignal, ...given }: ExecuteParams): Promise<ExecuteResult> {
     const { codeExecutionInput } = given;
-    const input = { ...codeExecutionInput, language: String(codeExecutionInput.language) };
+    if (!isRecord(codeExecutionInput))
+      throw new ConfigurationError(
+        `UnsafeLocalCodeExecutor.executeCode: codeExecutionInput: expected an object, got ${describeKind(codeExecutionInput)}; write codeExecutionInput: { code, language: 'python', inputFiles: [] }`,
+      );
+    const { inputFiles = [], language } = codeExecutionInput;
+    if ('args' in codeExecutionInput && codeExecutionInput.args !== undefined)
+      throw new InvalidRequestError(
+        'UnsafeLocalCodeExecutor.executeCode: args are not given to the code; write the values into the code',
+      );
+    const input = { ...codeExecutionInput, language: String(language), inputFiles: inputFiles.map(toBase64File) };
     const params = { ...given, codeExecutionInput: input };
     if (abortSignal) return { outputFiles: [], ...(await super.executeCode({ ...params, abortSignal })) };
-    for (const file of input.inputFiles) checkContent(file);
     const timeout = AbortSignal.timeout(this.timeoutMs);
     try {
       return { outputFiles: [], ...(await super.executeCode({ ...params, abortSignal: timeout })) };
@@ -226,12 +241,16 @@ class LocalExecutor extends UnsafeLocalCodeExecutor {
   }
 }
 
-/** The ADK takes the content of a file as text, which would be decoded to other bytes here. @throws InvalidRequestError for a content that is not base64 */
-function checkContent({ name, content }: CodeFile): void {
-  if (!/^[\w+/-]*={0,2}$/.test(content))
+/** Returns a file with its content in base64. @throws InvalidRequestError for a content that is not in its encoding */
+function toBase64File({ contentEncoding = 'base64', ...file }: EncodedFile): CodeFile {
+  const { name, content } = file;
+  if (contentEncoding !== 'base64')
+    return { ...file, content: Buffer.from(content, contentEncoding).toString('base64') };
+  if (content.length % 4 !== 0 || !isBase64(content))
     throw new InvalidRequestError(
-      `UnsafeLocalCodeExecutor: the content of the file ${JSON.stringify(name.slice(0, 100))} is not base64; write content: Buffer.from(text).toString('base64')`,
+      `UnsafeLocalCodeExecutor.executeCode: the content of the file ${JSON.stringify(name.slice(0, 100))} is not base64; write contentEncoding: FileContentEncoding.UTF8 for a text`,
     );
+  return file;
 }
 
 /** Creates an executor that runs Python, JavaScript and shell scripts in processes of this machine. @throws ConfigurationError for an invalid value */
