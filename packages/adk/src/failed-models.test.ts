@@ -1,7 +1,7 @@
 import { ModelError } from '@eventloom/core';
 import { ScriptedLiveModel, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { BasePlugin, InMemoryRunner, LiveRequestQueue, LlmAgent, type RunConfig } from './index.ts';
+import { BasePlugin, FunctionTool, InMemoryRunner, LiveRequestQueue, LlmAgent, type RunConfig } from './index.ts';
 
 /** Records the runs that the plugin was called after. */
 class Ends extends BasePlugin {
@@ -54,6 +54,23 @@ test('afterRunCallback is called after an error that is only an event, and not a
   const thrown = new Ends('thrown');
   await expect(talk(new ScriptedModel([new Error('no')]), {}, thrown)).rejects.toThrow('no');
   expect(thrown.calls).toEqual(['error']);
+});
+
+test('afterRunCallback is called after a run that is aborted', async () => {
+  const abort = new AbortController();
+  const ends = new Ends('ends');
+  const stop = new FunctionTool({ name: 'stop', description: 'Stops.', execute: () => abort.abort() });
+  const agent = new LlmAgent({
+    name: 'helper',
+    model: new ScriptedModel([{ calls: [{ name: 'stop' }] }]),
+    tools: [stop],
+  });
+  const runner = new InMemoryRunner({ agent, appName: 'app', plugins: [ends] });
+  const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'ann' });
+  const newMessage = { role: 'user', parts: [{ text: 'Stop.' }] };
+  const { signal: abortSignal } = abort;
+  for await (const _event of runner.runAsync({ userId: 'ann', sessionId, newMessage, abortSignal }));
+  expect(ends.calls).toEqual(['after', 'error']);
 });
 
 test('the error of a live connection of the program is thrown as it is, and the queue of the run is closed', async () => {

@@ -304,14 +304,15 @@ function isOnlyEvent(error: unknown): boolean {
   return isOfService || LlmCallLimitError.isInstance(error);
 }
 
-/** Calls `afterRunCallback` of the plugins after a run whose error is only an event, as the ADK does. */
+/** Calls `afterRunCallback` of the plugins after a run that was aborted or whose error is only an event, as the ADK does. */
 class AfterSilentErrors extends BasePlugin {
   constructor() {
     super('eventloom-after-silent-errors');
   }
 
   override async onRunErrorCallback({ invocationContext, error }: OfFailedRun): Promise<void> {
-    if (isOnlyEvent(error)) await invocationContext.plugins.all('afterRunCallback', { invocationContext });
+    if (isOnlyEvent(error) || RunAbortedError.isInstance(error))
+      await invocationContext.plugins.all('afterRunCallback', { invocationContext });
   }
 }
 
