@@ -45,6 +45,9 @@ export type AdkBasePlugin = BasePlugin;
  */
 export const AdkBasePlugin: typeof OwnPlugin = OwnPlugin;
 
+/** A plugin that a `Runner` of this package adds itself. */
+export abstract class RunnerPlugin extends BasePlugin {}
+
 /** Callbacks of plugins of the ADK that no run calls. */
 const NEVER_CALLED = ['beforeContextCompaction', 'afterContextCompaction'] as const;
 

@@ -1,6 +1,7 @@
-import { BasePlugin, type CallbackContext, type FunctionDeclaration, type LlmRequest } from '@eventloom/core';
+import { type CallbackContext, type FunctionDeclaration, type LlmRequest } from '@eventloom/core';
 import { isRecord } from '@eventloom/core/internal';
 import { isFunctionTool, ValueSchema } from '@eventloom/tools';
+import { RunnerPlugin } from './base-plugin.ts';
 
 /** The values of `type` in a `Schema` of `@google/genai`. It has the name and the members of the enumeration there, so the compiler takes one for the other. */
 declare enum Type {
@@ -103,7 +104,7 @@ function convertEach(schemas: unknown): Record<string, unknown> {
  * of `parametersJsonSchema` and `responseJsonSchema`, which models of Eventloom read: copies of an object leave them out, and a changed or an
  * assigned value replaces the JSON Schema.
  */
-export class GeminiSchemas extends BasePlugin {
+export class GeminiSchemas extends RunnerPlugin {
   constructor() {
     super('eventloom-gemini-schemas');
   }

@@ -112,7 +112,7 @@ test('a plugin that is registered after the first run sees the next one', async 
   const run = async (userId: string) => {
     for await (const event of runner.runEphemeral({ userId, newMessage: { parts: [{ text: 'hi' }] } })) void event;
   };
-  const watcher = new Watcher('watcher');
+  const watcher = new Watcher('eventloom-watcher');
   await run('ann');
   expect(runner.pluginManager.hasPlugins).toBe(false);
   runner.pluginManager.registerPlugin(watcher);

@@ -7,7 +7,7 @@ import {
   type LlmResponse,
 } from '@eventloom/core';
 import { PluginManager, wrongOption } from '@eventloom/core/internal';
-import { checkPluginCallbacks } from './base-plugin.ts';
+import { checkPluginCallbacks, RunnerPlugin } from './base-plugin.ts';
 import { requireArgument } from './check-arguments.ts';
 import { askCallbacks, type NodeCallbacks } from './workflow/node-callbacks.ts';
 
@@ -40,7 +40,7 @@ export class AdkPluginManager extends PluginManager {
 
   /** True if the program has given a plugin. */
   get hasPlugins(): boolean {
-    return this.plugins.some(({ name }) => !name.startsWith('eventloom-'));
+    return this.plugins.some((plugin) => !(plugin instanceof RunnerPlugin));
   }
 
   /**

@@ -3,7 +3,7 @@ import {
   type BaseArtifactService,
   type BaseCredentialService,
   type BaseMemoryService,
-  BasePlugin,
+  type BasePlugin,
   type BaseSessionService,
   ConfigurationError,
   type Content,
@@ -22,7 +22,7 @@ import { live } from '@eventloom/live';
 import { type RunAsyncParams, Runner, type RunnerConfig, type RunStream } from '@eventloom/runner';
 import type { Assignable } from './adk-types.ts';
 import { type App, isApp, type ResumabilityConfig } from './app.ts';
-import { checkPluginCallbacks } from './base-plugin.ts';
+import { checkPluginCallbacks, RunnerPlugin } from './base-plugin.ts';
 import type { AdkBaseSessionService, AdkRunSessions } from './base-session-service.ts';
 import { runMessages, type RunStreamParams } from './background-calls.ts';
 import { requireOptions } from './check-arguments.ts';
@@ -305,7 +305,7 @@ function isOnlyEvent(error: unknown): boolean {
 }
 
 /** Calls `afterRunCallback` of the plugins after a run that was aborted or whose error is only an event, as the ADK does. */
-class AfterSilentErrors extends BasePlugin {
+class AfterSilentErrors extends RunnerPlugin {
   constructor() {
     super('eventloom-after-silent-errors');
   }
