@@ -1,4 +1,11 @@
-import { BaseLlm, BasePlugin, type FunctionDeclaration, type LlmRequest, type LlmResponse } from '@eventloom/core';
+import {
+  BaseLlm,
+  BasePlugin,
+  BaseTool,
+  type FunctionDeclaration,
+  type LlmRequest,
+  type LlmResponse,
+} from '@eventloom/core';
 import { LiveRequestQueue } from '@eventloom/live';
 import { ScriptedLiveModel, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
@@ -157,14 +164,35 @@ class OwnLiveModel extends ScriptedLiveModel {
   }
 }
 
-test('a live model of the program reads the options of the run in liveConnectConfig, and keeps what it writes there', async () => {
-  const model = new OwnLiveModel([[{ heard: 'content' }, 'Hallo.', { turnComplete: true }]]);
-  const agent = new AdkLlmAgent({ name: 'helper', model });
+async function speak(model: OwnLiveModel, tools: BaseTool[] = []) {
+  const agent = new AdkLlmAgent({ name: 'helper', model, tools });
   const runner = new AdkInMemoryRunner({ agent, autoCreateSession: true });
   const liveRequestQueue = new LiveRequestQueue();
   liveRequestQueue.sendContent({ role: 'user', parts: [{ text: 'Hello?' }] });
   const runConfig = { responseModalities: ['TEXT' as const], speechConfig: { languageCode: 'de-DE' } };
   for await (const { turnComplete } of runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue, runConfig }))
     if (turnComplete) liveRequestQueue.close();
+  return runConfig;
+}
+
+const HALLO = [[{ heard: 'content' as const }, 'Hallo.', { turnComplete: true }]];
+
+test('a live model of the program reads the options of the run in liveConnectConfig, and keeps what it writes there', async () => {
+  const model = new OwnLiveModel(HALLO);
+  const runConfig = await speak(model);
   expect(model.liveConnectConfig).toEqual({ ...runConfig, systemInstruction: 'Be brief.' });
+});
+
+test('the options of the run are added to the liveConnectConfig that a tool sets in processLlmRequest', async () => {
+  class Warm extends BaseTool {
+    override processLlmRequest({ llmRequest }: { llmRequest: LlmRequest & { liveConnectConfig?: unknown } }): void {
+      llmRequest.liveConnectConfig = { temperature: 0.9 };
+    }
+    override async runAsync(): Promise<undefined> {
+      return undefined;
+    }
+  }
+  const model = new OwnLiveModel(HALLO);
+  const runConfig = await speak(model, [new Warm({ name: 'warm', description: 'Makes replies lively.' })]);
+  expect(model.liveConnectConfig).toEqual({ ...runConfig, temperature: 0.9, systemInstruction: 'Be brief.' });
 });

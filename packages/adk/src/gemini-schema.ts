@@ -116,7 +116,7 @@ export class GeminiSchemas extends RunnerPlugin {
     llmRequest: LlmRequest;
   }): undefined {
     const { config, toolsDict } = llmRequest;
-    if (!('liveConnectConfig' in llmRequest)) addLiveConfig(llmRequest);
+    addLiveConfig(llmRequest);
     if (config.tools)
       config.tools = config.tools.map((tool) => {
         const declarations = isRecord(tool) ? tool['functionDeclarations'] : undefined;
@@ -143,8 +143,11 @@ const LIVE_OPTIONS = [
 ];
 
 /** Defines `liveConnectConfig`: the options of `config` for a live connection, and what the program writes to it. Only models of the program read it. */
-function addLiveConfig(request: LlmRequest): void {
-  let live: Record<string, unknown> = {};
+function addLiveConfig(request: LlmRequest & { liveConnectConfig?: unknown }): void {
+  if (Object.getOwnPropertyDescriptor(request, 'liveConnectConfig')?.get) return;
+  // A tool may have set it.
+  const given = request.liveConnectConfig;
+  let live: Record<string, unknown> = isRecord(given) ? given : {};
   Object.defineProperty(request, 'liveConnectConfig', {
     get: () => {
       for (const option of LIVE_OPTIONS)
