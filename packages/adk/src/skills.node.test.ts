@@ -43,7 +43,9 @@ test('an agent loads a skill of a folder', async () => {
 
 test('a folder with an invalid skill is reported with its fault, and no error is thrown', async () => {
   expect(await validateSkillDir(join(folder, 'greeting'))).toEqual([]);
-  expect(await validateSkillDir(join(folder, 'missing'))).toEqual([expect.stringMatching(/SKILL\.md/)]);
+  expect(await validateSkillDir(join(folder, 'missing'))).toEqual([
+    expect.stringContaining('missing: cannot be read as a folder'),
+  ]);
 });
 
 test('a toolset takes a list of skills with scripts in the shape of the ADK', () => {
@@ -61,11 +63,11 @@ test('a folder gives one skill', async () => {
 test('a folder gives the texts of its files, and the bytes of those that are not text', async () => {
   const dir = join(folder, 'sums');
   for (const kind of ['references', 'assets', 'scripts']) mkdirSync(join(dir, kind));
-  writeFileSync(join(dir, 'references', 'rules.md'), 'Carry.');
+  writeFileSync(join(dir, 'references', 'rules.md'), 'Carry \uFFFD.');
   writeFileSync(join(dir, 'assets', 'dot.png'), Uint8Array.of(137, 80, 255));
   writeFileSync(join(dir, 'scripts', 'add.js'), '1 + 1');
   expect((await loadSkillFromDir(dir)).resources).toEqual({
-    references: { 'rules.md': 'Carry.' },
+    references: { 'rules.md': 'Carry \uFFFD.' },
     assets: { 'dot.png': Buffer.of(137, 80, 255) },
     scripts: { 'add.js': { src: '1 + 1' } },
   });
@@ -81,12 +83,14 @@ test('skills are also found in inner folders, and one that is wrong is logged an
     mkdirSync(join(base, path), { recursive: true });
     writeFileSync(join(base, path, 'SKILL.md'), text);
   }
+  mkdirSync(join(base, 'post'));
+  writeFileSync(join(base, 'post', 'skill.md'), '---\nname: post\ndescription: Knows the post.\n---\nSend.');
   const lines: string[] = [];
   const ignore = (): void => undefined;
   const warn = (line: unknown): void => void lines.push(String(line));
   setLogger({ setLogLevel: ignore, log: ignore, debug: ignore, info: ignore, warn, error: ignore });
   try {
-    expect(Object.keys(await loadAllSkillsInDir(base))).toEqual(['letters']);
+    expect(Object.keys(await loadAllSkillsInDir(base))).toEqual(['letters', 'post']);
   } finally {
     setLogger(null);
   }

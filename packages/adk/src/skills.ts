@@ -114,11 +114,18 @@ async function readFiles(
   const read: Record<string, string | Uint8Array> = {};
   for (const [path, file] of Object.entries(files)) {
     const content = typeof file === 'function' ? await file() : file;
-    const text = typeof content === 'string' ? content : new TextDecoder('utf-8', { ignoreBOM: true }).decode(content);
-    // A file that is not UTF-8 has other bytes once it was decoded.
-    read[path] = text.includes('\uFFFD') ? content : text;
+    read[path] = typeof content === 'string' ? content : decode(content);
   }
   return read;
+}
+
+/** Returns the text of bytes; the bytes themselves if they are not UTF-8. */
+function decode(bytes: Uint8Array): string | Uint8Array {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return bytes;
+  }
 }
 
 /** Returns the faults of the skill in a folder; an empty list if it has none. Only on Node. */

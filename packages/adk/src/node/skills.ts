@@ -8,7 +8,7 @@ export { loadSkillFromDir } from '@eventloom/skills/node';
 /** Folders that have no skills: hidden ones, and those of package managers. */
 const IGNORED = /^\.|^(node_modules|__pycache__|venv)$/;
 
-/** Returns the folders below a folder that have a SKILL.md, in the order of their names. @throws SkillError for a path that is not a folder */
+/** Returns the folders below a folder that have a SKILL.md or skill.md, in the order of their names. @throws SkillError for a path that is not a folder */
 export async function findSkillDirs(base: string): Promise<string[]> {
   try {
     return await findBelow(base);
@@ -26,7 +26,7 @@ async function findBelow(folder: string): Promise<string[]> {
   for (const entry of entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
     if (!entry.isDirectory() || IGNORED.test(entry.name)) continue;
     const inner = join(folder, entry.name);
-    const isSkill = (await readdir(inner)).includes('SKILL.md');
+    const isSkill = (await readdir(inner)).some((name) => name === 'SKILL.md' || name === 'skill.md');
     found.push(...(isSkill ? [inner] : await findBelow(inner)));
   }
   return found;

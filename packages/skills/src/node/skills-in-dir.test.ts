@@ -16,15 +16,16 @@ async function folderWith(files: Readonly<Record<string, string>>): Promise<stri
   return folder;
 }
 
-test('folders with a SKILL.md are skills, in the order of their names', async () => {
+test('folders with a SKILL.md or skill.md are skills, in the order of their names', async () => {
   const folder = await folderWith({
     'b/SKILL.md': text('b'),
     'a/SKILL.md': text('a'),
     'a/references/deep/x.md': 'X',
+    'c/skill.md': text('c'),
     'other/README.md': '',
   });
   const skills = await loadAllSkillsInDir(folder);
-  expect(skills.map(({ frontmatter }) => frontmatter.name)).toEqual(['a', 'b']);
+  expect(skills.map(({ frontmatter }) => frontmatter.name)).toEqual(['a', 'b', 'c']);
   expect(Object.keys(skills[0]?.resources?.references ?? {})).toEqual(['deep/x.md']);
 });
 

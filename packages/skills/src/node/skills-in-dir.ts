@@ -14,7 +14,7 @@ import {
 } from '../skill.ts';
 
 /**
- * Loads the skill in a folder: its SKILL.md now, and the files in `references`, `assets` and `scripts` when they are needed.
+ * Loads the skill in a folder: its SKILL.md or skill.md now, and the files in `references`, `assets` and `scripts` when they are needed.
  * @throws SkillError for a missing or invalid SKILL.md, a symbolic link, a file that is too large, and too many files
  *
  * @example
@@ -25,19 +25,19 @@ import {
 export async function loadSkillFromDir(dir: string): Promise<Skill> {
   checkDir('loadSkillFromDir', dir);
   const folder = resolve(dir);
-  const text = await readRegular(join(folder, 'SKILL.md'), MAX_SKILL_BYTES);
+  const text = await readRegular(join(folder, (await findSkillFile(folder)) ?? 'SKILL.md'), MAX_SKILL_BYTES);
   const files: Record<string, SkillFile> = { 'SKILL.md': new TextDecoder().decode(text) };
   for (const kind of KINDS) await addFiles(files, folder, kind);
   return loadSkillFromFiles(files, basename(folder));
 }
 
-/** Loads the skills in the subfolders that have a SKILL.md, in the order of their names. @throws SkillError for the first invalid skill */
+/** Loads the skills in the subfolders that have a SKILL.md or skill.md, in the order of their names. @throws SkillError for the first invalid skill */
 export async function loadAllSkillsInDir(dir: string): Promise<Skill[]> {
   checkDir('loadAllSkillsInDir', dir);
   const folder = resolve(dir);
   const skills: Skill[] = [];
   for (const entry of await entriesOf(folder))
-    if (entry.isDirectory() && (await hasSkill(join(folder, entry.name))))
+    if (entry.isDirectory() && (await findSkillFile(join(folder, entry.name))))
       skills.push(await loadSkillFromDir(join(folder, entry.name)));
   return skills;
 }
@@ -49,9 +49,10 @@ function checkDir(caller: string, dir: unknown): void {
     );
 }
 
-async function hasSkill(folder: string): Promise<boolean> {
-  const entries = await entriesOf(folder);
-  return entries.some(({ name }) => name === 'SKILL.md');
+/** Returns the name of the file with a skill in a folder: SKILL.md, or skill.md without one; undefined if there is neither. */
+async function findSkillFile(folder: string): Promise<string | undefined> {
+  const names = (await entriesOf(folder)).map(({ name }) => name);
+  return ['SKILL.md', 'skill.md'].find((name) => names.includes(name));
 }
 
 async function entriesOf(folder: string) {
