@@ -84,3 +84,18 @@ test('a conversation follows its end until the reader scrolls up, and again from
   expect(Math.abs((await top()) - before)).toBeLessThan(3);
   expect(errors).toEqual([]);
 });
+
+test('the actions of a message are visible on a screen without a pointer', async () => {
+  const opacity = (page: Page): Promise<string> =>
+    page.evaluate(`getComputedStyle(document.querySelector('.message footer')).opacity`);
+  const touched = await open(['Blue.'], { hasTouch: true, isMobile: true, viewport: { width: 390, height: 800 } });
+  await send(touched.page, 'What color?');
+  await touched.page.getByRole('log').getByText('Blue.').waitFor();
+  expect(await opacity(touched.page)).toBe('1');
+  await touched.page.getByRole('button', { name: 'Edit', exact: true }).tap();
+  await touched.page.getByRole('textbox', { name: 'Edited message' }).waitFor();
+  const pointed = await open(['Blue.']);
+  await send(pointed.page, 'What color?');
+  await pointed.page.getByRole('log').getByText('Blue.').waitFor();
+  expect(await opacity(pointed.page)).toBe('0');
+});
