@@ -85,6 +85,50 @@ test('a conversation follows its end until the reader scrolls up, and again from
   expect(errors).toEqual([]);
 });
 
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
+
+const TEXT = `| City | °C | Note |
+|---|--:|---|
+| Rome | 24 | ${'a very long note and '.repeat(12)} |
+
+- [x] done
+- [ ] open
+  1. nested
+
+![inline](data:image/png;base64,${PIXEL})
+
+${'long'.repeat(60)}
+`;
+
+test('the text of a model has whole words in tables, nested lists below their items, and its own pictures', async () => {
+  const { page, errors } = await open([TEXT]);
+  await send(page, 'Write');
+  const log = page.getByRole('log');
+  await log.getByText('nested').waitFor();
+  const cells = await page.evaluate<
+    string[]
+  >(`[...document.querySelectorAll('.markdown th, .markdown td')].map((cell) => {
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    return cell.textContent + ': ' + range.getClientRects().length;
+  })`);
+  expect(cells).toEqual(expect.arrayContaining(['City: 1', '°C: 1', 'Rome: 1', '24: 1']));
+  const [done = 0, nested = 0] = await page.evaluate<number[]>(`['done', 'nested'].map((text) => {
+    const item = [...document.querySelectorAll('.markdown li')].findLast((each) => each.textContent.trim() === text);
+    const range = document.createRange();
+    range.selectNode(item.lastChild);
+    return range.getBoundingClientRect().left;
+  })`);
+  expect(nested).toBeGreaterThan(done + 10);
+  await log.getByRole('img', { name: 'inline' }).waitFor();
+  expect(
+    await page.evaluate(
+      `document.querySelector('.messages').scrollWidth - document.querySelector('.messages').clientWidth`,
+    ),
+  ).toBe(0);
+  expect(errors).toEqual([]);
+});
+
 test('the actions of a message are visible on a screen without a pointer', async () => {
   const opacity = (page: Page): Promise<string> =>
     page.evaluate(`getComputedStyle(document.querySelector('.message footer')).opacity`);

@@ -1,7 +1,7 @@
 import { memo, useState } from 'react';
 import type { Part } from '@eventloom/core';
 import type { CallPart, Message, MessagePart } from '@eventloom/client';
-import Markdown from 'react-markdown';
+import Markdown, { defaultUrlTransform } from 'react-markdown';
 import { Button, TextArea, TextField } from 'react-aria-components';
 import remarkGfm from 'remark-gfm';
 import { JsonView } from './json-view.tsx';
@@ -217,12 +217,16 @@ function PartView({ part, isUser }: { readonly part: MessagePart; readonly isUse
   }
 }
 
+/** The address of a picture that is part of the text. Scripts in a vector picture do not run in an `img`. */
+const PICTURE = /^data:image\/[\w.+-]+;base64,/;
+
 /** Shows text of a model. HTML in it is shown as text, links open in a new tab, and pictures of other servers are not loaded. */
 function MarkdownText({ text }: { readonly text: string }) {
   return (
     <div className="markdown">
       <Markdown
         remarkPlugins={[remarkGfm]}
+        urlTransform={(url, name) => (name === 'src' && PICTURE.test(url) ? url : defaultUrlTransform(url))}
         components={{
           // Addresses that run a script or contain a page are removed.
           a: ({ children, href }) =>
@@ -233,9 +237,12 @@ function MarkdownText({ text }: { readonly text: string }) {
             ) : (
               <span>{children}</span>
             ),
-          img: ({ alt, src }) => (
-            <span className="picture-link">{`${alt ?? 'picture'} (${typeof src === 'string' ? src : ''})`}</span>
-          ),
+          img: ({ alt, src }) =>
+            typeof src === 'string' && PICTURE.test(src) ? (
+              <img className="media" src={src} alt={alt ?? 'picture'} />
+            ) : (
+              <span className="picture-link">{src ? `${alt ?? 'picture'} (${String(src)})` : alt}</span>
+            ),
         }}
       >
         {text}
