@@ -1,8 +1,10 @@
 import { Gate, modelEvent } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
+import type { StoredSpan } from '@eventloom/dev';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { KEY, type OpenOptions, send, useStudio } from './studio-page.ts';
+import { look } from './studio-tools.ts';
 
 const { open } = useStudio();
 
@@ -142,4 +144,46 @@ test('the actions of a message are visible on a screen without a pointer', async
   await send(pointed.page, 'What color?');
   await pointed.page.getByRole('log').getByText('Blue.').waitFor();
   expect(await opacity(pointed.page)).toBe('0');
+});
+
+const SPANS = '/dev/apps/app/users/ann/sessions/first/spans?content=false';
+
+function durationOf(ms: number): string {
+  if (ms < 1) return '<1 ms';
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+test.each([
+  ['those that the server measured', true],
+  ['left out where the server keeps no spans', false],
+])('the durations of calls that were made at once are %s', async (_what, hasSpans) => {
+  const slow = new Gate();
+  const wait = new FunctionTool({
+    name: 'wait',
+    description: 'Waits.',
+    execute: async () => {
+      await slow.pass();
+      return {};
+    },
+  });
+  const { page, errors } = await open(
+    [{ calls: [{ name: 'look' }, { name: 'wait' }] }, 'Both.', { calls: [{ name: 'look' }] }, 'One.'],
+    { hasSpans, tools: [look, wait] },
+  );
+  const log = page.getByRole('log');
+  await send(page, 'Two');
+  await log.getByText('running').nth(1).waitFor();
+  slow.open();
+  await log.getByText('Both.').waitFor();
+  const shown = (): Promise<string[]> => log.locator('.call-status').allTextContents();
+  const spans = hasSpans ? await page.evaluate<StoredSpan[]>(`fetch('${SPANS}').then((answer) => answer.json())`) : [];
+  const measured = spans
+    .filter(({ kind }) => kind === 'tool')
+    .map(({ startMs, endMs = 0 }) => `completed, ${durationOf(endMs - startMs)}`);
+  await expect.poll(shown).toEqual(hasSpans ? measured : ['completed', 'completed']);
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  await send(page, 'One');
+  await log.getByText('One.').waitFor();
+  await expect.poll(async () => (await shown()).at(-1)).toMatch(/^completed, .+ m?s$/);
+  expect(errors).toEqual([]);
 });

@@ -325,6 +325,7 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
       <SessionList apps={apps} hasLogin={hasLogin} place={place} goTo={goTo} events={events} isRunning={isRunning} />
       <section className="middle" aria-label="Chat">
         <Chat
+          place={place}
           agent={agent}
           conversation={conversation}
           agentNames={activeAgents}

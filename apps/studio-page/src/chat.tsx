@@ -1,8 +1,9 @@
 import { useCallback, useEffect, useState } from 'react';
-import type { Part } from '@eventloom/core';
+import type { Part, SessionKey } from '@eventloom/core';
 import { type Conversation, type Message, ServerError } from '@eventloom/client';
 import type { UseAgentResult } from '@eventloom/client/react';
 import { Button } from 'react-aria-components';
+import { MeasuredTimes, useCallTimes } from './call-times.ts';
 import { Composer } from './composer.tsx';
 import { contentOf, isStop, MessageView, Stopped, textOf } from './message-view.tsx';
 import { RequestForm } from './request-form.tsx';
@@ -12,6 +13,7 @@ import { useEnd } from './use-end.ts';
 import type { VoiceCall } from './voice.tsx';
 
 interface ChatProps {
+  readonly place: SessionKey;
   readonly agent: UseAgentResult;
   readonly conversation: Conversation;
   /** The agents that work, or the one that worked last. */
@@ -34,6 +36,7 @@ interface ChatProps {
 const SHOWN = 100;
 
 export function Chat({
+  place,
   agent,
   conversation,
   agentNames,
@@ -49,6 +52,7 @@ export function Chat({
   const { status, error, rewind } = agent;
   const answers = useAnswers(agent);
   const stop = useStop(agent);
+  const times = useCallTimes(place, messages);
   const [shown, setShown] = useState(SHOWN);
   const first = Math.max(0, messages.length - shown);
   const isRunning = status === 'running' || status === 'reconnecting';
@@ -121,18 +125,20 @@ export function Chat({
               Show earlier messages ({first.toLocaleString()})
             </Button>
           )}
-          {messages.slice(first).map((message, index, all) => (
-            <MessageView
-              key={message.id}
-              message={message}
-              isNamed={all[index - 1]?.author !== message.author}
-              canEdit={!isPast && !isRunning && message.author === 'user' && textOf(message) !== ''}
-              isStopped={isStopped && message === last && message.author !== 'user'}
-              onEdit={sendInstead}
-              onSelect={onSelectEvent}
-              onTrace={onTrace}
-            />
-          ))}
+          <MeasuredTimes value={times}>
+            {messages.slice(first).map((message, index, all) => (
+              <MessageView
+                key={message.id}
+                message={message}
+                isNamed={all[index - 1]?.author !== message.author}
+                canEdit={!isPast && !isRunning && message.author === 'user' && textOf(message) !== ''}
+                isStopped={isStopped && message === last && message.author !== 'user'}
+                onEdit={sendInstead}
+                onSelect={onSelectEvent}
+                onTrace={onTrace}
+              />
+            ))}
+          </MeasuredTimes>
           {isStopped && last?.author === 'user' && <Stopped />}
           {shownRequests.length > 0 && (
             <div className="requests" ref={forms}>

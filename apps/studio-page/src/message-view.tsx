@@ -1,9 +1,10 @@
-import { memo, useState } from 'react';
+import { memo, useContext, useState } from 'react';
 import type { Part } from '@eventloom/core';
 import type { CallPart, Message, MessagePart } from '@eventloom/client';
 import Markdown, { defaultUrlTransform } from 'react-markdown';
 import { Button, TextArea, TextField } from 'react-aria-components';
 import remarkGfm from 'remark-gfm';
+import { MeasuredTimes, parallelCalls } from './call-times.ts';
 import { JsonView } from './json-view.tsx';
 import { Media } from './media.tsx';
 import { canCopy } from './studio-client.ts';
@@ -77,6 +78,7 @@ export const MessageView = memo(function MessageView({
   if (first?.type === 'error' && parts.every((part) => part.type === 'error' && isStop(part.code)))
     return <Stopped code={first.code} message={first.message} />;
   const copied = textOf(message);
+  const parallel = new Set<MessagePart>(parallelCalls(message));
   const isEnded = isStopped || parts.some((part) => part.type === 'error' && isStop(part.code));
   return (
     <article className={isUser ? 'message user' : 'message'} data-status={status} aria-label={`${author} says`}>
@@ -91,7 +93,7 @@ export const MessageView = memo(function MessageView({
       )}
       <div className="bubble">
         {parts.map((part, index) => (
-          <PartView key={index} part={part} isUser={isUser} />
+          <PartView key={index} part={part} isUser={isUser} isParallel={parallel.has(part)} />
         ))}
       </div>
       {status === 'interrupted' && !isEnded && <small className="interrupted">interrupted</small>}
@@ -179,7 +181,14 @@ function MessageEditor({ text, onSend, onCancel }: MessageEditorProps) {
   );
 }
 
-function PartView({ part, isUser }: { readonly part: MessagePart; readonly isUser: boolean }) {
+interface PartViewProps {
+  readonly part: MessagePart;
+  readonly isUser: boolean;
+  /** True for a call that began at once with others. */
+  readonly isParallel: boolean;
+}
+
+function PartView({ part, isUser, isParallel }: PartViewProps) {
   switch (part.type) {
     case 'text':
       return isUser ? <p className="plain">{part.text}</p> : <MarkdownText text={part.text} />;
@@ -191,7 +200,7 @@ function PartView({ part, isUser }: { readonly part: MessagePart; readonly isUse
         </details>
       );
     case 'call':
-      return <CallView call={part} />;
+      return <CallView call={part} isParallel={isParallel} />;
     case 'media':
       return <Media part={{ inlineData: part.inlineData }} />;
     case 'file':
@@ -262,8 +271,11 @@ function shortArguments(args: CallPart['args']): string {
   return shown.join(', ').slice(0, MAX_SHOWN);
 }
 
-function CallView({ call }: { readonly call: CallPart }) {
-  const { name, args, response, status, progress, parts, startedAt, endedAt } = call;
+function CallView({ call, isParallel }: { readonly call: CallPart; readonly isParallel: boolean }) {
+  const { id, name, args, response, status, progress, parts, startedAt, endedAt } = call;
+  const measured = useContext(MeasuredTimes).get(id);
+  const hasTime = endedAt !== undefined && status !== 'rejected';
+  const seconds = isParallel || !hasTime ? measured : endedAt - startedAt;
   return (
     <details className="call" data-status={status}>
       <summary>
@@ -273,7 +285,7 @@ function CallView({ call }: { readonly call: CallPart }) {
         </span>
         <span className="call-status">
           {status}
-          {endedAt === undefined || status === 'rejected' ? '' : `, ${formatDuration(endedAt - startedAt)}`}
+          {hasTime && seconds !== undefined && `, ${formatDuration(seconds)}`}
         </span>
       </summary>
       <p className="label">Arguments</p>
