@@ -8,6 +8,7 @@ import {
   fixedPlatform,
   functionCallEvent,
   functionResponseEvent,
+  modelEvent,
   ScriptedModel,
   type ScriptedStep,
 } from '@eventloom/testing';
@@ -124,6 +125,13 @@ test('the events of the same runs are drawn in the same tree, with the payment o
   checkNested(bars);
   expect(new Set(bars.map(({ id }) => id)).size).toBe(bars.length);
   expect(drawn(spansOf(events, second))).toEqual(['run', '  clerk', '    model']);
+});
+
+test('the tokens of a reply contain those of its thoughts', () => {
+  const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 340, thoughtsTokenCount: 20 };
+  const event = modelEvent('helper', 'Blue.', { invocationId: 'e', executionId: 'x', usageMetadata });
+  const use = spansOf([event], 'e').find(({ kind }) => kind === 'model')?.use;
+  expect([use?.input, use?.output]).toEqual([10, 360]);
 });
 
 test('a resumed run has a bar for each attempt', () => {

@@ -125,7 +125,7 @@ function modelSpan(event: Event, start: number, depth: number, prices: Prices): 
   if (!usage && !(isReply && content?.role === 'model')) return [];
   const use: ModelUse = {
     input: usage?.promptTokenCount,
-    output: usage?.candidatesTokenCount,
+    output: usage && outputTokens(usage),
     cached: usage?.cachedContentTokenCount,
     firstTokenMs: usage?.timingInfo?.timeToFirstTokenMs,
     cost: usage && costOf([modelVersion], usage, prices),
@@ -342,10 +342,17 @@ function costOf(names: readonly unknown[], usage: Tokens, prices: Prices): numbe
   const name = names.find((each) => typeof each === 'string' && Object.hasOwn(prices, each));
   const price = typeof name === 'string' ? prices[name] : undefined;
   if (!price) return undefined;
-  const { promptTokenCount = 0, cachedContentTokenCount: cached = 0, candidatesTokenCount = 0 } = usage;
-  const output = candidatesTokenCount + (usage.thoughtsTokenCount ?? 0);
+  const { promptTokenCount = 0, cachedContentTokenCount: cached = 0 } = usage;
   const { input, cachedInput = input } = price;
-  return ((promptTokenCount - cached) * input + cached * cachedInput + output * price.output) / 1_000_000;
+  return (
+    ((promptTokenCount - cached) * input + cached * cachedInput + (outputTokens(usage) ?? 0) * price.output) / 1_000_000
+  );
+}
+
+/** Returns the tokens of a reply with those of its thoughts; undefined if they are unknown. */
+function outputTokens({ candidatesTokenCount, thoughtsTokenCount }: Tokens): number | undefined {
+  if (candidatesTokenCount === undefined && thoughtsTokenCount === undefined) return undefined;
+  return (candidatesTokenCount ?? 0) + (thoughtsTokenCount ?? 0);
 }
 
 /** Formats a cost without a currency, which is that of the prices. */
