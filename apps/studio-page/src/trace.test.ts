@@ -1,5 +1,6 @@
 import { type Event, getFunctionCalls } from '@eventloom/core';
 import { SpanStore } from '@eventloom/dev';
+import { END, START, StateGraph } from '@eventloom/graph';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool } from '@eventloom/multi-agent';
 import { Runner } from '@eventloom/runner';
@@ -82,9 +83,9 @@ function checkNested(bars: readonly Span[]): void {
 }
 
 test('spans of an agent as a tool, a transfer and an answer are drawn below their callers', async () => {
-  const { kept, runs } = await play();
+  const { kept, events, runs } = await play();
   const [first = '', second = ''] = runs;
-  const bars = barsOf(kept, first);
+  const bars = barsOf(kept, events, first);
   expect(drawn(bars)).toEqual([
     'run',
     '  desk',
@@ -99,7 +100,7 @@ test('spans of an agent as a tool, a transfer and an answer are drawn below thei
     '    pay',
   ]);
   checkNested(bars);
-  const later = barsOf(kept, second);
+  const later = barsOf(kept, events, second);
   expect(drawn(later)).toEqual(['run', '  clerk', '    pay', '    clerk-model']);
   checkNested(later);
 });
@@ -127,6 +128,54 @@ test('the events of the same runs are drawn in the same tree, with the payment o
   expect(drawn(spansOf(events, second))).toEqual(['run', '  clerk', '    model']);
 });
 
+test('the completed nodes of a graph have bars from the beginning of their step, with spans and without', async () => {
+  // Each look at the clock takes a millisecond.
+  let nowMs = 1000;
+  const platform = { ...fixedPlatform(), now: () => nowMs++ };
+  const sessionService = new InMemorySessionService({ platform });
+  const spans = new SpanStore();
+  const writer = new LlmAgent({ name: 'writer', model: scripted('writer', ['text']) });
+  const agent = new StateGraph({ name: 'flow' })
+    .addNode('read', () => 'read')
+    .addNode('check', () => 'checked')
+    .addNode('write', writer)
+    .addEdge(START, 'read')
+    .addEdge(START, 'check')
+    .addEdge('read', 'write')
+    .addEdge('check', END)
+    .addEdge('write', END)
+    .compile();
+  const instrumentation = spans;
+  const runner = new Runner({
+    appName: 'app',
+    agent,
+    sessionService,
+    platform,
+    instrumentation,
+    autoCreateSession: true,
+  });
+  const invocationId = idOf(await runner.run({ ...KEY, newMessage: { parts: [{ text: 'Go' }] } }));
+  const events = (await sessionService.getSession(KEY))?.events ?? [];
+  const measured = barsOf(spans.list(KEY), events, invocationId);
+  expect(drawn(measured)).toEqual([
+    'run',
+    '  flow',
+    '    read',
+    '    check',
+    '    write',
+    '    writer',
+    '      writer-model',
+  ]);
+  checkNested(measured);
+  const nodesIn = (bars: readonly Span[]) => bars.filter(({ kind }) => kind === 'node');
+  const [read, check, write] = nodesIn(measured);
+  expect([read?.start, write?.start]).toEqual([check?.start, check?.end]);
+  expect(write?.end).toBeGreaterThan(write?.start ?? 0);
+  const made = nodesIn(spansOf(events, invocationId));
+  expect(made.map(({ label, end }) => [label, end])).toEqual(nodesIn(measured).map(({ label, end }) => [label, end]));
+  expect(made[0]?.content).toEqual({ result: 'read' });
+});
+
 test('the tokens of a reply contain those of its thoughts', () => {
   const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 340, thoughtsTokenCount: 20 };
   const event = modelEvent('helper', 'Blue.', { invocationId: 'e', executionId: 'x', usageMetadata });
@@ -150,7 +199,7 @@ test('a resumed run has a bar for each attempt', () => {
     endMs: 9500,
     attributes: { 'eventloom.invocation_id': 'e', 'eventloom.resumed': true },
   });
-  const bars = barsOf([lost, span('3', 1100, { kind: 'agent', parentSpanId: '1' }), resumed], 'e');
+  const bars = barsOf([lost, span('3', 1100, { kind: 'agent', parentSpanId: '1' }), resumed], [], 'e');
   expect(drawn(bars)).toEqual(['run …', '   …', 'resumed run']);
   // A lost span is drawn to the end of the trace.
   expect(bars.map(({ start, end }) => [start, end])).toEqual([
@@ -168,8 +217,8 @@ test('the open bars of a run in progress end now, and not at an earlier moment t
     { ...running, spanId: '2', parentSpanId: '1', kind: 'tool', startMs: 1100 },
   ] as const;
   const ends = (bars: readonly Span[]): number[] => bars.map(({ end }) => end);
-  expect(ends(barsOf(kept, 'e', {}, undefined, 3000))).toEqual([3, 3]);
-  expect(ends(barsOf(kept, 'e', {}, 2, 3000))).toEqual([2, 2]);
+  expect(ends(barsOf(kept, [], 'e', {}, undefined, 3000))).toEqual([3, 3]);
+  expect(ends(barsOf(kept, [], 'e', {}, 2, 3000))).toEqual([2, 2]);
   const event = { invocationId: 'e', executionId: 'x', timestamp: 1 };
   const called = functionCallEvent('helper', [{ id: 'c', name: 'look', args: {} }], event);
   const bars = spansOf([called], 'e', {}, 3);

@@ -7,7 +7,7 @@ type Prices = Readonly<Record<string, ModelPrice>>;
 export interface Span {
   readonly id: string;
   readonly label: string;
-  readonly kind: 'run' | 'agent' | 'model' | 'tool';
+  readonly kind: KeptSpan['kind'] | 'node';
   readonly depth: number;
   /** Seconds since the epoch. */
   readonly start: number;
@@ -99,6 +99,7 @@ export function spansOf(
       isFailed: execution.events.some(({ errorCode }) => errorCode !== undefined),
       details: {},
     });
+    spans.push(...nodeSpans(execution.events, depth + 1));
     let before = start;
     for (const event of execution.events) {
       spans.push(...modelSpan(event, before, depth + 1, prices), ...toolSpans(event, calls, depth + 1));
@@ -112,6 +113,40 @@ export function spansOf(
       const index = opening ? run.indexOf(opening) : 0;
       add(execution, 1, run[index - 1]?.timestamp ?? opening?.timestamp ?? first.timestamp);
     }
+  return spans;
+}
+
+/**
+ * Returns a bar for each completed node of a graph, made from the events of one execution of the graph. A node begins with its step, and ends when
+ * its result is stored, which is after the results of the nodes before it in the step.
+ */
+function nodeSpans(events: readonly Event[], depth: number): Span[] {
+  const spans: Span[] = [];
+  let step = 0;
+  let start = 0;
+  let last = 0;
+  for (const { id, timestamp, errorCode, actions } of events) {
+    const { node, run, output } = actions.agentState ?? {};
+    // Runs that a node started itself have longer ids.
+    const place = typeof run === 'string' ? /^(\d+)-\d+$/.exec(run) : null;
+    if (!place || typeof node !== 'string') continue;
+    if (Number(place[1]) !== step) start = last;
+    step = Number(place[1]);
+    last = timestamp;
+    if (step > 0)
+      spans.push({
+        id: `node-${id}`,
+        label: node,
+        kind: 'node',
+        depth,
+        start,
+        end: timestamp,
+        isOpen: false,
+        isFailed: errorCode !== undefined,
+        details: {},
+        content: { result: output },
+      });
+  }
   return spans;
 }
 
@@ -227,13 +262,15 @@ function toolSpans(event: Event, { end, answers, questions }: RunCalls, depth: n
 
 /**
  * Returns the bars of one run, made from the server's spans, each below its parent. A resumed run has a bar for each
- * attempt.
+ * attempt. The nodes of a graph have no spans; their bars are made from the events.
  *
+ * @param events the events of the session up to the shown moment
  * @param until seconds since the epoch: the bars are as they were just before this moment
  * @param nowMs milliseconds since the epoch, at which open bars end. Default: the newest time of a span
  */
 export function barsOf(
   kept: readonly KeptSpan[],
+  events: readonly Event[],
   invocationId: string,
   prices: Prices = {},
   until = Number.POSITIVE_INFINITY,
@@ -255,15 +292,43 @@ export function barsOf(
     else below.set(parent, [span]);
     latestMs = Math.max(latestMs, Math.min(endMs, untilMs));
   }
+  const executions = Map.groupBy(events, (event) =>
+    event.invocationId === invocationId ? event.executionId : undefined,
+  );
+  /** Returns the bars of the nodes that ended in an attempt of a graph. */
+  const nodesIn = (attempt: KeptSpan, depth: number): Span[] => {
+    const id = attempt.attributes['eventloom.execution_id'];
+    if (attempt.kind !== 'agent' || typeof id !== 'string') return [];
+    const begins = attempt.startMs / 1000;
+    const next = kept.find(
+      ({ kind, startMs, attributes }) =>
+        kind === 'agent' && startMs > attempt.startMs && attributes['eventloom.execution_id'] === id,
+    );
+    const ends = next ? next.startMs / 1000 : Number.POSITIVE_INFINITY;
+    return nodeSpans(executions.get(id) ?? [], depth)
+      .filter(({ end }) => end >= begins && end < ends)
+      .map((node) => ({ ...node, start: Math.max(node.start, begins) }));
+  };
   const bars: Span[] = [];
-  const add = (parent: string | undefined, depth: number): void => {
-    for (const span of below.get(parent) ?? []) {
-      bars.push(barOf(span, { depth, prices, untilMs, latestMs }));
-      add(span.spanId, depth + 1);
+  const add = (parent: KeptSpan | undefined, depth: number): void => {
+    const nodes = parent ? nodesIn(parent, depth) : [];
+    const spans = below.get(parent?.spanId) ?? [];
+    for (const each of [...nodes, ...spans].toSorted((one, other) => startOf(one) - startOf(other))) {
+      if (!('spanId' in each)) {
+        bars.push(each);
+        continue;
+      }
+      bars.push(barOf(each, { depth, prices, untilMs, latestMs }));
+      add(each, depth + 1);
     }
   };
   add(undefined, 0);
   return bars;
+}
+
+/** Returns the beginning in seconds since the epoch. */
+function startOf(each: Span | KeptSpan): number {
+  return 'spanId' in each ? each.startMs / 1000 : each.start;
 }
 
 interface BarPlace {
