@@ -155,7 +155,7 @@ test('a server answers new connections with 503 on /readyz after SIGTERM until i
   ]);
   expect(await refused.json()).toMatchObject({
     code: 'SHUTTING_DOWN',
-    error: expect.stringContaining('another server'),
+    error: expect.stringContaining('try again'),
   });
   expect((await fetch(`${server.url}${SLOW_SESSION}`)).status).toBe(200);
   writeFileSync(join(folder.path, 'enough'), '');

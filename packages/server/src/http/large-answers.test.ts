@@ -86,21 +86,48 @@ test('a change is refused before it is made if the user has too much to read', a
   expect(made).toEqual(['made']);
 });
 
-test('the answer to a change that was made waits until there is room for it', async () => {
-  const { answers } = setUp();
+async function changeDuringReads(answers: LargeAnswers) {
   const gate = Promise.withResolvers<void>();
+  const reads: string[] = [];
   const changing = answers.answerChange('ann', async () => {
     await gate.promise;
-    return () => text(2);
+    return () => {
+      reads.push('read');
+      return text(2);
+    };
   });
-  const unread = await answers.answer('ann', () => text(3));
-  let isAnswered = false;
-  void changing.then(() => (isAnswered = true));
+  const unread = await answers.answer('ann', () => text(4));
   gate.resolve();
   await new Promise((resolve) => setImmediate(resolve));
-  expect(isAnswered).toBe(false);
+  expect(reads).toEqual([]);
+  return { changing, unread };
+}
+
+test('the answer to a change that was made is read once there is room for it', async () => {
+  const { answers } = setUp();
+  const { changing, unread } = await changeDuringReads(answers);
   await unread.body?.cancel();
   expect((await (await changing).text()).length).toBe(2 * MEBI);
+});
+
+test('a change whose answer is as large as the limit is answered', async () => {
+  const { answers } = setUp();
+  const large = await answers.answerChange('ann', async () => () => text(9));
+  expect((await large.text()).length).toBe(9 * MEBI);
+});
+
+test('the answer to a change fails if there is no room for it for four heartbeats', async () => {
+  const { answers, platform } = setUp();
+  const { changing, unread } = await changeDuringReads(answers);
+  const failure = changing.catch((error: unknown) => error);
+  const reader = unread.body?.getReader();
+  for (let each = 0; each < 3; each++) {
+    // A client that reads a little is not disconnected.
+    await reader?.read();
+    platform.advance(20_000);
+  }
+  expect(await failure).toEqual(expect.any(SlowReaderError));
+  await reader?.cancel();
 });
 
 test('a read that hangs holds further reads of its user for five seconds', async () => {

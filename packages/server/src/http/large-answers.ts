@@ -1,4 +1,4 @@
-import { type MaybePromise, type Platform, toError } from '@eventloom/core';
+import { type Platform, toError } from '@eventloom/core';
 import { KeyedQueue } from '@eventloom/core/internal';
 import { ServerBusyError, SlowReaderError, UserLimitError } from '../errors.ts';
 import { cutError } from '../runs/run-reader.ts';
@@ -8,11 +8,13 @@ import { jsonTextResponse } from './responses.ts';
 import { RequestQuota, type UserQuotas } from './user-quotas.ts';
 
 /** Number of characters up to which an answer is sent in one piece and not counted. */
-const SMALL_CHARS = 16 * 1024;
+export const SMALL_CHARS: number = 16 * 1024;
 /** Number of characters of an answer that are written at once. The rest is written as the client reads. */
 const MAX_AHEAD = 8 * 1024 * 1024;
 /** Number of characters that are counted for the part of an answer that is written as the client reads. */
 const CHARS_LATER = 1024 * 1024;
+/** Maximum delay of a timer. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Maximum time for which the read of an answer holds the further reads of its user. */
 const TURN_MS = 5000;
 
@@ -56,32 +58,30 @@ export class LargeAnswers {
    * @throws UserLimitError, ServerBusyError for a large answer over the limits, and the errors of `read`
    */
   answer(userId: string, read: () => AnswerText | Promise<AnswerText>): Promise<Response> {
-    return this.#inTurn(userId, async () => {
-      const text = await read();
-      return this.#write(userId, text, (quota, chars) => quota.count('answerChars', chars));
-    });
+    return this.#inTurn(userId, async () => this.#write(userId, await read(), true));
   }
 
   /**
-   * Answers a change. The change is refused if the user has no room for an answer; its own answer waits for room.
+   * Answers a change. The change is refused if the user has no room for an answer; its own answer is read once there is room.
    *
-   * @throws UserLimitError and ServerBusyError if the limits are reached, and the errors of `change`
+   * @param change makes the change, and returns how its answer is read. It should hold no large value until then
+   * @throws UserLimitError and ServerBusyError if the limits are reached, SlowReaderError if there is no room after the change, and the
+   * errors of `change`
    */
   async answerChange(userId: string, change: () => Promise<() => AnswerText | Promise<AnswerText>>): Promise<Response> {
-    const room = new RequestQuota(this.#options.quotas, userId);
-    room.count('answerChars', 1);
-    try {
-      const read = await change();
-      return await this.#inTurn(userId, async () => this.#write(userId, await read(), this.#waitForRoom));
-    } finally {
-      await room.release();
-    }
+    this.#checkRoom(userId);
+    const read = await change();
+    return this.#inTurn(userId, async () => {
+      await this.#waitForRoom(userId);
+      return this.#write(userId, await read(), false);
+    });
   }
 
-  /** Answers with a text that is in memory, once there is room for it. */
-  answerText(userId: string, text: string, headers: AnswerText['headers']): MaybePromise<Response> {
+  /** Answers with a text that is in memory, once there is room for it. @throws SlowReaderError */
+  async answerText(userId: string, text: string, headers: AnswerText['headers']): Promise<Response> {
     if (text.length <= SMALL_CHARS) return jsonTextResponse(text, headers);
-    return this.#write(userId, { parts: [text], headers }, this.#waitForRoom);
+    await this.#waitForRoom(userId);
+    return this.#write(userId, { parts: [text], headers }, false);
   }
 
   /** Answers a user's requests one after the other. A read that hangs does not hold the others for ever. */
@@ -94,24 +94,52 @@ export class LargeAnswers {
     });
   }
 
-  readonly #waitForRoom = async (quota: RequestQuota, chars: number): Promise<void> => {
-    for (;;) {
-      try {
-        quota.count('answerChars', chars);
-        return;
-      } catch (error) {
-        if (!UserLimitError.isInstance(error) && !ServerBusyError.isInstance(error)) throw error;
-        await this.#freed.promise;
-      }
-    }
-  };
+  /** @throws UserLimitError and ServerBusyError if the limits are reached */
+  #checkRoom(userId: string): void {
+    const room = new RequestQuota(this.#options.quotas, userId);
+    room.count('answerChars', 1);
+    room.count('answerChars', -1);
+  }
 
-  /** @param count counts characters, or throws */
-  async #write(
-    userId: string,
-    { parts, rest, headers }: AnswerText,
-    count: (quota: RequestQuota, chars: number) => MaybePromise<void>,
-  ): Promise<Response> {
+  /** Waits until the user has room for an answer. @throws SlowReaderError after the time in which clients that read nothing are disconnected */
+  async #waitForRoom(userId: string): Promise<void> {
+    const { platform } = this.#options;
+    let isLate = false;
+    const stopTimer = platform.schedule(2 * this.#stalledMs, () => {
+      isLate = true;
+      this.#free();
+    });
+    try {
+      for (;;) {
+        try {
+          return this.#checkRoom(userId);
+        } catch (cause) {
+          if (!UserLimitError.isInstance(cause) && !ServerBusyError.isInstance(cause)) throw cause;
+          if (isLate)
+            throw new SlowReaderError(
+              'what was asked for was done, but its answer has to wait for clients that do not read theirs; read the session',
+              { cause },
+            );
+          await this.#freed.promise;
+        }
+      }
+    } finally {
+      stopTimer();
+    }
+  }
+
+  #free(): void {
+    this.#freed.resolve();
+    this.#freed = Promise.withResolvers();
+  }
+
+  /** The time after which a client that reads nothing is disconnected, in milliseconds. */
+  get #stalledMs(): number {
+    return Math.min(2 * this.#options.heartbeatMs, MAX_TIMER_MS / 2);
+  }
+
+  /** @param isLimited false for an answer that is not refused for its size */
+  async #write(userId: string, { parts, rest, headers }: AnswerText, isLimited: boolean): Promise<Response> {
     const { quotas, queue } = this.#options;
     const later = parts[Symbol.iterator]();
     const blocks: string[] = [];
@@ -132,7 +160,8 @@ export class LargeAnswers {
     const quota = new RequestQuota(quotas, userId);
     // An answer larger than the limit is possible if the user has no other one.
     const { maxAnswerChars, maxAnswerCharsPerUser } = quotas.limits;
-    await count(quota, Math.min(chars + (isWhole ? 0 : CHARS_LATER), maxAnswerCharsPerUser, maxAnswerChars));
+    const counted = Math.min(chars + (isWhole ? 0 : CHARS_LATER), maxAnswerCharsPerUser, maxAnswerChars);
+    quota.count('answerChars', counted, isLimited);
     return this.#stream(quota, remaining(blocks, next, later, rest), headers);
   }
 
@@ -142,7 +171,7 @@ export class LargeAnswers {
     text: AsyncGenerator<string, void, undefined>,
     headers: AnswerText['headers'],
   ): Response {
-    const { heartbeatMs, platform, queue, report } = this.#options;
+    const { platform, queue, report } = this.#options;
     const encoder = new TextEncoder();
     let isOpen = true;
     let stopTimer: (() => void) | undefined;
@@ -151,8 +180,7 @@ export class LargeAnswers {
       if (!isOpen) return;
       isOpen = false;
       void quota.release();
-      this.#freed.resolve();
-      this.#freed = Promise.withResolvers();
+      this.#free();
     };
     const cut = (controller: ReadableStreamDefaultController<Uint8Array>, error: Error): void => {
       if (!isOpen) return;
@@ -162,7 +190,7 @@ export class LargeAnswers {
       text.return().catch(report);
     };
     const watch = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
-      stopTimer = platform.schedule(2 * heartbeatMs, () =>
+      stopTimer = platform.schedule(this.#stalledMs, () =>
         cut(controller, new SlowReaderError('the client read nothing of an answer for two heartbeats')),
       );
     };

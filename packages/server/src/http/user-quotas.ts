@@ -98,29 +98,30 @@ export class RequestQuota {
    * Counts bytes of the request's body as they arrive, its run, or its wait for a session; a negative amount subtracts.
    * Until the user of the request is known, only the totals count.
    *
+   * @param isLimited false for an amount that is counted also if it exceeds the limits. Default true
    * @throws UserLimitError
    * @throws ServerBusyError if the limits are exceeded; nothing is counted then
    */
-  count(kind: keyof Usage, amount: number): void {
+  count(kind: keyof Usage, amount: number, isLimited: boolean = amount > 0): void {
     const { limits, total, users } = this.#quotas;
     const userId = this.#userId;
     const bound = BOUNDS[kind];
     const own = userId === undefined ? undefined : (users.get(userId) ?? { ...NOTHING });
-    if (amount > 0 && own && own[kind] + amount > limits[bound.perUser]) {
+    if (isLimited && own && own[kind] + amount > limits[bound.perUser]) {
       throw new UserLimitError(
         `the user may have ${limits[bound.perUser]} ${bound.what} (limits.${bound.perUser} of this server), and has ${own[kind]}; ` +
           `try again when one of the user's requests has been answered`,
       );
     }
     const free = limits[bound.total] - total[kind];
-    if (amount > 0 && amount > free) {
+    if (isLimited && amount > free) {
       throw new ServerBusyError(
         `the server has its maximum number of ${bound.what} (limits.${bound.total}); try again later`,
       );
     }
     const isSharedPart = free - amount < limits[bound.total] * bound.sharedPart;
     const has = (own ?? this.#used)[kind];
-    if (amount > 0 && isSharedPart && total[kind] > has && has + amount > (own ? free : SMALL_BODY)) {
+    if (isLimited && isSharedPart && total[kind] > has && has + amount > (own ? free : SMALL_BODY)) {
       const room = `the server has room for ${free} more ${bound.what} (limits.${bound.total})`;
       if (!own) throw new ServerBusyError(`${room}, which are for small bodies; try again later`);
       throw new UserLimitError(

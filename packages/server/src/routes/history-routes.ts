@@ -1,10 +1,11 @@
 import { InvalidRequestError, serializeEvent } from '@eventloom/core';
+import { sessionKeyOf } from '@eventloom/core/internal';
 import { readForkSessionRequest, readRewindSessionRequest } from '@eventloom/core/wire';
 import { checkId } from '../http/request-body.ts';
 import type { ServerRequest } from '../http/server-request.ts';
 import { cursorHeader, jsonTextResponse, NEXT_CURSOR } from '../http/responses.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
-import { eventListParts, sessionParts } from '../http/session-text.ts';
+import { eventListParts, readSessionText } from '../http/session-text.ts';
 import { forkSession } from '../sessions/fork-session.ts';
 
 const REWIND = { component: 'RewindSessionBody', read: readRewindSessionRequest } satisfies BodySpec;
@@ -38,8 +39,10 @@ async function fork(request: ServerRequest): Promise<Response> {
   const { afterEventId, sessionId } = await request.body(FORK);
   if (sessionId !== undefined) checkId('sessionId', sessionId);
   request.quota.count('queued', 1);
+  const runner = request.runner();
+  const { sessionService } = runner;
   return request.server.answers.answerChange(key.userId, async () => {
-    const session = await forkSession(request.runner(), {
+    const session = await forkSession(runner, {
       ...key,
       afterEventId,
       newSessionId: sessionId,
@@ -48,7 +51,8 @@ async function fork(request: ServerRequest): Promise<Response> {
       // The events are in memory until the copy is stored, like those of an import.
       onRead: (chars) => request.quota.count('bodyBytes', chars),
     });
-    return () => ({ parts: sessionParts(session) });
+    const copy = sessionKeyOf(session);
+    return () => readSessionText(sessionService, copy);
   });
 }
 

@@ -99,6 +99,7 @@ async function runEvents(request: ServerRequest, requested: RequestedRun, invoca
     if (chars > request.server.limits.maxRunChars)
       return errorResponse(tooLong({ invocationId, key: requested.log.key }), headers);
   }
+  request.quota.count('answerChars', -chars);
   return request.server.answers.answerText(requested.log.key.userId, `[${events.join(',')}]`, headers);
 }
 

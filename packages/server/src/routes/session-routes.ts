@@ -8,7 +8,7 @@ import {
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { checkStateDelta, isRecord, isUserArtifact, sessionKeyOf } from '@eventloom/core/internal';
+import { checkStateDelta, isRecord, isUserArtifact, sessionKeyOf, weigh } from '@eventloom/core/internal';
 import {
   type CreateSessionBody,
   readCreateSessionRequest,
@@ -19,7 +19,7 @@ import type { Runner } from '@eventloom/runner';
 import type { ServerRequest } from '../http/server-request.ts';
 import { inTurns } from '../http/in-turns.ts';
 import { checkEventCounts, checkId } from '../http/request-body.ts';
-import type { AnswerText } from '../http/large-answers.ts';
+import { type AnswerText, SMALL_CHARS } from '../http/large-answers.ts';
 import { cursorHeader, jsonResponse, NEXT_CURSOR } from '../http/responses.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
 import { readSessionText, sessionListParts, sessionParts } from '../http/session-text.ts';
@@ -56,11 +56,11 @@ async function readCreation(
   return inTurns(platform, readCreateSessionSteps(json));
 }
 
-/** Returns the text of a new session. One with events is read again, in pages. */
+/** Returns the text of a new session. One with events or much state is read again when it is answered. */
 function createdText({ sessionService }: Runner, session: Session): () => AnswerText | Promise<AnswerText> {
-  return session.lastSeq === 0
-    ? () => ({ parts: sessionParts(session) })
-    : () => readSessionText(sessionService, sessionKeyOf(session));
+  if (session.lastSeq === 0 && weigh(session.state) <= SMALL_CHARS) return () => ({ parts: sessionParts(session) });
+  const key = sessionKeyOf(session);
+  return () => readSessionText(sessionService, key);
 }
 
 async function createWithId(request: ServerRequest): Promise<Response> {
