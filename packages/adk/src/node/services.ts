@@ -79,7 +79,9 @@ export function refuseAdkTables(pool: PostgresPool): PostgresPool {
     async connect() {
       const client = await pool.connect();
       if (isChecked) return client;
-      const { rows } = await client.query({ text: "SELECT WHERE to_regclass('adk_internal_metadata') IS NOT NULL" });
+      const { rows } = await client.query({
+        text: "SELECT WHERE coalesce(to_regclass('adk_internal_metadata'), to_regclass('app_states')) IS NOT NULL",
+      });
       isChecked = rows.length === 0;
       if (isChecked) return client;
       client.release();
