@@ -6,7 +6,7 @@ import {
   type Event,
   type LlmResponse,
 } from '@eventloom/core';
-import { PluginManager, wrongOption } from '@eventloom/core/internal';
+import { type PluginHook, PluginManager, wrongOption } from '@eventloom/core/internal';
 import { checkPluginCallbacks, RunnerPlugin } from './base-plugin.ts';
 import { requireArgument } from './check-arguments.ts';
 import { askCallbacks, type NodeCallbacks } from './workflow/node-callbacks.ts';
@@ -36,6 +36,21 @@ export class AdkPluginManager extends PluginManager {
       'new PluginManager([new LoggingPlugin()])',
     );
     super(plugins);
+  }
+
+  /**
+   * Calls a callback of the plugins until one returns a value. `onUserMessageCallback` gets a copy of the message, and a plugin that changes the copy need not
+   * return it.
+   */
+  override first<H extends PluginHook>(
+    hook: H,
+    params: Parameters<BasePlugin[H]>[0],
+  ): ReturnType<typeof PluginManager.prototype.first<H>> {
+    if (!('userMessage' in params)) return super.first(hook, params);
+    const userMessage = structuredClone(params.userMessage);
+    const isChanged = () => JSON.stringify(userMessage) !== JSON.stringify(params.userMessage);
+    const asked = super.first(hook, { ...params, userMessage });
+    return asked.then((answer) => answer ?? (isChanged() ? (userMessage as unknown as typeof answer) : undefined));
   }
 
   /** True if the program has given a plugin. */
