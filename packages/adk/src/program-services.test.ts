@@ -60,3 +60,14 @@ test('InMemoryCredentialService takes the auth config and the context of a tool,
   await service.saveCredential({ credentialKey: 'calendar' }, context);
   expect(await service.loadCredential(authConfig, context)).toHaveProperty('apiKey', 'k2');
 });
+
+test.each([undefined, {}, { invocationContext: {} }])(
+  'InMemoryCredentialService refuses an auth config with the context %j',
+  async (context) => {
+    const service = new AdkInMemoryCredentialService();
+    await expect(service.loadCredential({ credentialKey: 'calendar' }, context as never)).rejects.toMatchObject({
+      code: 'INVALID_REQUEST',
+      message: expect.stringContaining('write loadCredential(authConfig, toolContext)'),
+    });
+  },
+);

@@ -6,6 +6,7 @@ import {
   type CallbackContext,
   ConfigurationError,
   type CredentialKey,
+  InvalidRequestError,
   type LoadArtifactRequest,
   type Part,
   type Platform,
@@ -17,6 +18,7 @@ import {
   type SessionKey,
   systemPlatform,
 } from '@eventloom/core';
+import { isRecord } from '@eventloom/core/internal';
 import { InMemoryCredentialService } from '@eventloom/credentials';
 import { SignInCredentials } from './sign-in-credentials.ts';
 
@@ -134,7 +136,7 @@ export class AdkInMemoryCredentialService extends InMemoryCredentialService {
   /** The name of the class in error messages. */
   static override readonly name: string = 'InMemoryCredentialService';
 
-  override loadCredential(
+  override async loadCredential(
     request: CredentialKey | Pick<AuthConfig, 'credentialKey'>,
     context?: CredentialContext,
   ): Promise<AuthCredential | undefined> {
@@ -152,9 +154,14 @@ export class AdkInMemoryCredentialService extends InMemoryCredentialService {
   }
 }
 
+/** @throws InvalidRequestError for an auth config without the context of a tool */
 function keyOf(request: Pick<AuthConfig, 'credentialKey'>, context: CredentialContext | undefined): CredentialKey {
-  const { appName, userId } = context?.invocationContext.session ?? (request as CredentialKey);
-  return { appName, userId, credentialKey: request.credentialKey };
+  const user: unknown = context === undefined ? request : context?.invocationContext?.session;
+  if (!isRecord(user) || !('userId' in user))
+    throw new InvalidRequestError(
+      'InMemoryCredentialService: the user is not known; write loadCredential(authConfig, toolContext), or loadCredential({ appName, userId, credentialKey })',
+    );
+  return { appName: user['appName'] as string, userId: user['userId'] as string, credentialKey: request.credentialKey };
 }
 
 function contextOf({ appName, userId }: CredentialKey): CallbackContext {
