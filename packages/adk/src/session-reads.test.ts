@@ -1,8 +1,10 @@
 import { type InvocationContext, type Session } from '@eventloom/core';
 import { ScriptedModel } from '@eventloom/testing';
+import { InMemorySessionService as CoreSessions } from '@eventloom/sessions';
 import { expect, test } from 'vitest';
 import { JsonSessions } from './fixtures/json-sessions.ts';
 import { BaseAgent, createEvent, createEventActions, InMemorySessionService, LlmAgent, Runner } from './index.ts';
+import { readAsAdk } from './session-reads.ts';
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const STATE = { cart: [1], 'user:city': 'Oslo' };
@@ -31,6 +33,18 @@ test('the state of created, read and listed sessions has the methods of an objec
     event: createEvent({ author: 'bot', actions: createEventActions({ stateDelta: { n: 2 } }) }),
   });
   expectObject(session.state, { ...STATE, n: 2 });
+});
+
+test.each([
+  ['an InMemorySessionService', () => new InMemorySessionService()],
+  ['a service that reads as the ADK', () => readAsAdk(new CoreSessions())],
+])('listSessions of %s refuses pages of the ADK', async (_, createSessions) => {
+  const sessions = createSessions();
+  for (const pages of [{ page: 2 }, { offset: 1 }, { order: 'asc' }])
+    await expect(sessions.listSessions({ ...KEY, limit: 1, ...pages })).rejects.toMatchObject({
+      code: 'INVALID_REQUEST',
+      message: `listSessions: ${Object.keys(pages).join()} is not offered; write limit, and as cursor the nextCursor of the previous page`,
+    });
 });
 
 test.each([

@@ -6,11 +6,12 @@ import {
   type CreateSessionRequest,
   type Event,
   type GetSessionRequest,
+  InvalidRequestError,
   type ListSessionsRequest,
   type MaybePromise,
   type Session,
 } from '@eventloom/core';
-import { fillKind, toSeconds } from '@eventloom/core/internal';
+import { fillKind, isRecord, toSeconds } from '@eventloom/core/internal';
 import { InMemorySessionService } from '@eventloom/sessions';
 import type { AdkListSessionsResponse, AdkSession } from './base-session-service.ts';
 import { toAdkEvent } from './event-fields.ts';
@@ -35,9 +36,9 @@ export class AdkInMemorySessionService extends InMemorySessionService {
     return request?.lease ? super.getSession(request) : afterwards(super.getSession(inSeconds(request)), toAdkSession);
   }
 
-  /** Lists sessions as the service of `eventloom` does. A list of all sessions has the counts of the ADK too. */
+  /** Lists sessions as the service of `eventloom` does. A list of all sessions has the counts of the ADK too. @throws InvalidRequestError for `page`, `offset` and `order` */
   override async listSessions(request: ListSessionsRequest): Promise<AdkListSessionsResponse> {
-    return withCounts(await super.listSessions(request), request);
+    return withCounts(await super.listSessions(withoutPages(request)), request);
   }
 
   override beginRun(request: BeginRunRequest): MaybePromise<BegunRun> {
@@ -62,7 +63,7 @@ export function readAsAdk<S extends BaseSessionService>(service: S): S {
       createSession: async (request) => withObjectState(await createSession(withoutEmptyId(request))),
       getSession: (request) =>
         request?.lease ? getSession(request) : afterwards(getSession(inSeconds(request)), toAdkSession),
-      listSessions: async (request) => withCounts(await listSessions(request), request),
+      listSessions: async (request) => withCounts(await listSessions(withoutPages(request)), request),
       beginRun: (request) => afterwards(beginRun(request), withRunState),
       appendEvent: (request) =>
         request?.lease ? appendEvent(request) : afterwards(appendEvent(stamped(request)), (event) => toAdkEvent(event)),
@@ -75,6 +76,15 @@ function withoutEmptyId(request: CreateSessionRequest): CreateSessionRequest {
   if (request?.sessionId !== '') return request;
   const { sessionId: _, ...others } = request;
   return others;
+}
+
+/** Returns the request. @throws InvalidRequestError for one that asks for a page as the ADK does */
+function withoutPages(request: ListSessionsRequest): ListSessionsRequest {
+  const name = ['page', 'offset', 'order'].find((option) => isRecord(request) && request[option] !== undefined);
+  if (name === undefined) return request;
+  throw new InvalidRequestError(
+    `listSessions: ${name} is not offered; write limit, and as cursor the nextCursor of the previous page`,
+  );
 }
 
 function toAdkSession(session: Session | undefined): AdkSession | undefined {
