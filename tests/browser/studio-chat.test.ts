@@ -1,6 +1,8 @@
-import { Gate, modelEvent } from '@eventloom/testing';
-import { FunctionTool } from '@eventloom/tools';
 import type { StoredSpan } from '@eventloom/dev';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { SequentialAgent } from '@eventloom/multi-agent';
+import { Gate, modelEvent, ScriptedModel } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { KEY, type OpenOptions, send, useStudio } from './studio-page.ts';
@@ -185,5 +187,30 @@ test.each([
   await send(page, 'One');
   await log.getByText('One.').waitFor();
   await expect.poll(async () => (await shown()).at(-1)).toMatch(/^completed, .+ m?s$/);
+  expect(errors).toEqual([]);
+});
+
+test('agents have different colors, and the list names a session by its message while its first run is in progress', async () => {
+  const gate = new Gate();
+  const subAgents = ['p1', 'sum'].map(
+    (name) => new LlmAgent({ name, model: new ScriptedModel([name === 'sum' ? { gate, text: 'Sum.' } : 'One.']) }),
+  );
+  const { page, errors } = await open([], { agent: new SequentialAgent({ name: 'team', subAgents }) });
+  const list = page.getByRole('list', { name: 'Sessions' });
+  await page.getByRole('button', { name: 'New', exact: true }).click();
+  await send(page, 'Count for me');
+  await list.getByText('Count for me').waitFor();
+  gate.open();
+  await page.getByRole('log').getByText('Sum.').waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  const hues = await page.evaluate<string[]>(
+    `[...document.querySelectorAll('[data-hue]')].map((name) => name.dataset.hue)`,
+  );
+  expect(hues).toEqual(['0', '1']);
+  const id = new URL(page.url()).searchParams.get('session') ?? '';
+  await list.getByText(id).waitFor();
+  // The whole id is visible.
+  const cut = `[...document.querySelectorAll('.sessions small')].filter((line) => line.scrollWidth > line.clientWidth).length`;
+  expect(await page.evaluate(cut)).toBe(0);
   expect(errors).toEqual([]);
 });

@@ -252,13 +252,13 @@ describe('runs', () => {
     const { page, url, errors } = await open([{ chunks: ['The sky ', gate, 'is blue.'] }]);
     const { page: other } = await visit(url.replace('session=first', 'session=second'));
     await other.getByRole('tab', { name: 'Runs' }).click();
-    await other.getByText('None, in no session of this user.').waitFor();
+    await other.getByText('No run is open in any session of this user.').waitFor();
     await send(page, 'What color?');
     await page.getByRole('log').getByText('The sky').waitFor();
     await other.getByText('in flight, began').waitFor();
     await other.locator('.open-run').getByText('What color?').waitFor();
     await other.getByRole('button', { name: 'Cancel', exact: true }).click();
-    await other.getByText('None, in no session of this user.').waitFor();
+    await other.getByText('No run is open in any session of this user.').waitFor();
     await page.getByRole('log').getByText('Stopped', { exact: true }).waitFor();
     await keepPicture(page, 'stopped');
     expect(await page.getByRole('alert').count()).toBe(0);

@@ -301,7 +301,7 @@ describe.each([
     await page.getByRole('log').getByText('The sky is blue.').waitFor();
     await expect.poll(() => page.getByRole('log').getByText('What color?').count()).toBe(1);
     await page.getByRole('tab', { name: 'Runs' }).click();
-    await page.getByText('None, in no session of this user.').waitFor();
+    await page.getByText('No run is open in any session of this user.').waitFor();
     // The browser itself reports lost connections.
     expect(errors.filter((error) => !error.startsWith('Failed to load resource'))).toEqual([]);
   });

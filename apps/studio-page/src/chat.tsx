@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from 'react';
+import { useCallback, useEffect, useMemo, useState } from 'react';
 import type { Part, SessionKey } from '@eventloom/core';
 import { type Conversation, type Message, ServerError } from '@eventloom/client';
 import type { UseAgentResult } from '@eventloom/client/react';
@@ -32,6 +32,9 @@ interface ChatProps {
   readonly onTrace: (invocationId: string) => void;
 }
 
+/** Number of colors that distinguish agents. */
+const HUES = 5;
+
 /** Number of messages that are drawn; earlier ones are drawn on request. */
 const SHOWN = 100;
 
@@ -53,6 +56,11 @@ export function Chat({
   const answers = useAnswers(agent);
   const stop = useStop(agent);
   const times = useCallTimes(place, messages);
+  // In the order in which the agents first spoke, so that the first agents of a session have different colors.
+  const agents = useMemo(
+    () => [...new Set(messages.map(({ author }) => author))].filter((author) => author !== 'user'),
+    [messages],
+  );
   const [shown, setShown] = useState(SHOWN);
   const first = Math.max(0, messages.length - shown);
   const isRunning = status === 'running' || status === 'reconnecting';
@@ -131,6 +139,7 @@ export function Chat({
                 key={message.id}
                 message={message}
                 isNamed={all[index - 1]?.author !== message.author}
+                hue={agents.indexOf(message.author) % HUES}
                 canEdit={!isPast && !isRunning && message.author === 'user' && textOf(message) !== ''}
                 isStopped={isStopped && message === last && message.author !== 'user'}
                 onEdit={sendInstead}

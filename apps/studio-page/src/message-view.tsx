@@ -15,13 +15,6 @@ export function textOf({ parts }: Message): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
-/** The number of colours that distinguish agents. */
-const HUES = 6;
-
-function hueOf(author: string): number {
-  return Array.from(author).reduce((sum, char) => sum + (char.codePointAt(0) ?? 0), 0) % HUES;
-}
-
 /** Returns a message of the user in the form in which it was sent. */
 export function contentOf({ parts }: Message): readonly Part[] {
   return parts.flatMap((part): Part[] => {
@@ -35,6 +28,8 @@ interface MessageViewProps {
   readonly message: Message;
   /** True for the first of several consecutive messages of one author. */
   readonly isNamed: boolean;
+  /** The number of the author's color. */
+  readonly hue: number;
   readonly canEdit: boolean;
   /** True for the message after which the person stopped the run. */
   readonly isStopped: boolean;
@@ -47,6 +42,7 @@ interface MessageViewProps {
 export const MessageView = memo(function MessageView({
   message,
   isNamed,
+  hue,
   canEdit,
   isStopped,
   onEdit,
@@ -84,7 +80,7 @@ export const MessageView = memo(function MessageView({
     <article className={isUser ? 'message user' : 'message'} data-status={status} aria-label={`${author} says`}>
       {!isUser && isNamed && (
         <header>
-          <b data-hue={hueOf(author)}>{author}</b>
+          <b data-hue={hue}>{author}</b>
           {branch !== undefined && <small>{branch}</small>}
           <time dateTime={new Date(timestamp * 1000).toISOString()}>
             {new Date(timestamp * 1000).toLocaleTimeString()}

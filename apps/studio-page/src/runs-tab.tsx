@@ -59,42 +59,44 @@ export function RunsTab({ place, goTo, status }: RunsTabProps) {
           {error}
         </p>
       )}
-      {runs?.length === 0 && <p className="empty">None, in no session of this user.</p>}
-      <ul>
-        {runs?.map((run) => {
-          const { sessionId, invocationId, isHeld, resumable, attempts, title, startedAt } = run;
-          const session = client.session({ appName, userId, sessionId });
-          return (
-            <li key={`${sessionId} ${invocationId}`} className="open-run" data-held={isHeld}>
-              <b>{title ?? sessionId}</b>
-              <small>
-                {isHeld ? 'in flight' : resumable ? 'unfinished, can be resumed' : 'unfinished'}
-                {startedAt !== undefined &&
-                  `, began ${formatDuration(Math.max(0, serverNow() / 1000 - startedAt))} ago`}
-                {attempts > 1 ? `, attempt ${attempts}` : ''}
-              </small>
-              <code>
-                {sessionId} · {invocationId}
-              </code>
-              <div className="row">
-                {sessionId !== place.sessionId && (
-                  <Button className="quiet" onPress={() => goTo({ ...place, sessionId })}>
-                    Open
+      {runs?.length === 0 && <p className="empty">No run is open in any session of this user.</p>}
+      {runs && runs.length > 0 && (
+        <ul>
+          {runs.map((run) => {
+            const { sessionId, invocationId, isHeld, resumable, attempts, title, startedAt } = run;
+            const session = client.session({ appName, userId, sessionId });
+            return (
+              <li key={`${sessionId} ${invocationId}`} className="open-run" data-held={isHeld}>
+                <b>{title ?? sessionId}</b>
+                <small>
+                  {isHeld ? 'in flight' : resumable ? 'unfinished, can be resumed' : 'unfinished'}
+                  {startedAt !== undefined &&
+                    `, began ${formatDuration(Math.max(0, serverNow() / 1000 - startedAt))} ago`}
+                  {attempts > 1 ? `, attempt ${attempts}` : ''}
+                </small>
+                <code>
+                  {sessionId} · {invocationId}
+                </code>
+                <div className="row">
+                  {sessionId !== place.sessionId && (
+                    <Button className="quiet" onPress={() => goTo({ ...place, sessionId })}>
+                      Open
+                    </Button>
+                  )}
+                  {!isHeld && resumable && (
+                    <Button className="primary" onPress={() => void act(() => takeUp(run))}>
+                      Take up
+                    </Button>
+                  )}
+                  <Button className="danger" onPress={() => void act(() => session.follow(invocationId).cancel())}>
+                    {isHeld ? 'Cancel' : 'Close'}
                   </Button>
-                )}
-                {!isHeld && resumable && (
-                  <Button className="primary" onPress={() => void act(() => takeUp(run))}>
-                    Take up
-                  </Button>
-                )}
-                <Button className="danger" onPress={() => void act(() => session.follow(invocationId).cancel())}>
-                  {isHeld ? 'Cancel' : 'Close'}
-                </Button>
-              </div>
-            </li>
-          );
-        })}
-      </ul>
+                </div>
+              </li>
+            );
+          })}
+        </ul>
+      )}
     </div>
   );
 }

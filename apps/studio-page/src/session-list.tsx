@@ -96,6 +96,8 @@ export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: 
     }
   };
 
+  // The list is read again when the run has ended.
+  const title = events.find(({ author }) => author === 'user')?.content?.parts?.find(({ text }) => text)?.text;
   const isListed = sessions.some(({ id }) => id === sessionId);
   return (
     <section className="sidebar" aria-label="Sessions">
@@ -138,8 +140,8 @@ export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: 
         {!isListed && word === '' && (
           <li>
             <button type="button" aria-current="true">
-              <b>{sessionId}</b>
-              <small>new</small>
+              <b>{title ?? sessionId}</b>
+              <small>new{title !== undefined && ` · ${sessionId.slice(0, 24)}`}</small>
             </button>
           </li>
         )}
@@ -154,7 +156,7 @@ export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: 
               <b>{title ?? id}</b>
               {found !== undefined && <span className="found">…{found}</span>}
               <small>
-                {new Date(lastUpdateTime * 1000).toLocaleString()}
+                {new Date(lastUpdateTime * 1000).toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'short' })}
                 {title !== undefined && ` · ${id.slice(0, 24)}`}
               </small>
             </button>
