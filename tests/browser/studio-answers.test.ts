@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { keepPicture, send, useStudio, violations } from './studio-page.ts';
 import { look, mail, order, pay } from './studio-tools.ts';
 
-const { open } = useStudio();
+const { open, visit } = useStudio();
 
 describe('an answer', () => {
   test("goes to one request, even if the person clicks twice, and the calls have the person's decisions", async () => {
@@ -69,6 +69,25 @@ describe('an answer', () => {
     await page.getByRole('log').getByText('Ordered.').waitFor();
     await page.getByRole('log').getByText('order', { exact: true }).click();
     await page.getByText('"street": "Main Street 1"').waitFor();
+  });
+
+  test('that is refused because another page was faster makes room for what that page has done', async () => {
+    const { page, url, errors } = await open([{ calls: [{ name: 'pay' }] }, 'Paid.'], { tools: [pay] });
+    await send(page, 'Pay');
+    const other = await visit(url);
+    const reject = other.page.getByRole('button', { name: 'Reject', exact: true });
+    await reject.waitFor();
+    // The other page does not see the answer before it sends its own.
+    await other.page.route('**/events?*', (route) => route.abort());
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByRole('log').getByText('Paid.').waitFor();
+    await reject.click();
+    await other.page.getByRole('alert').getByText('has already been answered').waitFor();
+    await other.page.unroute('**/events?*');
+    await other.page.getByRole('log').getByText('Paid.').waitFor();
+    await reject.waitFor({ state: 'detached' });
+    await other.page.getByRole('log').getByText('has already been answered').waitFor({ state: 'detached' });
+    expect(errors).toEqual([]);
   });
 
   test('to a request for a user name and a password has both', async () => {

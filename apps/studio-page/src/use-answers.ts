@@ -59,7 +59,10 @@ function isRefusal(error: Error | undefined): error is Error {
 /** Returns the shown requests without those that were answered elsewhere, and with new ones; the same list if nothing changed. */
 function merge(shown: readonly ShownRequest[], requests: readonly PersonRequest[]): readonly ShownRequest[] {
   const open = new Set(requests.map(({ id }) => id));
-  const kept = shown.filter(({ request, answer }) => answer !== undefined || open.has(request.id));
+  // A refused answer may have come after an answer of another page.
+  const kept = shown.filter(
+    ({ request, answer, refusal }) => (answer !== undefined && refusal === undefined) || open.has(request.id),
+  );
   const known = new Set(kept.map(({ request }) => request.id));
   const added = requests.filter(({ id }) => !known.has(id)).map((request) => ({ request }));
   return kept.length === shown.length && added.length === 0 ? shown : [...kept, ...added];

@@ -7,13 +7,13 @@ const LOOK_AGAIN_MS = 3000;
 
 /**
  * Reads the session again if another page has written to it: when the page gets the focus, and at intervals while it is visible. The page
- * then follows a run that another page has started.
+ * then follows a run that another page has started. An error of the page is shown until then.
  *
  * @param isEnabled false while the page itself writes
  */
-export function useChangesElsewhere({ chat, status, error, events }: UseAgentResult, isEnabled: boolean): void {
+export function useChangesElsewhere({ chat, status, events }: UseAgentResult, isEnabled: boolean): void {
   const newestId = events.at(-1)?.id;
-  const isWaiting = isEnabled && status === 'idle' && error === undefined;
+  const isWaiting = isEnabled && status === 'idle';
   useEffect(() => {
     if (!isWaiting) return undefined;
     let isCurrent = true;
