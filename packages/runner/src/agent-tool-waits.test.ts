@@ -37,6 +37,11 @@ async function setUp() {
 const PAY = { calls: [{ id: 'c1', name: 'pay', args: { n: 1 } }] } satisfies ScriptedStep;
 const WAIT = { calls: [{ id: 'c1', name: 'wait' }] } satisfies ScriptedStep;
 
+const TRANSFER = {
+  calls: [{ id: 't1', name: 'transfer_to_agent', args: { agentName: 'helper' } }],
+} satisfies ScriptedStep;
+type Agents = Awaited<ReturnType<typeof setUp>>['agentOf'];
+
 /** Returns a reply that calls agents of these names; ids are unique only among the calls of one reply. */
 const ask = (...names: string[]): ScriptedStep => ({
   calls: names.map((name, index) => ({ id: `c${index + 1}`, name, args: { request: 'x' } })),
@@ -183,6 +188,32 @@ describe('an AgentTool in a resumable run', () => {
     expect(paid).toHaveLength(1);
     expect(responses(third)).toContainEqual(['helper', { result: 'It is paid.' }]);
     expect(textsOf(third)).toContain('done');
+  });
+
+  test.each<[string, (agentOf: Agents, helper: BaseAgent, calls: boolean) => BaseAgent]>([
+    ['called', (agentOf, helper, calls) => agentOf('lead', [calls ? ask('helper') : 'done'], toolOf(helper))],
+    [
+      'called within another one',
+      (agentOf, helper, calls) => {
+        const desk = agentOf('desk', [calls ? ask('helper') : 'done'], toolOf(helper));
+        return agentOf('lead', [calls ? ask('desk') : 'done'], toolOf(desk));
+      },
+    ],
+    ['transferred to', (agentOf, helper) => agentOf('lead', [TRANSFER], { subAgents: [helper] })],
+  ])('refuses an answer for an agent that was %s and renamed, and stores nothing', async (_, treeOf) => {
+    const { run, agentOf, paid, stored } = await setUp();
+    const first = await run(treeOf(agentOf, agentOf('helper', [PAY]), true), saying());
+    const before = await stored();
+    for (const { newMessage, ...of } of [answer(first), { ...answer(first), invocationId: undefined }]) {
+      const refused = run(treeOf(agentOf, agentOf('renamed', []), false), { newMessage, ...of });
+      await expect(refused).rejects.toMatchObject({
+        code: 'INVALID_MESSAGE',
+        message: 'newMessage: answers calls of the agent "helper", and no agent has that name',
+      });
+    }
+    expect(await stored()).toEqual(before);
+    await run(treeOf(agentOf, agentOf('helper', ['It is paid.']), false), answer(first));
+    expect(paid).toEqual([{ n: 1 }]);
   });
 
   test('rejects answers after its run has ended', async () => {

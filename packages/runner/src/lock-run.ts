@@ -178,7 +178,7 @@ async function lockForContinuedRun(
         const firstSeq = lock.run?.firstSeq ?? 0;
         const run = { invocationId, start, lock, loaded, window: undefined, firstSeq, isMessageStored: false };
         if (!isResume) return { ...run, config, resumed: undefined, replayed: NO_EVENTS };
-        const resumed = readResumedRun(runner.agent, loaded, resumedId);
+        const resumed = readResumedRun(runner, loaded, resumedId, callIds);
         const replayed = request.replay ? replayedEvents(loaded, resumed.log) : NO_EVENTS;
         return { ...run, config: resumedConfig(runner, request, resumed), resumed, replayed };
       }

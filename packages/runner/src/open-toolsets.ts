@@ -1,6 +1,6 @@
 import { type BaseAgent, type BaseToolset, type Platform } from '@eventloom/core';
 import { reportUnlessStopped, isBaseToolset } from '@eventloom/core/internal';
-import { isLlmAgent } from '@eventloom/llm-agent';
+import { isLlmAgent, type ToolUnion } from '@eventloom/llm-agent';
 
 /** Time that a toolset has to close at the end of a run, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 5000;
@@ -24,9 +24,8 @@ export class OpenToolsets {
 
   /** Returns the toolsets of an agent and of all agents below it; undefined if there are none. */
   static of(agent: BaseAgent, platform: Platform): OpenToolsets | undefined {
-    const toolsets = new Set<BaseToolset>();
-    collectToolsets(agent, toolsets, new Set());
-    return toolsets.size > 0 ? new OpenToolsets([...toolsets], platform) : undefined;
+    const toolsets = [...agentsAndTools(agent)].filter(isBaseToolset);
+    return toolsets.length > 0 ? new OpenToolsets(toolsets, platform) : undefined;
   }
 
   /** Notes that a run begins. Resolves once toolsets that are being closed are closed; undefined if none are. */
@@ -55,20 +54,20 @@ export class OpenToolsets {
     const platform = this.#platform;
     const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const cancel = platform.schedule(CLOSE_TIMEOUT_MS, resolve);
-    const closing = (async () => suspend(toolset))().catch((error: unknown) => reportUnlessStopped(platform, error));
+    const closing = (async () => toolset.suspend())().catch((error: unknown) => reportUnlessStopped(platform, error));
     await Promise.race([closing, timeout]);
     cancel();
   }
 }
 
-/** Suspends a toolset. A toolset from a version of core without `suspend` is closed. */
-function suspend(toolset: BaseToolset): Promise<void> {
-  return 'suspend' in toolset ? toolset.suspend() : (toolset as BaseToolset).close();
-}
-
-function collectToolsets(agent: BaseAgent, toolsets: Set<BaseToolset>, seen: Set<BaseAgent>): void {
-  if (seen.has(agent)) return;
-  seen.add(agent);
-  if (isLlmAgent(agent)) for (const tool of agent.tools) if (isBaseToolset(tool)) toolsets.add(tool);
-  for (const other of [...agent.subAgents, ...agent.calledAgents]) collectToolsets(other, toolsets, seen);
+/** Returns an agent, all agents below it, and their tools and toolsets. */
+export function agentsAndTools(
+  agent: BaseAgent,
+  found = new Set<BaseAgent | ToolUnion>(),
+): ReadonlySet<BaseAgent | ToolUnion> {
+  if (found.has(agent)) return found;
+  found.add(agent);
+  if (isLlmAgent(agent)) for (const tool of agent.tools) found.add(tool);
+  for (const other of [...agent.subAgents, ...agent.calledAgents]) agentsAndTools(other, found);
+  return found;
 }

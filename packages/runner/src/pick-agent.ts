@@ -93,9 +93,13 @@ export function agentOfCalls(
     );
   }
   const agent = root.findAgent(author);
-  if (!agent && calls.some(({ about }) => about))
-    throw new InvalidMessageError(`newMessage: answers calls of the agent "${author}", and no agent has that name`);
+  if (!agent && calls.some(({ about }) => about)) throw answersGoneAgent(author);
   return { agent: agent ?? root, branch };
+}
+
+/** Creates the error for an answer that only an agent could use that the tree no longer has. */
+export function answersGoneAgent(name: string): InvalidMessageError {
+  return new InvalidMessageError(`newMessage: answers calls of the agent "${name}", and no agent has that name`);
 }
 
 /**

@@ -201,19 +201,19 @@ export async function notifyPlugins(context: InvocationContext, failure: Eventlo
 /** Creates the last event of a stream with `completionEvent`: the outcome of the run. Never stored. */
 export function completionEvent(
   { appName: author, platform }: Runner,
-  { requestId, customMetadata }: RunConfig = {},
+  config: RunConfig = {},
   invocationId: string,
   failure: EventloomError | undefined,
 ): Event {
   const outcome = failure === undefined ? 'completed' : RunAbortedError.isInstance(failure) ? 'aborted' : 'failed';
-  return createEvent({
+  const event = createEvent({
     id: platform.newEventId(),
     invocationId,
     executionId: invocationId,
     author,
     timestamp: platform.now() / 1000,
     object: ObjectType.runnerCompletion,
-    customMetadata: { ...customMetadata, outcome },
-    ...(requestId === undefined ? {} : { requestId }),
+    customMetadata: { outcome },
   });
+  return stampEvent(event, config);
 }

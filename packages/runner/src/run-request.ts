@@ -144,15 +144,9 @@ function checkRunParams(params: RunAsyncParams, appName: string): void {
     );
   }
   if (params.abortSignal) checkAbortSignal('runAsync', params.abortSignal);
-  const { invocationId, newMessage, stateDelta } = params;
-  if (newMessage === undefined && invocationId === undefined)
-    throw new InvalidMessageError(
-      "newMessage: is missing; write newMessage: { role: 'user', parts: [{ text: 'hello' }] }. Only a run that is resumed by its invocationId needs none",
-    );
+  const { newMessage, stateDelta } = params;
   if (newMessage === undefined && stateDelta !== undefined)
-    throw new InvalidRequestError(
-      'stateDelta: needs a newMessage, which is missing; write newMessage, or remove stateDelta',
-    );
+    throw new InvalidRequestError('stateDelta: needs a newMessage; write one');
   if (params.runConfig?.streamingMode === 'bidi')
     throw new ConfigurationError(
       "runAsync: streamingMode 'bidi' is for runLive; write streamingMode: 'sse', or call runLive",
@@ -241,7 +235,7 @@ export function parseRunRequest(runner: Runner, input: RunInput): RunRequest {
   const start = startOf(params.invocationId, message, callIds);
   const given = toGivenConfig(params);
   if (params.ifKnown !== undefined && given.requestId === undefined)
-    throw new InvalidRequestError('ifKnown: needs a requestId, which identifies a repeated request; write requestId');
+    throw new InvalidRequestError('ifKnown: needs a requestId; write requestId');
   const config = mergeRunConfigs(given, runner.runConfig, bounds);
   return {
     start,
@@ -261,7 +255,8 @@ export function parseRunRequest(runner: Runner, input: RunInput): RunRequest {
 
 function startOf(invocationId: string | undefined, message: Content | undefined, callIds: readonly string[]): RunStart {
   if (invocationId === undefined) {
-    if (!message) throw new InvalidMessageError('newMessage: is missing; only a run that is resumed needs none');
+    if (!message)
+      throw new InvalidMessageError(`newMessage: is missing; ${WRITE_MESSAGE}, or the invocationId of a run to resume`);
     return { kind: callIds.length > 0 ? 'answers' : 'message', message };
   }
   if (message && callIds.length === 0)

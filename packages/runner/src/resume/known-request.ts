@@ -238,12 +238,11 @@ function isSameMessage({ parts = [] }: Content, events: readonly Event[], areBlo
     return answers.every((answer) => {
       const alike = stored.get(answer.id) ?? [];
       const same = alike.find((each) => isSameAnswer(answer, each));
-      if (same)
-        stored.set(
-          answer.id,
-          alike.filter((each) => each !== same),
-        );
-      return same !== undefined;
+      stored.set(
+        answer.id,
+        alike.filter((each) => each !== same),
+      );
+      return same;
     });
   }
   const stored = events.flatMap(({ content }) => content?.parts ?? []);

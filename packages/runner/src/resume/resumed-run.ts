@@ -3,6 +3,7 @@ import {
   type Content,
   type Event,
   type EventloomError,
+  getFunctionCalls,
   InvalidRequestError,
   type RunConfig,
 } from '@eventloom/core';
@@ -14,11 +15,14 @@ import {
   isYielded,
   newestFirst,
   outcomeOfEvent,
+  type SessionCall,
   streamedRecordOf,
   toStreamed,
 } from '@eventloom/core/internal';
 import { FROM_THE_START } from '../history-reader.ts';
-import { lastSpeaker, type PickedAgent } from '../pick-agent.ts';
+import { agentsAndTools } from '../open-toolsets.ts';
+import { answersGoneAgent, lastSpeaker, type PickedAgent } from '../pick-agent.ts';
+import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';
 import { readStoredConfig } from './stored-run-config.ts';
 
@@ -36,12 +40,15 @@ export interface ResumedRun {
 /**
  * Reads the stored part of a resumed run from the session.
  *
+ * @param callIds the ids of the calls that the message answers
  * @throws InvalidRequestError for a run that the session does not have, that was not resumable, or that has ended
+ * @throws InvalidMessageError for answers that an agent waits for that the tree no longer has
  */
 export function readResumedRun(
-  root: BaseAgent,
+  runner: Runner,
   { session, derived }: Pick<LoadedSession, 'session' | 'derived'>,
   invocationId: string,
+  callIds: readonly string[],
 ): ResumedRun {
   const { events } = session;
   const calls = Calls.of(session, derived);
@@ -51,18 +58,41 @@ export function readResumedRun(
     throw new InvalidRequestError(`invocationId: the run ${JSON.stringify(invocationId)} ${fault}`);
   };
   if (!first?.content) return fail('is not a run of this session, or was rewound; send a message without invocationId');
-  if (!beginsResumableRun(first)) return fail('was not resumable, or was imported; start a new run');
-  if (!calls.canContinue(invocationId))
-    return fail('has ended; send a message without invocationId to start a new one');
+  if (!beginsResumableRun(first))
+    return fail('was not resumable, or was imported; send a message without invocationId');
+  if (!calls.canContinue(invocationId)) return fail('has ended; send a message without invocationId');
   const began = own.find(({ author, executionId }) => author !== 'user' && executionId === invocationId);
-  const agent = began ? root.findAgent(began.author) : firstAgent(root, first, events, calls);
-  if (!agent) return fail(`began with the agent ${JSON.stringify(began?.author)}, and no agent has that name`);
+  const agent = began ? runner.agent.findAgent(began.author) : firstAgent(runner.agent, first, events, calls);
+  const gone = agent ? goneAgent(runner, own, calls.answerable(callIds, invocationId)) : began?.author;
+  if (gone !== undefined && callIds.length > 0) throw answersGoneAgent(gone);
+  if (!agent) return fail(`began with the agent "${gone}", and no agent has that name`);
   return {
     log: new InvocationLog(own),
     userContent: first.content,
     picked: { agent, branch: first.branch },
     config: readStoredConfig(first),
   };
+}
+
+/**
+ * Returns the name of an agent whose tool call waits for one of these answers, and that the tree no longer has. Does not return agents that
+ * the tree never had, because custom agents and tools may create agents: an agent of the tree called the agent, or transferred to it.
+ */
+function goneAgent(
+  { agent, toolsets }: Runner,
+  own: readonly Event[],
+  answered: readonly (SessionCall | undefined)[],
+): string | undefined {
+  const names = new Set(Array.from(agentsAndTools(agent), ({ name }) => name));
+  const used = own
+    .filter(({ author }) => names.has(author))
+    .flatMap((event) => [
+      event.actions.transferToAgent,
+      ...(toolsets ? [] : getFunctionCalls(event).map(({ name }) => name)),
+    ]);
+  return answered
+    .flatMap((request) => request?.about?.event.author ?? [])
+    .find((name) => !names.has(name) && used.includes(name));
 }
 
 /**
@@ -77,9 +107,7 @@ export function storedAbort({ log }: ResumedRun): EventloomError | undefined {
 
 /** The events of a run in order, without rewound ones. Empty if the session does not have the run, or was rewound to before it. */
 export function eventsOfRun(events: readonly Event[], invocationId: string): Event[] {
-  const own: Event[] = [];
-  for (const event of newestFirst(events)) if (event.invocationId === invocationId) own.push(event);
-  return own.reverse();
+  return [...newestFirst(events)].filter((event) => event.invocationId === invocationId).reverse();
 }
 
 /**
@@ -111,12 +139,12 @@ export function replayedEvents(
   first = 0,
 ): ReplayedEvent[] {
   const replayed: ReplayedEvent[] = [];
-  let byId: Map<string, Event> | undefined;
+  const byId = new Map(events.map((each) => [each.id, each]));
   let index = -1;
   for (const event of events.slice(first)) {
     index = session.events.indexOf(event, index + 1);
     const record = streamedRecordOf(event);
-    const stored = record && (byId ??= new Map(events.map((each) => [each.id, each]))).get(record.id);
+    const stored = record && byId.get(record.id);
     const yielded = isYielded(event) ? event : stored && toStreamed(record, event, stored);
     if (yielded) replayed.push({ event: yielded, seq: places.seqOf(index) });
   }

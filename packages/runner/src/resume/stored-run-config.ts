@@ -10,13 +10,10 @@ const REMEMBERED = [
   'clientTools',
   'pauseOnToolCalls',
 ] as const;
-const NAMES: ReadonlySet<string> = new Set(REMEMBERED);
 
 /** Makes the `agentState` of a resumable run's user event: it marks the run as resumable and has the run's options. */
 export function toStoredConfig(config: RunConfig): Record<string, unknown> {
-  const runConfig = Object.fromEntries(
-    REMEMBERED.flatMap((name) => (config[name] === undefined ? [] : [[name, config[name]]])),
-  );
+  const runConfig = rememberedOf(config);
   const mark = { [RunMark.resumable]: true };
   return Object.keys(runConfig).length > 0 ? { ...mark, [RunMark.runConfig]: runConfig } : mark;
 }
@@ -26,17 +23,16 @@ export function toStoredConfig(config: RunConfig): Record<string, unknown> {
  * another version may have stored it, all of them are.
  */
 export function readStoredConfig({ requestId, customMetadata, actions }: Event): RunConfig {
-  const remembered = actions.agentState?.[RunMark.runConfig];
-  return { ...validOptions(Object(remembered)), resumable: true, requestId, customMetadata };
-}
-
-function validOptions(remembered: object): RunConfig {
-  const config = Object.fromEntries(Object.entries(remembered).filter(([name]) => NAMES.has(name)));
+  let config = rememberedOf(Object(actions.agentState?.[RunMark.runConfig]));
   try {
     checkRunConfig(config);
-    return config;
   } catch (error) {
-    if (ConfigurationError.isInstance(error)) return {};
-    throw error;
+    if (!ConfigurationError.isInstance(error)) throw error;
+    config = {};
   }
+  return { ...config, resumable: true, requestId, customMetadata };
+}
+
+function rememberedOf(config: RunConfig): RunConfig {
+  return Object.fromEntries(REMEMBERED.flatMap((name) => (config[name] === undefined ? [] : [[name, config[name]]])));
 }
