@@ -91,7 +91,7 @@ export class RunEventsGoneError extends EventloomError {
 
 /**
  * The stream ended, but the run continues in another process, or in the next one that finds it, according to its `onUnfinishedRuns`. Not
- * retryable, because the user's message is stored: follow the run at its address.
+ * retryable, because the request is recorded, and its message is stored or about to be: follow the run at its address.
  */
 export class RunGoesOnError extends EventloomError {
   static override readonly code = 'RUN_GOES_ON';
@@ -104,8 +104,8 @@ export class RunRelayError extends EventloomError {
 }
 
 /**
- * A reader of a run was too slow for the events that are kept, and was disconnected. The run continues; the reader can reconnect.
- * Retryable.
+ * A reader of a run was too slow for the events that are kept, and was disconnected: the run continues, and the reader can reconnect. Or a
+ * change or a run was made, but its answer found no room beside those that the user's clients do not read: read the session. Retryable.
  */
 export class SlowReaderError extends EventloomError {
   static override readonly code = 'SLOW_READER';

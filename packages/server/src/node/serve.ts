@@ -93,7 +93,7 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
   const { live } = server;
   const shouldUpgradeCallback = (request: IncomingMessage): boolean => isLiveUpgrade(request, live);
   let shuttingDown: Promise<void> | undefined;
-  /** The responses of each connection that are not finished, oldest first, and the finished ones behind them. */
+  /** The responses of each connection, oldest first, without those that were finished when its latest request came. */
   const responses = new WeakMap<Socket, ServerResponse[]>();
   const http = createHttpServer({ shouldUpgradeCallback, ServerResponse: JoiningResponse }, (request, response) => {
     const { socket } = request;
