@@ -1,7 +1,7 @@
 import type { RunBounds } from '@eventloom/core';
 import { MAX_RUN_ATTEMPTS } from '@eventloom/core/internal';
 
-/** Limits of a server's concurrent work and of its memory. */
+/** Limits of a server's concurrent work and of its memory. A time (`…Ms`) is at most a day. */
 export interface ServerLimits {
   /** Maximum number of bytes of a request's body. Default 20 MiB. */
   readonly maxBodyBytes: number;

@@ -124,8 +124,12 @@ const HINTS = {
   auth: 'did you mean "authenticate"?',
 };
 const COUNT = { is: 'number', min: 1, wanted: 'an integer of at least 1, or Infinity', write: '50' };
+const AMOUNT = { is: 'number', min: 0 };
+/** The rule for times: a day and several times as much are delays that timers can have; a longer one would end immediately. */
+const TIME = { ...AMOUNT, max: 86_400_000 };
 const LIMITS = {
-  ...Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((limit) => [limit, { is: 'number', min: 0 }])),
+  ...Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((limit) => [limit, limit.endsWith('Ms') ? TIME : AMOUNT])),
+  heartbeatMs: { ...TIME, min: 1 },
   maxLlmCalls: COUNT,
   maxParallelToolCalls: COUNT,
 };

@@ -7,6 +7,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { createServer, type EventloomServer } from '../create-server.ts';
+import { DEFAULT_LIMITS } from '../server-limits.ts';
 import type { ServerOptions } from '../server-options.ts';
 import { serve } from './serve.ts';
 
@@ -154,4 +155,32 @@ test('serve throws ConfigurationError for a port that is a string', async () => 
   await expect(serve(createApp([]), { port: '80' as never })).rejects.toThrow(
     /^serve: port: expected an integer from 0 to 65535, got a string; write port: Number\(process\.env\.PORT\)$/,
   );
+});
+
+describe('a time that a timer cannot have', () => {
+  const times = Object.keys(DEFAULT_LIMITS).filter((limit) => limit.endsWith('Ms'));
+  const DAY_MS = 86_400_000;
+
+  test.each(times)('is refused as limits.%s, because the timer would end at once', (limit) => {
+    const create = (value: number) => (): unknown => createServer({ runners: [], limits: { [limit]: value } });
+    expect(create(DAY_MS)).not.toThrow();
+    for (const value of [Infinity, 2 ** 30, -1, Number.NaN])
+      expect(create(value)).toThrow(
+        new RegExp(
+          `^createServer: limits: ${limit}: expected a number from [01] to ${DAY_MS}, got .*; write ${limit}: 10000$`,
+        ),
+      );
+  });
+
+  test('is refused as heartbeatMs: 0, which would send without a pause', () => {
+    expect(() => createServer({ runners: [], limits: { heartbeatMs: 0 } })).toThrow(
+      'createServer: limits: heartbeatMs: expected a number from 1 to 86400000, got the number 0; write heartbeatMs: 10000',
+    );
+  });
+
+  test.each(['drainMs', 'unreadyMs'])('is refused as %s of serve', async (option) => {
+    await expect(serve(createApp([]), { port: 0, [option]: Infinity })).rejects.toThrow(
+      `serve: ${option}: expected a number from 0 to ${DAY_MS}, got the number Infinity; write ${option}: 10000`,
+    );
+  });
 });

@@ -18,21 +18,23 @@ export interface ServeOptions {
    * the server. Default `127.0.0.1`.
    */
   readonly host?: string | undefined;
-  /** Time in milliseconds that `shutDown` gives active runs to end. Default 10,000. */
+  /** Time in milliseconds that `shutDown` gives active runs to end, at most a day. Default 10,000. */
   readonly drainMs?: number | undefined;
   /**
-   * Time in milliseconds for which `shutDown` still accepts connections. Meanwhile `/readyz` answers 503, so that a load balancer sends no
+   * Time in milliseconds, at most a day, for which `shutDown` still accepts connections. Meanwhile `/readyz` answers 503, so that a load balancer sends no
    * more requests, and a request for a run gets 503 with `SHUTTING_DOWN`. Choose a time in which the load balancer notices the 503. Default
    * 0, for a server without a load balancer.
    */
   readonly unreadyMs?: number | undefined;
 }
 
+/** Maximum of a time: a day. A timer of Node with a delay of more than 24 days would end at once. */
+const MAX_TIME_MS = 86_400_000;
 const OPTIONS: OptionRules<ServeOptions> = {
   port: { is: 'number', isInteger: true, min: 0, max: 65_535, write: 'Number(process.env.PORT)' },
   host: { is: 'text', write: "'0.0.0.0'" },
-  drainMs: { is: 'number', min: 0 },
-  unreadyMs: { is: 'number', min: 0 },
+  drainMs: { is: 'number', min: 0, max: MAX_TIME_MS },
+  unreadyMs: { is: 'number', min: 0, max: MAX_TIME_MS },
 };
 
 /** A server that listens on a port: the result of `serve`. */
@@ -56,8 +58,6 @@ const DEFAULT_DRAIN_MS = 10_000;
  * Node does after five seconds, resets requests in transit, and load balancers do not repeat a request for a run.
  */
 const KEEP_ALIVE_MS = 65_000;
-/** Maximum delay of a timer of Node. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Maximum number of requests on one connection that are not answered completely. Browsers send one at a time. */
 const MAX_PIPELINED = 8;
 
@@ -120,7 +120,7 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
   http.keepAliveTimeout = KEEP_ALIVE_MS;
   // Closes connections that are idle, and those whose client reads nothing of an answer. A connection may wait long for its answer. Streams
   // end earlier, and tell the client why.
-  http.setTimeout(Math.min(Math.max(5 * server.limits.heartbeatMs, 1000), MAX_TIMER_MS), (socket) => {
+  http.setTimeout(Math.max(5 * server.limits.heartbeatMs, 1000), (socket) => {
     if (socket.writableLength > 0 || responses.get(socket)?.every(({ writableFinished }) => writableFinished))
       socket.destroy();
   });

@@ -1,12 +1,5 @@
 import { ConfigurationError, type SessionKey } from '@eventloom/core';
-import {
-  checkOptions,
-  listenToPool,
-  type OptionRules,
-  type PostgresPool,
-  describeKind,
-  wrongOption,
-} from '@eventloom/core/internal';
+import { checkOptions, listenToPool, type OptionRules, type PostgresPool, wrongOption } from '@eventloom/core/internal';
 import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunPublication, RunRelay } from '../runs/run-relay.ts';
 import { RelayDatabase } from './relay-database.ts';
 import { RelayNotifications } from './relay-notifications.ts';
@@ -31,7 +24,7 @@ export interface PostgresRunRelayOptions {
   readonly schema?: string | undefined;
   /**
    * Time in milliseconds without a heartbeat after which a process counts as lost, and followers of its runs get an error. A process sends
-   * three heartbeats in this time. The relay waits for a failing database for the same time. Default 15,000.
+   * three heartbeats in this time. The relay waits for a failing database for the same time. At most a day; default 15,000.
    */
   readonly leaseMs?: number | undefined;
   /**
@@ -47,12 +40,13 @@ export interface PostgresRunRelayOptions {
 
 const POOL = 'new Pool({ connectionString }), with Pool of the package pg';
 const EXAMPLE = 'new PostgresRunRelay({ pool: new Pool({ connectionString }) }), with Pool of the package pg';
+const CHARS = { is: 'number', min: 1, max: Number.MAX_SAFE_INTEGER } as const;
 const OPTIONS: OptionRules<PostgresRunRelayOptions> = {
   pool: { is: 'object', wanted: 'a pool', write: POOL },
   schema: 'text',
-  leaseMs: 'number',
-  maxKeptChars: 'number',
-  maxBacklogChars: 'number',
+  leaseMs: { is: 'number', min: 1, max: 86_400_000 },
+  maxKeptChars: CHARS,
+  maxBacklogChars: CHARS,
 };
 const DEFAULT_LEASE_MS = 15_000;
 /**
@@ -88,9 +82,9 @@ export class PostgresRunRelay implements RunRelay {
     this.#pool = options.pool;
     listenToPool(this.#pool);
     this.#tables = relayTablesOf(options.schema);
-    this.#leaseMs = checkNumber('leaseMs', options.leaseMs ?? DEFAULT_LEASE_MS);
-    this.#maxKeptChars = checkNumber('maxKeptChars', options.maxKeptChars ?? DEFAULT_MAX_KEPT_CHARS);
-    this.#maxBacklogChars = checkNumber('maxBacklogChars', options.maxBacklogChars ?? DEFAULT_MAX_BACKLOG_CHARS);
+    this.#leaseMs = options.leaseMs ?? DEFAULT_LEASE_MS;
+    this.#maxKeptChars = options.maxKeptChars ?? DEFAULT_MAX_KEPT_CHARS;
+    this.#maxBacklogChars = options.maxBacklogChars ?? DEFAULT_MAX_BACKLOG_CHARS;
   }
 
   attach(host: RelayHost): void {
@@ -220,12 +214,5 @@ function checkPoolSize(pool: PostgresPool & { readonly options?: { readonly max?
   if (pool.options?.max !== 1) return;
   throw new ConfigurationError(
     'PostgresRunRelay: pool: has at most 1 connection, which the relay would keep for notifications; write max: 2 or more in the options of the pool',
-  );
-}
-
-function checkNumber(option: string, value: unknown): number {
-  if (typeof value === 'number' && value > 0 && Number.isFinite(value)) return value;
-  throw new ConfigurationError(
-    `PostgresRunRelay: ${option}: expected a number above 0, got ${describeKind(value)}; write ${option}: 5_000`,
   );
 }

@@ -7,6 +7,12 @@ test.each([
     {},
     'PostgresRunRelay: pool: expected a pool, got nothing; write pool: new Pool({ connectionString }), with Pool of',
   ],
-])('PostgresRunRelay with the options %j says what to write', (options, message) => {
+  [{ leaseMs: Infinity }, 'PostgresRunRelay: leaseMs: expected a number from 1 to 86400000, got the number Infinity'],
+  [
+    { leaseMs: 0 },
+    'PostgresRunRelay: leaseMs: expected a number from 1 to 86400000, got the number 0; write leaseMs: ',
+  ],
+  [{ maxKeptChars: Infinity }, 'PostgresRunRelay: maxKeptChars: expected a number from 1 to 9007199254740991, got the'],
+])('PostgresRunRelay with the options %o says what to write', (options, message) => {
   expect(() => new PostgresRunRelay(options as never)).toThrow(message);
 });
