@@ -51,6 +51,15 @@ describe.each(['runs', 'queued'] as const)('the limit of all %s', (kind) => {
   });
 });
 
+test('a check refuses what would be refused if it was counted, and counts nothing', () => {
+  const quotas = new UserQuotas(LIMITS);
+  for (let each = 0; each < 10; each++) quotas.check('runs', 4, 'ann');
+  new RequestQuota(quotas, 'ann').count('runs', 4);
+  expect(() => quotas.check('runs', 1, 'ann')).toThrow(UserLimitError);
+  quotas.check('runs', 4, 'bob');
+  expect([quotas.total.runs, quotas.users.size]).toEqual([4, 1]);
+});
+
 test('the bytes of bodies are limited for each user and in total, and users who take all they can leave an eighth to others', () => {
   const limits = { ...LIMITS, maxBodyBytesInFlight: 32, maxBodyBytesInFlightPerUser: 16 };
   const quotas = new UserQuotas(limits);

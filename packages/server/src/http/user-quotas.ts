@@ -27,7 +27,7 @@ interface Usage {
   answerChars: number;
 }
 
-const NOTHING: Usage = { runs: 0, queued: 0, bodyBytes: 0, answerChars: 0 };
+const NOTHING: Readonly<Usage> = { runs: 0, queued: 0, bodyBytes: 0, answerChars: 0 };
 
 /**
  * The limits of each counter. In the shared part of the total, which is taken last, a user who has as much as is still free gets no more while
@@ -73,6 +73,41 @@ export class UserQuotas {
     this.limits = limits;
     this.maxBodyBytes = Math.min(limits.maxBodyBytes, limits.maxBodyBytesInFlight, limits.maxBodyBytesInFlightPerUser);
   }
+
+  /**
+   * Checks that the limits have room for an amount, without counting it.
+   *
+   * @param used the counts of an anonymous request, for an undefined `userId`
+   * @throws UserLimitError
+   * @throws ServerBusyError
+   */
+  check(kind: keyof Usage, amount: number, userId: string | undefined, used: Readonly<Usage> = NOTHING): void {
+    const { limits, total, users } = this;
+    const bound = BOUNDS[kind];
+    const isKnown = userId !== undefined;
+    const has = (isKnown ? (users.get(userId) ?? NOTHING) : used)[kind];
+    if (isKnown && has + amount > limits[bound.perUser]) {
+      throw new UserLimitError(
+        `the user may have ${limits[bound.perUser]} ${bound.what} (limits.${bound.perUser} of this server), and has ${has}; ` +
+          `try again when one of the user's requests has been answered`,
+      );
+    }
+    const free = limits[bound.total] - total[kind];
+    if (amount > free) {
+      throw new ServerBusyError(
+        `the server has its maximum number of ${bound.what} (limits.${bound.total}); try again later`,
+      );
+    }
+    const isSharedPart = free - amount < limits[bound.total] * bound.sharedPart;
+    if (isSharedPart && total[kind] > has && has + amount > (isKnown ? free : SMALL_BODY)) {
+      const room = `the server has room for ${free} more ${bound.what} (limits.${bound.total})`;
+      if (!isKnown) throw new ServerBusyError(`${room}, which are for small bodies; try again later`);
+      throw new UserLimitError(
+        `${room}, which are for other users, because the user has ${has}; ` +
+          `try again when one of the user's requests has been answered`,
+      );
+    }
+  }
 }
 
 const KINDS = ['runs', 'queued', 'bodyBytes', 'answerChars'] as const;
@@ -103,35 +138,13 @@ export class RequestQuota {
    * @throws ServerBusyError if the limits are exceeded; nothing is counted then
    */
   count(kind: keyof Usage, amount: number, isLimited: boolean = amount > 0): void {
-    const { limits, total, users } = this.#quotas;
+    const { total, users } = this.#quotas;
     const userId = this.#userId;
-    const bound = BOUNDS[kind];
-    const own = userId === undefined ? undefined : (users.get(userId) ?? { ...NOTHING });
-    if (isLimited && own && own[kind] + amount > limits[bound.perUser]) {
-      throw new UserLimitError(
-        `the user may have ${limits[bound.perUser]} ${bound.what} (limits.${bound.perUser} of this server), and has ${own[kind]}; ` +
-          `try again when one of the user's requests has been answered`,
-      );
-    }
-    const free = limits[bound.total] - total[kind];
-    if (isLimited && amount > free) {
-      throw new ServerBusyError(
-        `the server has its maximum number of ${bound.what} (limits.${bound.total}); try again later`,
-      );
-    }
-    const isSharedPart = free - amount < limits[bound.total] * bound.sharedPart;
-    const has = (own ?? this.#used)[kind];
-    if (isLimited && isSharedPart && total[kind] > has && has + amount > (own ? free : SMALL_BODY)) {
-      const room = `the server has room for ${free} more ${bound.what} (limits.${bound.total})`;
-      if (!own) throw new ServerBusyError(`${room}, which are for small bodies; try again later`);
-      throw new UserLimitError(
-        `${room}, which are for other users, because the user has ${has}; ` +
-          `try again when one of the user's requests has been answered`,
-      );
-    }
+    if (isLimited) this.#quotas.check(kind, amount, userId, this.#used);
     this.#used[kind] += amount;
     total[kind] += amount;
-    if (userId === undefined || !own) return;
+    if (userId === undefined) return;
+    const own = users.get(userId) ?? { ...NOTHING };
     own[kind] += amount;
     if (own.runs + own.queued + own.bodyBytes + own.answerChars === 0) users.delete(userId);
     else users.set(userId, own);

@@ -221,17 +221,18 @@ export class RunHub {
     }
     // The server shut down before the run ended.
     if (log.isEnded) return;
+    const isCancelledRequest = !log.hasBegun && log.isCancelledRequest;
     // The run that a cancelled request would have continued has not ended.
-    if (log.waitingId !== undefined && log.isCancelledRequest) log.invocationId = log.waitingId;
+    if (log.waitingId !== undefined && isCancelledRequest) log.invocationId = log.waitingId;
     const wasFound = this.#active.get(log.name) === log && this.#active.delete(log.name) && !log.waitsToContinue;
     log.end();
     if (!log.hasBegun) quota?.count('queued', -1);
     // If a run failed before its first event, its error is the response to its request, and the log is not kept.
-    if (wasFound && !log.isCancelledRequest && !log.earlyEnd && !log.isDeleted && (log.hasEvents || log.wasRead)) {
+    if (wasFound && !isCancelledRequest && !log.earlyEnd && !log.isDeleted && (log.hasEvents || log.wasRead)) {
       this.#memory.keep(log.name, log);
     } else {
       if (!log.earlyEnd) log.publication?.forget();
-      if (log.isCancelledRequest) this.#memory.keep((log.name = runName(log.key, log.requestId ?? '')), log);
+      if (isCancelledRequest) this.#memory.keep((log.name = runName(log.key, log.requestId ?? '')), log);
       else log.release();
     }
     if (log.failure !== undefined) this.#reportFailure(log);

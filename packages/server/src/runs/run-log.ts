@@ -228,10 +228,10 @@ export class RunLog implements RelayedLog {
     return this.#stopReason;
   }
 
-  /** True for a request that was cancelled before its run began, so that nothing of it is stored. */
+  /** True if the request was cancelled, for a run that has not begun: then nothing of the request is stored. */
   get isCancelledRequest(): boolean {
-    const { requestId, isCancelled, hasBegun, failure } = this;
-    return requestId !== undefined && isCancelled && !hasBegun && failure !== undefined && failure === this.#stopReason;
+    const { requestId, isCancelled, failure } = this;
+    return requestId !== undefined && isCancelled && failure !== undefined && failure === this.#stopReason;
   }
 
   /** Cancels the run. Does nothing for a run that has ended. */
