@@ -103,13 +103,18 @@ export class RunRelayError extends EventloomError {
   static override readonly retryable = true;
 }
 
-/**
- * A reader of a run was too slow for the events that are kept, and was disconnected: the run continues, and the reader can reconnect. Or a
- * change or a run was made, but its answer found no room beside those that the user's clients do not read: read the session. Retryable.
- */
+/** A reader of a run was too slow for the events that are kept, and was disconnected: the run continues, and the reader can reconnect. Retryable. */
 export class SlowReaderError extends EventloomError {
   static override readonly code = 'SLOW_READER';
   static override readonly retryable = true;
+}
+
+/**
+ * A change or a run was made, but its answer is not sent, because the user's clients have not read others. Not retryable, because the change
+ * would be made again: read the session.
+ */
+export class UnreadAnswersError extends EventloomError {
+  static override readonly code = 'UNREAD_ANSWERS';
 }
 
 /** The run already has as many readers as the server allows. Retryable. */

@@ -77,6 +77,7 @@ export {
   SlowReaderError,
   TooManyReadersError,
   UnauthenticatedError,
+  UnreadAnswersError,
   UpgradeRequiredError,
   UserLimitError,
   WebhookError,

@@ -1,8 +1,9 @@
 import { systemPlatform } from '@eventloom/core';
 import { ManualPlatform } from '@eventloom/core/conformance';
 import { expect, test } from 'vitest';
-import { ServerBusyError, SlowReaderError, UserLimitError } from '../errors.ts';
+import { ServerBusyError, UnreadAnswersError, UserLimitError } from '../errors.ts';
 import { DEFAULT_LIMITS } from '../server-limits.ts';
+import { errorResponse } from './error-response.ts';
 import { WorkQueue } from './in-turns.ts';
 import { type AnswerText, LargeAnswers } from './large-answers.ts';
 import { UserQuotas } from './user-quotas.ts';
@@ -126,7 +127,10 @@ test('the answer to a change fails if there is no room for it for four heartbeat
     await reader?.read();
     platform.advance(20_000);
   }
-  expect(await failure).toEqual(expect.any(SlowReaderError));
+  expect(await failure).toEqual(expect.any(UnreadAnswersError));
+  // A client that sent the change again would make it twice.
+  const { status, headers } = errorResponse(await failure);
+  expect([status, headers.has('retry-after')]).toEqual([409, false]);
   await reader?.cancel();
 });
 
@@ -189,7 +193,7 @@ test('a client that reads nothing for two heartbeats is disconnected, and its ch
   expect(reported).toEqual([]);
   await expect(answers.answer('ann', () => text(1))).rejects.toThrow(UserLimitError);
   platform.advance(1);
-  expect(reported).toEqual([expect.any(SlowReaderError)]);
+  expect(reported).toEqual([expect.any(UnreadAnswersError)]);
   await expect(reader?.read()).rejects.toThrow('the client read nothing of an answer for two heartbeats');
   const next = await answers.answer('ann', () => text(1));
   expect((await next.text()).length).toBe(MEBI);

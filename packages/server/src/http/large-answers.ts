@@ -1,6 +1,6 @@
 import { type Platform, toError } from '@eventloom/core';
 import { KeyedQueue } from '@eventloom/core/internal';
-import { ServerBusyError, SlowReaderError, UserLimitError } from '../errors.ts';
+import { ServerBusyError, UnreadAnswersError, UserLimitError } from '../errors.ts';
 import { cutError } from '../runs/run-reader.ts';
 import { within } from '../runs/within.ts';
 import { CHARS_PER_TURN, type WorkQueue } from './in-turns.ts';
@@ -13,8 +13,6 @@ export const SMALL_CHARS: number = 16 * 1024;
 const MAX_AHEAD = 8 * 1024 * 1024;
 /** Number of characters that are counted for the part of an answer that is written as the client reads. */
 const CHARS_LATER = 1024 * 1024;
-/** Maximum delay of a timer. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Maximum time for which the read of an answer holds the further reads of its user. */
 const TURN_MS = 5000;
 
@@ -65,11 +63,11 @@ export class LargeAnswers {
    * Answers a change. The change is refused if the user has no room for an answer; its own answer is read once there is room.
    *
    * @param change makes the change, and returns how its answer is read. It should hold no large value until then
-   * @throws UserLimitError and ServerBusyError if the limits are reached, SlowReaderError if there is no room after the change, and the
+   * @throws UserLimitError and ServerBusyError if the limits are reached, UnreadAnswersError if there is no room after the change, and the
    * errors of `change`
    */
   async answerChange(userId: string, change: () => Promise<() => AnswerText | Promise<AnswerText>>): Promise<Response> {
-    this.#checkRoom(userId);
+    this.#options.quotas.check('answerChars', 1, userId);
     const read = await change();
     return this.#inTurn(userId, async () => {
       await this.#waitForRoom(userId);
@@ -77,7 +75,7 @@ export class LargeAnswers {
     });
   }
 
-  /** Answers with a text that is in memory, once there is room for it. @throws SlowReaderError */
+  /** Answers with a text that is in memory, once there is room for it. @throws UnreadAnswersError */
   async answerText(userId: string, text: string, headers: AnswerText['headers']): Promise<Response> {
     if (text.length <= SMALL_CHARS) return jsonTextResponse(text, headers);
     await this.#waitForRoom(userId);
@@ -94,16 +92,9 @@ export class LargeAnswers {
     });
   }
 
-  /** @throws UserLimitError and ServerBusyError if the limits are reached */
-  #checkRoom(userId: string): void {
-    const room = new RequestQuota(this.#options.quotas, userId);
-    room.count('answerChars', 1);
-    room.count('answerChars', -1);
-  }
-
-  /** Waits until the user has room for an answer. @throws SlowReaderError after the time in which clients that read nothing are disconnected */
+  /** Waits until the user has room for an answer. @throws UnreadAnswersError after the time in which clients that read nothing are disconnected */
   async #waitForRoom(userId: string): Promise<void> {
-    const { platform } = this.#options;
+    const { platform, quotas } = this.#options;
     let isLate = false;
     const stopTimer = platform.schedule(2 * this.#stalledMs, () => {
       isLate = true;
@@ -112,11 +103,11 @@ export class LargeAnswers {
     try {
       for (;;) {
         try {
-          return this.#checkRoom(userId);
+          return quotas.check('answerChars', 1, userId);
         } catch (cause) {
           if (!UserLimitError.isInstance(cause) && !ServerBusyError.isInstance(cause)) throw cause;
           if (isLate)
-            throw new SlowReaderError(
+            throw new UnreadAnswersError(
               'what was asked for was done, but its answer has to wait for clients that do not read theirs; read the session',
               { cause },
             );
@@ -135,7 +126,7 @@ export class LargeAnswers {
 
   /** The time after which a client that reads nothing is disconnected, in milliseconds. */
   get #stalledMs(): number {
-    return Math.min(2 * this.#options.heartbeatMs, MAX_TIMER_MS / 2);
+    return 2 * this.#options.heartbeatMs;
   }
 
   /** @param isLimited false for an answer that is not refused for its size */
@@ -191,7 +182,7 @@ export class LargeAnswers {
     };
     const watch = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
       stopTimer = platform.schedule(this.#stalledMs, () =>
-        cut(controller, new SlowReaderError('the client read nothing of an answer for two heartbeats')),
+        cut(controller, new UnreadAnswersError('the client read nothing of an answer for two heartbeats')),
       );
     };
     const body = new ReadableStream<Uint8Array>(

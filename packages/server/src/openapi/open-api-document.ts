@@ -28,7 +28,7 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   403: 'The request names another user, writes state that its user may not write, or comes from an origin that is not allowed',
   404: 'The app, session, run, artifact or address does not exist',
   405: 'The address does not accept this method; the header Allow lists the accepted methods',
-  409: 'The session already exists or is busy, the run was aborted or continues, or the request was already sent',
+  409: 'The session already exists or is busy, the run was aborted or continues, the request was already sent, or its answer has no room',
   410: 'The requested events are no longer kept, or the process that ran the run has ended',
   413: 'The body is too large, or has too many entries; the message says where',
   422: 'The agent needs state that the session does not have, or the requestId belongs to another message',
