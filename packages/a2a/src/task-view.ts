@@ -1,6 +1,6 @@
 import type { Event, FunctionCall, InputRequest } from '@eventloom/core';
 import { REQUEST_CONFIRMATION, REQUEST_CREDENTIAL } from '@eventloom/core';
-import { inputRequestOf, isBookkeeping, isRecord, isYielded } from '@eventloom/core/internal';
+import { Calls, inputRequestOf, isBookkeeping, isRecord, isYielded } from '@eventloom/core/internal';
 import { toA2AParts } from './parts.ts';
 import type {
   A2AArtifact,
@@ -91,10 +91,7 @@ export class TaskView {
   readonly #counts = new Map<string, number>();
   /** Ids of the events whose parts were added to an artifact. */
   readonly #appended = new Set<string>();
-  /** Ids of long-running calls without a response. */
-  readonly #asked = new Set<string>();
-  /** Long-running calls by id. */
-  readonly #calls = new Map<string, FunctionCall>();
+  readonly #calls = new Calls();
   #lastEvent: Event | undefined;
 
   /** @param keepsArtifacts false keeps no artifacts, for a list without them */
@@ -105,9 +102,9 @@ export class TaskView {
     this.runs = new Set([key.invocationId]);
   }
 
-  /** True if events of the task have calls that no event responds to. */
+  /** True if events of the task have long-running calls that no event responds to. */
   get isAsking(): boolean {
-    return this.#asked.size > 0;
+    return this.#calls.waiting.length > 0;
   }
 
   /** Adds a message of the client. */
@@ -124,7 +121,7 @@ export class TaskView {
     if (!this.runs.has(event.invocationId)) return;
     this.invocationId = event.invocationId;
     if (isInput) {
-      for (const { functionResponse } of event.content?.parts ?? []) this.#asked.delete(functionResponse?.id ?? '');
+      this.#calls.add(event);
       const parts = toA2AParts(event.content?.parts);
       if (parts.length > 0) this.addMessage({ messageId: event.requestId ?? event.id, role: 'ROLE_USER', parts });
     } else if (isYielded(event) && !isBookkeeping(event)) {
@@ -138,15 +135,13 @@ export class TaskView {
    */
   add(event: Event, showsAsked = false): A2AArtifactUpdate | undefined {
     this.#lastEvent = event;
+    this.#calls.add(event);
     const longRunning = new Set(event.longRunningToolIds);
     const isChunk = event.partial === true;
     const shown = event.content?.parts?.filter(({ functionCall: call }) => {
       // The whole reply has the calls of its chunks, and which of them are long-running.
       if (isChunk) return !call;
-      if (!call?.id || !longRunning.has(call.id)) return true;
-      this.#calls.set(call.id, call);
-      this.#asked.add(call.id);
-      return showsAsked;
+      return !call?.id || !longRunning.has(call.id) || showsAsked;
     });
     const parts = toA2AParts(shown, longRunning);
     const isAppended = event.customMetadata?.[APPENDED] === true;
@@ -217,7 +212,7 @@ export class TaskView {
 
   /** Sets the status to the outcome of the newest run, and returns the change. */
   setState({ state, error, code, waitingFor = [] }: RunOfTask): A2AStatusUpdate {
-    this.waiting = waitingFor.flatMap((id) => this.#calls.get(id) ?? []);
+    this.waiting = waitingFor.flatMap((id) => this.#calls.named(id).at(-1)?.call ?? []);
     const event = this.#lastEvent;
     const timestamp = event && new Date(event.timestamp * 1000).toISOString();
     const parts = state === 'waiting' ? this.waiting.flatMap(toQuestion) : error === undefined ? [] : [{ text: error }];

@@ -11,6 +11,7 @@ import {
   toError,
 } from '@eventloom/core';
 import {
+  Calls,
   checkOptions,
   checkRunConfig,
   describeKind,
@@ -352,13 +353,12 @@ function openRequests(task: A2aTask | undefined, events: readonly Event[]): Map<
       const part = toPart(`task.status.message.parts[${index}]`, each);
       if (part.functionCall?.id) open.set(part.functionCall.id, part);
     }
-  const pending = new Set(getPendingUserInputRequests(events).map(({ interruptId }) => interruptId));
-  for (const { content } of events)
-    for (const part of content?.parts ?? []) {
-      const { id = '' } = part.functionCall ?? {};
-      if (pending.has(id)) open.set(id, part);
-      open.delete(part.functionResponse?.id ?? '');
-    }
+  const calls = new Calls(events);
+  for (const id of open.keys()) if (calls.named(id).at(-1)?.responses[0]) open.delete(id);
+  for (const { interruptId } of getPendingUserInputRequests(events)) {
+    const functionCall = calls.named(interruptId).at(-1)?.call;
+    if (functionCall) open.set(interruptId, { functionCall });
+  }
   return open;
 }
 

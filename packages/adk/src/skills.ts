@@ -1,6 +1,6 @@
 import { findSkillDirs, loadSkillFromDir as loadOne } from '#skills';
 import { type BaseCodeExecutor, ConfigurationError, toError } from '@eventloom/core';
-import { describeKind, isRecord, wrongOption } from '@eventloom/core/internal';
+import { describeKind, isRecord } from '@eventloom/core/internal';
 import {
   type Skill,
   SkillError,
@@ -171,14 +171,9 @@ function toSkill(skill: AdkSkill): Skill {
 }
 
 function toRegistry(registry: AdkSkillRegistry): SkillRegistry {
+  // The constructor refuses it.
   if (typeof registry.getSkill !== 'function' || typeof registry.searchSkills !== 'function')
-    throw wrongOption(
-      'SkillToolset',
-      'registry',
-      'an object with the methods getSkill and searchSkills',
-      registry,
-      '{ getSkill: (name) => …, searchSkills: (query) => … }',
-    );
+    return registry as SkillRegistry;
   return {
     getSkill: async (name) => {
       const skill = await registry.getSkill(name);

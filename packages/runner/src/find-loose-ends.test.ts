@@ -41,15 +41,34 @@ test('findLooseEnds returns none if the tool of an agent that was called as a to
   expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
 });
 
-test('findLooseEnds returns none for approved long-running work whose result comes later', async () => {
-  const options = { name: 'order', description: '', requireConfirmation: true };
-  const order = new LongRunningFunctionTool({ ...options, execute: () => undefined });
-  const model = [{ calls: [{ id: 'c', name: 'order' }] }, 'Thanks.'];
-  const { run, sessionService } = await scenario({ model, agent: { tools: [order] } });
-  const asked = (await run('order')).flatMap(getFunctionCalls).find(({ name }) => name !== 'order');
+test.each([true, false])(
+  'findLooseEnds returns none for approved long-running work whose result comes later (resumable: %s)',
+  async (resumable) => {
+    const options = { name: 'order', description: '', requireConfirmation: true };
+    const order = new LongRunningFunctionTool({ ...options, execute: () => undefined });
+    const model = [{ calls: [{ id: 'c', name: 'order' }] }, 'Thanks.'];
+    const { run, sessionService } = await scenario({ model, agent: { tools: [order] }, resumable });
+    const asked = (await run('order')).flatMap(getFunctionCalls).find(({ name }) => name !== 'order');
+    await run({ functionResponse: { id: asked?.id ?? '', response: { confirmed: true } } });
+    expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+    await run({ functionResponse: { id: 'c', response: { ordered: true } } });
+    expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+  },
+);
+
+test('findLooseEnds returns none if an agent that was called as a tool has approved long-running work', async () => {
+  const order = new LongRunningFunctionTool({
+    name: 'order',
+    description: '',
+    requireConfirmation: true,
+    execute: () => undefined,
+  });
+  const buyer = scripted('buyer', [{ calls: [{ name: 'order' }] }, 'Ordered.'], { tools: [order] });
+  const model = [{ calls: [{ name: 'buyer', args: { request: 'x' } }] }, 'Thanks.'];
+  const agent = { tools: [new AgentTool({ agent: buyer })] };
+  const { run, sessionService } = await scenario({ model, agent, resumable: true });
+  const asked = (await run('order')).flatMap(getFunctionCalls).find(({ name }) => name === 'adk_request_confirmation');
   await run({ functionResponse: { id: asked?.id ?? '', response: { confirmed: true } } });
-  expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
-  await run({ functionResponse: { id: 'c', response: { ordered: true } } });
   expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
 });
 

@@ -1,5 +1,5 @@
 import { type Content, type Event, type FunctionCall, type InvocationContext, REQUEST_INPUT } from '@eventloom/core';
-import { isRecord, newestEntries } from '@eventloom/core/internal';
+import { Calls, isRecord, newestEntries } from '@eventloom/core/internal';
 import type { RouteValue } from './node-context.ts';
 
 /** One run of a node, read from the session's events. */
@@ -189,6 +189,7 @@ function nodeEndOf({ actions }: Event): NodeEnd | undefined {
 /** The events of the invocation, and of those right before it that ended with an open question, in order. */
 function eventsOfRun({ invocation, invocationId }: InvocationContext): Event[] {
   const { session } = invocation;
+  const calls = Calls.of(session, invocation.derived);
   const recorded = invocation.resumedLog?.events ?? [];
   const known = new Set(recorded.map(({ id }) => id));
   const newest: Event[] = [];
@@ -208,25 +209,23 @@ function eventsOfRun({ invocation, invocationId }: InvocationContext): Event[] {
       group.push(event);
       continue;
     }
-    if (group && !hasOpenQuestion(group)) break;
+    if (group && !hasOpenQuestion(group, calls)) break;
     before.push([event]);
   }
   const last = before.at(-1);
   // The oldest group asked nothing, so it does not belong to the run.
-  if (last && !hasOpenQuestion(last)) before.pop();
+  if (last && !hasOpenQuestion(last, calls)) before.pop();
   return [...before.flat().toReversed(), ...recorded, ...newest.toReversed()];
 }
 
-/** Returns true if a node asked a person in these events, and no response in them answers it. */
-function hasOpenQuestion(events: readonly Event[]): boolean {
-  const answered = new Set(
-    events
-      .filter(({ author }) => author === 'user')
-      .flatMap(({ content }) => content?.parts?.flatMap((part) => part.functionResponse?.id ?? []) ?? []),
-  );
-  return events.some(
-    ({ nodeInfo, longRunningToolIds }) =>
-      nodeInfo?.path !== undefined && longRunningToolIds?.some((id) => !answered.has(id)) === true,
+/** Returns true if a node asked a person in these events of a run, and no message of that run answers it. */
+function hasOpenQuestion(events: readonly Event[], calls: Calls): boolean {
+  const questions = events
+    .filter(({ nodeInfo }) => nodeInfo?.path !== undefined)
+    .flatMap((event) => calls.madeIn(event));
+  return questions.some(
+    ({ isLongRunning, responses, event: { invocationId } }) =>
+      isLongRunning && !responses.some(({ event }) => event.author === 'user' && event.invocationId === invocationId),
   );
 }
 

@@ -323,9 +323,9 @@ export function isCancelled({ responses }: SessionCall): boolean {
   return responses.some(({ event }) => hasTag(event, EventTag.cancelled));
 }
 
-/** True for a run that can continue, and waits for the response to one of its calls. */
+/** True for a run that can continue, and waits for the response to one of its calls, or for the result of long-running work that was approved. */
 export function isRunWaiting(calls: Calls, invocationId: string): boolean {
-  return calls.canContinue(invocationId) && calls.waiting.some(({ event }) => event.invocationId === invocationId);
+  return awaitedCalls(calls, invocationId).length > 0;
 }
 
 /**
@@ -333,10 +333,18 @@ export function isRunWaiting(calls: Calls, invocationId: string): boolean {
  * the calls of agents whose own tools wait: they wait with them.
  */
 export function unansweredCalls(calls: Calls, invocationId: string): SessionCall[] {
-  const waiting = isRunWaiting(calls, invocationId) ? calls.waitingIn(invocationId) : NO_CALLS;
-  const enclosing = waiting.flatMap(({ event }) => enclosingCallIds(event.branch));
+  const enclosing = awaitedCalls(calls, invocationId).flatMap(({ event }) => enclosingCallIds(event.branch));
   const left = new Set([...calls.open(invocationId), ...calls.unsettled(invocationId)]);
   return [...left].filter(({ id, isLongRunning }) => !isLongRunning && !enclosing.includes(id));
+}
+
+/** Returns the calls that a run waits for; none if it cannot continue. */
+function awaitedCalls(calls: Calls, invocationId: string): readonly SessionCall[] {
+  if (!calls.canContinue(invocationId)) return NO_CALLS;
+  return [
+    ...calls.waitingIn(invocationId),
+    ...calls.unsettled(invocationId).filter(({ isLongRunning }) => isLongRunning),
+  ];
 }
 
 /**
