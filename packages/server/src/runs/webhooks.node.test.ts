@@ -123,6 +123,13 @@ test('the end of a run is sent as a webhook signed per Standard Webhooks', async
   expect(headers['webhook-id']).toMatch(/^msg_/);
 });
 
+test('the URL of a webhook is stored with its control characters escaped', async () => {
+  const receiver = await startReceiver(withStatus(500));
+  const { begin, sessionService } = await setUp(['done'], [receiver.origin]);
+  expect((await begin({ url: `${receiver.origin}/a\0b\n` })).status).toBe(202);
+  expect(await pendingOf(sessionService)).toMatchObject([{ url: `${receiver.origin}/a%00b` }]);
+});
+
 test('the webhook of a failed run has its code, and that of a waiting run its calls', async () => {
   const receiver = await startReceiver(withStatus());
   const steps = [{ error: new TypeError('no') }, { calls: [{ name: 'order' }] }];

@@ -139,7 +139,7 @@ export class Webhooks {
       throw new InvalidRequestError(
         `webhook.url: expected an https: URL of at most ${MAX_URL_CHARS} characters, such as "https://hooks.example/runs"`,
       );
-    const { origin, username, password } = parsed;
+    const { href, origin, username, password } = parsed;
     if (username !== '' || password !== '')
       throw new InvalidRequestError(
         'webhook.url: contains a user or a password; remove them, and verify the signature of the webhook instead',
@@ -154,7 +154,8 @@ export class Webhooks {
         `webhook: the user has ${MAX_PENDING_OF_USER} undelivered webhooks, which is the maximum; try again when some are delivered, or leave webhook out`,
         { retryAfterS: PENDING_RETRY_AFTER_S },
       );
-    return { id: `msg_${this.#params.platform.newUuid()}`, url };
+    // Not the text of the client, which may contain what a storage cannot keep, such as a NUL.
+    return { id: `msg_${this.#params.platform.newUuid()}`, url: href };
   }
 
   /** Records that a webhook was stored with a run. This process or another one sends the message when the run has ended. */
