@@ -8,7 +8,7 @@ import {
 import { copyJson, hasResponses, isRecord, mergeRunConfigs, readTraceHeaders } from '@eventloom/core/internal';
 import { readRunBody, type RunBody } from '@eventloom/core/wire';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
-import { AppNotFoundError, BodyTooLargeError } from '../errors.ts';
+import { AppNotFoundError, BodyTooLargeError, RunEventNotFoundError } from '../errors.ts';
 import type { FollowedRun } from '../runs/follow-run.ts';
 import { within } from '../runs/within.ts';
 import { eventPosition, type RunLog } from '../runs/run-log.ts';
@@ -148,13 +148,14 @@ export function readRequestedRun(
   const { runs } = server;
   if (!known) return { invocationId: log.invocationId, body: runs.readers.read(log, undefined, frames) };
   const { key } = log;
-  return runs.follower.follow(
-    runnerOf(server, key.appName),
-    key,
-    known.invocationId,
-    eventPosition(known.offset),
-    frames,
-  );
+  const { invocationId, offset } = known;
+  return runs.follower
+    .follow(runnerOf(server, key.appName), key, invocationId, eventPosition(offset), frames)
+    .catch((error: unknown) => {
+      // No event follows an answer while its run waits for further ones.
+      if (RunEventNotFoundError.isInstance(error)) return { invocationId, body: undefined };
+      throw error;
+    });
 }
 
 /**

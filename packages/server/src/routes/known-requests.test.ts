@@ -57,6 +57,46 @@ test('a repeated answer gets the events of its run: in flight, completed, and fr
   }
 });
 
+test.each(['/run', '/run_sse'])(
+  'POST %s answers an answer again without events while its run waits for another answer',
+  async (path) => {
+    const first = await setUp([{ calls: ['c', 'd'].map((id) => ({ id, name: 'wait' })) }, { text: 'Thanks.' }]);
+    await first.events(ASK);
+    const read = async ({ send }: typeof first): Promise<unknown> => {
+      const response = await send(path, ANSWER);
+      return [response.status, await response.text()];
+    };
+    const answered = [200, path === '/run' ? '[]' : ''];
+    expect(await read(first)).toEqual(answered);
+    for (const each of [first, await setUp([], first.sessionService)]) expect(await read(each)).toEqual(answered);
+    const [part] = ANSWER.newMessage.parts;
+    const other = { functionResponse: { ...part?.functionResponse, id: 'd' } };
+    expect(await first.events({ newMessage: { parts: [other] }, requestId: 'r-3' })).toHaveLength(1);
+    expect(await first.events(ANSWER)).toHaveLength(1);
+  },
+);
+
+test('a run that waited in one process and continues in another one is read as it is in the session', async () => {
+  const first = await setUp([WAIT]);
+  const asked = (await (await first.send('/run', ASK)).json()) as Event[];
+  const path = `/apps/app/users/ann/sessions/s/runs/${asked[0]?.invocationId}`;
+  const follow = async ({ server }: typeof first, id = '0'): Promise<[number, string[]]> => {
+    const response = await server.fetch(new Request(`http://localhost${path}`, { headers: { 'last-event-id': id } }));
+    const text = await response.text();
+    return [response.status, [...text.matchAll(/"(?:code|text)":"([^"]+)"/g)].map(([, value = '']) => value)];
+  };
+  expect(await follow(first, '1')).toEqual([204, []]);
+  const gate = new Gate();
+  const second = await setUp([{ text: 'Thanks.', gate }], first.sessionService);
+  const answering = second.events(ANSWER);
+  await gate.reached;
+  expect(await follow(first)).toEqual([200, ['RUN_GOES_ON']]);
+  expect(await follow(first, '2')).toEqual([200, ['RUN_GOES_ON']]);
+  gate.open();
+  await answering;
+  for (const each of [first, second]) expect(await follow(each, '2')).toEqual([200, ['Thanks.']]);
+});
+
 test('a request that another process stored while both waited is answered with the run of that process', async () => {
   const first = await setUp([WAIT, 'Thanks.']);
   await first.events(ASK);

@@ -92,7 +92,7 @@ export class RunFollower {
     if (log?.waitsToContinue && (await findReadRun(sessionService, key, id))?.open) await log.whenBegun();
     const found = this.#hub.find(key, id);
     if (!found?.isEnded) return found;
-    const stored = await sessionService.findRun({ ...key, id });
+    const stored = await findReadRun(sessionService, key, id);
     if (stored && !(await isOutdated(sessionService, key, stored, found))) return found;
     this.#memory.drop(found.name);
     if (!stored) throw runNotFound(key, id);
@@ -222,7 +222,7 @@ export class RunFollower {
       });
     }
     if (remote?.end) {
-      const stored = await runner.sessionService.findRun({ ...key, id: invocationId });
+      const stored = await findReadRun(runner.sessionService, key, invocationId);
       if (stored && (await isOutdated(runner.sessionService, key, stored, remote))) remote = undefined;
     }
     const open = this.#mirrors.get(name);
@@ -286,16 +286,23 @@ function stateOf({ hasBegun, stream, invocationId }: RunLog): RunState {
     : { invocationId: stream?.invocationId ?? invocationId, state: 'queued' };
 }
 
-/** True if the session has a later end of a run than its log: the run was cancelled while it waited for answers. */
+/**
+ * True if the session has more of a run than the log that ended: the run waited for answers, and was then continued or cancelled in another
+ * process.
+ */
 async function isOutdated(
   service: BaseSessionService,
   key: SessionKey,
   stored: RunRecord,
   { lastPosition }: Pick<RunLog, 'lastPosition'>,
 ): Promise<boolean> {
+  const { open, end, firstSeq } = stored;
+  if (open) return true;
   // A log of a run that did not complete ends with a frame of its failure, behind the last event.
-  if (stored.end?.state !== 'interrupted' || lastPosition !== eventPosition(offsetOf(lastPosition))) return false;
-  return (await readEnd(service, key, stored)).eventPosition > lastPosition;
+  if (!end || lastPosition !== eventPosition(offsetOf(lastPosition))) return false;
+  // Readers do not get the last events if these only record the state of agents.
+  const mayHaveMore = end.lastSeq - firstSeq > offsetOf(lastPosition);
+  return mayHaveMore && (await readEnd(service, key, stored)).eventPosition > lastPosition;
 }
 
 /** True for the position of a stored event after the end of a log. */

@@ -290,9 +290,10 @@ describe('a run of another process', () => {
 describe('a run taken over by another process', () => {
   test('is read from that process', async () => {
     const { hub, relay, play, read, sessionService } = setUp();
-    await beginStored(sessionService, 'mine');
+    const { session, lease } = await beginStored(sessionService, 'mine');
     const log = play([say('mine')], { invocationId: ID });
     await log.ended;
+    await sessionService.endRun(lease, { session, outcome: { state: 'completed' } });
     relay.remote = {
       invocationId: ID,
       attempt: log.attempt,
