@@ -5,6 +5,8 @@ import type { SourceFile } from './repository.ts';
 export interface ExportedName {
   readonly kind: 'type' | 'value';
   readonly name: string | undefined;
+  /** The module whose name it is; undefined for a name of this module. */
+  readonly from: string | undefined;
 }
 
 export function parseModule(file: SourceFile): ParseResult {
@@ -44,9 +46,10 @@ function readSpecifiers(file: SourceFile): string[] {
 
 export function exportedNames(file: SourceFile): ExportedName[] {
   return parseModule(file).module.staticExports.flatMap(({ entries }) =>
-    entries.map(({ exportName, isType }) => ({
+    entries.map(({ exportName, isType, moduleRequest }) => ({
       kind: isType ? ('type' as const) : ('value' as const),
       name: exportName.kind === 'Default' ? 'default' : (exportName.name ?? undefined),
+      from: moduleRequest?.value,
     })),
   );
 }

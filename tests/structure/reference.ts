@@ -1,6 +1,6 @@
 import type { Comment, Node, ParseResult, Statement } from 'oxc-parser';
 import { dirname, join } from 'node:path/posix';
-import { exportedNames, importedSpecifiers, parseModule } from './module-syntax.ts';
+import { exportedNames, parseModule } from './module-syntax.ts';
 import type { SourceFile, Workspace } from './repository.ts';
 
 /** A public name with data of its declaration. */
@@ -51,25 +51,11 @@ export function readEntries(workspace: Workspace, packages: readonly Workspace[]
     if (/^\.\/internal(\/|$)/.test(key) || !source.endsWith('.ts')) return [];
     const path = join(workspace.folder, source);
     const entry = readFile(path, packages);
-    // These names are on the page of the package that the entry exports again.
-    if (passesOn(entry, packages)) return [];
+    // The names of a star export are on the page of the package that they belong to.
+    if (exportedNames(entry).every(({ name }) => name === undefined)) return [];
     const names = namesOf(entry, packages);
     return [{ specifier: `${packageName}${key.slice(1)}`, names }];
   });
-}
-
-/** True if an entry only exports all names of another package again. */
-function passesOn(entry: SourceFile, packages: readonly Workspace[]): boolean {
-  const specifiers = new Set(importedSpecifiers(entry));
-  const [specifier = ''] = specifiers;
-  if (specifiers.size !== 1 || specifier.startsWith('.')) return false;
-  const names = (file: SourceFile) =>
-    JSON.stringify(
-      exportedNames(file)
-        .map(({ name }) => name ?? '')
-        .toSorted(),
-    );
-  return names(entry) === names(readFile(resolve(specifier, entry.path, packages), packages));
 }
 
 /**
