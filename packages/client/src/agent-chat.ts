@@ -4,7 +4,7 @@ import { type Conversation, emptyConversation, endRun, type PersonRequest, reduc
 import { ServerError } from './errors.ts';
 import { checkOptions, isRecord, newId, wrongValue } from './http.ts';
 import type { ClientSession } from './eventloom-client.ts';
-import { answerPart, type ClientMessage, type PersonAnswer, toContent } from './messages.ts';
+import { answerPart, type ClientMessage, messageEvent, type PersonAnswer, toContent } from './messages.ts';
 
 /** The state of an `AgentChat` at one moment: a new object after each change. */
 export interface ChatSnapshot {
@@ -97,21 +97,19 @@ export class AgentChat {
   async send(message: ClientMessage): Promise<void> {
     const content = toContent(message);
     await this.#do('running', async (signal) => {
-      // The server does not send the message back, so this event shows it until the session is read again.
-      const id = `local-${newId()}`;
-      const actions = { stateDelta: {}, artifactDelta: {} };
-      const sent: Event = { id, invocationId: id, author: 'user', timestamp: Date.now() / 1000, content, actions };
+      const requestId = newId();
+      const sent = messageEvent(requestId, content);
       const before = this.#snapshot;
-      // An answer is shown once the server has accepted it: if it is refused, its request waits as before.
+      // The run yields answers once the server has accepted them: if it refuses them, their requests wait as before.
       if (!content.parts?.[0]?.functionResponse) this.#add(sent);
-      if (this.#options.createSession === true && this.#isMissing) {
+      if (this.#options.createSession && this.#isMissing) {
         await this.session.create().catch(unless('SESSION_ALREADY_EXISTS'));
         this.#isMissing = false;
       }
       await this.#read(
         signal,
-        (options) => this.session.run(content, { ...this.#options.run, ...options }),
-        (invocationId = id) => this.#add({ ...sent, invocationId }, before),
+        (options) => this.session.run(content, { ...this.#options.run, ...options, requestId }),
+        (invocationId = requestId) => this.#add({ ...sent, invocationId }, before),
       );
     });
   }
@@ -185,11 +183,8 @@ export class AgentChat {
 
   /** Adds an event. @param before the conversation to add it to; default: the one that is shown */
   #add(event: Event, { conversation, events }: ChatSnapshot = this.#snapshot): void {
-    const isKnown = event.partial === true || conversation.progress.seen.has(event.id);
-    this.#set({
-      conversation: reduceEvents(conversation, [event]),
-      events: isKnown ? events : [...events, event],
-    });
+    const next = reduceEvents(conversation, [event]);
+    if (next !== conversation) this.#set({ conversation: next, events: event.partial ? events : [...events, event] });
   }
 
   #set(changes: Partial<ChatSnapshot>): void {

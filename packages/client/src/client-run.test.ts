@@ -2,7 +2,15 @@ import { type Event, stringifyContent } from '@eventloom/core';
 import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test, vi } from 'vitest';
-import { AgentChat, answerPart, ConnectionLostError, EventloomClient, ServerError } from './index.ts';
+import {
+  AgentChat,
+  answerPart,
+  ConnectionLostError,
+  emptyConversation,
+  EventloomClient,
+  reduceEvents,
+  ServerError,
+} from './index.ts';
 import { cutAfter, type Network, silentAfter, startServer } from './fixtures/test-server.ts';
 
 const SCRIPT: readonly ScriptedStep[] = [
@@ -31,6 +39,61 @@ describe('a run', () => {
     expect(texts(events)).toEqual(WHOLE);
     expect(run.invocationId).toBe(events[0]?.invocationId);
     expect(requests).toEqual(['POST /run_sse']);
+  });
+
+  describe('with answers', () => {
+    const pay = new FunctionTool({
+      name: 'pay',
+      description: 'Pays.',
+      requireConfirmation: true,
+      execute: () => ({ paid: true }),
+    });
+
+    test.each([
+      [true, 'completed'],
+      [false, 'rejected'],
+    ])(
+      'of confirmed: %j yields them first, and a conversation of its events has no request left',
+      async (confirmed, status) => {
+        let cuts = 0;
+        const network: Network = async (request, forward) => {
+          const answer = await forward(request);
+          // The connection to the second run is lost before its first event.
+          return cuts++ === 1 ? cutAfter(answer, 0) : answer;
+        };
+        const { session } = startServer([{ calls: [{ name: 'pay' }] }, 'Done.'], { tools: [pay], network });
+        let conversation = emptyConversation;
+        for await (const event of session.run('Pay')) conversation = reduceEvents(conversation, [event]);
+        const answers = conversation.requests.map((each) => answerPart(each, { kind: 'confirmation', confirmed }));
+        expect(answers).toHaveLength(1);
+        const events = await read(session.run(answers));
+        expect(events.filter(({ author }) => author === 'user')).toEqual([events[0]]);
+        expect(events[0]?.invocationId).toBe(events[1]?.invocationId);
+        conversation = reduceEvents(conversation, events);
+        expect(conversation.requests).toEqual([]);
+        expect(conversation.messages[0]?.parts).toMatchObject([{ name: 'pay', status }]);
+        // The session has the answers with another id, which changes nothing.
+        const again = reduceEvents(conversation, (await session.get()).events);
+        expect(again.messages.map(({ author }) => author)).toEqual(['user', 'helper', 'helper']);
+        expect(again.messages.slice(1)).toEqual(conversation.messages);
+        expect(again.requests).toEqual([]);
+      },
+    );
+
+    test('that the server refuses yields nothing', async () => {
+      const { session } = startServer(['Hello.']);
+      await read(session.run('Hi'));
+      const events: Event[] = [];
+      const answer = answerPart(
+        { id: 'q1', name: 'adk_request_confirmation' },
+        { kind: 'confirmation', confirmed: true },
+      );
+      const reading = async (): Promise<void> => {
+        for await (const event of session.run([answer])) events.push(event);
+      };
+      await expect(reading()).rejects.toThrow(ServerError);
+      expect(events).toEqual([]);
+    });
   });
 
   test('is followed on another server of the same storage, each whole event once', async () => {
@@ -241,7 +304,7 @@ describe('a run', () => {
   test('fails for a server that does not send events', async () => {
     const network: Network = () => Promise.resolve(new Response('data: {"hello": 1}\n\n'));
     const { session } = startServer([], { network });
-    await expect(read(session.run('Hi'))).rejects.toThrow('is baseUrl the address of an Eventloom server?');
+    await expect(read(session.run('Hi'))).rejects.toThrow('is baseUrl an Eventloom server?');
   });
 });
 
@@ -374,7 +437,7 @@ test('a request to a server that cannot be reached rejects with a ConnectionLost
   const request = client.listApps();
   await expect(request).rejects.toThrow(ConnectionLostError);
   await expect(request).rejects.toThrow(
-    'no answer from http://127.0.0.1:9; is baseUrl the address of an Eventloom server?',
+    'no answer from http://127.0.0.1:9; is baseUrl an Eventloom server, and this page in its "origins"?',
   );
 });
 

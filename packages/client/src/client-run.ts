@@ -1,7 +1,8 @@
-import type { Event } from '@eventloom/core';
+import type { Content, Event } from '@eventloom/core';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { ConnectionLostError, ServerError } from './errors.ts';
-import { errorIn, type HttpConnection, isRecord, parseRecord, retryAfterMs, toServerError } from './http.ts';
+import { messageEvent } from './messages.ts';
+import { errorIn, type HttpConnection, isRecord, parseRecord, toServerError } from './http.ts';
 
 /** State of a run, as `GET …/runs/{id}` returns it. */
 export interface ClientRunState {
@@ -57,12 +58,13 @@ interface RunParams {
   /** The request id of a run that is started, or the invocation id of one that is followed. */
   readonly id: string;
   /** The body of `/run_sse`; absent for a run that is only followed. */
-  readonly body?: object;
+  readonly body?: { readonly requestId: string; readonly newMessage?: Content };
   readonly options: RunOptions & FollowOptions;
 }
 
 /**
  * A run on the server. Iterating yields its events, each once, however often the connection is lost; the run begins with the iteration.
+ * A message with answers to requests is the first event, once the server has accepted it; other messages of the user are not repeated.
  * When the reader leaves early the run continues on the server. Iterate only once; `session.follow` reads a run again.
  *
  * @throws ServerError while iterating, if the server refuses the request or the run fails
@@ -108,9 +110,10 @@ export class ClientRun implements AsyncIterable<Event> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, undefined> {
-    const { http, options } = this.#params;
+    const { http, options, body } = this.#params;
     const { attempts, idleMs } = http.retry;
     const { signal, onConnection } = options;
+    let answers = body?.newMessage;
     let failure: unknown;
     let retryAfter = 0;
     try {
@@ -122,10 +125,13 @@ export class ClientRun implements AsyncIterable<Event> {
           const response = await this.#connect(signal);
           if (response.status === 204) return;
           if (!response.ok) {
-            retryAfter = retryAfterMs(response);
+            // A date in the header is ignored: the client then uses its own delays.
+            retryAfter = Number(response.headers.get('retry-after')) * 1000 || 0;
             throw await toServerError(response);
           }
           onConnection?.('open');
+          if (answers?.parts?.[0]?.functionResponse) yield messageEvent(this.id, answers, this.#invocationId);
+          answers = undefined;
           let isComplete = false;
           for await (const frame of framesOf(response, idleMs)) {
             const item = readFrame(frame);
@@ -160,11 +166,11 @@ export class ClientRun implements AsyncIterable<Event> {
   /** Sends the request, and sends it again until an event of the run arrives; the request id prevents a second run. After that the run is followed. */
   async #connect(signal: AbortSignal | undefined): Promise<Response> {
     const { http, body } = this.#params;
-    const abort = signal ? { signal } : {};
-    const isStarted = !body || this.#lastEventId !== '0';
-    const response = isStarted
-      ? await http.send(this.#address(), { headers: { 'last-event-id': this.#lastEventId }, ...abort })
-      : await http.send('/run_sse', { method: 'POST', json: body, headers: { 'eventloom-event-ids': '1' }, ...abort });
+    const abort = { signal: signal ?? null };
+    const response =
+      body && this.#lastEventId === '0'
+        ? await http.send('/run_sse', { method: 'POST', json: body, headers: { 'eventloom-event-ids': '1' }, ...abort })
+        : await http.send(this.#address(), { headers: { 'last-event-id': this.#lastEventId }, ...abort });
     this.#invocationId = response.headers.get('eventloom-invocation-id') ?? this.#invocationId;
     return response;
   }
@@ -184,7 +190,7 @@ const RUN_CONTINUES = /RUN_GOES_ON|SLOW_READER/;
 function readFrame({ data }: EventSourceMessage): Event | ServerError {
   const event = parseRecord(data);
   if (isEvent(event)) return event;
-  return errorIn(data) ?? new ServerError('the server sent no event; is baseUrl the address of an Eventloom server?');
+  return errorIn(data) ?? new ServerError('the server sent no event; is baseUrl an Eventloom server?');
 }
 
 function isEvent(value: unknown): value is Event {

@@ -89,6 +89,38 @@ describe('a message that did not change', () => {
   });
 });
 
+test.each([
+  ['of events that it has', text('user', 'Hi')],
+  ['of chunks that a chat does not show', event({ author: 'helper', partial: true, object: 'graph.node.start' })],
+])('a conversation stays the same object after a repetition %s', (_, repeated) => {
+  const before = reduce(repeated, text('helper', 'Hello'));
+  expect(reduceEvents(before, [repeated])).toBe(before);
+});
+
+describe('a message of the user that is read after its run', () => {
+  const run = (count: number): Event[] => {
+    const fields = { invocationId: `run-${count}` };
+    return [text('user', `question ${count}`, fields), text('helper', `answer ${count}`, fields)];
+  };
+
+  test('is placed before the messages of the run', () => {
+    const [first, second] = [run(1), run(2)];
+    const streamed = reduce(...first.slice(1), ...second.slice(1));
+    expect(shown(streamed)).toEqual(['helper: answer 1', 'helper: answer 2']);
+    expect(shown(reduceEvents(streamed, [...first, ...second]))).toEqual([
+      'user: question 1',
+      'helper: answer 1',
+      'user: question 2',
+      'helper: answer 2',
+    ]);
+  });
+
+  test('stays behind the messages of other runs, whatever the clock of the client says', () => {
+    const late = text('user', 'Hi', { invocationId: 'local', timestamp: 0 });
+    expect(shown(reduce(...run(1), late)).at(-1)).toBe('user: Hi');
+  });
+});
+
 describe('a tool call', () => {
   test('runs, reports, and completes with its response', () => {
     const running = reduce(call('c1', 'look', { at: 'sky' }));

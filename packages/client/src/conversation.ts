@@ -1,6 +1,7 @@
 import type {
   Blob,
   Event,
+  EventActions,
   FileData,
   FunctionCall,
   FunctionResponse,
@@ -117,198 +118,181 @@ export const emptyConversation: Conversation = {
 };
 
 /**
- * Returns the conversation with further events applied in their order. The given conversation is not changed. Events of a session and of
- * its runs may be mixed: an event that arrives twice counts once.
+ * Returns the conversation with further events applied in their order. The given conversation is not changed, and is returned if the events
+ * change nothing. Events of a session and of its runs may be mixed: an event that arrives twice counts once, and a message of the user is
+ * placed before the newer messages of its run.
  *
  * @example
  * let conversation = reduceEvents(emptyConversation, (await session.get()).events);
  * for await (const event of session.run('Hello')) conversation = reduceEvents(conversation, [event]);
  */
 export function reduceEvents(conversation: Conversation, events: Iterable<Event>): Conversation {
-  const reducer = new ConversationReducer(conversation);
-  for (const event of events) reducer.add(event);
-  return reducer.result();
+  const { messages, progress } = conversation;
+  let draft: Draft | undefined;
+  // Chunks need no copy of the set.
+  let newSeen: Set<string> | undefined;
+  for (const event of events) {
+    const { id, invocationId, responseId, partial, object = '' } = event;
+    const seen = newSeen ?? progress.seen;
+    const reply = `${invocationId} ${responseId}`;
+    const isHidden = HIDDEN.test(object);
+    // A run that is followed from its start sends the chunks of whole replies again.
+    if (seen.has(id) || (partial && (isHidden || seen.has(reply)))) continue;
+    draft ??= { ...conversation, messages: [...messages], progress: { open: new Map(progress.open), seen } };
+    if (partial) addChunk(draft, event);
+    else {
+      draft.progress.seen = newSeen ??= new Set(seen);
+      newSeen.add(id);
+      if (responseId !== undefined) newSeen.add(reply);
+      addWhole(draft, event, isHidden);
+    }
+  }
+  return draft ?? conversation;
 }
 
 /** Returns the conversation after the end of a run: replies that are still streaming are interrupted. */
 export function endRun(conversation: Conversation): Conversation {
-  const { open } = conversation.progress;
-  if (open.size === 0) return conversation;
-  const ids = new Set(Array.from(open.values(), ({ messageId }) => messageId));
-  const messages = conversation.messages.map((message) =>
-    ids.has(message.id) ? { ...message, status: 'interrupted' as const } : message,
-  );
-  return { ...conversation, messages, progress: { ...conversation.progress, open: new Map() } };
+  const { messages, progress } = conversation;
+  if (progress.open.size === 0) return conversation;
+  return {
+    ...conversation,
+    messages: messages.map((message) =>
+      message.status === 'streaming' ? { ...message, status: 'interrupted' } : message,
+    ),
+    progress: { ...progress, open: new Map() },
+  };
 }
 
-/** The names of function calls that ask a person. (ADK) */
-const PERSON_REQUESTS: Readonly<Record<string, PersonRequest['kind']>> = {
-  adk_request_confirmation: 'confirmation',
-  adk_request_credential: 'credential',
-  adk_request_input: 'input',
-};
+/** Returns what a function call of this name asks a person for; undefined for the calls of tools. (ADK) */
+function askedKind(name: string): PersonRequest['kind'] | undefined {
+  return (['confirmation', 'credential', 'input'] as const).find((kind) => name === `adk_request_${kind}`);
+}
+
 const TRANSFER = 'transfer_to_agent';
 
 /** Kinds of events that a chat does not show. */
 const HIDDEN = /^(agent\.(input|transfer)|runner\.(completion|end|streamed)|graph\.node\..*)$/;
 
-class ConversationReducer {
-  readonly #messages: Message[];
-  #requests: readonly PersonRequest[];
-  #state: Readonly<Record<string, unknown>>;
-  #activeAgent: string | undefined;
-  readonly #open: Map<string, { messageId: string; responseId: string | undefined }>;
-  #seen: ReadonlySet<string>;
-  /** The set that `#seen` is, once it is not that of the given conversation. Chunks need none of their own. */
-  #ownSeen: Set<string> | undefined;
+/** A conversation that is being computed. */
+interface Draft extends Omit<Conversation, 'progress'> {
+  readonly messages: Message[];
+  requests: Conversation['requests'];
+  state: Conversation['state'];
+  activeAgent: Conversation['activeAgent'];
+  readonly progress: {
+    readonly open: Map<string, { readonly messageId: string; readonly responseId: string | undefined }>;
+    seen: Conversation['progress']['seen'];
+  };
+}
 
-  constructor({ messages, requests, state, activeAgent, progress }: Conversation) {
-    this.#messages = [...messages];
-    this.#requests = requests;
-    this.#state = state;
-    this.#activeAgent = activeAgent;
-    this.#open = new Map(progress.open);
-    this.#seen = progress.seen;
-  }
+function addWhole(draft: Draft, event: Event, isHidden: boolean): void {
+  const { actions, errorCode, errorMessage = '' } = event;
+  const { rewindBeforeInvocationId: rewound, compaction, transferToAgent } = actions;
+  changeState(draft, actions);
+  if (rewound !== undefined) rewind(draft, rewound);
+  if (compaction !== undefined || isHidden) return;
+  addResponses(draft, event);
+  const parts = partsOf(event);
+  addRequests(draft, event);
+  if (transferToAgent !== undefined) parts.push({ type: 'transfer', agentName: transferToAgent });
+  if (errorCode !== undefined) parts.push({ type: 'error', code: errorCode, message: errorMessage });
+  if (parts.length > 0 || event.interrupted || event.turnComplete) addParts(draft, event, parts);
+  if (transferToAgent !== undefined) draft.activeAgent = transferToAgent;
+}
 
-  result(): Conversation {
-    return {
-      messages: this.#messages,
-      requests: this.#requests,
-      state: this.#state,
-      activeAgent: this.#activeAgent,
-      progress: { open: this.#open, seen: this.#seen },
-    };
-  }
+function changeState(draft: Draft, { stateDelta, removedState = [] }: EventActions): void {
+  const changes = Object.entries(stateDelta).filter(([key]) => !key.startsWith('temp:'));
+  if (changes.length + removedState.length === 0) return;
+  const state = { ...draft.state, ...Object.fromEntries(changes) };
+  for (const key of removedState) delete state[key];
+  draft.state = state;
+}
 
-  add(event: Event): void {
-    if (this.#seen.has(event.id)) return;
-    const isShown = event.object === undefined || !HIDDEN.test(event.object);
-    const reply = `${event.invocationId} ${event.responseId}`;
-    // A run that is followed from its start sends the chunks of whole replies again.
-    if (event.partial === true) return isShown && !this.#seen.has(reply) ? this.#addChunk(event) : undefined;
-    this.#seen = this.#ownSeen ??= new Set(this.#seen);
-    this.#ownSeen.add(event.id);
-    if (event.responseId !== undefined) this.#ownSeen.add(reply);
-    this.#changeState(event);
-    const { rewindBeforeInvocationId: rewound, compaction, transferToAgent } = event.actions;
-    const { errorCode, errorMessage = '' } = event;
-    if (rewound !== undefined) this.#rewind(rewound);
-    if (compaction !== undefined || !isShown) return;
-    this.#addResponses(event);
-    const parts = partsOf(event);
-    this.#addRequests(event);
-    if (transferToAgent !== undefined) parts.push({ type: 'transfer', agentName: transferToAgent });
-    if (errorCode !== undefined) parts.push({ type: 'error', code: errorCode, message: errorMessage });
-    if (parts.length > 0 || event.interrupted || event.turnComplete) this.#complete(event, parts);
-    if (transferToAgent !== undefined) this.#activeAgent = transferToAgent;
-    else if (event.author !== 'user' && parts.length > 0) this.#activeAgent = event.author;
-  }
+function rewind(draft: Draft, rewound: string): void {
+  const first = draft.messages.findIndex(({ invocationId }) => invocationId === rewound);
+  if (first < 0) return;
+  const undone = new Set(draft.messages.splice(first).map(({ invocationId }) => invocationId));
+  draft.requests = draft.requests.filter(({ invocationId }) => !undone.has(invocationId));
+  draft.progress.open.clear();
+}
 
-  #changeState({ actions: { stateDelta, removedState } }: Event): void {
-    const changes = Object.entries(stateDelta).filter(([key]) => !key.startsWith('temp:'));
-    if (changes.length === 0 && !removedState?.length) return;
-    const state = new Map([...Object.entries(this.#state), ...changes]);
-    for (const key of removedState ?? []) state.delete(key);
-    this.#state = Object.fromEntries(state);
-  }
+/** Adds a chunk of a response to its call, or of a message to the message. */
+function addChunk(draft: Draft, event: Event): void {
+  const responses = responsesOf(event);
+  for (const { id, response } of responses) changeCall(draft, id, (call) => withProgress(call, response));
+  const parts = partsOf(event, 'streaming');
+  if (responses.length > 0 || parts.length === 0) return;
+  addParts(draft, event, parts);
+}
 
-  #rewind(invocationId: string): void {
-    const first = this.#messages.findIndex((message) => message.invocationId === invocationId);
-    if (first < 0) return;
-    const undone = new Set(this.#messages.splice(first).map((message) => message.invocationId));
-    this.#requests = this.#requests.filter((request) => !undone.has(request.invocationId));
-    this.#open.clear();
-  }
+/**
+ * Adds parts to the message of their reply. Chunks make it grow; a whole event, and a chunk of another reply of the same agent, take its
+ * place. An event without parts ends the reply whose chunks were coming.
+ */
+function addParts(draft: Draft, event: Event, parts: readonly MessagePart[]): void {
+  const { messages, progress } = draft;
+  const { invocationId, executionId, branch, author, partial, responseId, errorCode, interrupted } = event;
+  // An agent streams one reply at a time in each of its executions, and the user's messages have their own keys.
+  const key = `${invocationId} ${executionId ?? branch} ${author}`;
+  const open = progress.open.get(key);
+  const index = open ? messages.findLastIndex(({ id }) => id === open.messageId) : -1;
+  const chunks = messages[index];
+  const { id, timestamp } = chunks ?? event;
+  if (partial) progress.open.set(key, { messageId: id, responseId });
+  else progress.open.delete(key);
+  if (!chunks && parts.length === 0) return;
+  // An error after chunks ends their reply; the text so far was shown, and stays.
+  const continues = partial ? open?.responseId === responseId : parts.every(({ type }) => type === 'error');
+  const before = (continues && chunks?.parts) || [];
+  const ended = interrupted || (chunks && errorCode) ? 'interrupted' : 'complete';
+  let at = chunks ? index : messages.length;
+  // A session that is read after a run has the user's message, which the run did not repeat.
+  if (!chunks && author === 'user')
+    for (let i = at - 1; i >= 0 && (messages[i]?.timestamp ?? 0) >= timestamp; i--)
+      if (messages[i]?.invocationId === invocationId) at = i;
+  messages.splice(at, chunks ? 1 : 0, {
+    id,
+    invocationId,
+    author,
+    branch,
+    timestamp,
+    parts: partial ? joinParts(before, parts) : [...before, ...parts],
+    status: partial ? 'streaming' : ended,
+  });
+  if (author !== 'user') draft.activeAgent = author;
+}
 
-  /** Adds a chunk to the reply it belongs to. A chunk of another reply of the same agent takes the place of one that was not completed. */
-  #addChunk(event: Event): void {
-    const responses = responsesOf(event);
-    for (const { id, response } of responses) this.#changeCall(id, (call) => withProgress(call, response));
-    if (responses.length > 0) return;
-    const added = partsOf(event, 'streaming');
-    if (added.length === 0) return;
-    const key = replyKey(event);
-    const { responseId } = event;
-    const index = this.#openIndex(event);
-    const message = this.#messages[index];
-    if (message && this.#open.get(key)?.responseId === responseId) {
-      this.#messages[index] = { ...message, parts: joinParts(message.parts, added) };
-      return;
-    }
-    if (message) this.#messages.splice(index, 1);
-    this.#messages.push(messageOf(event, joinParts([], added), 'streaming'));
-    this.#open.set(key, { messageId: event.id, responseId });
-    if (event.author !== 'user') this.#activeAgent = event.author;
-  }
-
-  /** Adds a whole message, in the place of its chunks. An event without parts ends the reply whose chunks were coming. */
-  #complete(event: Event, parts: readonly MessagePart[]): void {
-    const index = this.#openIndex(event);
-    this.#open.delete(replyKey(event));
-    const chunks = this.#messages[index];
-    const message = messageOf(event, parts, event.interrupted ? 'interrupted' : 'complete');
-    // An error after chunks ends their reply; the text so far was shown, and stays.
-    if (chunks && parts.every(({ type }) => type === 'error'))
-      this.#messages[index] = {
-        ...chunks,
-        parts: [...chunks.parts, ...parts],
-        status: parts.length > 0 ? 'interrupted' : message.status,
-      };
-    else if (chunks) this.#messages[index] = { ...message, id: chunks.id, timestamp: chunks.timestamp };
-    else if (parts.length > 0) this.#messages.push(message);
-  }
-
-  #addResponses(event: Event): void {
-    for (const response of responsesOf(event)) {
-      const answered = this.#requests.find(({ id }) => id === response.id);
-      if (answered) this.#requests = this.#requests.filter((request) => request !== answered);
+function addResponses(draft: Draft, event: Event): void {
+  const { timestamp } = event;
+  for (const response of responsesOf(event)) {
+    const answered = draft.requests.find(({ id }) => id === response.id);
+    if (answered) {
+      draft.requests = draft.requests.filter((request) => request !== answered);
       const status = response.response?.['confirmed'] === false ? 'rejected' : 'running';
-      this.#changeCall(answered?.callId, (call) => ({ ...call, status, startedAt: event.timestamp }));
-      // A tool that asks the person returns before the answer, and is then run again.
-      if (!this.#requests.some(({ callId }) => callId === response.id))
-        this.#changeCall(response.id, (call) => withResponse(call, response, event.timestamp));
+      changeCall(draft, answered.callId, (call) => ({ ...call, status, startedAt: timestamp }));
     }
-  }
-
-  #addRequests(event: Event): void {
-    const waiting = new Set(event.longRunningToolIds);
-    for (const { functionCall: call } of event.content?.parts ?? []) {
-      const request = call && requestOf(event, call, waiting);
-      if (!request || this.#requests.some(({ id }) => id === request.id)) continue;
-      this.#requests = [...this.#requests, request];
-      this.#changeCall(request.callId, (call) => ({ ...call, status: 'waiting' }));
-    }
-  }
-
-  #changeCall(id: string | undefined, change: (call: CallPart) => CallPart): void {
-    if (id === undefined) return;
-    const isCalled = (part: MessagePart): part is CallPart => part.type === 'call' && part.id === id;
-    // A response comes soon after its call, in most cases.
-    const index = this.#messages.findLastIndex(({ parts }) => parts.some(isCalled));
-    const message = this.#messages[index];
-    if (message)
-      this.#messages[index] = {
-        ...message,
-        parts: message.parts.map((part) => (isCalled(part) ? change(part) : part)),
-      };
-  }
-
-  /** Returns the index of the message of this reply whose chunks are coming; -1 without one. */
-  #openIndex(event: Event): number {
-    const open = this.#open.get(replyKey(event));
-    return open ? this.#messages.findLastIndex(({ id }) => id === open.messageId) : -1;
+    // A tool that asks the person returns before the answer, and is then run again.
+    if (!draft.requests.some(({ callId }) => callId === response.id))
+      changeCall(draft, response.id, (call) => withResponse(call, response, timestamp));
   }
 }
 
-/** Returns the key of a reply: an agent streams one reply at a time in each of its executions, and the user's messages have their own keys. */
-function replyKey({ invocationId, executionId, branch, author }: Event): string {
-  return JSON.stringify([invocationId, executionId ?? branch, author]);
+function addRequests(draft: Draft, event: Event): void {
+  for (const { functionCall: call } of event.content?.parts ?? []) {
+    const request = call && requestOf(event, call);
+    if (!request || draft.requests.some(({ id }) => id === request.id)) continue;
+    draft.requests = [...draft.requests, request];
+    changeCall(draft, request.callId, (call) => ({ ...call, status: 'waiting' }));
+  }
 }
 
-function messageOf(event: Event, parts: readonly MessagePart[], status: Message['status']): Message {
-  const { id, invocationId, author, branch, timestamp } = event;
-  return { id, invocationId, author, branch, timestamp, parts, status };
+function changeCall({ messages }: Draft, id: string | undefined, change: (call: CallPart) => CallPart): void {
+  const isCalled = (part: MessagePart): part is CallPart => part.type === 'call' && part.id === id;
+  // A response comes soon after its call, in most cases.
+  const index = messages.findLastIndex(({ parts }) => parts.some(isCalled));
+  const message = messages[index];
+  if (message)
+    messages[index] = { ...message, parts: message.parts.map((part) => (isCalled(part) ? change(part) : part)) };
 }
 
 function responsesOf({ content }: Event): readonly FunctionResponse[] {
@@ -317,15 +301,15 @@ function responsesOf({ content }: Event): readonly FunctionResponse[] {
 
 /** Returns the parts that a chat shows. Requests to a person, transfers and responses of tools are shown elsewhere. */
 function partsOf(event: Event, status?: 'streaming'): MessagePart[] {
-  const waiting = new Set(event.longRunningToolIds);
+  const { longRunningToolIds: waiting } = event;
   const { text } = event.inputTranscription ?? event.outputTranscription ?? {};
   const spoken = text ? [{ text }] : [];
   return [...(event.content?.parts ?? []), ...spoken].flatMap((part: Part): MessagePart[] => {
     const { functionCall, inlineData, fileData, executableCode, codeExecutionResult } = part;
     if (functionCall) {
       const { id = '', name = '', args = {} } = functionCall;
-      if (name === TRANSFER || Object.hasOwn(PERSON_REQUESTS, name)) return [];
-      const now = status ?? (waiting.has(id) ? 'waiting' : 'running');
+      if (name === TRANSFER || askedKind(name)) return [];
+      const now = status ?? (waiting?.includes(id) ? 'waiting' : 'running');
       return [{ type: 'call', id, name, args, status: now, progress: [], startedAt: event.timestamp }];
     }
     // Speech is played, not shown.
@@ -344,27 +328,23 @@ function partsOf(event: Event, status?: 'streaming'): MessagePart[] {
   });
 }
 
-function requestOf(event: Event, call: FunctionCall, waiting: ReadonlySet<string>): PersonRequest | undefined {
-  const { id = '', name = '', args = {} } = call;
-  const kind = PERSON_REQUESTS[name] ?? (waiting.has(id) ? 'call' : undefined);
-  if (kind === undefined) return undefined;
-  const isCall = kind === 'call';
-  // The arguments of other calls are those of their tool.
-  const asked = isCall ? {} : args;
-  const original = recordOf(asked['originalFunctionCall']);
-  const confirmation = recordOf(asked['toolConfirmation']);
+function requestOf(event: Event, { id = '', name = '', args = {} }: FunctionCall): PersonRequest | undefined {
+  const { invocationId, author, longRunningToolIds } = event;
+  const kind = askedKind(name) ?? (longRunningToolIds?.includes(id) ? 'call' : undefined);
+  if (!kind) return undefined;
+  const request = { id, name, kind, invocationId, author };
+  // The arguments of these calls are those of their tool.
+  if (kind === 'call') return { ...request, callId: id, args };
+  const original = recordOf(args['originalFunctionCall']);
+  const { hint, payload } = recordOf(args['toolConfirmation']) ?? {};
   return {
-    id,
-    name,
-    kind,
-    invocationId: event.invocationId,
-    author: event.author,
-    callId: isCall ? id : textOf(original?.['id'] ?? asked['functionCallId']),
-    message: textOf(confirmation?.['hint'] ?? asked['message']),
-    payload: confirmation?.['payload'] ?? asked['payload'],
-    args: isCall ? args : recordOf(original?.['args']),
-    authConfig: recordOf(asked['authConfig']),
-    responseSchema: recordOf(asked['response_schema']),
+    ...request,
+    callId: textOf(original?.['id'] ?? args['functionCallId']),
+    message: textOf(hint ?? args['message']),
+    payload: payload ?? args['payload'],
+    args: recordOf(original?.['args']),
+    authConfig: recordOf(args['authConfig']),
+    responseSchema: recordOf(args['response_schema']),
   };
 }
 

@@ -61,7 +61,7 @@ export class EventloomClient {
 
   /** Returns a page of a user's sessions, without their events, newest first. @throws ServerError */
   async listSessions(user: AppUser, options: PageOptions = {}): Promise<Page<Session>> {
-    return readPage(await this.#http.request(sessionsPath(user) + queryOf({ ...options })));
+    return readPage(await this.#http.request(sessionsPath(user) + queryOf(options)));
   }
 
   /** Creates a session. @param init an id (default: the server's), and the state that it starts with @throws ServerError */
@@ -118,7 +118,7 @@ export class ClientSession {
 
   /** Returns a page of the events. @param options `order`: `asc` (default) begins with the oldest @throws ServerError */
   async listEvents(options: PageOptions & { readonly order?: 'asc' | 'desc' } = {}): Promise<Page<Event>> {
-    return readPage(await this.#http.request(`${this.#path}/events${queryOf({ ...options })}`));
+    return readPage(await this.#http.request(`${this.#path}/events${queryOf(options)}`));
   }
 
   /** Undoes a run and everything after it. Returns the event that records the rewind. @throws ServerError */
@@ -195,8 +195,8 @@ function sessionsPath({ appName, userId }: AppUser): string {
   return `/apps/${encodeURIComponent(appName)}/users/${encodeURIComponent(userId)}/sessions`;
 }
 
-function queryOf(values: Readonly<Record<string, string | number | undefined>>): string {
-  const given = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+function queryOf(values: object): string {
+  const given = Object.entries<string>({ ...values }).filter(([, value]) => value !== undefined);
   return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
 }
 

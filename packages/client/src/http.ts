@@ -83,9 +83,10 @@ export class HttpConnection {
   /** Sends a request and returns the answer if it is a success. @throws ServerError @throws ConnectionLostError */
   async request(path: string, init?: JsonRequest): Promise<Response> {
     const response = await this.send(path, init).catch((cause: unknown) => {
-      throw new ConnectionLostError(`no answer from ${this.baseUrl}; is baseUrl the address of an Eventloom server?`, {
-        cause,
-      });
+      throw new ConnectionLostError(
+        `no answer from ${this.baseUrl}; is baseUrl an Eventloom server, and this page in its "origins"?`,
+        { cause },
+      );
     });
     if (!response.ok) throw await toServerError(response);
     return response;
@@ -170,13 +171,6 @@ export function errorIn(json: string, status = 200): ServerError | undefined {
   const { error, code } = parseRecord(json) ?? {};
   if (typeof error !== 'string') return undefined;
   return new ServerError(error, { status, serverCode: typeof code === 'string' ? code : undefined });
-}
-
-/** Returns the time that the server asks to wait, in milliseconds; 0 if it names none. */
-export function retryAfterMs(response: Response): number {
-  // A date in the header is ignored: the client then uses its own delays.
-  const seconds = Number(response.headers.get('retry-after'));
-  return seconds > 0 ? seconds * 1000 : 0;
 }
 
 /** Returns the object in a JSON text; undefined for other texts. */

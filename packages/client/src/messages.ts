@@ -1,4 +1,4 @@
-import { type AuthCredential, ConfigurationError, type Content, type Part } from '@eventloom/core';
+import { type AuthCredential, ConfigurationError, type Content, type Event, type Part } from '@eventloom/core';
 import type { PersonRequest } from './conversation.ts';
 import { isRecord, wrongValue } from './http.ts';
 
@@ -21,6 +21,12 @@ export function toContent(message: ClientMessage): Content {
     : { parts: typeof message === 'string' ? [{ text: message }] : (message as Part[]) };
   if (Array.isArray(content.parts)) return { role: 'user', ...content };
   throw wrongValue('newMessage', 'a text, parts or a content', message, "'Hello'");
+}
+
+/** Returns the event of a message that was sent. The server does not send it back; the session has it with another id. */
+export function messageEvent(requestId: string, content: Content, invocationId = requestId): Event {
+  const actions = { stateDelta: {}, artifactDelta: {} };
+  return { id: `local-${requestId}`, invocationId, author: 'user', timestamp: Date.now() / 1000, content, actions };
 }
 
 /**
