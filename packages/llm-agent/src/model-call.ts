@@ -84,7 +84,7 @@ export class ModelCall implements ReplyInProgress {
     const { request } = this;
     const callbackContext = this.#callbackContext;
     const answer =
-      (await context.plugins.first('beforeModelCallback', { callbackContext, llmRequest: request })) ??
+      (await context.plugins.first('beforeModelCallback', { callbackContext, llmRequest: request })) ||
       (await firstAnswer(agent.beforeModelCallback, { context: callbackContext, request }));
     return checkedResponse(agent, 'beforeModelCallback', answer);
   }
@@ -108,7 +108,7 @@ export class ModelCall implements ReplyInProgress {
     const callbackContext = this.#callbackContext;
     try {
       const answer =
-        (await context.plugins.first('afterModelCallback', { callbackContext, llmResponse: response })) ??
+        (await context.plugins.first('afterModelCallback', { callbackContext, llmResponse: response })) ||
         (await firstAnswer(agent.afterModelCallback, { context: callbackContext, response }));
       checkedResponse(agent, 'afterModelCallback', answer);
       return answer && answer !== response ? withPartialOf(response, answer) : response;
@@ -132,7 +132,7 @@ export class ModelCall implements ReplyInProgress {
     const request = this.hasBeforeCallbacks ? this.request : copyRequest(this.request);
     const callbackContext = this.#callbackContext;
     const answer =
-      (await context.plugins.first('onModelErrorCallback', { callbackContext, llmRequest: request, error })) ??
+      (await context.plugins.first('onModelErrorCallback', { callbackContext, llmRequest: request, error })) ||
       (await firstAnswer(agent.onModelErrorCallback, { context: callbackContext, request, error }));
     return checkedResponse(agent, 'onModelErrorCallback', answer);
   }

@@ -204,9 +204,10 @@ test('a run that lost its session does not wait for preload_memory, and reports 
   await platform.drain();
 });
 
-test('preload_memory without a memory service fails the run, and does not search for a message without text', async () => {
-  const missing = setUp([], { tools: [PRELOAD_MEMORY], afterAgentCallback: [] });
-  await expect(missing.say('s', 'owl')).rejects.toThrow(ConfigurationError);
+test('preload_memory without a memory service is reported and does not change the request, and a message without text is not searched for', async () => {
+  const missing = setUp(['Hi.'], { tools: [PRELOAD_MEMORY], afterAgentCallback: [] });
+  expect(await missing.say('s', 'owl')).toHaveLength(1);
+  await expect(missing.platform.drain()).rejects.toThrow(ConfigurationError);
   const image = { parts: [{ inlineData: { mimeType: 'image/png', data: 'AAAA' } }] };
   const silent = setUp(['I see.'], { tools: [PRELOAD_MEMORY], afterAgentCallback: [] });
   expect(await silent.runner.run({ userId: 'u', sessionId: 's', newMessage: image })).toHaveLength(1);

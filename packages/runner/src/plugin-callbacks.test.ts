@@ -200,3 +200,17 @@ test("a plugin's afterAgentCallback alone adds its content, and its state, to th
   expect((await stored()).map(textOf)).toEqual(['hi', 'done', 'and this']);
   expect(await state()).toEqual({ seen: true });
 });
+
+test('a plugin that returns false from a callback of an agent or a model does not replace the callbacks of the agent', async () => {
+  const isOff = (): unknown => false;
+  const names = ['beforeAgentCallback', 'afterAgentCallback', 'beforeModelCallback', 'afterModelCallback'] as const;
+  const called: string[] = [];
+  const note = (name: string) => () => void called.push(name);
+  const { run } = await scenario({
+    model: ['done'],
+    plugins: [new Answering('p', Object.fromEntries(names.map((name) => [name, isOff])))],
+    agent: Object.fromEntries(names.map((name) => [name, note(name)])),
+  });
+  expect((await run()).map(textOf)).toEqual(['done']);
+  expect(called).toEqual(['beforeAgentCallback', 'beforeModelCallback', 'afterModelCallback', 'afterAgentCallback']);
+});

@@ -44,7 +44,7 @@ export async function* runWithCallbacks(
   if (!context.resumedFrom) {
     const before = new CallbackContext({ invocationContext: context });
     const instead =
-      (await context.plugins.first('beforeAgentCallback', { agent, callbackContext: before })) ??
+      (await context.plugins.first('beforeAgentCallback', { agent, callbackContext: before })) ||
       (await firstAnswer(agent.beforeAgentCallback, before));
     if (instead) markEnd(before);
     yield* callbackEvent(before, instead, 'beforeAgentCallback');
@@ -57,7 +57,7 @@ export async function* runWithCallbacks(
     if (context.abortSignal.aborted) throw error;
     const failed = new CallbackContext({ invocationContext: context });
     const recovered =
-      (await context.plugins.first('onAgentErrorCallback', { agent, callbackContext: failed, error })) ??
+      (await context.plugins.first('onAgentErrorCallback', { agent, callbackContext: failed, error })) ||
       (await firstAnswer(agent.onAgentErrorCallback, { context: failed, error }));
     if (!recovered || context.abortSignal.aborted) throw error;
     markEnd(failed);
@@ -68,7 +68,7 @@ export async function* runWithCallbacks(
 
   const after = new CallbackContext({ invocationContext: context });
   const added =
-    (await context.plugins.first('afterAgentCallback', { agent, callbackContext: after })) ??
+    (await context.plugins.first('afterAgentCallback', { agent, callbackContext: after })) ||
     (await firstAnswer(agent.afterAgentCallback, after));
   markEnd(after);
   yield* callbackEvent(after, added, 'afterAgentCallback');

@@ -6,8 +6,8 @@ function memory(...texts: string[]) {
   return { content: { parts: texts.map((text) => ({ text })) } };
 }
 
-test('memoryTexts keeps the order, and the author and timestamp if known', () => {
-  const detailed = { ...memory('an ', 'owl'), author: 'user', timestamp: '2026-01-01T00:00:00.000Z', id: 'x' };
+test('memoryTexts keeps the order, separates parts by a space, and has the author and timestamp if known', () => {
+  const detailed = { ...memory('an', 'owl'), author: 'user', timestamp: '2026-01-01T00:00:00.000Z', id: 'x' };
   expect(memoryTexts([detailed, memory('a wolf')], 100)).toEqual([
     { content: 'an owl', author: 'user', timestamp: '2026-01-01T00:00:00.000Z' },
     { content: 'a wolf' },

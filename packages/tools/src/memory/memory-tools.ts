@@ -91,8 +91,7 @@ interface Preload {
  * `<PAST_CONVERSATIONS>`. The model cannot call the tool. It searches once in each invocation, so that all requests begin with the same
  * text. Memories of the current session are left out, because the model has its events.
  *
- * A failed search leaves the request unchanged and is reported through `platform.background`. Without a memory service the run fails with a
- * ConfigurationError.
+ * A failed search leaves the request unchanged and is reported through `platform.background`, as is a runner without a memory service.
  */
 export class PreloadMemoryTool extends BaseTool {
   readonly #options: Required<MemoryToolOptions>;
@@ -135,7 +134,7 @@ export class PreloadMemoryTool extends BaseTool {
       });
       return lines.length === 0 ? '' : toInstruction(lines.join('\n'));
     } catch (error) {
-      if (abortSignal.aborted || ConfigurationError.isInstance(error)) throw error;
+      if (abortSignal.aborted) throw error;
       reportTo(invocationContext.platform, error);
       return '';
     }
@@ -168,12 +167,14 @@ interface MemoryText {
   readonly timestamp?: string;
 }
 
-/** Returns the texts of memories in order, with at most `maxCharacters` together. A truncated text ends in `…`. */
+/** Returns the texts of memories in order, the parts of each separated by a space, with at most `maxCharacters` together. A truncated text ends in `…`. */
 export function memoryTexts(memories: readonly MemoryEntry[], maxCharacters: number): MemoryText[] {
   const texts: MemoryText[] = [];
   let room = maxCharacters;
   for (const { content, author, timestamp } of memories) {
-    const text = contentText(content);
+    const text = (content.parts ?? [])
+      .flatMap((part) => (part.text && part.thought !== true ? [part.text] : []))
+      .join(' ');
     if (text === '') continue;
     if (room <= 0) break;
     texts.push({
