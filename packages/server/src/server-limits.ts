@@ -38,6 +38,11 @@ export interface ServerLimits {
    */
   readonly maxBodyTotalKeys: number;
   /**
+   * Maximum number of values in a body, at any depth: items of lists, and values of keys; 100 more for each event that a new session imports.
+   * Default 200,000.
+   */
+  readonly maxBodyTotalValues: number;
+  /**
    * Maximum length of the `customMetadata` of a request for a run as JSON, in characters, because every event of the run stores it. Default
    * 16 Ki.
    */
@@ -139,6 +144,7 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxBodyEvents: 10_000,
   maxBodyKeys: 1000,
   maxBodyTotalKeys: 20_000,
+  maxBodyTotalValues: 200_000,
   maxBodyMetadataChars: 16 * 1024,
   maxRuns: 2000,
   maxRunsPerUser: 100,

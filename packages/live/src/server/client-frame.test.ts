@@ -16,6 +16,6 @@ test('a frame may have at most as many keys as a body of the server', () => {
     content: { parts: [{ functionResponse: { id: 'c', name: 'look', response: args } }] },
   });
   const limits = { ...DEFAULT_LIMITS, maxBodyTotalKeys: 20 };
-  expect(() => parseTextFrame(frame, limits)).toThrow('frame: has objects with more than 20 keys in total');
+  expect(() => parseTextFrame(frame, limits)).toThrow('frame: has more than 20 keys in total');
   expect(() => parseTextFrame(frame, { ...limits, maxBodyTotalKeys: 26 })).not.toThrow();
 });

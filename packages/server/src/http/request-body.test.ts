@@ -120,7 +120,7 @@ const TOTAL: readonly (readonly [string, string, object])[] = [
 
 test.each(TOTAL)('keys at any depth of the body are counted: %s %s %j', async (method, path, body) => {
   const refused = await setUp({ maxBodyTotalKeys: 100 })(method, path, body);
-  const error = 'body: has objects with more than 100 keys in total, which is limits.maxBodyTotalKeys of this server';
+  const error = 'body: has more than 100 keys in total, which is limits.maxBodyTotalKeys of this server';
   expect(refused).toEqual({ status: 413, json: { error, code: 'BODY_TOO_LARGE' } });
   expect((await setUp({ maxBodyTotalKeys: 110 })(method, path, body)).status).not.toBe(413);
 });
@@ -132,6 +132,40 @@ test('each imported event may add 50 keys to the body', async () => {
   });
   expect((await send('POST', SESSION, bodyOf(1060))).status).toBe(200);
   expect((await send('POST', SESSION, bodyOf(1100))).status).toBe(413);
+});
+
+const LISTS: readonly (readonly [string, unknown])[] = [
+  ['numbers', Array(100).fill(0)],
+  ['empty objects', Array(100).fill({})],
+  ['empty lists', Array(50).fill([[]])],
+  ['values of keys', Array(34).fill({ a: { b: 0 } })],
+];
+
+test.each(LISTS)('values at any depth of the body are counted: %s', async (_, list) => {
+  for (const [method, path, body] of [
+    ['POST', '/run', { ...MESSAGE, customMetadata: { list } }],
+    ['POST', '/run', { ...MESSAGE, unknown: list }],
+    ['POST', SESSION, { state: { list } }],
+    ['PATCH', SESSION, { stateDelta: { list } }],
+  ] as const) {
+    const refused = await setUp({ maxBodyTotalValues: 100 })(method, path, body);
+    const error = 'body: has more than 100 values in total, which is limits.maxBodyTotalValues of this server';
+    expect(refused).toEqual({ status: 413, json: { error, code: 'BODY_TOO_LARGE' } });
+    expect((await setUp({ maxBodyTotalValues: 220 })(method, path, body)).status).not.toBe(413);
+  }
+});
+
+test('each imported event may add 100 values to the body', async () => {
+  const send = setUp({ maxBodyTotalValues: 100 });
+  const bodyOf = (count: number) => ({ events: [...events(19), { author: 'a', customMetadata: { a: Array(count) } }] });
+  expect((await send('POST', SESSION, bodyOf(1900))).status).toBe(200);
+  expect((await send('POST', SESSION, bodyOf(2100))).status).toBe(413);
+});
+
+test('more values than the limit are refused before the JSON is parsed', () => {
+  const text = `[${'{},'.repeat(DEFAULT_LIMITS.maxBodyTotalValues / 2 - 1)}`;
+  expect(() => parseJson('body', text, DEFAULT_LIMITS)).toThrow('body: is not JSON');
+  expect(() => parseJson('body', `${text}{},`, DEFAULT_LIMITS)).toThrow('body: has more than 200000 values in total');
 });
 
 test('texts that look like keys are not counted', async () => {

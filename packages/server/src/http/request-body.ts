@@ -94,36 +94,44 @@ function tooLarge(maxBytes: number): BodyTooLargeError {
 /** The limits of the number of entries in a body. */
 export type CountLimits = Pick<
   ServerLimits,
-  'maxBodyParts' | 'maxBodyEvents' | 'maxBodyKeys' | 'maxBodyTotalKeys' | 'maxBodyMetadataChars'
+  'maxBodyParts' | 'maxBodyEvents' | 'maxBodyKeys' | 'maxBodyTotalKeys' | 'maxBodyTotalValues' | 'maxBodyMetadataChars'
 >;
 
 /** Maximum nesting depth of JSON. A deeper value would overflow the stack of a recursive reader. */
 const MAX_DEPTH = 256;
 
-/** Minimum number of characters of a key and its value in JSON. */
-const CHARS_OF_KEY = 5;
-/** Number of keys that each imported event may add to those of its body. */
-const KEYS_OF_EVENT = 50;
+/** Minimum numbers of characters of a key with its value, and of a value, in JSON. */
+const CHARS_OF: JsonCounts = { keys: 5, values: 2 };
+
+/** Numbers of keys and of values in JSON: see `maxBodyTotalKeys` and `maxBodyTotalValues`. */
+interface JsonCounts {
+  keys: number;
+  values: number;
+}
+
+/** Numbers of keys and values that each imported event may add to those of its body. */
+const OF_EVENT: JsonCounts = { keys: 50, values: 100 };
 
 /**
  * Parses JSON text from a client.
  * @param what names the text in error messages
  * @param hasEvents true if it may have the events of a new session. Default false
- * @param keys the number of its keys, or 0 if they are few. Default: they are counted
+ * @param given the numbers of its keys and values. Default: they are counted, unless the text is short
  * @throws InvalidRequestError if it is not JSON or is nested too deeply
- * @throws BodyTooLargeError if it has more keys than the limits allow
+ * @throws BodyTooLargeError if it has more keys or values than the limits allow
  */
 export function parseJson(
   what: string,
   text: string,
   limits: CountLimits,
   hasEvents = false,
-  // Objects with very many keys block the process when they are parsed, copied or written.
-  keys: number = text.length > limits.maxBodyTotalKeys * CHARS_OF_KEY ? atOnce(countKeys(text)) : 0,
+  given?: JsonCounts,
 ): unknown {
-  const { maxBodyTotalKeys, maxBodyEvents } = limits;
-  const extraKeys = hasEvents ? KEYS_OF_EVENT * maxBodyEvents : 0;
-  if (keys > maxBodyTotalKeys + extraKeys) throw tooManyKeys(what, maxBodyTotalKeys);
+  // Very many keys or values block the process when they are parsed, copied or written.
+  const { maxBodyTotalKeys, maxBodyTotalValues, maxBodyEvents } = limits;
+  const mayHaveMany = text.length > Math.min(CHARS_OF.keys * maxBodyTotalKeys, CHARS_OF.values * maxBodyTotalValues);
+  const counts = given ?? (mayHaveMany ? atOnce(countJson(text)) : undefined);
+  if (counts) checkTotals(what, counts, limits, hasEvents ? maxBodyEvents : 0);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -133,51 +141,61 @@ export function parseJson(
   if (isDeeperThan(MAX_DEPTH, value)) {
     throw new InvalidRequestError(`${what}: is nested deeper than ${MAX_DEPTH} levels`);
   }
-  const events = keys > maxBodyTotalKeys && isRecord(value) ? value['events'] : undefined;
-  if (keys > maxBodyTotalKeys + KEYS_OF_EVENT * (Array.isArray(events) ? events.length : 0))
-    throw tooManyKeys(what, maxBodyTotalKeys);
+  const events = hasEvents && isRecord(value) ? value['events'] : undefined;
+  if (counts) checkTotals(what, counts, limits, Array.isArray(events) ? events.length : 0);
   return value;
 }
 
 /** Parses the JSON of a body with the events of a new session, in steps. `JSON.parse` is one of them, whatever the length of the text. */
 export function* parseEventsJson(what: string, text: string, limits: CountLimits): Steps<unknown> {
-  const keys = yield* countKeys(text);
-  const value = parseJson(what, text, limits, true, keys);
+  const counts = yield* countJson(text);
+  const value = parseJson(what, text, limits, true, counts);
   yield text.length;
   return value;
 }
 
-function tooManyKeys(what: string, most: number): BodyTooLargeError {
-  return new BodyTooLargeError(
-    `${what}: has objects with more than ${most} keys in total, which is limits.maxBodyTotalKeys of this server`,
-  );
+/** @throws BodyTooLargeError for more keys or values than the limits allow for a body with this number of imported events */
+function checkTotals(what: string, counts: JsonCounts, limits: CountLimits, events: number): void {
+  for (const [kind, limit] of TOTALS)
+    if (counts[kind] > limits[limit] + OF_EVENT[kind] * events)
+      throw new BodyTooLargeError(
+        `${what}: has more than ${limits[limit]} ${kind} in total, which is limits.${limit} of this server`,
+      );
 }
+
+const TOTALS = [
+  ['keys', 'maxBodyTotalKeys'],
+  ['values', 'maxBodyTotalValues'],
+] as const;
 
 /** Number of characters of a step. */
 const CHARS_OF_STEP = 64 * 1024;
 
-/** Counts the keys of all objects in JSON text. */
-function* countKeys(text: string): Steps<number> {
-  let count = 0;
-  let stepEnd = CHARS_OF_STEP;
-  for (let start = text.indexOf('"'); start >= 0; start = text.indexOf('"', start + 1)) {
-    let slashes = 1;
-    while (slashes % 2 === 1) {
-      start = text.indexOf('"', start + 1);
-      if (start < 0) return count;
-      for (slashes = 0; text[start - 1 - slashes] === '\\'; slashes++);
-    }
-    let next = start + 1;
-    while (text.charCodeAt(next) <= SPACE) next++;
-    if (text[next] === ':') count++;
-    if (start < stepEnd) continue;
-    yield CHARS_OF_STEP;
-    stepEnd = start + CHARS_OF_STEP;
-  }
-  return count;
-}
+/** Codes of the characters that tell what is in JSON: `:`, `,`, `[`, `{` and `"`. */
+const [COLON, COMMA, BRACKET, BRACE, QUOTE] = [58, 44, 91, 123, 34];
 
-const SPACE = 32;
+/** Counts the keys of all objects in JSON text, and the values: a value begins its list or object, or has a comma before it. */
+function* countJson(text: string): Steps<JsonCounts> {
+  const counts: JsonCounts = { keys: 0, values: 0 };
+  let stepEnd = CHARS_OF_STEP;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === COLON) counts.keys++;
+    else if (code === COMMA || code === BRACKET || code === BRACE) counts.values++;
+    else if (code === QUOTE) {
+      let slashes = 1;
+      while (slashes % 2 === 1) {
+        index = text.indexOf('"', index + 1);
+        if (index < 0) return counts;
+        for (slashes = 0; text[index - 1 - slashes] === '\\'; slashes++);
+      }
+    }
+    if (index < stepEnd) continue;
+    yield CHARS_OF_STEP;
+    stepEnd = index + CHARS_OF_STEP;
+  }
+  return counts;
+}
 
 /** Maximum number of fields of an event, its actions, a content and a part: readers keep unknown ones. */
 const MAX_FIELDS = 1000;
