@@ -2,8 +2,8 @@ import { LiveConnectionError, RunAbortedError } from '@eventloom/core';
 
 /**
  * The reasons for leaving a connection: the client closed its queue, control moved to another agent, a callback answered in the model's place,
- * another connection replaces it, the service's time limit for a session was reached, the invocation was ended, another run takes the session,
- * or the run has no reader.
+ * another connection replaces it, the service's time limit for a session was reached, the invocation or the conversation was ended, another run
+ * takes the session, or the run has no reader.
  */
 export type Ending =
   | 'closed'

@@ -117,6 +117,50 @@ test('a plugin that ends the invocation ends the run after the current event', a
   expect((await stored()).map(summarize)).toEqual(['Hi']);
 });
 
+test('a run whose service hangs up stores the results of calls and the text that was not sent, and opens no other connection', async () => {
+  const gate = new Gate();
+  const slow = new FunctionTool({
+    name: 'slow',
+    description: '',
+    execute: async () => {
+      await gate.pass();
+      return 'done';
+    },
+  });
+  const { model, queue, stream, stored } = await setup(
+    [{ heard: 'content' }, call('slow', 'c1'), 'Bye', { turnComplete: true }, { ends: 'hangUp' }],
+    { agent: { tools: [slow] } },
+  );
+  queue.sendContent(user('hi'));
+  for await (const event of stream) {
+    if (event.turnComplete !== true) continue;
+    void model.connections[0]?.ended.then(() => {
+      queue.sendContent(user('wait'));
+      queue.sendContent(user('please'));
+      gate.open();
+    });
+  }
+  expect((await stored()).map(summarize)).toEqual([
+    'hi',
+    'slow()',
+    'Bye',
+    'end',
+    'wait',
+    'slow={"result":"done"}',
+    'please',
+  ]);
+  expect(model.attempts).toBe(1);
+});
+
+test('the next agent of a sequence begins after the service hung up', async () => {
+  const second = new ScriptedLiveModel([['Hello', { turnComplete: true }, { ends: 'hangUp' }]]);
+  const { stream, stored } = await setup(['Bye', { turnComplete: true }, { ends: 'hangUp' }], {
+    next: new LlmAgent({ name: 'next', model: second }),
+  });
+  for await (const _ of stream);
+  expect((await stored()).map(summarize)).toEqual(['Bye', 'end', 'Hello', 'end']);
+});
+
 test('connections count towards maxLlmCalls, so that repeated losses end the run', async () => {
   const { stream, stored, model } = await setup(['Hi', { turnComplete: true }, { ends: 1006 }], {
     runConfig: { maxLlmCalls: 1 },

@@ -78,6 +78,8 @@ class LiveFlow {
   /** Aborted when no further connection is opened: waits for a connection end. */
   readonly #connecting: AbortGuard;
   #tools: LlmRequest['toolsDict'] = {};
+  /** True if the service ended the conversation. */
+  #hasHungUp = false;
 
   constructor(turn: AgentTurn, emitted: EmittedEvents, run: QueueLiveRun) {
     const { context } = turn;
@@ -206,6 +208,7 @@ class LiveFlow {
       else this.#ending.fail(error);
     }
     await this.#calls.stop();
+    if (this.#hasHungUp) await this.#input.storeRest();
   }
 
   /** Stores written requests that were not sent, and emits the error of the lost connection, after the client closed its queue. */
@@ -289,7 +292,9 @@ class LiveFlow {
       operation?.response(response);
       await this.#take(response);
     }
-    if (!this.#ending.isLeaving) throw new LiveConnectionError('the connection ended', { isRetryable: true });
+    if (this.#ending.isLeaving) return;
+    this.#hasHungUp = true;
+    this.#endIfDone();
   }
 
   async #prepare(handle: string | undefined) {
@@ -317,12 +322,12 @@ class LiveFlow {
     await this.#input.stop();
   }
 
-  /** True when the model gets nothing more: the invocation was ended, or control moves to another agent. */
+  /** True when the model gets nothing more: the invocation was ended, the service hung up, or control moves to another agent. */
   get #isDone(): boolean {
-    return this.#context.endInvocation || this.#calls.isHandingOver;
+    return this.#context.endInvocation || this.#hasHungUp || this.#calls.isHandingOver;
   }
 
-  /** Ends the flow after an ended invocation or a transfer, once the calls have ended and their results are stored. */
+  /** Ends the flow after an ended invocation or conversation, or a transfer, once the calls have ended and their results are stored. */
   #endIfDone(): void {
     if (this.#isDone && !this.#calls.isBusy) this.#ending.end(this.#calls.isHandingOver ? 'handedOver' : 'ended');
   }

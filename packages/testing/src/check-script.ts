@@ -67,7 +67,7 @@ const RESPONSE: OptionRules<LiveLlmResponse> = {
 
 const LIVE_STEP: OptionRules<LiveCue & LiveEnd & LiveLlmResponse> = {
   heard: { is: 'text or object or function', wanted: 'a kind of message, a pattern or a function', write: "'content'" },
-  ends: { is: 'number or object', wanted: 'a close code or an error', write: '1006' },
+  ends: { is: 'number or object or text', wanted: "a close code, an error or 'hangUp'", write: '1006' },
   ...RESPONSE,
 };
 

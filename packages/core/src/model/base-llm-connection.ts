@@ -49,8 +49,9 @@ export interface BaseLlmConnection {
   /**
    * Yields the output of the model: one response for each message of the service, in order, with all that the message
    * contains. Text and transcriptions come in the pieces of the service, and are merged by the run. A connection that merges them itself
-   * marks the pieces with `partial: true` and sends the whole after them. May be read once, by one reader. Ends after `close`.
-   * @throws LiveConnectionError if the connection ends in another way
+   * marks the pieces with `partial: true` and sends the whole after them. May be read once, by one reader. Ends after `close`, or when the
+   * service hangs up: then the agent's part of the run ends.
+   * @throws LiveConnectionError if the connection is lost or refused. The run opens another one if it is retryable
    */
   receive(): AsyncGenerator<LiveLlmResponse, void, void>;
   /** Closes the connection after the earlier sends. A second call is a no-op. */

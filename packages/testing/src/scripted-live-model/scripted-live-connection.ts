@@ -153,6 +153,10 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
     if (step instanceof Gate) return this.#unlessEnded(step.pass());
     if (isCue(step)) return this.#unlessEnded(this.#hear(step.heard));
     if (!('ends' in step)) return [step];
+    if (step.ends === 'hangUp') {
+      this.#ended.resolve();
+      return undefined;
+    }
     this.#end(typeof step.ends === 'number' ? closedWith(step.ends) : step.ends);
     return [];
   }

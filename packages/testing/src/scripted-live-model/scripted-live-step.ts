@@ -18,9 +18,12 @@ export interface LiveCue {
   readonly heard: LiveSentMatcher;
 }
 
-/** Ends the connection: the reader and all later sends get the error. A number is the WebSocket close code of a retryable error. */
+/**
+ * Ends the connection: the reader and all later sends get the error. A number is the WebSocket close code of a retryable error. With
+ * `'hangUp'` the service ends the conversation: the reader ends without an error.
+ */
 export interface LiveEnd {
-  readonly ends: number | Error;
+  readonly ends: number | Error | 'hangUp';
 }
 
 /** The script of one connection: a list of steps, an error that refuses the setup, or a script with all options. */
