@@ -39,8 +39,9 @@ const bundles = [
   // the texts that agents other than LlmAgents were streaming when a run was aborted (0.4 kB);
   // the order of requests for events that overlap, and artifacts of processes that were stopped (0.3 kB);
   // the cancellation of runs that wait for answers, and errors that say what to write (0.4 kB);
-  // dates of zod 3, and what programs of the ADK read in a state and do to lists of events (0.2 kB).
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 101_100 },
+  // dates of zod 3, and what programs of the ADK read in a state and do to lists of events (0.2 kB);
+  // calls that wait for answers and are cancelled with their run (0.1 kB).
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 101_200 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
@@ -55,7 +56,7 @@ const bundles = [
   // Cancelled requests, runs of deleted sessions and of storages that do not answer, and small bodies that stall (0.7 kB). Cancellations of
   // requests that several processes have, kept runs shared out by user, refused bodies that are read, and routes that are checked (0.9 kB).
   // Bounds of the answers that clients have not read (1 kB), and of the values of a body (0.1 kB). It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 153_100 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 153_200 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The root entry: the code that a page with a chat loads. The limit is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -87,8 +88,8 @@ const bundles = [
   // Bodies of protocols, above: 0.7 kB. Checks of live runs, above: 0.3 kB. Errors, above: 0.7 kB. Chunks, above: 0.3 kB.
   // Ends and cancellations, above: 0.5 kB. Copies, above: 1.7 kB. Causes of errors in spans, and the state with which a session began: 0.4 kB.
   // Errors of models, instructions and bundles, above: 0.7 kB. Lost frames and bounds of bodies, above: 0.6 kB.
-  // Imports, room for users, attempts and arguments, above: 1.7 kB. Cancellations, above: 1.3 kB. Bounds of answers and values, above: 0.9 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 250_500 },
+  // Imports, room for users, attempts and arguments, above: 1.7 kB. Cancellations, above: 1.3 kB. Bounds of answers and values, and cancelled calls, above: 1 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 250_600 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

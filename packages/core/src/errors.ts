@@ -266,6 +266,16 @@ export class AgentError extends EventloomError {
 /** The run was aborted by its signal; events that were committed stay. */
 export class RunAbortedError extends EventloomError {
   static override readonly code = 'RUN_ABORTED';
+  /**
+   * True as the reason of a run's abort signal also cancels the calls that wait for answers, as `Runner.cancelRun` does: a later answer to
+   * them is refused. Default false.
+   */
+  readonly cancelsCalls: boolean;
+
+  constructor(message: string, options: EventloomErrorOptions & { readonly cancelsCalls?: boolean } = {}) {
+    super(message, options);
+    this.cancelsCalls = options.cancelsCalls ?? false;
+  }
 }
 
 /** A failure that was read from a session. It has the code of its original class, so `isInstance` of that class is true for it. */

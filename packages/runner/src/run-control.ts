@@ -124,8 +124,10 @@ export class RunControl implements RunStream, SessionHolder {
     this.#onSignal = () => {
       const reason: unknown = signal.reason;
       // The stored message equals what the server reports to clients, for example that the run was cancelled.
-      const message = RunAbortedError.isInstance(reason) ? reason.message : 'the run was aborted';
-      this.abort(new RunAbortedError(message, { cause: reason }));
+      const { message, cancelsCalls } = RunAbortedError.isInstance(reason)
+        ? reason
+        : new RunAbortedError('the run was aborted');
+      this.abort(new RunAbortedError(message, { cause: reason, cancelsCalls }));
     };
     signal.addEventListener('abort', this.#onSignal, { once: true });
   }

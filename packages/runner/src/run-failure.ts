@@ -16,6 +16,7 @@ import {
   StaleWriterError,
 } from '@eventloom/core';
 import {
+  Calls,
   createErrorEvent,
   enclosureOf,
   errorCodeOf,
@@ -98,7 +99,7 @@ export async function storeFailure(run: RunInvocation, reason: RunFailure): Prom
   if (context.isResumable && leavesRunOpen(failure)) return NOT_ENDED;
   const events: Event[] = [];
   try {
-    events.push(...(await storeMissingResponses(run)));
+    events.push(...(await storeMissingResponses(run, RunAbortedError.isInstance(failure) && failure.cancelsCalls)));
     const replies = interruptedReplies(context);
     const isAnswered = replies.length === 0 && isComplete(run, reason);
     if (!isAnswered && !context.isReported(thrown)) {
@@ -128,13 +129,19 @@ export function outcomeOf(failure: EventloomError): RunOutcome {
 /**
  * Stores responses to the calls of a run that have none, including calls of agents that were called as tools. These
  * agents store nothing more. Returns the events that readers of the run get.
+ *
+ * @param cancelsWaiting true also for calls that wait for answers, which no later message can answer then. Default false
  */
-export async function storeMissingResponses({ locked, context, committer }: RunInvocation): Promise<Event[]> {
+export async function storeMissingResponses(
+  { locked, context, committer }: RunInvocation,
+  cancelsWaiting = false,
+): Promise<Event[]> {
   await committer.closeSubInvocations();
   const { lock, loaded, invocationId, config } = locked;
   const params = (author: string): EventParams => ({ ...context.createEvent({ author }), executionId: invocationId });
   const events: Event[] = [];
-  for (const answer of await responsesToOpenCalls(lock, loaded, invocationId, params))
+  const waiting = cancelsWaiting ? Calls.of(loaded.session, loaded.derived).waitingIn(invocationId) : [];
+  for (const answer of await responsesToOpenCalls(lock, loaded, invocationId, params, waiting))
     events.push(await committer.append(stampEvent(answer, config)));
   return events.filter(isYielded);
 }

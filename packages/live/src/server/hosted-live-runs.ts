@@ -134,7 +134,7 @@ export class HostedLiveRuns implements LiveHost {
     const run = this.#of(key).find((one) => one.invocationId === invocationId);
     if (!run) return undefined;
     const { limits, platform } = this.#server;
-    run.abort(new RunAbortedError('the live run was cancelled'));
+    run.abort(new RunAbortedError('the live run was cancelled', { cancelsCalls: true }));
     await within(platform, run.ended, limits.answerAfterMs);
     if (run.leavesRunOpen) return undefined;
     return run.hasEnded;

@@ -151,7 +151,8 @@ async function storeClosing(
   const covered = coveredUntil(session.events, derived);
   const params = (author: string): EventParams => closingParams(first, author, platform, covered);
   const ending = await responsesToOpenCalls(lock, { session, derived }, invocationId, params, waiting);
-  let error = run?.wasOpen && outcome.state !== 'completed' ? last : undefined;
+  // A run that was aborted keeps its end, also if its waiting calls are cancelled later.
+  let error = outcome.state === 'completed' ? undefined : last;
   if (!error) ending.push((error = createErrorEvent(params(appName), code, reason)));
   if (canContinue)
     ending.push(createEvent({ ...params(appName), object: ObjectType.runnerEnd, actions: { endOfAgent: true } }));

@@ -1,9 +1,9 @@
 import { createEvent } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
-import { Runner } from '@eventloom/runner';
+import { findLooseEnds, Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
-import { LongRunningFunctionTool } from '@eventloom/tools';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { afterEach, expect, test } from 'vitest';
 import { InMemoryRunRelay, RunNetwork } from '../conformance/in-memory-run-relay.ts';
 import { createServer, type EventloomServer } from '../create-server.ts';
@@ -25,7 +25,12 @@ async function setUp(isRelayed: boolean) {
   /** Starts a server, as in a separate process. Its model plays the steps. */
   const serve = (...steps: ScriptedStep[]) => {
     const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
-    const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [wait] });
+    const slow = new FunctionTool({
+      name: 'slow',
+      description: '',
+      execute: (_args, { abortSignal }) => new Gate().pass(abortSignal),
+    });
+    const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [wait, slow] });
     const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
     const relay = isRelayed ? new InMemoryRunRelay(network) : undefined;
     // A cancellation is answered with 200, even on a slow machine.
@@ -130,6 +135,51 @@ test('a run that an answer continues while its record is read is cancelled', asy
   read.open();
   expect((await cancelling).status).toBe(200);
   expect(await server.stateOf(invocationId)).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
+});
+
+test.each([false, true])(
+  'an answer that waits for a run to end is refused if the run is cancelled, also in another process: %j',
+  async (isElsewhere) => {
+    const { serve, sessionService } = await setUp(true);
+    const calls = ['wait', 'slow'].map((name) => ({ id: name, name }));
+    const a = serve({ calls }, 'never');
+    const b = isElsewhere ? serve('never') : a;
+    await a.send('r-1');
+    const { invocationId } = await a.stateOf('r-1');
+    const eventsOf = async () => (await sessionService.getSession(KEY))?.events ?? [];
+    await expect.poll(async () => (await eventsOf()).length).toBe(2);
+    const answering = b.send('r-2', { functionResponse: { id: 'wait', name: 'wait', response: { done: true } } });
+    await expect.poll(() => b.server.runsInFlight).toBe(isElsewhere ? 1 : 2);
+    expect((await a.cancel('r-1')).status).toBe(200);
+    expect(await answering).toMatchObject({ status: 400, text: expect.stringContaining('was cancelled with its run') });
+    const events = await eventsOf();
+    expect(events.every((event) => event.invocationId === invocationId)).toBe(true);
+    expect(
+      events.flatMap(({ errorCode, object }) => (errorCode ? [errorCode] : object === 'runner.end' ? object : [])),
+    ).toEqual(['RUN_ABORTED', 'runner.end']);
+    expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+  },
+);
+
+test('a run that was aborted keeps its end when its waiting calls are cancelled', async () => {
+  const { serve, sessionService } = await setUp(false);
+  const a = serve({ calls: ['wait', 'slow'].map((name) => ({ id: name, name })) }, 'second');
+  await a.send('r-1');
+  await expect.poll(async () => (await sessionService.getSession(KEY))?.events.length).toBe(2);
+  // Another message takes the session.
+  await a.send('r-2', { text: 'stop' }, { onBusy: 'interrupt' });
+  await expect.poll(() => a.stateOf('r-2')).toMatchObject({ state: 'completed' });
+  const ended = await a.stateOf('r-1');
+  expect(ended).toMatchObject({ state: 'interrupted', code: 'RUN_ABANDONED' });
+  const { text } = await a.follow('r-1');
+  expect((await a.cancel('r-1')).status).toBe(200);
+  const b = serve();
+  for (const { stateOf, follow, send } of [a, b]) {
+    expect(await stateOf('r-1')).toEqual(ended);
+    expect((await follow('r-1')).text).toBe(text);
+    const answer = { functionResponse: { id: 'wait', name: 'wait', response: { done: true } } };
+    expect((await send('r-3', answer)).status).toBe(400);
+  }
 });
 
 test('a run that was cancelled through another process is interrupted at once in the process that had it', async () => {

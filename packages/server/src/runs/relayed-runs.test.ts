@@ -396,7 +396,7 @@ describe('requests of other processes', () => {
     void readAll(hub.readers.read(log));
     relay.host?.stop(KEY, 'e-here', 'cancel');
     await log.ended;
-    expect(log.failure).toEqual(new RunAbortedError('the run was cancelled'));
+    expect(log.failure).toEqual(new RunAbortedError('the run was cancelled', { cancelsCalls: true }));
     expect([hub.find(KEY, 'e-here'), keptOf(log)]).toEqual([log, [expect.any(String)]]);
   });
 

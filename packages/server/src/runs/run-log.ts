@@ -238,7 +238,7 @@ export class RunLog implements RelayedLog {
   cancel(): void {
     if (this.isEnded) return;
     this.isCancelled = true;
-    this.abort(new RunAbortedError('the run was cancelled'));
+    this.abort(new RunAbortedError('the run was cancelled', { cancelsCalls: true }));
   }
 
   /** Aborts the run. Its committed events stay. */

@@ -1,6 +1,8 @@
 import {
   type BaseSessionService,
   type Event,
+  EventTag,
+  hasTag,
   ObjectType,
   type RunOutcome,
   type RunRecord,
@@ -90,7 +92,9 @@ export async function readEnd(
     if (!session) throw goneError(key);
     const { events, lastSeq } = session;
     const first = Math.min(untilSeq, lastSeq) - events.length + 1;
-    const index = events.findLastIndex((event) => isReadEvent(event, invocationId));
+    // A run that has an end keeps it when its waiting calls are cancelled later.
+    const isLast = (event: Event): boolean => isReadEvent(event, invocationId) && !hasTag(event, EventTag.cancelled);
+    const index = events.findLastIndex(isLast);
     const last = events[index];
     if (last) {
       const read = await toRead(service, key, last, { seq: first, events });
