@@ -14,8 +14,18 @@ describe('a chat', () => {
     const { session } = startServer([{ chunks: ['Blue', ' sky.'] }]);
     const chat = new AgentChat(session);
     const seen: string[] = [];
-    chat.subscribe(() => seen.push(`${chat.snapshot.status} ${shown(chat.snapshot).join(', ')}`));
+    const invocations = new Set<string | undefined>();
+    chat.subscribe(() => {
+      seen.push(`${chat.snapshot.status} ${shown(chat.snapshot).join(', ')}`);
+      invocations.add(chat.snapshot.events[0]?.invocationId);
+    });
     await chat.send('Hi');
+    // Until the server has named the run, the message belongs to none.
+    expect([...invocations]).toEqual([
+      undefined,
+      expect.stringMatching(/^local-/),
+      expect.not.stringMatching(/^local-/),
+    ]);
     const { conversation, events } = chat.snapshot;
     expect(events.map(({ author }) => author)).toEqual(['user', 'helper']);
     expect(new Set([...events, ...conversation.messages].map(({ invocationId }) => invocationId)).size).toBe(1);

@@ -109,7 +109,7 @@ export class AgentChat {
       await this.#read(
         signal,
         (options) => this.session.run(content, { ...this.#options.run, ...options, requestId }),
-        (invocationId = requestId) => this.#add({ ...sent, invocationId }, before),
+        (invocationId = sent.id) => this.#add({ ...sent, invocationId }, before),
       );
     });
   }

@@ -23,10 +23,14 @@ export function toContent(message: ClientMessage): Content {
   throw wrongValue('newMessage', 'a text, parts or a content', message, "'Hello'");
 }
 
-/** Returns the event of a message that was sent. The server does not send it back; the session has it with another id. */
-export function messageEvent(requestId: string, content: Content, invocationId = requestId): Event {
+/**
+ * Returns the event of a message that was sent. The server does not send it back; the session has it with another id.
+ * @param invocationId default: the id of the event, while the run is not known
+ */
+export function messageEvent(requestId: string, content: Content, invocationId?: string): Event {
+  const id = `local-${requestId}`;
   const actions = { stateDelta: {}, artifactDelta: {} };
-  return { id: `local-${requestId}`, invocationId, author: 'user', timestamp: Date.now() / 1000, content, actions };
+  return { id, invocationId: invocationId ?? id, author: 'user', timestamp: Date.now() / 1000, content, actions };
 }
 
 /**
