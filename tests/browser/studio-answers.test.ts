@@ -50,7 +50,7 @@ describe('an answer', () => {
     await form.getByLabel('count').fill('9');
     await submit.click();
     // The texts are those of the browser.
-    await expect.poll(faults).toHaveLength(4);
+    await expect.poll(faults).toHaveLength(5);
     await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('.name');
     expect(await violations(page)).toEqual([]);
     await keepPicture(page, 'form-checked');

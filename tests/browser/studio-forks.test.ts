@@ -49,7 +49,8 @@ test('an earlier moment, a fork at that moment and an export have the initial st
   await state.getByText('90', { exact: true }).waitFor();
   await page.getByRole('slider').press('Home');
   await state.getByText('100', { exact: true }).waitFor();
-  await expect.poll(() => state.locator('dt').allInnerTexts()).toEqual(['budget', 'plan', 'user:name']);
+  await expect.poll(() => state.locator('dt').allInnerTexts()).toEqual(['budget', 'plan', 'user:name', 'user:spent']);
+  await state.getByText('unknown before event 3').waitFor();
   const downloading = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Export' }).click();
   const path = await (await downloading).path();
@@ -75,8 +76,12 @@ test('a fork has the artifacts of its moment, and a failure is shown', async () 
   await page.getByRole('slider').press('ArrowLeft');
   await page.getByRole('button', { name: 'Fork here' }).click();
   await page.waitForURL((url) => url.searchParams.get('session') !== 'first');
+  await page
+    .getByRole('list', { name: 'Sessions' })
+    .getByText(/^fork of first, event \d · /)
+    .waitFor();
   await page.getByRole('tab', { name: 'Artifacts' }).click();
-  await page.getByRole('button', { name: 'note.txt' }).waitFor();
+  await page.getByRole('tabpanel').getByRole('button', { name: 'note.txt' }).waitFor();
   await page.getByRole('slider').press('Home');
   const sessionId = new URL(page.url()).searchParams.get('session') ?? '';
   await sessionService.deleteSession({ ...KEY, sessionId });

@@ -113,6 +113,16 @@ test('an earlier moment has its active agent, its request and the versions of it
   await page.getByRole('tab', { name: 'Artifacts' }).click();
   await expect.poll(versions).toEqual(['0', '1']);
   await page.getByRole('link', { name: 'Save note.txt' }).waitFor();
+  // The chat shows each version below the call that saved it, and opens it.
+  await expect
+    .poll(() => log.locator('.saved').allInnerTexts())
+    .toEqual(['note.txt\nsaved, version 0', 'note.txt\nsaved, version 1']);
+  await page.getByRole('tab', { name: 'Events' }).click();
+  await log.getByRole('button', { name: 'note.txt saved, version 0' }).click();
+  await expect.poll(() => page.getByLabel('Version').inputValue()).toBe('0');
+  await page.getByText('there').waitFor();
+  await log.getByRole('button', { name: 'note.txt saved, version 1' }).click();
+  await expect.poll(() => page.getByLabel('Version').inputValue()).toBe('1');
   // The question, the call, and its result with the first version.
   await slider.press('Home');
   await page.getByText('No artifacts at this moment.').waitFor();

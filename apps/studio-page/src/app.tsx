@@ -7,9 +7,11 @@ import { AgentsTab } from './agents-tab.tsx';
 import { ArtifactsTab } from './artifacts-tab.tsx';
 import { Chat, codeOf } from './chat.tsx';
 import { EventsTab } from './events-tab.tsx';
+import { forkId } from './fork-id.ts';
 import { InspectorHandle } from './inspector-handle.tsx';
 import { isStop } from './message-view.tsx';
 import { type StateValues, stateBefore } from './past-state.ts';
+import type { SavedArtifact } from './saved-artifacts.tsx';
 import { SessionList } from './session-list.tsx';
 import { StateTab } from './state-tab.tsx';
 import { RunsTab } from './runs-tab.tsx';
@@ -237,6 +239,8 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
   /** Number of events that are shown; undefined shows all events, including new ones. */
   const [position, setPosition] = useState<number>();
   const [selectedId, setSelectedId] = useState<string>();
+  /** The artifact that the person chose in the chat or in an event. */
+  const [artifact, setArtifact] = useState<SavedArtifact>();
   /** The run that the trace shows; undefined: the newest. */
   const [tracedRun, setTracedRun] = useState<string>();
   const workbench = useRef<HTMLElement>(null);
@@ -299,13 +303,23 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
     [showTab],
   );
 
+  const showArtifact = useCallback(
+    (saved: SavedArtifact) => {
+      // A new object, because the person may choose the same one again.
+      setArtifact({ ...saved });
+      showTab('artifacts');
+    },
+    [showTab],
+  );
+
   const fork = useCallback(async () => {
     // Messages that were sent, but not read from the server yet, have other ids.
     const last = shownEvents.findLast(({ id }) => !id.startsWith('local-'));
     if (!last) return;
     try {
       setForkError(undefined);
-      const session = await chat.session.fork(last.id, newSessionId());
+      const id = forkId(place.sessionId, shownEvents.indexOf(last) + 1, newSessionId());
+      const session = await chat.session.fork(last.id, id);
       goTo({ ...place, sessionId: session.id });
     } catch (thrown) {
       setForkError(`The session was not forked: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
@@ -328,6 +342,7 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
           place={place}
           agent={agent}
           conversation={conversation}
+          events={shownEvents}
           agentNames={activeAgents}
           isPast={isPast}
           isQueued={isQueued}
@@ -336,6 +351,7 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
           call={call}
           onSelectEvent={showEvent}
           onTrace={showTrace}
+          onShowArtifact={showArtifact}
         />
         {forkError !== undefined && (
           <p className="error" role="alert">
@@ -370,13 +386,14 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
               selectedId={selectedId}
               onSelect={setSelectedId}
               onShowAt={setPosition}
+              onShowArtifact={showArtifact}
             />
           </TabPanel>
           <TabPanel id="state" className="tab-panel">
             <StateTab events={events} count={count} selectedId={selectedId} state={conversation.state} />
           </TabPanel>
           <TabPanel id="artifacts" className="tab-panel">
-            <ArtifactsTab place={place} events={events} count={count} />
+            <ArtifactsTab place={place} events={events} count={count} selected={artifact} />
           </TabPanel>
           <TabPanel id="agents" className="tab-panel">
             <AgentsTab

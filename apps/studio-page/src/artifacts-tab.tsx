@@ -3,6 +3,7 @@ import { diffLines } from 'diff';
 import type { Event, Part, SessionKey } from '@eventloom/core';
 import { ServerError } from '@eventloom/client';
 import { Media, textIn } from './media.tsx';
+import type { SavedArtifact } from './saved-artifacts.tsx';
 import { client, messageOf } from './studio-client.ts';
 
 interface ArtifactsTabProps {
@@ -11,10 +12,12 @@ interface ArtifactsTabProps {
   readonly events: readonly Event[];
   /** Number of events up to the shown moment. */
   readonly count: number;
+  /** The artifact that the person chose elsewhere. */
+  readonly selected: SavedArtifact | undefined;
 }
 
 /** Shows the artifacts of the session with their versions at the shown moment, and a preview. */
-export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count }: ArtifactsTabProps) {
+export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count, selected }: ArtifactsTabProps) {
   const { appName, userId, sessionId } = place;
   const session = useMemo(() => client.session({ appName, userId, sessionId }), [appName, userId, sessionId]);
   const [stored, setStored] = useState<readonly string[]>([]);
@@ -42,6 +45,13 @@ export const ArtifactsTab = memo(function ArtifactsTab({ place, events, count }:
         if (!(ServerError.isInstance(thrown) && thrown.serverCode === 'SESSION_NOT_FOUND')) setError(messageOf(thrown));
       });
   }, [session, saved]);
+
+  useEffect(() => {
+    if (!selected) return;
+    setChosen(selected.name);
+    setVersion(selected.version);
+    setBase(undefined);
+  }, [selected]);
 
   const newest = useMemo(() => versionsAt(events, count), [events, count]);
   // A file that no event saved has no known time, so it is always shown.

@@ -1,5 +1,5 @@
-import { useCallback, useEffect, useMemo, useState } from 'react';
-import type { Part, SessionKey } from '@eventloom/core';
+import { Fragment, useCallback, useEffect, useMemo, useState } from 'react';
+import type { Event, Part, SessionKey } from '@eventloom/core';
 import { type Conversation, type Message, ServerError } from '@eventloom/client';
 import type { UseAgentResult } from '@eventloom/client/react';
 import { Button } from 'react-aria-components';
@@ -7,6 +7,7 @@ import { MeasuredTimes, useCallTimes } from './call-times.ts';
 import { Composer } from './composer.tsx';
 import { contentOf, isStop, MessageView, Stopped, textOf } from './message-view.tsx';
 import { RequestForm } from './request-form.tsx';
+import { artifactsByMessage, artifactsIn, type SavedArtifact, SavedArtifacts } from './saved-artifacts.tsx';
 import { messageOf } from './studio-client.ts';
 import { type ShownRequest, useAnswers } from './use-answers.ts';
 import { useEnd } from './use-end.ts';
@@ -16,6 +17,8 @@ interface ChatProps {
   readonly place: SessionKey;
   readonly agent: UseAgentResult;
   readonly conversation: Conversation;
+  /** The events of the conversation. */
+  readonly events: readonly Event[];
   /** The agents that work, or the one that worked last. */
   readonly agentNames: readonly string[];
   /** True if an earlier moment is shown, at which nothing can be sent. */
@@ -30,6 +33,7 @@ interface ChatProps {
   readonly onSelectEvent: (id: string) => void;
   /** Shows the trace of a run. */
   readonly onTrace: (invocationId: string) => void;
+  readonly onShowArtifact: (artifact: SavedArtifact) => void;
 }
 
 /** Number of colors that distinguish agents. */
@@ -42,6 +46,7 @@ export function Chat({
   place,
   agent,
   conversation,
+  events,
   agentNames,
   isPast,
   isQueued,
@@ -50,12 +55,15 @@ export function Chat({
   call,
   onSelectEvent,
   onTrace,
+  onShowArtifact,
 }: ChatProps) {
   const { messages, requests } = conversation;
   const { status, error, rewind } = agent;
   const answers = useAnswers(agent);
   const stop = useStop(agent);
   const times = useCallTimes(place, messages);
+  const saves = useMemo(() => events.filter((event) => artifactsIn(event).length > 0), [events]);
+  const artifacts = useMemo(() => artifactsByMessage(saves, messages), [saves, messages]);
   // In the order in which the agents first spoke, so that the first agents of a session have different colors.
   const agents = useMemo(
     () => [...new Set(messages.map(({ author }) => author))].filter((author) => author !== 'user'),
@@ -134,19 +142,24 @@ export function Chat({
             </Button>
           )}
           <MeasuredTimes value={times}>
-            {messages.slice(first).map((message, index, all) => (
-              <MessageView
-                key={message.id}
-                message={message}
-                isNamed={all[index - 1]?.author !== message.author}
-                hue={agents.indexOf(message.author) % HUES}
-                canEdit={!isPast && !isRunning && message.author === 'user' && textOf(message) !== ''}
-                isStopped={isStopped && message === last && message.author !== 'user'}
-                onEdit={sendInstead}
-                onSelect={onSelectEvent}
-                onTrace={onTrace}
-              />
-            ))}
+            {messages.slice(first).map((message, index, all) => {
+              const saved = artifacts.get(message.id);
+              return (
+                <Fragment key={message.id}>
+                  <MessageView
+                    message={message}
+                    isNamed={all[index - 1]?.author !== message.author}
+                    hue={agents.indexOf(message.author) % HUES}
+                    canEdit={!isPast && !isRunning && message.author === 'user' && textOf(message) !== ''}
+                    isStopped={isStopped && message === last && message.author !== 'user'}
+                    onEdit={sendInstead}
+                    onSelect={onSelectEvent}
+                    onTrace={onTrace}
+                  />
+                  {saved && <SavedArtifacts place={place} artifacts={saved} onShow={onShowArtifact} />}
+                </Fragment>
+              );
+            })}
           </MeasuredTimes>
           {isStopped && last?.author === 'user' && <Stopped />}
           {shownRequests.length > 0 && (

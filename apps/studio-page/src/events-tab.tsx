@@ -4,6 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { Button, Input, TextField } from 'react-aria-components';
 import { JsonView } from './json-view.tsx';
 import { isStop } from './message-view.tsx';
+import { artifactsIn, type SavedArtifact } from './saved-artifacts.tsx';
 import { canCopy } from './studio-client.ts';
 import { undoneEvents } from './undone-events.ts';
 
@@ -15,6 +16,7 @@ interface EventsTabProps {
   readonly selectedId: string | undefined;
   readonly onSelect: (id: string | undefined) => void;
   readonly onShowAt: (position: number) => void;
+  readonly onShowArtifact: (artifact: SavedArtifact) => void;
 }
 
 const KINDS = ['all', 'text', 'calls', 'state', 'control', 'errors'] as const;
@@ -24,7 +26,14 @@ type Kind = (typeof KINDS)[number];
 const ROW = 50;
 
 /** Shows the events with filters, and the selected one as JSON. */
-export const EventsTab = memo(function EventsTab({ events, count, selectedId, onSelect, onShowAt }: EventsTabProps) {
+export const EventsTab = memo(function EventsTab({
+  events,
+  count,
+  selectedId,
+  onSelect,
+  onShowAt,
+  onShowArtifact,
+}: EventsTabProps) {
   const [kind, setKind] = useState<Kind>('all');
   const [search, setSearch] = useState('');
   const word = useDeferredValue(search.trim().toLowerCase());
@@ -127,6 +136,11 @@ export const EventsTab = memo(function EventsTab({ events, count, selectedId, on
             <Button className="quiet" onPress={() => onShowAt(selected + 1)}>
               Show this moment
             </Button>
+            {artifactsIn(event).map((artifact) => (
+              <Button className="quiet" key={artifact.name} onPress={() => onShowArtifact(artifact)}>
+                {artifact.name}
+              </Button>
+            ))}
             {canCopy && (
               <Button
                 className="quiet"

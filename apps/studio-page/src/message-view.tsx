@@ -24,6 +24,13 @@ export function contentOf({ parts }: Message): readonly Part[] {
   });
 }
 
+/** Returns the agents around the agent of a message, such as `team.research`; empty if there are none. A branch also has the ids of calls. */
+function placeOf({ author, branch = '' }: Message): string {
+  const names = branch.split('.').map((name) => name.replace(/@.*$/, ''));
+  if (names.at(-1) === author) names.pop();
+  return names.filter((name, index) => name !== names[index - 1]).join('.');
+}
+
 interface MessageViewProps {
   readonly message: Message;
   /** True for the first of several consecutive messages of one author. */
@@ -49,7 +56,8 @@ export const MessageView = memo(function MessageView({
   onSelect,
   onTrace,
 }: MessageViewProps) {
-  const { author, parts, status, branch, timestamp, invocationId } = message;
+  const { author, parts, status, timestamp, invocationId } = message;
+  const place = placeOf(message);
   const isUser = author === 'user';
   const [isEditing, setEditing] = useState(false);
   if (isEditing && canEdit)
@@ -81,7 +89,7 @@ export const MessageView = memo(function MessageView({
       {!isUser && isNamed && (
         <header>
           <b data-hue={hue}>{author}</b>
-          {branch !== undefined && <small>{branch}</small>}
+          {place !== '' && <small>{place}</small>}
           <time dateTime={new Date(timestamp * 1000).toISOString()}>
             {new Date(timestamp * 1000).toLocaleTimeString()}
           </time>

@@ -27,6 +27,8 @@ export interface FormField {
   readonly choices: readonly unknown[];
   readonly fields: readonly FormField[];
   readonly attributes: InputAttributes;
+  /** Minimum number of values of a list. An empty list is an answer if it is 0. */
+  readonly minItems: number;
   /** Text of the default value. */
   readonly initial: string;
 }
@@ -67,6 +69,7 @@ function makeField(given: unknown, { key, name, isRequired }: FieldPlace): FormF
     choices: [],
     fields: [],
     attributes: {},
+    minItems: 0,
     initial: '',
   };
   const fallback = schema['default'];
@@ -94,6 +97,7 @@ function makeField(given: unknown, { key, name, isRequired }: FieldPlace): FormF
       ...base,
       kind: 'list',
       type: String(items['type']),
+      minItems: Number(schema['minItems'] ?? 0),
       initial: Array.isArray(fallback) ? fallback.join('\n') : '',
     };
   if (isSimple(type))

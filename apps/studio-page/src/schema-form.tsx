@@ -79,7 +79,7 @@ interface FieldViewProps {
 }
 
 function FieldView({ field, texts, errors, onChange }: FieldViewProps) {
-  const { key, kind, label, description, isRequired, fields } = field;
+  const { key, kind, label, description, isRequired, fields, minItems } = field;
   if (kind === 'group') {
     const inner = fields.map((each) => (
       <FieldView key={each.key} field={each} texts={texts} errors={errors} onChange={onChange} />
@@ -102,7 +102,7 @@ function FieldView({ field, texts, errors, onChange }: FieldViewProps) {
       <label>
         <span>
           {label}
-          {isRequired && kind !== 'list' && (
+          {isRequired && (kind !== 'list' || minItems > 0) && (
             <span className="required" title="required">
               {' '}
               *
@@ -130,11 +130,11 @@ interface FieldInputProps {
 }
 
 function FieldInput({ field, text, isInvalid, onChange }: FieldInputProps) {
-  const { key, kind, isRequired, choices, attributes } = field;
+  const { key, kind, isRequired, choices, attributes, minItems } = field;
   const common = {
     // The name of the only field of an answer must not be empty.
     name: `.${key}`,
-    required: isRequired && !field.isNullable && kind !== 'list',
+    required: isRequired && !field.isNullable && (kind !== 'list' || minItems > 0),
     value: text,
     'aria-invalid': isInvalid,
     onChange: ({ target }: { readonly target: { readonly value: string } }) => onChange(key, target.value),

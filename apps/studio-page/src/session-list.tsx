@@ -2,6 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Event, SessionKey } from '@eventloom/core';
 import { Button, Input, Label, TextField } from 'react-aria-components';
 import { ColorsButton } from './colors-button.tsx';
+import { originOf } from './fork-id.ts';
 import { ownState, type StateValues } from './past-state.ts';
 import {
   client,
@@ -155,10 +156,7 @@ export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: 
             >
               <b>{title ?? id}</b>
               {found !== undefined && <span className="found">…{found}</span>}
-              <small>
-                {new Date(lastUpdateTime * 1000).toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'short' })}
-                {title !== undefined && ` · ${id.slice(0, 24)}`}
-              </small>
+              <small>{detailOf(id, lastUpdateTime, title !== undefined)}</small>
             </button>
           </li>
         ))}
@@ -213,6 +211,16 @@ export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: 
       </div>
     </section>
   );
+}
+
+const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'short' });
+
+/** Returns the second line of a session in the list: its time and its id, or where it was copied from. */
+function detailOf(id: string, lastUpdateTime: number, hasTitle: boolean): string {
+  const time = TIME.format(lastUpdateTime * 1000);
+  const origin = originOf(id);
+  if (origin !== undefined) return `${origin} · ${time}`;
+  return hasTitle ? `${time} · ${id.slice(0, 24)}` : time;
 }
 
 /** Time after the last key press before a search is sent, in milliseconds. */

@@ -31,6 +31,7 @@ export const StateTab = memo(function StateTab({ events, count, selectedId, stat
   // Changes are in the order of their events.
   const end = changes.findLastIndex(({ index }) => index < count) + 1;
   const drawn = changes.slice(Math.max(0, end - shown), end).toReversed();
+  const unknown = useMemo(() => unknownAt(changes, end), [changes, end]);
   return (
     <div className="state">
       {SCOPES.map(([id, title, prefix]) => (
@@ -38,6 +39,7 @@ export const StateTab = memo(function StateTab({ events, count, selectedId, stat
           key={id}
           title={title}
           state={state}
+          unknown={prefix === '' ? [] : unknown.filter(({ key }) => key.startsWith(prefix))}
           keys={Object.keys(state).filter((key) =>
             prefix === '' ? !key.startsWith('user:') && !key.startsWith('app:') : key.startsWith(prefix),
           )}
@@ -72,14 +74,16 @@ interface ScopeProps {
   readonly title: string;
   readonly keys: readonly string[];
   readonly state: Readonly<Record<string, unknown>>;
+  /** Changes of keys whose values before the change are not known. */
+  readonly unknown: readonly Change[];
 }
 
-function Scope({ title, keys, state }: ScopeProps) {
+function Scope({ title, keys, state, unknown }: ScopeProps) {
   const [shown, setShown] = useState(SHOWN);
   return (
     <section>
       <h2>{title}</h2>
-      {keys.length === 0 && <p className="empty">empty</p>}
+      {keys.length === 0 && unknown.length === 0 && <p className="empty">empty</p>}
       <dl>
         {keys
           .toSorted()
@@ -92,6 +96,12 @@ function Scope({ title, keys, state }: ScopeProps) {
               </dd>
             </div>
           ))}
+        {unknown.slice(0, SHOWN).map(({ key, index }) => (
+          <div key={key}>
+            <dt>{key}</dt>
+            <dd className="empty">unknown before event {index + 1}</dd>
+          </div>
+        ))}
       </dl>
       {keys.length > shown && (
         <Button className="quiet" onPress={() => setShown(shown + SHOWN)}>
@@ -115,6 +125,21 @@ interface Change {
   readonly key: string;
   readonly before: string;
   readonly after: string;
+}
+
+/**
+ * Returns the first changes after a moment of keys of the user and the app that no event of the session changed before it. Other sessions may
+ * have written them, so their values at the moment are not known.
+ *
+ * @param end number of changes up to the moment
+ */
+function unknownAt(changes: readonly Change[], end: number): readonly Change[] {
+  const known = new Set(changes.slice(0, end).map(({ key }) => key));
+  return changes.slice(end).filter(({ key }) => {
+    if (known.has(key) || !/^(?:user|app):/.test(key)) return false;
+    known.add(key);
+    return true;
+  });
 }
 
 function changesOf(events: readonly Event[]): readonly Change[] {

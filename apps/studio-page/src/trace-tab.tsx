@@ -171,6 +171,7 @@ function Row({ span, place, isMeasured, start, length, isShown, onShow }: RowPro
       <button type="button" aria-expanded={isShown} onClick={() => onShow(isShown ? undefined : id)}>
         <span className="span-label" style={{ paddingInlineStart: `${depth * 12}px` }}>
           {label}
+          {kind !== 'run' && <small className="span-kind"> {kind}</small>}
         </span>
         <span className="span-time">
           {formatDuration(span.end - span.start)}
