@@ -13,7 +13,6 @@ import {
   checkOptions,
   integer,
   enclosureOf,
-  LOOP_COUNT,
   type OptionRules,
 } from '@eventloom/core/internal';
 import { CURRENT_SUB_AGENT, currentSubAgent, requireSubAgents } from './sub-agents.ts';
@@ -31,13 +30,13 @@ export interface LoopAgentConfig extends BaseAgentConfig {
 
 const OPTIONS: OptionRules<LoopAgentConfig> = { ...BASE_AGENT_OPTIONS, maxIterations: integer(1) };
 
-/** Events whose escalation has already ended a loop, because an escalation ends only the innermost loop. */
-const ANSWERED = new WeakSet<Event>();
+/** Key of the round in the loop's checkpoint. */
+const LOOP_COUNT = 'timesLooped';
 
 /**
  * Runs its sub-agents in order, again and again, without asking a model which comes next. The loop ends after `maxIterations` rounds, or as
  * soon as one of its agents ends it: the model of an `LlmAgent` calls the tool `exitLoop`, a custom agent yields an event with `actions: {
- * escalate: true }`. That agent runs to its end, and the agents after it are skipped. In nested loops only the innermost one ends.
+ * escalate: true }`. That agent runs to its end, and the agents after it are skipped. In nested loops the loops around it end too.
  *
  * Live runs (`runLive`) do not support loops.
  *
@@ -90,8 +89,7 @@ export class LoopAgent extends BaseAgent {
         }
         isResumed = false;
         for await (const event of context.runAgent(child)) {
-          // Checked before the yield, because an outer loop sees the event next, and only this loop may end.
-          hasEscalated = escalates(event, enclosure) || hasEscalated;
+          hasEscalated ||= escalates(event, enclosure);
           yield event;
         }
         if (hasEscalated || context.endInvocation || context.isPaused) return;
@@ -107,12 +105,9 @@ function roundOf(agentState: Readonly<Record<string, unknown>> | undefined): num
   return typeof round === 'number' && Number.isSafeInteger(round) && round > 0 ? round : 0;
 }
 
-/** True for an event that ends this loop, at most once for each event. Ignores events of agents that are called as tools. */
-function escalates(event: Event, enclosure: string): boolean {
-  if (event.actions?.escalate !== true || event.partial === true || ANSWERED.has(event)) return false;
-  if (enclosureOf(event.branch) !== enclosure) return false;
-  ANSWERED.add(event);
-  return true;
+/** True for an event that ends this loop. Ignores events of agents that are called as tools. */
+function escalates({ actions, partial, branch }: Event, enclosure: string): boolean {
+  return actions?.escalate === true && partial !== true && enclosureOf(branch) === enclosure;
 }
 
 /** The class of `exitLoop`. */

@@ -1,7 +1,7 @@
 /* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
 import { BaseAgent, RunAbortedError } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
-import { exitLoop, LoopAgent } from '@eventloom/multi-agent';
+import { exitLoop, LoopAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
@@ -43,10 +43,11 @@ describe('LoopAgent', () => {
     expect(events.at(-1)?.actions).toMatchObject({ escalate: true, skipSummarization: true });
   });
 
-  test('ends only the innermost of nested loops', async () => {
-    const inner = new LoopAgent({ name: 'inner', maxIterations: 2, subAgents: [leaver('a', 1), sayer('b')] });
-    const root = new LoopAgent({ name: 'outer', maxIterations: 2, subAgents: [inner, sayer('c')] });
-    expect(await textsOf(root)).toEqual(['a', 'a leaves', 'c', 'a', 'b', 'a', 'b', 'c']);
+  test('ends the loops around it too, each when its sub-agent has ended', async () => {
+    const inner = new LoopAgent({ name: 'inner', maxIterations: 2, subAgents: [leaver('a', 2), sayer('b')] });
+    const steps = new SequentialAgent({ name: 'steps', subAgents: [inner, sayer('c')] });
+    const root = new LoopAgent({ name: 'outer', maxIterations: 2, subAgents: [steps, sayer('d')] });
+    expect(await textsOf(root)).toEqual(['a', 'b', 'a', 'a leaves', 'c']);
   });
 
   test('continues the round after a transfer, and ends if the target escalates', async () => {

@@ -12,9 +12,6 @@ export interface ExecutionQuery {
   readonly after: number;
 }
 
-/** Key of the round in a loop's checkpoint. Only loops have it. */
-export const LOOP_COUNT = 'timesLooped';
-
 /** The stored part of an invocation that is resumed. */
 export class InvocationLog {
   /** The events of the invocation, in order. */
@@ -59,20 +56,23 @@ export class InvocationLog {
     return undefined;
   }
 
-  /** True if an event after the loop's last checkpoint ended this loop, and not a loop inside it. */
+  /** True if an event after the loop's last checkpoint ended it: one of an agent in the loop that was not called as a tool. */
   hasEscalated(loop: Execution): boolean {
+    const enclosure = enclosureOf(loop.branch);
     return this.events.some(
       (event, index) =>
-        index > loop.childrenAfter && event.actions.escalate === true && this.#loopAround(event) === loop.executionId,
+        index > loop.childrenAfter &&
+        event.actions.escalate === true &&
+        enclosureOf(event.branch) === enclosure &&
+        this.#isWithin(event, loop),
     );
   }
 
-  /** Returns the innermost loop that contains an event within its own enclosure. */
-  #loopAround({ executionId, branch }: Event): string | undefined {
-    const enclosure = enclosureOf(branch);
-    let at = this.#executions.get(executionId ?? '');
-    while (at && !(at.agentState && LOOP_COUNT in at.agentState)) at = this.#executions.get(at.parentExecutionId ?? '');
-    return at && enclosureOf(at.branch) === enclosure ? at.executionId : undefined;
+  /** True for an event of an execution, or of one that it contains. */
+  #isWithin({ executionId = '' }: Event, execution: Execution): boolean {
+    let at = this.#executions.get(executionId);
+    while (at && at !== execution) at = this.#executions.get(at.parentExecutionId ?? '');
+    return at === execution;
   }
 
   /** Returns the events that a sub-invocation sees, since it began. */

@@ -68,7 +68,7 @@ export interface EventActions {
   artifactDelta: Record<string, number>;
   /** Name of the agent that takes over once this agent has ended. */
   transferToAgent?: string;
-  /** True ends the innermost loop around the agent once the agent has ended. */
+  /** True ends the loops around the agent, each once its sub-agent that is running has ended. */
   escalate?: boolean;
   /** True makes the function response the agent's answer: the model is not called to summarise it. */
   skipSummarization?: boolean;

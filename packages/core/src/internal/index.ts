@@ -46,7 +46,7 @@ export type { AgentPlace } from '../context/invocation-context.ts';
 export type { ReplyInProgress } from '../context/invocation-progress.ts';
 export type { MessageAnswers, MessageWithAnswers, RunHost } from '../context/invocation.ts';
 export { ledgerActions } from '../context/ledger-actions.ts';
-export { type Execution, InvocationLog, LOOP_COUNT } from '../context/invocation-log.ts';
+export { type Execution, InvocationLog } from '../context/invocation-log.ts';
 export { Semaphore } from '../context/semaphore.ts';
 export { DerivedKey, type DerivedValues } from '../context/derived-values.ts';
 export type { InTurn, SubInvocation } from '../context/sub-invocation.ts';
