@@ -1,12 +1,15 @@
-import { type BaseAgent, InMemorySessionService, LlmAgent, Runner } from '@eventloom/adk';
+import { type BaseAgent, FunctionTool, InMemorySessionService, LlmAgent, Runner } from '@eventloom/adk';
+import { type Event, ModelError } from '@eventloom/core';
 import { createServer } from '@eventloom/server';
 import { Gate, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 
 const SESSION = '/apps/app/users/ann/sessions/s';
 
-/** Serves a runner of the ADK for one run. Its stream ends where a program of the ADK expects no error; a server must know the error. */
-async function serve(agent: BaseAgent) {
+const HELLO = { role: 'user', parts: [{ text: 'Hello?' }] };
+
+/** Serves a runner of the ADK, with a session. Its streams end where a program of the ADK expects no error; a server must know the error. */
+async function open(agent: BaseAgent) {
   const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
   const server = createServer({ runners: [runner], onError: () => undefined });
   const request = (method: string, path: string, body?: object, headers: object = {}): Promise<Response> =>
@@ -20,7 +23,13 @@ async function serve(agent: BaseAgent) {
       ),
     );
   await request('POST', SESSION, {});
-  const newMessage = { role: 'user', parts: [{ text: 'Hello?' }] };
+  return { server, request };
+}
+
+/** Serves a runner of the ADK, and starts a run. */
+async function serve(agent: BaseAgent) {
+  const { server, request } = await open(agent);
+  const newMessage = HELLO;
   expect((await request('POST', `${SESSION}/runs`, { requestId: 'r1', streaming: true, newMessage })).status).toBe(202);
   const run = `${SESSION}/runs/r1`;
   return {
@@ -30,6 +39,12 @@ async function serve(agent: BaseAgent) {
     state: async (): Promise<unknown> => (await request('GET', run, undefined, { accept: 'application/json' })).json(),
     frames: async (): Promise<string> => (await request('GET', run)).text(),
   };
+}
+
+/** Returns the frames of server-sent events. */
+function framesOf(text: string): object[] {
+  const blocks = text.split('\n\n').filter((block) => block !== '');
+  return blocks.map((block) => JSON.parse(block.replace(/^(id: .*\n)?data: /, '')) as object);
 }
 
 const helper = (...steps: ConstructorParameters<typeof ScriptedModel>[0][number][]): LlmAgent =>
@@ -61,3 +76,60 @@ test('a server says that an agent of a Runner of the ADK failed, and not with wh
   expect(await state()).toMatchObject({ state: 'failed', code: 'AGENT' });
   expect(await frames()).not.toContain('1234');
 });
+
+/** A helper that calls a tool before its model fails. */
+const failing = (error: Error): LlmAgent => {
+  const look = new FunctionTool({ name: 'look', description: 'Looks.', execute: () => 'blue' });
+  const model = new ScriptedModel([{ calls: [{ name: 'look' }] }, { error }]);
+  return new LlmAgent({ name: 'helper', model, tools: [look] });
+};
+
+test.each([
+  ['a service', new ModelError('slow down', { errorCode: 'RESOURCE_EXHAUSTED' }), 'RESOURCE_EXHAUSTED'],
+  ['a model class of the program', new Error('no connection'), 'MODEL_ERROR'],
+])(
+  'clients of the ADK get a failed call of %s as an event of the run, which has no other error',
+  async (_, error, code) => {
+    for (const route of ['/run', '/run_sse']) {
+      const { request } = await open(failing(error));
+      const body = { appName: 'app', userId: 'ann', sessionId: 's', requestId: 'r1', newMessage: HELLO };
+      // A repeated request gets the same answer.
+      for (const times of [1, 2]) {
+        const answer = await request('POST', route, body);
+        const text = await answer.text();
+        const events = (route === '/run' ? JSON.parse(text) : framesOf(text)) as Event[];
+        expect([times, answer.status, ...events.map(({ errorCode }) => errorCode)]).toEqual([
+          times,
+          200,
+          undefined,
+          undefined,
+          code,
+        ]);
+      }
+      const state = await request('GET', `${SESSION}/runs/r1`, undefined, { accept: 'application/json' });
+      expect(await state.json()).toMatchObject({ state: 'failed', code });
+      const numbered = await request('POST', '/run_sse', body, { 'eventloom-event-ids': '1' });
+      expect(framesOf(await numbered.text()).at(-1)).toMatchObject({ code, error: expect.any(String) });
+    }
+  },
+);
+
+test.each(['/run', '/run_sse'])(
+  'clients of the ADK get other failures as errors of %s, as from its server',
+  async (route) => {
+    const agent = new LlmAgent({
+      name: 'helper',
+      model: new ScriptedModel([]),
+      beforeAgentCallback: () => {
+        throw new Error('the password is 1234');
+      },
+    });
+    const { request } = await open(agent);
+    const answer = await request('POST', route, { appName: 'app', userId: 'ann', sessionId: 's', newMessage: HELLO });
+    const text = await answer.text();
+    expect([answer.status, text]).toEqual([
+      route === '/run' ? 500 : 200,
+      expect.stringMatching(/\{"error":"agent .*"code":"AGENT"\}/),
+    ]);
+  },
+);

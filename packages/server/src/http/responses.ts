@@ -1,3 +1,4 @@
+import type { Event } from '@eventloom/core';
 import { isRecord } from '@eventloom/core/internal';
 import { formatPosition } from '../runs/run-log.ts';
 import type { RunFrame } from '../runs/run-relay.ts';
@@ -86,6 +87,37 @@ function withoutErrorDetails(json: string): string {
   if (!isRecord(event) || !isRecord(event['error'])) return json;
   const { error: _details, ...plain } = event;
   return JSON.stringify(plain);
+}
+
+/** Codes of errors that are only an event in the ADK: a failed call of the model, and the call after the last allowed one. */
+const MODEL_ENDS = ['MODEL', 'LLM_CALL_LIMIT'];
+
+/**
+ * True if clients that do not ask for numbered frames get the error event of a failed run and no error after it, as from the ADK's server.
+ * @param code the code of the error's class
+ */
+export function isOnlyEvent(runner: object, code: string | undefined): boolean {
+  return '~eventloom.adk-runner' in runner && code !== undefined && MODEL_ENDS.includes(code);
+}
+
+/** Returns the code of the class of the error that an event says; undefined for another event. */
+export function errorClassOf(event: Event | undefined): string | undefined {
+  return event?.error?.code ?? event?.error?.type;
+}
+
+/** Creates the `SSE_FRAMES` of a runner, without errors that are only events: see `isOnlyEvent`. */
+export function plainSseFrames(runner: object): FrameEncoder {
+  let last = '{}';
+  return {
+    encode(json, position) {
+      const isRepeated =
+        position !== undefined &&
+        json.startsWith('{"error":') &&
+        isOnlyEvent(runner, errorClassOf(JSON.parse(last) as Event));
+      last = json;
+      return isRepeated ? '' : SSE_FRAMES.encode(json, position);
+    },
+  };
 }
 
 /** Writes frames as server-sent events with their numbers, which clients send as `Last-Event-ID`. */

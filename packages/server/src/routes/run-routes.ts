@@ -1,5 +1,6 @@
 import {
   type Event,
+  EventloomError,
   InvalidRequestError,
   RequestKnownError,
   serializeEvent,
@@ -17,12 +18,14 @@ import { RunEventsGoneError } from '../errors.ts';
 import type { ServerRequest } from '../http/server-request.ts';
 import { errorResponse, errorStatus } from '../http/error-response.ts';
 import {
+  errorClassOf,
+  isOnlyEvent,
   jsonTextResponse,
   EVENT_IDS_HEADER,
   INVOCATION_ID_HEADER,
   invocationHeader,
   NUMBERED_SSE_FRAMES,
-  SSE_FRAMES,
+  plainSseFrames,
   sseResponse,
 } from '../http/responses.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
@@ -66,7 +69,9 @@ async function run(request: ServerRequest): Promise<Response> {
   if (known) return runEvents(request, requested, known.invocationId);
   await log.ended;
   if (log.publication && !runs.isDraining) await within(platform, log.publication.announced, limits.answerAfterMs);
-  if (log.isEndedElsewhere) return runEvents(request, requested, log.invocationId);
+  const code = EventloomError.isInstance(log.failure) ? log.failure.code : undefined;
+  if (log.isEndedElsewhere || isOnlyEvent(request.runner(log.key.appName), code))
+    return runEvents(request, requested, log.invocationId);
   const failure = log.failure ?? (log.gonePosition > log.beginPosition ? tooLong(log) : undefined);
   if (failure) return failedResponse(request, log, failure);
   const events = log.framesAfter(log.beginPosition, Infinity).map(({ json }) => json);
@@ -87,8 +92,9 @@ async function runEvents(request: ServerRequest, requested: RequestedRun, invoca
     // The error event before the failure of the run has the code of the error's class, which determines the status. An error without an id
     // comes from reading.
     if (error) {
-      const { code } = (id === undefined ? undefined : last?.error) ?? error;
-      return jsonTextResponse(JSON.stringify(error), headers, errorStatus(code ?? error.code));
+      const failed = id === undefined ? undefined : last;
+      if (isOnlyEvent(request.runner(requested.log.key.appName), errorClassOf(failed))) break;
+      return jsonTextResponse(JSON.stringify(error), headers, errorStatus(failed?.error?.code ?? error.code));
     }
     last = event;
     if (!event || event.partial === true) continue;
@@ -114,7 +120,11 @@ async function runSse(request: ServerRequest): Promise<Response> {
   if (log.failure && !known && !log.hasEvents) return failedResponse(request, log, log.failure);
   // A client requests numbers with the header; an EventSource sends `Last-Event-ID` when it reconnects.
   const hasEventIds = headers.get(EVENT_IDS_HEADER) === '1' || headers.has('Last-Event-ID');
-  const read = await readRequestedRun(request, requested, hasEventIds ? NUMBERED_SSE_FRAMES : SSE_FRAMES);
+  const read = await readRequestedRun(
+    request,
+    requested,
+    hasEventIds ? NUMBERED_SSE_FRAMES : plainSseFrames(request.runner(body.appName)),
+  );
   return sseResponse(read.invocationId, read.body ?? '');
 }
 
