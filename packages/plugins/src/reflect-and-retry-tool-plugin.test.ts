@@ -75,7 +75,10 @@ test('arguments that do not match the schema are a failure', async () => {
     execute: () => 1,
   });
   expect(await responses(new ReflectAndRetryToolPlugin(), tool, 1)).toMatchObject([
-    { error_type: 'ToolError', error_details: expect.stringContaining('does not have required property "of"') },
+    {
+      error_type: 'InvalidRequestError',
+      error_details: expect.stringContaining('does not have required property "of"'),
+    },
   ]);
 });
 

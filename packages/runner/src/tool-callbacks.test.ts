@@ -93,6 +93,21 @@ test('onToolErrorCallback may return the response of a tool that threw', async (
   expect(responseOf((await run())[1])).toEqual({ sorry: 'broken', args: { n: 1 }, after: true });
 });
 
+test('onToolErrorCallback is called for arguments that do not match the schema', async () => {
+  const tool = new FunctionTool({
+    name: 'f',
+    description: '',
+    parameters: { type: 'object', properties: { n: { type: 'string' } } },
+    execute: () => expect.unreachable(),
+  });
+  const { run } = await scenario({
+    model: [callF, 'done'],
+    agent: { tools: [tool], onToolErrorCallback: ({ error }) => ({ sorry: error.message }) },
+  });
+  const sorry = expect.stringMatching(/^the arguments of f are not valid: n: /);
+  expect(responseOf((await run())[1])).toEqual({ sorry });
+});
+
 test('responses of tool callbacks become JSON like tool results', async () => {
   const { run } = await scenario({
     model: [callF, 'done'],

@@ -37,15 +37,17 @@ test.each([
     { type: 'OBJECT', properties: { city: { type: 'STRING' } } },
     'city: Instance type "number" is invalid. Expected "string".',
   ],
-])('arguments that %s rejects are answered with the reason, and execute is not called', async (_, schema, issue) => {
+])('arguments that %s rejects are an error with the reason, and execute is not called', async (_, schema, issue) => {
   const tool = new FunctionTool({
     name: 'weather',
     description: '',
     parameters: schema,
     execute: (): never => expect.unreachable(),
   });
-  expect(await tool.runAsync({ args: { city: 5 }, toolContext: toolContext() })).toEqual({
-    error: `the arguments of weather are not valid: ${issue}`,
+  const answer = Promise.resolve(tool.runAsync({ args: { city: 5 }, toolContext: toolContext() }));
+  await expect(answer).rejects.toMatchObject({
+    code: 'INVALID_REQUEST',
+    message: `the arguments of weather are not valid: ${issue}`,
   });
 });
 

@@ -2,6 +2,7 @@ import {
   BaseTool,
   ConfigurationError,
   type FunctionDeclaration,
+  InvalidRequestError,
   type ResponseScheduling,
   type RunAsyncToolRequest,
   type ToolContext,
@@ -187,7 +188,8 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
 
   #run(checked: SchemaCheck, toolContext: ToolContext): unknown {
     if ('issues' in checked) {
-      return { error: `the arguments of ${this.name} are not valid: ${checked.issues.join('; ')}` };
+      const reason = `the arguments of ${this.name} are not valid: ${checked.issues.join('; ')}`;
+      return Promise.reject(new InvalidRequestError(reason));
     }
     const args = checked.value as ToolExecuteArgument<P>;
     return this.#requireConfirmation === false && !this.hasInputStream
