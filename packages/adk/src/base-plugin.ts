@@ -53,6 +53,8 @@ const NEVER_CALLED = ['beforeContextCompaction', 'afterContextCompaction'] as co
 
 /** Checks a list of plugins. @throws ConfigurationError for another value, for a plugin of `@google/adk` itself, and for one with a callback that no run would call */
 export function checkPluginCallbacks(owner: string, plugins: readonly BasePlugin[]): void {
+  if (!Array.isArray(plugins))
+    throw wrongOption(owner, 'plugins', 'a list of plugins', plugins, '[new LoggingPlugin()]');
   for (const [index, plugin] of plugins.entries()) {
     if (typeof plugin?.beforeRunCallback !== 'function')
       throw wrongOption(owner, `plugins[${index}]`, 'a plugin', plugin, '[new LoggingPlugin()]');

@@ -49,6 +49,11 @@ describe('a name of the ADK refuses an input that cannot work, and says what to 
       'Runner: plugins[1]: expected a plugin, got an object; write plugins: [new LoggingPlugin()]',
     ],
     [
+      'a runner with another value than a list of plugins',
+      () => new adk.InMemoryRunner({ agent, plugins: 5 as never }),
+      'Runner: plugins: expected a list of plugins, got the number 5; write plugins: [new LoggingPlugin()]',
+    ],
+    [
       'a runner with an app that has another value as plugin',
       () => new adk.InMemoryRunner({ app: new adk.App({ name: 'app', rootAgent: agent, plugins: [{} as never] }) }),
       'Runner: app: plugins[0]: expected a plugin, got an object; write plugins: [new LoggingPlugin()]',

@@ -150,9 +150,9 @@ export class AdkRunner extends Runner {
     const resumability = app?.resumabilityConfig ?? resumabilityConfig;
     const resumable = config.resumable ?? resumability?.isResumable;
     const hasNodes = isWorkflow(root) || hasNodeTools(root);
-    const allPlugins = [new GeminiSchemas(), new AfterSilentErrors(), ...(app?.plugins ?? []), ...(plugins ?? [])];
     checkPluginCallbacks('Runner: app', app?.plugins ?? []);
     checkPluginCallbacks('Runner', plugins ?? []);
+    const allPlugins = [new GeminiSchemas(), new AfterSilentErrors(), ...(app?.plugins ?? []), ...(plugins ?? [])];
     super({
       ...config,
       appName: app?.name ?? appName ?? '',

@@ -8,13 +8,7 @@ import {
   type InvocationContext,
   type RunAsyncToolRequest,
 } from '@eventloom/core';
-import {
-  BASE_AGENT_OPTIONS,
-  checkOptions,
-  integer,
-  enclosureOf,
-  type OptionRules,
-} from '@eventloom/core/internal';
+import { BASE_AGENT_OPTIONS, checkOptions, integer, enclosureOf, type OptionRules } from '@eventloom/core/internal';
 import { CURRENT_SUB_AGENT, currentSubAgent, requireSubAgents } from './sub-agents.ts';
 
 /** Options of a `LoopAgent`. */

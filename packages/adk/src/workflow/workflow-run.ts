@@ -62,6 +62,8 @@ export class WorkflowRun implements NodeRuns {
   readonly #counts = new Map<string, number>();
   /** Runs of `runNode`, by the node that made them. */
   readonly #dynamic = new WeakMap<AdkNodeContext, DynamicRuns>();
+  /** Numbers of the attempts after which errors were thrown. */
+  readonly #attemptsBefore = new WeakMap<object, number>();
   /** Errors that an event of this run already reports. */
   readonly #reported = new WeakSet<object>();
 
@@ -255,7 +257,10 @@ export class WorkflowRun implements NodeRuns {
         const { reason } = guard.signal;
         const error: unknown = AdkNodeTimeoutError.isInstance(reason) ? reason : thrown;
         const { preparedRetryConfig: retry } = node;
-        if (!retry || DynamicNodeFailError.isInstance(error) || !isRetried(retry, attempt, error)) throw error;
+        if (!retry || DynamicNodeFailError.isInstance(error) || !isRetried(retry, attempt, error)) {
+          if (typeof error === 'object' && error !== null) this.#attemptsBefore.set(error, attempt);
+          throw error;
+        }
         await pause(this.context.platform, delayMsAfter(retry, attempt), place.guard);
       } finally {
         callOff?.();
@@ -350,7 +355,9 @@ export class WorkflowRun implements NodeRuns {
   /** Posts the event that reports the failure of a node, once for each error. */
   async report(outer: Outer, name: string, thrown: unknown): Promise<void> {
     if (outer.guard.signal.aborted) return;
+    let attemptCount: number | undefined;
     if (typeof thrown === 'object' && thrown !== null) {
+      attemptCount = this.#attemptsBefore.get(thrown);
       this.context.markReported(thrown);
       if (this.#reported.has(thrown)) return;
       this.#reported.add(thrown);
@@ -364,6 +371,7 @@ export class WorkflowRun implements NodeRuns {
       ...said
     } = createNodeErrorEvent({
       error: thrown,
+      attemptCount,
       errorMessage,
       author: name,
       nodeInfo: { path },

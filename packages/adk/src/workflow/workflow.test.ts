@@ -18,6 +18,7 @@ import {
   type EdgeItem,
   Edge,
   FunctionNode,
+  isNodeErrorEvent,
   FunctionTool,
   InMemoryRunner,
   isNodeReportedError,
@@ -262,6 +263,19 @@ describe('a failure', () => {
     const failed = (await stored()).filter(({ errorCode }) => errorCode !== undefined);
     expect(failed).toMatchObject([{ author: 'secret', errorCode: 'UNKNOWN_ERROR', nodeInfo: { path: 'w.secret' } }]);
     expect(JSON.stringify(failed)).not.toContain('hunter2');
+  });
+
+  test('has the number of attempts in its event', async () => {
+    const failing = new FunctionNode(
+      'failing',
+      () => {
+        throw new TypeError('no');
+      },
+      { retryConfig: { maxAttempts: 3, initialDelay: 0 } },
+    );
+    const { send, stored } = await talk(new Workflow({ name: 'w', edges: [['START', failing]] }));
+    await expect(send('go')).rejects.toThrow(TypeError);
+    expect((await stored()).filter(isNodeErrorEvent).map(({ attemptCount }) => attemptCount)).toEqual([3]);
   });
 
   test('of a node that another node runs does not have its text in an event either', async () => {

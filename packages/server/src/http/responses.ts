@@ -89,31 +89,27 @@ function withoutErrorDetails(json: string): string {
   return JSON.stringify(plain);
 }
 
-/** Codes of errors that are only an event in the ADK: a failed call of the model, and the call after the last allowed one. */
-const MODEL_ENDS = ['MODEL', 'LLM_CALL_LIMIT'];
+/** The property by which a `Runner` of `@eventloom/adk` is known. */
+export const ADK_RUNNER = '~eventloom.adk-runner';
 
 /**
- * True if clients that do not ask for numbered frames get the error event of a failed run and no error after it, as from the ADK's server.
- * @param code the code of the error's class
+ * Codes of errors that are only an event in the ADK: a failed call of the model, and the call after the last allowed one. Clients of an ADK
+ * runner get no error after the event, unless they ask for numbered frames.
  */
-export function isOnlyEvent(runner: object, code: string | undefined): boolean {
-  return '~eventloom.adk-runner' in runner && code !== undefined && MODEL_ENDS.includes(code);
+const MODEL_ENDS = ['MODEL', 'LLM_CALL_LIMIT'];
+
+/** True for one of these errors. @param error the error of an event, or one that was thrown */
+export function isOfModel({ type = '', code = type }: { readonly type?: string; readonly code?: string }): boolean {
+  return MODEL_ENDS.includes(code);
 }
 
-/** Returns the code of the class of the error that an event says; undefined for another event. */
-export function errorClassOf(event: Event | undefined): string | undefined {
-  return event?.error?.code ?? event?.error?.type;
-}
-
-/** Creates the `SSE_FRAMES` of a runner, without errors that are only events: see `isOnlyEvent`. */
-export function plainSseFrames(runner: object): FrameEncoder {
+/** Creates the `SSE_FRAMES` of an ADK runner, without errors that are only events. */
+export function adkSseFrames(): FrameEncoder {
   let last = '{}';
   return {
     encode(json, position) {
       const isRepeated =
-        position !== undefined &&
-        json.startsWith('{"error":') &&
-        isOnlyEvent(runner, errorClassOf(JSON.parse(last) as Event));
+        position !== undefined && json.startsWith('{"error":') && isOfModel((JSON.parse(last) as Event).error ?? {});
       last = json;
       return isRepeated ? '' : SSE_FRAMES.encode(json, position);
     },

@@ -18,20 +18,21 @@ import { RunEventsGoneError } from '../errors.ts';
 import type { ServerRequest } from '../http/server-request.ts';
 import { errorResponse, errorStatus } from '../http/error-response.ts';
 import {
-  errorClassOf,
-  isOnlyEvent,
+  ADK_RUNNER,
+  adkSseFrames,
+  isOfModel,
   jsonTextResponse,
   EVENT_IDS_HEADER,
   INVOCATION_ID_HEADER,
   invocationHeader,
   NUMBERED_SSE_FRAMES,
-  plainSseFrames,
+  SSE_FRAMES,
   sseResponse,
 } from '../http/responses.ts';
 import type { BodySpec, HttpRoute } from '../http/route.ts';
 import { preferredWait } from '../http/preferred-wait.ts';
 import { HostedRun } from '../http/hosted-run.ts';
-import { readRequestedRun, parseRunBody, type RequestedRun, startRun } from '../http/start-run.ts';
+import { readRequestedRun, parseRunBody, type RequestedRun, runnerOf, startRun } from '../http/start-run.ts';
 import type { RunHub } from '../runs/run-hub.ts';
 import type { RunLog } from '../runs/run-log.ts';
 import { within } from '../runs/within.ts';
@@ -69,13 +70,17 @@ async function run(request: ServerRequest): Promise<Response> {
   if (known) return runEvents(request, requested, known.invocationId);
   await log.ended;
   if (log.publication && !runs.isDraining) await within(platform, log.publication.announced, limits.answerAfterMs);
-  const code = EventloomError.isInstance(log.failure) ? log.failure.code : undefined;
-  if (log.isEndedElsewhere || isOnlyEvent(request.runner(log.key.appName), code))
+  if (log.isEndedElsewhere || (EventloomError.isInstance(log.failure) && isOnlyEvent(request, log, log.failure)))
     return runEvents(request, requested, log.invocationId);
   const failure = log.failure ?? (log.gonePosition > log.beginPosition ? tooLong(log) : undefined);
   if (failure) return failedResponse(request, log, failure);
   const events = log.framesAfter(log.beginPosition, Infinity).map(({ json }) => json);
   return request.server.answers.answerText(log.key.userId, `[${events.join(',')}]`, invocationHeader(log.invocationId));
+}
+
+/** True if a run failed in a call of its model, which clients of an ADK runner get as an event only. */
+function isOnlyEvent({ server }: ServerRequest, { key }: RunLog, error: Parameters<typeof isOfModel>[0]): boolean {
+  return ADK_RUNNER in runnerOf(server, key.appName) && isOfModel(error);
 }
 
 /**
@@ -92,9 +97,9 @@ async function runEvents(request: ServerRequest, requested: RequestedRun, invoca
     // The error event before the failure of the run has the code of the error's class, which determines the status. An error without an id
     // comes from reading.
     if (error) {
-      const failed = id === undefined ? undefined : last;
-      if (isOnlyEvent(request.runner(requested.log.key.appName), errorClassOf(failed))) break;
-      return jsonTextResponse(JSON.stringify(error), headers, errorStatus(failed?.error?.code ?? error.code));
+      const failed = id === undefined ? undefined : last?.error;
+      if (failed && isOnlyEvent(request, requested.log, failed)) break;
+      return jsonTextResponse(JSON.stringify(error), headers, errorStatus(failed?.code ?? error.code));
     }
     last = event;
     if (!event || event.partial === true) continue;
@@ -120,11 +125,8 @@ async function runSse(request: ServerRequest): Promise<Response> {
   if (log.failure && !known && !log.hasEvents) return failedResponse(request, log, log.failure);
   // A client requests numbers with the header; an EventSource sends `Last-Event-ID` when it reconnects.
   const hasEventIds = headers.get(EVENT_IDS_HEADER) === '1' || headers.has('Last-Event-ID');
-  const read = await readRequestedRun(
-    request,
-    requested,
-    hasEventIds ? NUMBERED_SSE_FRAMES : plainSseFrames(request.runner(body.appName)),
-  );
+  const plain = ADK_RUNNER in runnerOf(request.server, body.appName) ? adkSseFrames() : SSE_FRAMES;
+  const read = await readRequestedRun(request, requested, hasEventIds ? NUMBERED_SSE_FRAMES : plain);
   return sseResponse(read.invocationId, read.body ?? '');
 }
 
