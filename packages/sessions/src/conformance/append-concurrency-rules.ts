@@ -63,7 +63,7 @@ export const appendConcurrencyRules: readonly SessionRule[] = [
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
-      const numbers = Array.from({ length: 20 }, (_, index) => index);
+      const numbers = Array.from({ length: 8 }, (_, index) => index);
       const writers = await Promise.all(numbers.map(() => readSession(subject)));
       const appends = writers.map((session, index) =>
         service.appendEvent({
@@ -85,9 +85,7 @@ export const appendConcurrencyRules: readonly SessionRule[] = [
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);
-      const events = Array.from({ length: 20 }, (_, index) =>
-        stateEvent(`event ${index}`, { [`key ${index}`]: index }),
-      );
+      const events = Array.from({ length: 8 }, (_, index) => stateEvent(`event ${index}`, { [`key ${index}`]: index }));
       await expect.fulfils(
         'the appends',
         Promise.all(events.map((event) => service.appendEvent({ session, event, lease }))),

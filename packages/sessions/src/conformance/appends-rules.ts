@@ -47,7 +47,7 @@ export const appendsRules: readonly SessionRule[] = [
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);
-      const appends = Array.from({ length: 20 }, (_, index) => ({ event: sampleEvent(`event ${index}`) }));
+      const appends = Array.from({ length: 8 }, (_, index) => ({ event: sampleEvent(`event ${index}`) }));
       let isDone = false;
       const done = (): void => void (isDone = true);
       const appending = service.appendEvents({ session, appends, lease });
@@ -61,7 +61,7 @@ export const appendsRules: readonly SessionRule[] = [
       await appending;
       seen.add((await readSession(subject)).lastSeq);
       seen.delete(0);
-      expect.same('the numbers of events that readers saw', [...seen], [20]);
+      expect.same('the numbers of events that readers saw', [...seen], [8]);
     },
   },
   {

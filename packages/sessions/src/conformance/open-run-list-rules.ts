@@ -92,7 +92,7 @@ export const openRunListRules: readonly SessionRule[] = [
       const { expect } = subject;
       for (const index of Array.from({ length: 1001 }).keys()) {
         const key = { ...KEY, sessionId: `session ${index}` };
-        await openRun(subject, 'e-1', { ...key, create: true, message: sampleEvent('one') });
+        await openRun(subject, 'e-1', { ...key, create: true });
       }
       for (const limit of [undefined, 5000]) {
         const pages = await openRunPages(subject, { limit });
