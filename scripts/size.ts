@@ -55,9 +55,10 @@ const bundles = [
   // small bodies, large bodies, answers and copies in turn, slow bodies, and imported runs that are open (0.7 kB).
   // Cancelled requests, runs of deleted sessions and of storages that do not answer, and small bodies that stall (0.7 kB). Cancellations of
   // requests that several processes have, kept runs shared out by user, refused bodies that are read, and routes that are checked (0.9 kB).
-  // Bounds of the answers that clients have not read (1 kB), and of the values of a body (0.1 kB). Failed calls of models
-  // that clients of the ADK get as events (0.2 kB). It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 153_400 },
+  // Bounds of the answers that clients have not read (1 kB), of the values of a body (0.1 kB), and of large events that
+  // clients have not read, which are written in parts (0.4 kB). Failed calls of models that clients of the ADK get as
+  // events (0.2 kB). It grows with the runtime.
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 153_800 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The root entry: the code that a page with a chat loads. The limit is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -89,9 +90,9 @@ const bundles = [
   // Bodies of protocols, above: 0.7 kB. Checks of live runs, above: 0.3 kB. Errors, above: 0.7 kB. Chunks, above: 0.3 kB.
   // Ends and cancellations, above: 0.5 kB. Copies, above: 1.7 kB. Causes of errors in spans, and the state with which a session began: 0.4 kB.
   // Errors of models, instructions and bundles, above: 0.7 kB. Lost frames and bounds of bodies, above: 0.6 kB.
-  // Imports, room for users, attempts and arguments, above: 1.7 kB. Cancellations, above: 1.3 kB. Bounds of answers and values, and cancelled calls, above: 1 kB.
-  // Failed calls of models, above: 0.2 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 250_800 },
+  // Imports, room for users, attempts and arguments, above: 1.7 kB. Cancellations, above: 1.3 kB. Bounds of answers and values, cancelled calls and large events, above: 1.4 kB.
+  // Failed calls of models, above: 0.2 kB. Ends of live runs in other processes: 0.1 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 251_300 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

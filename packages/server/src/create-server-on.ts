@@ -83,11 +83,11 @@ export function createServerOn(app: Hono, options: ServerOptions, owner?: string
   const limits = mergeLimits(DEFAULT_LIMITS, options.limits);
   const report = createReporter(platform, options.onError);
   const runners = new Map(options.runners.map((runner) => [runner.appName, runner]));
-  const runs = new RunHub({ ...options, platform, limits, report });
+  const quotas = new UserQuotas(limits);
+  const runs = new RunHub({ ...options, platform, limits, quotas, report });
   const webhooks =
     options.webhooks &&
     new Webhooks(options.webhooks, { runners: options.runners, hub: runs, limits, platform, report });
-  const quotas = new UserQuotas(limits);
   const queue = new WorkQueue(platform);
   const server: ServerContext = {
     runners,

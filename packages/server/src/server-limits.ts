@@ -18,7 +18,8 @@ export interface ServerLimits {
   readonly maxBodyBytesInFlightPerUser: number;
   /**
    * Maximum number of characters of answers that clients have not read yet: sessions, pages of sessions and events, artifacts, and the events
-   * of a run. Answers of up to 16 Ki characters do not count. A further one is refused with `SERVER_BUSY`, and a change whose answer it would
+   * of a run. Answers of up to 16 Ki characters do not count, nor do streams with small events: only text of more than 128 Ki characters at
+   * a time. A further one is refused with `SERVER_BUSY`, and a change whose answer it would
    * be before it is made. A user who has as many as are left, or more, gets no further one while others have some. Default 128 Mi.
    */
   readonly maxAnswerChars: number;

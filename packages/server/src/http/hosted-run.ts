@@ -91,7 +91,11 @@ export class HostedRun {
     const { body = '' } = await this.#open({ encode: line });
     let rest = '';
     for await (const text of typeof body === 'string' ? [body] : readTexts(body, signal)) {
-      const lines = (rest + text).split('\n');
+      const [first = '', ...lines] = text.split('\n');
+      // A long line comes in many parts, so only the new part is searched.
+      rest += first;
+      if (lines.length === 0) continue;
+      lines.unshift(rest);
       rest = lines.pop() ?? '';
       for (const item of lines) {
         const tab = item.indexOf('\t');

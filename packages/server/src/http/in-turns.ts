@@ -1,4 +1,6 @@
 import type { Platform } from '@eventloom/core';
+import { KeyedQueue } from '@eventloom/core/internal';
+import { within } from '../runs/within.ts';
 
 /** Number of characters that are processed before other work runs: a few milliseconds of work. */
 export const CHARS_PER_TURN: number = 128 * 1024;
@@ -49,5 +51,24 @@ export class WorkQueue {
     const previous = this.#last;
     this.#last = previous.then(() => otherWork(this.#platform));
     await previous;
+  }
+}
+
+/** Maximum time for which the work of a user holds the user's further work. */
+const TURN_MS = 5000;
+
+/** Does large reads of a user one after the other. A read that hangs does not hold the others for ever. */
+export class UserTurns {
+  readonly #platform: Pick<Platform, 'schedule'>;
+  readonly #queue = new KeyedQueue();
+
+  constructor(platform: Pick<Platform, 'schedule'>) {
+    this.#platform = platform;
+  }
+
+  run<T>(userId: string, work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      void this.#queue.run(userId, () => within(this.#platform, work().then(resolve, reject), TURN_MS));
+    });
   }
 }

@@ -1,11 +1,9 @@
 import { type Platform, toError } from '@eventloom/core';
-import { KeyedQueue } from '@eventloom/core/internal';
-import { ServerBusyError, UnreadAnswersError, UserLimitError } from '../errors.ts';
+import { UnreadAnswersError } from '../errors.ts';
 import { cutError } from '../runs/run-reader.ts';
-import { within } from '../runs/within.ts';
-import { CHARS_PER_TURN, type WorkQueue } from './in-turns.ts';
+import { CHARS_PER_TURN, UserTurns, type WorkQueue } from './in-turns.ts';
 import { jsonTextResponse } from './responses.ts';
-import { RequestQuota, type UserQuotas } from './user-quotas.ts';
+import { isOverLimit, RequestQuota, type UserQuotas } from './user-quotas.ts';
 
 /** Number of characters up to which an answer is sent in one piece and not counted. */
 export const SMALL_CHARS: number = 16 * 1024;
@@ -13,8 +11,6 @@ export const SMALL_CHARS: number = 16 * 1024;
 const MAX_AHEAD = 8 * 1024 * 1024;
 /** Number of characters that are counted for the part of an answer that is written as the client reads. */
 const CHARS_LATER = 1024 * 1024;
-/** Maximum time for which the read of an answer holds the further reads of its user. */
-const TURN_MS = 5000;
 
 /** The JSON text of an answer. */
 export interface AnswerText {
@@ -41,12 +37,13 @@ interface LargeAnswersOptions {
  */
 export class LargeAnswers {
   readonly #options: LargeAnswersOptions;
-  readonly #reading = new KeyedQueue();
+  readonly #turns: UserTurns;
   /** Settles when a client has read an answer or has left. */
   #freed = Promise.withResolvers<void>();
 
   constructor(options: LargeAnswersOptions) {
     this.#options = options;
+    this.#turns = new UserTurns(options.platform);
   }
 
   /**
@@ -56,7 +53,7 @@ export class LargeAnswers {
    * @throws UserLimitError, ServerBusyError for a large answer over the limits, and the errors of `read`
    */
   answer(userId: string, read: () => AnswerText | Promise<AnswerText>): Promise<Response> {
-    return this.#inTurn(userId, async () => this.#write(userId, await read(), true));
+    return this.#turns.run(userId, async () => this.#write(userId, await read(), true));
   }
 
   /**
@@ -69,7 +66,7 @@ export class LargeAnswers {
   async answerChange(userId: string, change: () => Promise<() => AnswerText | Promise<AnswerText>>): Promise<Response> {
     this.#options.quotas.check('answerChars', 1, userId);
     const read = await change();
-    return this.#inTurn(userId, async () => {
+    return this.#turns.run(userId, async () => {
       await this.#waitForRoom(userId);
       return this.#write(userId, await read(), false);
     });
@@ -80,16 +77,6 @@ export class LargeAnswers {
     if (text.length <= SMALL_CHARS) return jsonTextResponse(text, headers);
     await this.#waitForRoom(userId);
     return this.#write(userId, { parts: [text], headers }, false);
-  }
-
-  /** Answers a user's requests one after the other. A read that hangs does not hold the others for ever. */
-  #inTurn(userId: string, answer: () => Promise<Response>): Promise<Response> {
-    return new Promise((resolve, reject) => {
-      void this.#reading.run(userId, () => {
-        const answered = answer().then(resolve, reject);
-        return within(this.#options.platform, answered, TURN_MS);
-      });
-    });
   }
 
   /** Waits until the user has room for an answer. @throws UnreadAnswersError after the time in which clients that read nothing are disconnected */
@@ -105,7 +92,7 @@ export class LargeAnswers {
         try {
           return quotas.check('answerChars', 1, userId);
         } catch (cause) {
-          if (!UserLimitError.isInstance(cause) && !ServerBusyError.isInstance(cause)) throw cause;
+          if (!isOverLimit(cause)) throw cause;
           if (isLate)
             throw new UnreadAnswersError(
               'what was asked for was done, but its answer has to wait for clients that do not read theirs; read the session',
@@ -149,10 +136,7 @@ export class LargeAnswers {
     if (isWhole && chars <= SMALL_CHARS) return jsonTextResponse(block, headers);
     blocks.push(block);
     const quota = new RequestQuota(quotas, userId);
-    // An answer larger than the limit is possible if the user has no other one.
-    const { maxAnswerChars, maxAnswerCharsPerUser } = quotas.limits;
-    const counted = Math.min(chars + (isWhole ? 0 : CHARS_LATER), maxAnswerCharsPerUser, maxAnswerChars);
-    quota.count('answerChars', counted, isLimited);
+    quota.countAnswer(chars + (isWhole ? 0 : CHARS_LATER), isLimited);
     return this.#stream(quota, remaining(blocks, next, later, rest), headers);
   }
 

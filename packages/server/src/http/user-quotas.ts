@@ -151,6 +151,19 @@ export class RequestQuota {
   }
 
   /**
+   * Counts the characters of an answer that its client has not read yet. An answer larger than the limits counts as much as they allow, so
+   * it is possible if the user has no other one.
+   *
+   * @param isLimited as in `count`
+   * @throws UserLimitError
+   * @throws ServerBusyError
+   */
+  countAnswer(chars: number, isLimited = true): void {
+    const { maxAnswerChars, maxAnswerCharsPerUser } = this.#quotas.limits;
+    this.count('answerChars', Math.min(chars, maxAnswerCharsPerUser, maxAnswerChars), isLimited);
+  }
+
+  /**
    * Sets the user of an anonymous request, which is known once its body is read, and charges the body to this user.
    *
    * @throws UserLimitError
@@ -169,4 +182,9 @@ export class RequestQuota {
     await Promise.all(this.runs);
     for (const kind of KINDS) this.count(kind, -this.#used[kind]);
   }
+}
+
+/** True for the error of a limit that `RequestQuota` or `UserQuotas` found exceeded. */
+export function isOverLimit(error: unknown): boolean {
+  return UserLimitError.isInstance(error) || ServerBusyError.isInstance(error);
 }

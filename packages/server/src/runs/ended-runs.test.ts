@@ -184,3 +184,18 @@ test('a cancelled run whose plugin does not return is ended in its session, whic
   const body = JSON.stringify({ ...KEY, newMessage: { parts: [{ text: 'ho' }] } });
   expect(await (await send('/run', { method: 'POST', body })).text()).toContain('next');
 });
+
+test('large events that are read from the session count as answers that the user has not read', async () => {
+  const limits = { maxAnswerCharsPerUser: 1024 * 1024 };
+  const text = 'x'.repeat(600 * 1024);
+  const first = await setUp([{ text }], false);
+  const path = await first.start();
+  await (await first.follow(path)).text();
+  const { follow } = await setUp([], false, first.sessionService, undefined, undefined, limits);
+  const reader = (await follow(path)).body?.getReader();
+  await reader?.read();
+  const refused = await (await follow(path)).text();
+  expect(refused).toMatch(/^data: \{"error":"the user may have 1048576 characters.*","code":"SLOW_READER"\}\n\n$/);
+  for (let next = await reader?.read(); next?.done === false; next = await reader?.read());
+  expect(await (await follow(path)).text()).toContain(text);
+});

@@ -179,7 +179,7 @@ export class RunFollower {
     log.beginAt(untilPosition);
     log.end(open && openError());
     const pages = storedFrames(sessionService, key, stored, position, lastPosition, end?.frame);
-    const first = await pages.next();
+    const first = await this.#readers.nextPage(key.userId, pages);
     if (first.done === true && !open) return { invocationId, body: undefined };
     const earlier: EarlierFrames = { first: first.value, pages, untilPosition };
     return { invocationId, body: this.#readers.join(log, position, frames, earlier) };

@@ -17,7 +17,7 @@ import {
 import { hasResponses } from '@eventloom/core/internal';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { RunGoesOnError, ServerBusyError } from '../errors.ts';
-import type { RequestQuota } from '../http/user-quotas.ts';
+import type { RequestQuota, UserQuotas } from '../http/user-quotas.ts';
 import { boundsOf, type ServerLimits } from '../server-limits.ts';
 import { type RecordedRun, RunLog, runName } from './run-log.ts';
 import { RunMemory } from './run-memory.ts';
@@ -47,6 +47,7 @@ export interface StartOptions {
 export interface RunHubOptions {
   readonly platform: Platform;
   readonly limits: ServerLimits;
+  readonly quotas: UserQuotas;
   /** Called with each failure of a run and of a reader. */
   readonly report: (error: unknown) => void;
   /** Connects the processes of the server, if there are several. */

@@ -1,3 +1,4 @@
+import { createEvent } from '@eventloom/core';
 import { Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { type FrameEncoder, NUMBERED_SSE_FRAMES, SSE_FRAMES } from '../http/responses.ts';
@@ -48,6 +49,78 @@ describe('writes to a reader', () => {
     const stream = hub.readers.read(play([say('one'), new Gate()]));
     platform.advance(3000);
     await expect(readTexts(stream)).rejects.toThrow('read nothing');
+  });
+});
+
+describe('a large event', () => {
+  const MEBI = 1024 * 1024;
+  const eventOf = (text: string) => createEvent({ id: 'e', timestamp: 0, author: 'a', content: { parts: [{ text }] } });
+  const limits = { maxAnswerCharsPerUser: 4 * MEBI, maxAnswerChars: 8 * MEBI, heartbeatMs: 1000 };
+  const decoder = new TextDecoder();
+
+  test('is written in parts that do not split characters, as the client reads', async () => {
+    const { hub, play, quotas } = setUp(limits);
+    const event = eventOf(`x${'😀'.repeat(MEBI)}`);
+    const run = play([event, say('end')]);
+    await run.ended;
+    const reader = readerOf(hub.readers.read(run));
+    let text = '';
+    const counts = new Set<number>();
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      expect(next.value.length).toBeLessThanOrEqual(4 * 64 * 1024);
+      text += decoder.decode(next.value);
+      counts.add(quotas.total.answerChars);
+    }
+    expect(text).toBe(`id: 1\ndata: ${JSON.stringify(event)}\n\nid: 2\ndata: ${JSON.stringify(say('end'))}\n\n`);
+    expect(counts.size).toBe(2);
+    expect(quotas.total.answerChars).toBe(0);
+  });
+
+  test('is kept by as many readers as there is room for, and the others can follow the run again', async () => {
+    const { hub, play, platform, quotas } = setUp(limits);
+    const run = play([eventOf('x'.repeat(1.5 * MEBI))]);
+    await run.ended;
+    const readFirst = async (): Promise<string> => {
+      const reader = readerOf(hub.readers.read(run));
+      return decoder.decode((await reader.read()).value);
+    };
+    const firsts: string[] = [];
+    for (let each = 0; each < 50; each++) firsts.push(await readFirst());
+    const kept = firsts.filter((text) => text.startsWith('id: 1\n'));
+    expect(kept.map(({ length }) => length)).toEqual([64 * 1024, 64 * 1024]);
+    expect(firsts.slice(2).map(shorten)).toEqual(firsts.slice(2).map(() => '- SLOW_READER'));
+    expect(quotas.total.answerChars).toBeLessThanOrEqual(limits.maxAnswerCharsPerUser);
+    // The two clients read nothing more.
+    platform.advance(2000);
+    platform.advance(2000);
+    await Promise.resolve();
+    expect([quotas.total.answerChars, run.readers.size]).toEqual([0, 0]);
+    expect(await readFirst()).toHaveLength(64 * 1024);
+  });
+
+  test('is cut, and not followed by an error, if the client stops reading in the middle', async () => {
+    const { hub, play, platform } = setUp(limits);
+    const run = play([eventOf('x'.repeat(MEBI)), new Gate()]);
+    await run.firstFrame;
+    const reader = readerOf(hub.readers.read(run));
+    await reader.read();
+    hub.readers.askToReconnect();
+    platform.advance(4000);
+    await expect(reader.read()).rejects.toThrow('read nothing for too long');
+  });
+
+  test('comes before what is written while the client reads it', async () => {
+    const { hub, play } = setUp(limits);
+    const gate = new Gate();
+    const run = play([eventOf('x'.repeat(MEBI)), gate, say('end')]);
+    await run.firstFrame;
+    const reader = readerOf(hub.readers.read(run));
+    let text = decoder.decode((await reader.read()).value);
+    hub.readers.askToReconnect();
+    gate.open();
+    for (let next = await reader.read(); !next.done; next = await reader.read()) text += decoder.decode(next.value);
+    const begins = text.split('\n\n').map((frame) => frame.slice(0, 11));
+    expect(begins).toEqual(['id: 1\ndata:', 'retry: 2000', 'id: 2\ndata:', '']);
   });
 });
 

@@ -2,13 +2,17 @@ import type { Platform } from '@eventloom/core';
 import type { ErrorBody } from '@eventloom/core/wire';
 import { RunGoesOnError, SlowReaderError, TooManyReadersError, UserLimitError } from '../errors.ts';
 import { errorBody } from '../http/error-response.ts';
+import { UserTurns } from '../http/in-turns.ts';
 import { encodeFrames, type FrameEncoder, NUMBERED_SSE_FRAMES, SSE_HEARTBEAT, SSE_RETRY } from '../http/responses.ts';
+import { isOverLimit, RequestQuota, type UserQuotas } from '../http/user-quotas.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import { formatPosition, type RunLog, runPath } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
 
 /** Maximum number of characters of one write, which stay in memory for a reader that stops reading. */
 const MAX_WRITE_CHARS = 64 * 1024;
+/** Number of characters above which a text is written in parts, and counted until the client has read it. */
+const LARGE_CHARS = 2 * MAX_WRITE_CHARS;
 /** Number of heartbeats that a reader may leave unread before it is disconnected. */
 const MAX_MISSED_BEATS = 2;
 /** Time without a read after which a reader is disconnected when the limit of readers is reached. */
@@ -25,7 +29,8 @@ export interface EarlierFrames {
 
 /**
  * One connection that reads a log as server-sent events. It has a position and no frames: a slow reader falls behind
- * until its next frame was dropped, and is then disconnected with a reason.
+ * until its next frame was dropped, and is then disconnected with a reason. Only a large text, which is written in parts, stays in memory
+ * until the connection has taken it; it counts as an answer that the user's clients have not read.
  *
  * The first frame is written at once; further frames of the same tick are joined into one write.
  */
@@ -51,6 +56,10 @@ export class RunReader {
   #onMore: (() => void) | undefined;
   /** True from a write to the end of its tick: frames that arrive in between are joined into the next write. */
   isGathering = false;
+  /** The part of a large text that is not written yet. */
+  #rest = '';
+  /** Counts the large text until its last part is written. */
+  #held: RequestQuota | undefined;
   #hasWritten = false;
   #missedBeats = 0;
   /** Set while a probe runs: true once the connection has read since. */
@@ -130,11 +139,38 @@ export class RunReader {
     if (this.#onMore) this.say(SSE_HEARTBEAT);
   }
 
-  /** Writes a text: frames of the log, a heartbeat or a comment. */
+  /**
+   * Writes a text: frames of the log, a heartbeat or a comment. The parts of a large text are written as the connection takes them. Ends the
+   * connection if the user has no room for it.
+   */
   say(text: string): void {
+    const isInParts = this.#rest !== '';
+    if (this.#log && !isInParts && text.length > LARGE_CHARS) {
+      try {
+        this.#held = this.#readers.hold(this.#log.key.userId, text.length);
+      } catch (error) {
+        this.#sayLast(error);
+        this.#close()?.close();
+      }
+    }
     if (!this.#controller) return;
+    this.#rest += text;
+    if (!isInParts) this.#writePart(this.#controller);
+  }
+
+  /** Writes the next part of a large text, or the whole of another one. */
+  #writePart(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): void {
+    const text = this.#rest;
+    let end = text.length;
+    if (end > LARGE_CHARS) {
+      end = MAX_WRITE_CHARS;
+      // A character of two units is not split.
+      if (text.codePointAt(end - 1) !== text.charCodeAt(end - 1)) end--;
+    }
+    this.#rest = text.slice(end);
+    if (this.#rest === '') void this.#held?.release();
     this.#hasWritten = true;
-    this.#controller.enqueue(this.#encoder.encode(text));
+    controller.enqueue(this.#encoder.encode(text.slice(0, end)));
     this.#onMore?.();
     this.#onMore = undefined;
   }
@@ -143,19 +179,24 @@ export class RunReader {
   pull(): Promise<void> | undefined {
     if (this.#leaving) return this.#leave(this.#leaving);
     if (this.#probed === false) this.#probed = true;
-    if (this.#earlier) return this.#pullEarlier(this.#earlier);
+    if (this.#rest !== '' && this.#controller) {
+      this.#writePart(this.#controller);
+      return undefined;
+    }
     const log = this.#log;
+    if (this.#earlier && log) return this.#pullEarlier(log, this.#earlier);
     if (!log || ((log.isEnded || !this.isGathering) && this.#write(log))) return undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onMore = resolve;
     return promise;
   }
 
-  async #pullEarlier({ pages, untilPosition }: EarlierFrames): Promise<void> {
+  async #pullEarlier(log: RunLog, { pages, untilPosition }: EarlierFrames): Promise<void> {
+    const { userId } = log.key;
     let frames: readonly RunFrame[] | undefined = this.#first || undefined;
     this.#first = undefined;
     try {
-      frames ??= (await pages.next()).value || undefined;
+      frames ??= (await this.#readers.nextPage(userId, pages)).value || undefined;
     } catch (error) {
       // Only this reader ends, because the run does not depend on it.
       this.#sayLast(error);
@@ -188,7 +229,8 @@ export class RunReader {
         text += this.#frames.encode(frame.json, frame.position);
         this.#position = frame.position;
       }
-      isLast = log.isEnded && (this.#position ?? position) >= log.lastPosition;
+      const isAtEnd = log.isEnded && (this.#position ?? position) >= log.lastPosition;
+      isLast = isAtEnd && text.length <= MAX_WRITE_CHARS;
       // The reason is not a frame of the run. It has no number, so a client that reconnects skips no frame.
       if (isLast)
         text += log.earlyEnd ? SSE_RETRY + this.#ending(log.earlyEnd, addressOf(log)) : (this.#frames.end ?? '');
@@ -233,6 +275,8 @@ export class RunReader {
   }
 
   #disconnect(why: string): void {
+    // The client has a part of an event.
+    if (this.#rest !== '') return this.#close()?.error(cutError(why));
     this.#sayLast(new SlowReaderError(why));
     const controller = this.#close();
     if (!controller) return;
@@ -262,6 +306,8 @@ export class RunReader {
     if (!controller) return undefined;
     const log = this.#log;
     this.#controller = undefined;
+    this.#rest = '';
+    void this.#held?.release();
     this.#log = undefined;
     this.#earlier = undefined;
     this.#first = undefined;
@@ -305,6 +351,8 @@ function tooSlow({ invocationId, gonePosition, key }: RunLog): SlowReaderError {
 export interface RunReadersOptions {
   readonly platform: Platform;
   readonly limits: Pick<ServerLimits, 'maxReadersPerRun' | 'maxReadersPerUser' | 'heartbeatMs'>;
+  /** Counts the large texts that clients have not read. */
+  readonly quotas: UserQuotas;
   /** Called with each failure of a reader. */
   readonly report: (error: unknown) => void;
 }
@@ -316,10 +364,12 @@ export class RunReaders {
   /** Readers that wrote in this tick. */
   readonly #gathering = new Set<RunReader>();
   #callOffBeat: (() => void) | undefined;
+  readonly #turns: UserTurns;
   #isDraining = false;
 
   constructor(options: RunReadersOptions) {
     this.#options = options;
+    this.#turns = new UserTurns(options.platform);
   }
 
   /**
@@ -390,6 +440,23 @@ export class RunReaders {
     log.readers.delete(reader);
     if (log.isMirror || log.isReleased) log.dropIfUnread();
     if (failure !== undefined) this.#options.report(failure);
+  }
+
+  /** Reads a page of stored events. Pages of one user are read one after the other. */
+  nextPage<T>(userId: string, pages: AsyncIterator<T, void>): Promise<IteratorResult<T, void>> {
+    return this.#turns.run(userId, () => pages.next());
+  }
+
+  /** Counts a large text of a user until it is released. @throws SlowReaderError if the user has no room for it */
+  hold(userId: string, chars: number): RequestQuota {
+    const held = new RequestQuota(this.#options.quotas, userId);
+    try {
+      held.countAnswer(chars);
+    } catch (cause) {
+      if (!isOverLimit(cause)) throw cause;
+      throw new SlowReaderError(`${errorBody(cause).error}; follow the run again`, { cause });
+    }
+    return held;
   }
 
   /** Asks all clients to reconnect, so that they reach another process. */
