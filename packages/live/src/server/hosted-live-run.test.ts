@@ -96,6 +96,27 @@ test('a run whose lease another process took asks its client to call again, and 
   expect((await stored()).at(-1)?.errorCode).toBe('RUN_ABANDONED');
 });
 
+test.each(['cancelled', 'deleted'])('a run that was %s through another process hears that', async (how) => {
+  const { runner, sessionService, platform, clock, call, socket } = await setup([
+    { heard: 'content' },
+    'I',
+    new Gate(),
+  ]);
+  call.message(say('Hi'));
+  await socket.has(1);
+  call.taken(socket.size);
+  const elsewhere = new Runner({ appName: 'app', agent: runner.agent, sessionService, platform: clock });
+  const { userId, sessionId } = KEY;
+  const { invocationId } = call;
+  clock.advance(60_000);
+  if (how === 'deleted') await sessionService.deleteSession(KEY);
+  else await elsewhere.cancelRun({ userId, sessionId, invocationId });
+  platform.advance(10_000);
+  const message = how === 'deleted' ? 'the session was deleted' : 'the run was cancelled';
+  expect(await socket.closed.promise).toEqual({ code: 1008, reason: `RUN_ABORTED: ${message}` });
+  expect(JSON.parse(String(socket.sent.at(-1)))).toEqual({ error: message, code: 'RUN_ABORTED' });
+});
+
 test('a run that another open run of the session prevents is refused with the address of that run', async () => {
   const { runner, sessionService, calls, call } = await setup([new Gate()]);
   const key = { ...KEY, sessionId: 'other' };

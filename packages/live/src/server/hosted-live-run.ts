@@ -13,10 +13,19 @@ import {
   type TraceHeaders,
   UnfinishedRunError,
 } from '@eventloom/core';
-import { createErrorEvent } from '@eventloom/core/internal';
+import { createErrorEvent, reportTo } from '@eventloom/core/internal';
+import type { ErrorBody } from '@eventloom/core/wire';
 import type { Runner, RunStream } from '@eventloom/runner';
 import { type LiveSocket, type LiveSocketEvents, SlowReaderError } from '@eventloom/server';
-import { errorBody, runPath, type SocketClose, socketCloseOf } from '@eventloom/server/internal';
+import {
+  errorBody,
+  findTakenRun,
+  readEnd,
+  runPath,
+  SESSION_DELETED,
+  type SocketClose,
+  socketCloseOf,
+} from '@eventloom/server/internal';
 import { type FrameLimits, LiveFrameReader } from './live-frame-reader.ts';
 import { LiveFrameWriter, type LiveFrameWriterOptions } from './live-frame-writer.ts';
 
@@ -244,10 +253,28 @@ export class HostedLiveRun implements LiveSocketEvents {
     }
     this.#hasEnded = true;
     const reason = this.#failure ?? this.#stopReason;
-    this.#sendEnd(this.leavesRunOpen && !this.#stream.isInterrupted ? unstoredEnd(reason) : reason);
+    const isUnstored = this.leavesRunOpen && !this.#stream.isInterrupted;
+    this.#sendEnd(isUnstored ? ((await this.#cancelledElsewhere(reason)) ?? unstoredEnd(reason)) : reason);
     this.#hangUp();
     this.#callOff?.();
     this.#ended.resolve();
+  }
+
+  /** Returns the error of a run whose end another process stored because a client cancelled it, or deleted its session. */
+  async #cancelledElsewhere(reason: Error | undefined): Promise<Error | undefined> {
+    if (StorageError.isInstance(reason)) return undefined;
+    const { key, runner, platform } = this.#params;
+    const service = runner.sessionService;
+    try {
+      const stored = await findTakenRun(service, platform, key, this.invocationId);
+      if (!stored) return new RunAbortedError(SESSION_DELETED);
+      if (stored.end?.code !== RunAbortedError.code) return undefined;
+      const { frame } = await readEnd(service, key, stored);
+      return frame && new RunAbortedError((JSON.parse(frame.json) as ErrorBody).error);
+    } catch (error) {
+      reportTo(platform, error);
+      return undefined;
+    }
   }
 }
 
@@ -260,7 +287,8 @@ const OPEN_ENDS = [StorageError, SessionNotFoundError];
  */
 function unstoredEnd(reason: Error | undefined): Error {
   if (reason && OPEN_ENDS.some((type) => type.isInstance(reason))) return reason;
-  const message = 'the end of the call could not be stored; what was said before is in the session, so call again';
+  const message =
+    'the call lost its session before its end was stored; what was said before is in the session, so call again';
   return new StorageError(message, { cause: reason });
 }
 

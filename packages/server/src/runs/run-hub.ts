@@ -26,7 +26,7 @@ import { RunCanceller } from './cancel-run.ts';
 import { RunFollower } from './follow-run.ts';
 import { RunReaders } from './run-reader.ts';
 import type { RelayedLog, RemoteRun, RunRelay, RunStop } from './run-relay.ts';
-import { copyEnd, findMessage } from './stored-frames.ts';
+import { copyEnd, findMessage, findTakenRun } from './stored-frames.ts';
 import { within } from './within.ts';
 import { type OnUnfinishedRuns, UnfinishedRuns } from './unfinished-runs.ts';
 
@@ -64,12 +64,6 @@ const MAX_FINISHED = 5;
  * session is lost.
  */
 const MAY_BE_LOST = [StaleWriterError, SessionNotFoundError, RunAbortedError];
-/**
- * The first and the last wait for the end of a run that another process took, in milliseconds. Each wait is twice as long as the previous
- * one.
- */
-const FIRST_WAIT_MS = 25;
-const LAST_WAIT_MS = 400;
 /** The message of the error that ends a run whose session is deleted. */
 export const SESSION_DELETED = 'the session was deleted';
 /** Time that an aborted run has to clean up, in milliseconds. */
@@ -290,13 +284,7 @@ export class RunHub {
 
   /** Adds the end of a run from its session to its log. Returns false while the run is open. */
   async #endFromSession(log: RunLog, service: BaseSessionService): Promise<boolean> {
-    const request = { ...log.key, id: log.invocationId };
-    let stored = await service.findRun(request);
-    // A process that takes the session to close the run stores the end a moment later.
-    for (let waitMs = FIRST_WAIT_MS; stored?.open && waitMs <= LAST_WAIT_MS; waitMs *= 2) {
-      await new Promise<void>((resolve) => void this.platform.schedule(waitMs, resolve));
-      stored = await service.findRun(request);
-    }
+    const stored = await findTakenRun(service, this.platform, log.key, log.invocationId);
     if (stored?.open) return false;
     if (stored) {
       log.isEndedElsewhere = true;

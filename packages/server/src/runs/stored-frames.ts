@@ -4,6 +4,7 @@ import {
   EventTag,
   hasTag,
   ObjectType,
+  type Platform,
   type RunOutcome,
   type RunRecord,
   serializeEvent,
@@ -66,6 +67,28 @@ export async function findMessage(
     for (const event of events)
       if (event.author === 'user' && (event.requestId ?? event.invocationId) === id) return invocationId;
   return undefined;
+}
+
+/**
+ * The first and the last wait for the end of a run that another process took, in milliseconds. Each wait is twice as long as the previous
+ * one.
+ */
+const FIRST_WAIT_MS = 25;
+const LAST_WAIT_MS = 400;
+
+/** Finds a run that another process took. Waits for its end, which a process that takes the session to close the run stores a moment later. */
+export async function findTakenRun(
+  service: BaseSessionService,
+  platform: Pick<Platform, 'schedule'>,
+  key: SessionKey,
+  id: string,
+): Promise<RunRecord | undefined> {
+  let stored = await service.findRun({ ...key, id });
+  for (let waitMs = FIRST_WAIT_MS; stored?.open && waitMs <= LAST_WAIT_MS; waitMs *= 2) {
+    await new Promise<void>((resolve) => void platform.schedule(waitMs, resolve));
+    stored = await service.findRun({ ...key, id });
+  }
+  return stored;
 }
 
 /** The end of the frames of a run that has ended. */
