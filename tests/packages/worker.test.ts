@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Event } from '@eventloom/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sendRaw } from './send-raw.ts';
-import { startWatcher } from './watcher.ts';
+import { startWatcher, type Watcher } from './watcher.ts';
 import { type DevServer, startDevServer } from '../runtimes/dev-server.ts';
 import { createWorkerProject, runIn } from './worker-project.ts';
 
@@ -31,43 +31,22 @@ describe('an empty Worker project that installs the packages from tarballs', () 
     expect(kibibytes * 1.024).toBeLessThanOrEqual(most);
   });
 
-  test('answers under wrangler dev; after a kill during a run it has the message and accepts the next run', async () => {
-    const session = '/apps/app/users/ann/sessions/s';
-    const say = (text: string): object => {
-      const newMessage = { role: 'user', parts: [{ text }] };
-      return { appName: 'app', userId: 'ann', sessionId: 's', newMessage };
-    };
-    const first = await startDevServer(project, { entry: 'src/keyless-worker.ts' });
-    let run = '';
-    try {
-      expect((await post(first.origin, session, {})).status).toBe(200);
-      const events = (await (await post(first.origin, '/run', say('hi'))).json()) as object[];
-      expect(events).toMatchObject([{ author: 'echo', content: { parts: [{ text: 'hello' }] } }]);
-      const waiting = await post(first.origin, '/run_sse', say('wait'));
-      run = `${session}/runs/${waiting.headers.get('eventloom-invocation-id')}`;
-    } finally {
-      await first.stop();
-    }
-    const second = await startDevServer(project, { entry: 'src/keyless-worker.ts' });
-    try {
-      const known = (await (await fetch(`${second.origin}${session}`)).json()) as { events: object[] };
-      const abandoned = { errorCode: 'RUN_ABANDONED' };
-      expect(known.events).toMatchObject([{ author: 'user' }, { author: 'echo' }, { author: 'user' }, abandoned]);
-      expect(await (await fetch(`${second.origin}${run}`)).text()).toContain('"errorCode":"RUN_ABANDONED"');
-      expect(await (await post(second.origin, '/run', say('hi'))).json()).toMatchObject([{ author: 'echo' }]);
-    } finally {
-      await second.stop();
-    }
-  });
-
   describe('wrangler dev', () => {
+    let watcher: Watcher;
     let server: DevServer;
     let origin = '';
+    const start = async (): Promise<void> => {
+      server = await startDevServer(project, { entry: 'src/keyless-worker.ts', vars: { WATCHER: watcher.origin } });
+      ({ origin } = server);
+    };
     beforeAll(async () => {
-      server = await startDevServer(project, { entry: 'src/keyless-worker.ts' });
-      origin = server.origin;
+      watcher = await startWatcher();
+      await start();
     });
-    afterAll(() => server.stop());
+    afterAll(async () => {
+      await server.stop();
+      watcher.stop();
+    });
 
     test('serves a live run, and stores its transcriptions', async () => {
       const session = '/apps/voice/users/ann/sessions/s';
@@ -112,91 +91,82 @@ describe('an empty Worker project that installs the packages from tarballs', () 
       // The only difference: the runtime has resolved dot segments before the Worker gets the request.
       expect(await ask(`GET /x/%2e%2e${sessions}/s`)).toEqual([200, undefined]);
     });
-  });
 
-  test('continues runs in which wrangler dev was killed: in a tool, between commits, in a stream', async () => {
-    const watcher = await startWatcher();
-    const names = ['tool', 'commits', 'stream'];
-    const session = (name: string): string => `/apps/shop/users/ann/sessions/${name}`;
-    const vars = { WATCHER: watcher.origin };
-    const entry = 'src/keyless-worker.ts';
-    watcher.held = new Set(['/tool/work', '/commits/answer', '/stream/stream']);
-    const first = await startDevServer(project, { entry, vars });
-    try {
-      const atHalt = watcher.seen([...watcher.held]);
-      for (const name of names) {
-        await (await post(first.origin, session(name), {})).text();
-        const newMessage = { role: 'user', parts: [{ text: name }] };
-        const run = { appName: 'shop', userId: 'ann', sessionId: name, newMessage, streaming: true };
-        void post(first.origin, '/run_sse', run)
-          .then(
-            (response) => response.text(),
-            () => undefined,
-          )
-          .catch(() => undefined);
-      }
-      await atHalt;
-    } finally {
-      await first.stop();
-    }
-    watcher.held = new Set();
-    const continued = watcher.seen(names.map((name) => `/${name}/stream`));
-    const second = await startDevServer(project, { entry, vars });
-    try {
-      await continued;
-      for (const name of names) {
-        const events = await endedRun(`${second.origin}${session(name)}`);
-        const parts = events.flatMap(({ content }) => content?.parts ?? []);
-        expect(parts.flatMap(({ text }) => text ?? [])).toEqual([name, 'so it is done']);
-        const responses = parts.flatMap(({ functionResponse }) => functionResponse?.response ?? []);
-        expect(responses).toEqual([
-          name === 'tool' ? { error: 'interrupted', message: expect.any(String) } : { worked: true },
-        ]);
-        expect(watcher.asked.filter((path) => path === `/${name}/work`)).toHaveLength(1);
-      }
-    } finally {
-      await second.stop();
-      watcher.stop();
-    }
-  });
-
-  test('gives up a run in which wrangler dev is killed again and again, with an error event', async () => {
-    const watcher = await startWatcher();
-    const vars = { WATCHER: watcher.origin };
-    const session = '/apps/shop/users/bob/sessions/poison';
-    watcher.held = new Set(['/poison/answer']);
-    try {
-      for (const attempt of [1, 2, 3]) {
+    // The tests share the kills, because each start takes seconds.
+    describe('after it was killed during runs', () => {
+      const names = ['tool', 'commits', 'stream'];
+      const session = (name: string): string => `/apps/shop/users/ann/sessions/${name}`;
+      const echo = '/apps/app/users/ann/sessions/s';
+      const say = (text: string): object => {
+        const newMessage = { role: 'user', parts: [{ text }] };
+        return { appName: 'app', userId: 'ann', sessionId: 's', newMessage };
+      };
+      let echoRun = '';
+      let continued: Promise<void>;
+      let atPoison: Promise<void>;
+      beforeAll(async () => {
+        watcher.held = new Set(['/tool/work', '/commits/answer', '/stream/stream', '/poison/answer']);
         const atHalt = watcher.seen([...watcher.held]);
-        const server = await startDevServer(project, { entry: 'src/keyless-worker.ts', vars });
-        try {
-          if (attempt === 1) {
-            await (await post(server.origin, session, {})).text();
-            const newMessage = { role: 'user', parts: [{ text: 'poison' }] };
-            const run = { appName: 'shop', userId: 'bob', sessionId: 'poison', newMessage };
-            void post(server.origin, '/run_sse', run)
-              .then((response) => response.text())
-              .catch(() => undefined);
-          }
-          await atHalt;
-        } finally {
-          await server.stop();
+        for (const name of [...names, 'poison']) {
+          await (await post(origin, session(name), {})).text();
+          const newMessage = { role: 'user', parts: [{ text: name }] };
+          const run = { appName: 'shop', userId: 'ann', sessionId: name, newMessage, streaming: true };
+          void post(origin, '/run_sse', run)
+            .then((response) => response.text())
+            .catch(() => undefined);
         }
-      }
-      const last = await startDevServer(project, { entry: 'src/keyless-worker.ts', vars });
-      try {
-        const events = await endedRun(`${last.origin}${session}`);
+        expect((await post(origin, echo, {})).status).toBe(200);
+        const events = (await (await post(origin, '/run', say('hi'))).json()) as object[];
+        expect(events).toMatchObject([{ author: 'echo', content: { parts: [{ text: 'hello' }] } }]);
+        const waiting = await post(origin, '/run_sse', say('wait'));
+        echoRun = `${echo}/runs/${waiting.headers.get('eventloom-invocation-id')}`;
+        await atHalt;
+        await server.stop();
+        watcher.held = new Set(['/poison/answer']);
+        continued = watcher.seen(names.map((name) => `/${name}/stream`));
+        atPoison = watcher.seen(['/poison/answer']);
+        await start();
+      });
+
+      test('has the message of a run that cannot be resumed, and accepts the next run', async () => {
+        const known = (await (await fetch(`${origin}${echo}`)).json()) as { events: object[] };
+        const abandoned = { errorCode: 'RUN_ABANDONED' };
+        expect(known.events).toMatchObject([{ author: 'user' }, { author: 'echo' }, { author: 'user' }, abandoned]);
+        expect(await (await fetch(`${origin}${echoRun}`)).text()).toContain('"errorCode":"RUN_ABANDONED"');
+        expect(await (await post(origin, '/run', say('hi'))).json()).toMatchObject([{ author: 'echo' }]);
+      });
+
+      test('continues resumable runs: in a tool, between commits, in a stream', async () => {
+        await continued;
+        for (const name of names) {
+          const events = await endedRun(`${origin}${session(name)}`);
+          const parts = events.flatMap(({ content }) => content?.parts ?? []);
+          expect(parts.flatMap(({ text }) => text ?? [])).toEqual([name, 'so it is done']);
+          const responses = parts.flatMap(({ functionResponse }) => functionResponse?.response ?? []);
+          expect(responses).toEqual([
+            name === 'tool' ? { error: 'interrupted', message: expect.any(String) } : { worked: true },
+          ]);
+          expect(watcher.asked.filter((path) => path === `/${name}/work`)).toHaveLength(1);
+        }
+      });
+
+      test('gives up a run in which it is killed again and again, with an error event', async () => {
+        await atPoison;
+        await server.stop();
+        const atHalt = watcher.seen(['/poison/answer']);
+        await start();
+        await atHalt;
+        await server.stop();
+        await start();
+        const events = await endedRun(`${origin}${session('poison')}`);
         expect(events.at(-2)).toMatchObject({
           errorCode: 'RUN_ABANDONED',
           errorMessage: expect.stringContaining('after attempt 3'),
         });
-        expect(watcher.asked).toEqual(['/poison/work', '/poison/answer', '/poison/answer', '/poison/answer']);
-      } finally {
-        await last.stop();
-      }
-    } finally {
-      watcher.stop();
-    }
+        const answers = ['/poison/answer', '/poison/answer', '/poison/answer'];
+        expect(watcher.asked.filter((path) => path.startsWith('/poison/'))).toEqual(['/poison/work', ...answers]);
+      });
+    });
   });
 });
 
