@@ -1,6 +1,7 @@
 import { type AuthConfig, type AuthCredential, ConfigurationError, type State } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
 import { AddressRefusedError, checkPublicUrl, isUnencrypted } from '@eventloom/tools/internal';
+import { recordOf } from './check-arguments.ts';
 import { CredentialExchangeError } from './errors.ts';
 
 /** Kinds of credentials: values of `authType`. */
@@ -346,10 +347,6 @@ export class AuthHandler {
 
 function isOAuth({ type }: AuthScheme): boolean {
   return type === 'oauth2' || type === 'openIdConnect';
-}
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
 }
 
 function textOf(value: unknown): string | undefined {

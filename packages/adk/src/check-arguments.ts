@@ -34,3 +34,8 @@ export function requireEvents(caller: string, given: unknown): void {
       `${caller}: expected events, got ${describeKind(given)}; write ${caller}(session.events)`,
     );
 }
+
+/** Returns the value if it is an object, otherwise an empty one. */
+export function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
+}

@@ -2,6 +2,15 @@ import { notOffered } from './not-offered.ts';
 
 // The names of @google/adk that Eventloom does not have. A program that imports one loads; its use throws.
 
+const WRITE_ADDRESSES =
+  'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server';
+const HAS_SKILL_TOOLS = 'write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them';
+const HAS_API_TOOLS = 'write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation';
+const INSTRUMENT = 'write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner';
+const COMPACT = 'write eventsCompaction in the options of the Runner';
+const CONNECT = 'write new MCPToolset({ type, url }) with the address of the server';
+const RUN_COMMAND = 'write a FunctionTool that runs the command';
+
 // Processors of requests and responses
 /** Not offered: write contextCompactors in the options of the agent. */
 export const ContextCompactorRequestProcessor = /* @__PURE__ */ notOffered(
@@ -17,22 +26,13 @@ export const functionsExportedForTestingOnly = /* @__PURE__ */ notOffered(
 
 // Long conversations
 /** Not offered: write eventsCompaction in the options of the Runner. */
-export const AgentControlledContextCompactor = /* @__PURE__ */ notOffered(
-  'AgentControlledContextCompactor',
-  'write eventsCompaction in the options of the Runner',
-);
+export const AgentControlledContextCompactor = /* @__PURE__ */ notOffered('AgentControlledContextCompactor', COMPACT);
 export type AgentControlledContextCompactor = typeof AgentControlledContextCompactor;
 /** Not offered: write eventsCompaction in the options of the Runner. */
-export const ConsolidateContextTool = /* @__PURE__ */ notOffered(
-  'ConsolidateContextTool',
-  'write eventsCompaction in the options of the Runner',
-);
+export const ConsolidateContextTool = /* @__PURE__ */ notOffered('ConsolidateContextTool', COMPACT);
 export type ConsolidateContextTool = typeof ConsolidateContextTool;
 /** Not offered: write eventsCompaction in the options of the Runner. */
-export const ContextCompactionTrigger = /* @__PURE__ */ notOffered(
-  'ContextCompactionTrigger',
-  'write eventsCompaction in the options of the Runner',
-);
+export const ContextCompactionTrigger = /* @__PURE__ */ notOffered('ContextCompactionTrigger', COMPACT);
 export type ContextCompactionTrigger = typeof ContextCompactionTrigger;
 
 // Credentials
@@ -57,46 +57,25 @@ export const AgentEngineSandboxCodeExecutor = /* @__PURE__ */ notOffered(
 );
 export type AgentEngineSandboxCodeExecutor = typeof AgentEngineSandboxCodeExecutor;
 /** Not offered: write a FunctionTool that runs the command. */
-export const BaseEnvironment = /* @__PURE__ */ notOffered(
-  'BaseEnvironment',
-  'write a FunctionTool that runs the command',
-);
+export const BaseEnvironment = /* @__PURE__ */ notOffered('BaseEnvironment', RUN_COMMAND);
 export type BaseEnvironment = typeof BaseEnvironment;
 /** Not offered: write a FunctionTool that runs the command. */
-export const LocalEnvironment = /* @__PURE__ */ notOffered(
-  'LocalEnvironment',
-  'write a FunctionTool that runs the command',
-);
+export const LocalEnvironment = /* @__PURE__ */ notOffered('LocalEnvironment', RUN_COMMAND);
 export type LocalEnvironment = typeof LocalEnvironment;
 
 // Services of Google Cloud
 /** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
-export const AGENT_REGISTRY_BASE_URL = /* @__PURE__ */ notOffered(
-  'AGENT_REGISTRY_BASE_URL',
-  'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server',
-);
+export const AGENT_REGISTRY_BASE_URL = /* @__PURE__ */ notOffered('AGENT_REGISTRY_BASE_URL', WRITE_ADDRESSES);
 /** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
-export const AgentRegistry = /* @__PURE__ */ notOffered(
-  'AgentRegistry',
-  'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server',
-);
+export const AgentRegistry = /* @__PURE__ */ notOffered('AgentRegistry', WRITE_ADDRESSES);
 export type AgentRegistry = typeof AgentRegistry;
 /** Not offered: write new MCPToolset({ type, url }) with the address of the server. */
-export const AgentRegistrySingleMCPToolset = /* @__PURE__ */ notOffered(
-  'AgentRegistrySingleMCPToolset',
-  'write new MCPToolset({ type, url }) with the address of the server',
-);
+export const AgentRegistrySingleMCPToolset = /* @__PURE__ */ notOffered('AgentRegistrySingleMCPToolset', CONNECT);
 export type AgentRegistrySingleMCPToolset = typeof AgentRegistrySingleMCPToolset;
 /** Not offered: write new MCPToolset({ type, url }) with the address of the server. */
-export const GCP_MCP_SERVER_DESTINATION_ID = /* @__PURE__ */ notOffered(
-  'GCP_MCP_SERVER_DESTINATION_ID',
-  'write new MCPToolset({ type, url }) with the address of the server',
-);
+export const GCP_MCP_SERVER_DESTINATION_ID = /* @__PURE__ */ notOffered('GCP_MCP_SERVER_DESTINATION_ID', CONNECT);
 /** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
-export const ProtocolType = /* @__PURE__ */ notOffered(
-  'ProtocolType',
-  'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server',
-);
+export const ProtocolType = /* @__PURE__ */ notOffered('ProtocolType', WRITE_ADDRESSES);
 export type ProtocolType = typeof ProtocolType;
 /** Not offered: write SqliteMemoryService of `@eventloom/memory/sqlite`, or a MemoryDriver over the memory bank. */
 export const VertexAiMemoryBankService = /* @__PURE__ */ notOffered(
@@ -111,49 +90,25 @@ export const VertexAiSessionService = /* @__PURE__ */ notOffered(
 );
 export type VertexAiSessionService = typeof VertexAiSessionService;
 /** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
-export const cleanName = /* @__PURE__ */ notOffered(
-  'cleanName',
-  'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server',
-);
+export const cleanName = /* @__PURE__ */ notOffered('cleanName', WRITE_ADDRESSES);
 /** Not offered: write instrumentation: openTelemetry() of `@eventloom/otel` in the options of the Runner. */
-export const getGcpExporters = /* @__PURE__ */ notOffered(
-  'getGcpExporters',
-  'write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner',
-);
+export const getGcpExporters = /* @__PURE__ */ notOffered('getGcpExporters', INSTRUMENT);
 /** Not offered: write instrumentation: openTelemetry() of `@eventloom/otel` in the options of the Runner. */
-export const getGcpResource = /* @__PURE__ */ notOffered(
-  'getGcpResource',
-  'write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner',
-);
+export const getGcpResource = /* @__PURE__ */ notOffered('getGcpResource', INSTRUMENT);
 /** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
-export const isGoogleApi = /* @__PURE__ */ notOffered(
-  'isGoogleApi',
-  'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server',
-);
+export const isGoogleApi = /* @__PURE__ */ notOffered('isGoogleApi', WRITE_ADDRESSES);
 /** Not offered: write instrumentation: openTelemetry() of `@eventloom/otel` in the options of the Runner. */
-export const maybeSetOtelProviders = /* @__PURE__ */ notOffered(
-  'maybeSetOtelProviders',
-  'write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner',
-);
+export const maybeSetOtelProviders = /* @__PURE__ */ notOffered('maybeSetOtelProviders', INSTRUMENT);
 
 // Protocols
 /** Not offered: write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation. */
-export const OpenApiSpecParser = /* @__PURE__ */ notOffered(
-  'OpenApiSpecParser',
-  'write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation',
-);
+export const OpenApiSpecParser = /* @__PURE__ */ notOffered('OpenApiSpecParser', HAS_API_TOOLS);
 export type OpenApiSpecParser = typeof OpenApiSpecParser;
 /** Not offered: write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation. */
-export const OperationParser = /* @__PURE__ */ notOffered(
-  'OperationParser',
-  'write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation',
-);
+export const OperationParser = /* @__PURE__ */ notOffered('OperationParser', HAS_API_TOOLS);
 export type OperationParser = typeof OperationParser;
 /** Not offered: write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation. */
-export const ToolAuthHandler = /* @__PURE__ */ notOffered(
-  'ToolAuthHandler',
-  'write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation',
-);
+export const ToolAuthHandler = /* @__PURE__ */ notOffered('ToolAuthHandler', HAS_API_TOOLS);
 export type ToolAuthHandler = typeof ToolAuthHandler;
 
 // Skills
@@ -164,22 +119,13 @@ export const GCPSkillRegistry = /* @__PURE__ */ notOffered(
 );
 export type GCPSkillRegistry = typeof GCPSkillRegistry;
 /** Not offered: write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them. */
-export const ListSkillsTool = /* @__PURE__ */ notOffered(
-  'ListSkillsTool',
-  'write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them',
-);
+export const ListSkillsTool = /* @__PURE__ */ notOffered('ListSkillsTool', HAS_SKILL_TOOLS);
 export type ListSkillsTool = typeof ListSkillsTool;
 /** Not offered: write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them. */
-export const LoadSkillResourceTool = /* @__PURE__ */ notOffered(
-  'LoadSkillResourceTool',
-  'write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them',
-);
+export const LoadSkillResourceTool = /* @__PURE__ */ notOffered('LoadSkillResourceTool', HAS_SKILL_TOOLS);
 export type LoadSkillResourceTool = typeof LoadSkillResourceTool;
 /** Not offered: write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them. */
-export const LoadSkillTool = /* @__PURE__ */ notOffered(
-  'LoadSkillTool',
-  'write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them',
-);
+export const LoadSkillTool = /* @__PURE__ */ notOffered('LoadSkillTool', HAS_SKILL_TOOLS);
 export type LoadSkillTool = typeof LoadSkillTool;
 /** Not offered: write codeExecutor in the agent, which runs the code that its model writes. */
 export const RunSkillInlineScriptErrorCode = /* @__PURE__ */ notOffered(
@@ -194,10 +140,7 @@ export const RunSkillInlineScriptTool = /* @__PURE__ */ notOffered(
 );
 export type RunSkillInlineScriptTool = typeof RunSkillInlineScriptTool;
 /** Not offered: write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them. */
-export const RunSkillScriptTool = /* @__PURE__ */ notOffered(
-  'RunSkillScriptTool',
-  'write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them',
-);
+export const RunSkillScriptTool = /* @__PURE__ */ notOffered('RunSkillScriptTool', HAS_SKILL_TOOLS);
 export type RunSkillScriptTool = typeof RunSkillScriptTool;
 /** Not offered: write new SkillToolset(skills, { registry }); it has the tool for it. */
 export const SearchSkillsTool = /* @__PURE__ */ notOffered(

@@ -11,7 +11,7 @@ import {
 import { getOwn, isRecord, isToolName, setOwn } from '@eventloom/core/internal';
 import { OpenAPIToolset, type OpenAPIToolsetOptions, RestApiTool } from '@eventloom/openapi';
 import type { AuthScheme } from './auth.ts';
-import { requireOptions } from './check-arguments.ts';
+import { recordOf, requireOptions } from './check-arguments.ts';
 
 /** Options of the `OpenAPIToolset` for programs that were written for `@google/adk`: those of `@eventloom/openapi`, and `preservePropertyNames`. */
 export interface AdkOpenAPIToolsetOptions extends OpenAPIToolsetOptions {
@@ -257,10 +257,6 @@ function toBody(result: unknown): unknown {
 
 function toSnakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).replace(/^_/, '');
-}
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return isRecord(value) ? value : {};
 }
 
 /**

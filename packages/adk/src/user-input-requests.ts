@@ -6,7 +6,7 @@ import {
   REQUEST_INPUT,
 } from '@eventloom/core';
 import { Calls } from '@eventloom/core/internal';
-import { requireEvent, requireEvents } from './check-arguments.ts';
+import { recordOf, requireEvent, requireEvents } from './check-arguments.ts';
 
 /** The kind of answer that an agent waits for. */
 export type UserInputKind = 'input' | 'credential' | 'confirmation';
@@ -83,8 +83,4 @@ export function getPendingUserInputRequests(events: readonly Event[]): UserInput
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
-}
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
 }

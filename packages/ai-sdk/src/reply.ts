@@ -8,7 +8,7 @@ import type {
   SharedV4Warning,
 } from '@ai-sdk/provider';
 import { encodeBase64, type LlmResponse, type Part, type UsageMetadata } from '@eventloom/core';
-import { callsToRun, isRecord, type MadeBy, withoutCalls } from '@eventloom/core/internal';
+import { callsToRun, isRecord, type MadeBy, tryParseJson, withoutCalls } from '@eventloom/core/internal';
 
 /** Minimum length of a response id that is taken over: shorter ids may repeat, because some local servers number their responses from 0 to 999. */
 const UNIQUE_ID_LENGTH = 20;
@@ -323,13 +323,8 @@ function keyOf(isThought: boolean, id: string): string {
 
 /** Parses the arguments of a call; undefined if they are not a JSON object. Services omit the arguments of a call that has none. */
 function parseArgs(input: string): Record<string, unknown> | undefined {
-  if (input.trim() === '') return {};
-  try {
-    const args: unknown = JSON.parse(input);
-    return isRecord(args) ? args : undefined;
-  } catch {
-    return undefined;
-  }
+  const args = input.trim() === '' ? {} : tryParseJson(input);
+  return isRecord(args) ? args : undefined;
 }
 
 /** Version 3 of the specification has the data itself; version 4 has its kind as well. */

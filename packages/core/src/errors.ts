@@ -66,7 +66,7 @@ export function toError(thrown: unknown): Error {
 }
 
 /** Returns the message of an error. Joins the messages of an AggregateError without one, which a host with several addresses causes. */
-function reasonOf(thrown: unknown): string {
+export function reasonOf(thrown: unknown): string {
   const { message, name } = toError(thrown);
   if (message === '' && thrown instanceof AggregateError) return thrown.errors.map(reasonOf).join('; ');
   return message || name;

@@ -10,7 +10,7 @@ import {
   closeAll,
 } from '@eventloom/core';
 import type { RunDescription } from '@eventloom/core/internal';
-import { hasResponses, isBaseAgent, isBaseTool, readOnlyError } from '@eventloom/core/internal';
+import { hasResponses, isBaseAgent, isBaseTool, jsonOrText, readOnlyError } from '@eventloom/core/internal';
 import type { SchemaLike, ValueSchema } from '@eventloom/tools';
 import { type ForkParams, forkRun } from './fork-run.ts';
 import { graphHistories, type GraphHistory, type HistoryQuery } from './graph-history.ts';
@@ -18,7 +18,7 @@ import type { NodeWork } from './graph-node.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import { GraphRun } from './graph-run.ts';
 import { GRAPH_BRAND, isGraphAgent } from './is-graph-agent.ts';
-import { jsonOrText, toOutput } from './json-values.ts';
+import { toOutput } from './json-values.ts';
 import { edgesOf, toMermaid } from './to-mermaid.ts';
 
 /** Options of a graph agent, created by `StateGraph.compile`. */

@@ -19,15 +19,6 @@ export function listAdditions(before: JsonValue | undefined, after: JsonValue): 
   return before.every((item, index) => isSameJson(item, after[index])) ? after.slice(before.length) : undefined;
 }
 
-/** Parses a text as JSON; returns the text itself if it is not JSON. */
-export function jsonOrText(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
-
 /** Describes why a value is not JSON, to be appended to the name of the value. */
 export function describeFault({ path, reason }: JsonFault): string {
   return path === '' ? reason : `at ${path} ${reason}`;

@@ -7,10 +7,10 @@ import {
   isFinalResponse,
   type JsonValue,
 } from '@eventloom/core';
-import { type AbortGuard, enclosedBranch, enclosureOf, withoutText } from '@eventloom/core/internal';
+import { type AbortGuard, enclosedBranch, enclosureOf, jsonOrText, withoutText } from '@eventloom/core/internal';
 import { checkpointOf, FINISH } from './checkpoint.ts';
 import { NodeError } from './errors.ts';
-import { jsonOrText, toOutput } from './json-values.ts';
+import { toOutput } from './json-values.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
 

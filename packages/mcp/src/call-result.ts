@@ -1,6 +1,6 @@
 import type { ContentBlock } from '@modelcontextprotocol/client';
 import { type Part, toolResult } from '@eventloom/core';
-import { isRecord, isSameJson } from '@eventloom/core/internal';
+import { isRecord, isSameJson, tryParseJson } from '@eventloom/core/internal';
 import { isDeeperThan } from '@eventloom/core/wire';
 
 /** Maximum length of a result as JSON, in characters, without media. */
@@ -59,12 +59,7 @@ function toResponse({ structuredContent }: CallResult, blocks: readonly unknown[
 }
 
 function saysTheSame(block: unknown, structuredContent: unknown): boolean {
-  if (typeof block !== 'string') return false;
-  try {
-    return isSameJson(JSON.parse(block), structuredContent);
-  } catch {
-    return false;
-  }
+  return typeof block === 'string' && isSameJson(tryParseJson(block), structuredContent);
 }
 
 /** Describes content blocks for the model, in order, and adds their media to `media`. */

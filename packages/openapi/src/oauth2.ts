@@ -1,5 +1,5 @@
-import { type AuthCredential, encodeBase64, type OAuth2Auth, type ToolContext } from '@eventloom/core';
-import { isRecord } from '@eventloom/core/internal';
+import { type AuthCredential, type OAuth2Auth, type ToolContext } from '@eventloom/core';
+import { encodeUrlBase64, isRecord } from '@eventloom/core/internal';
 import { isUnencrypted } from '@eventloom/tools/internal';
 import type { LocatedRecord } from './document.ts';
 import { ApiCallError } from './errors.ts';
@@ -217,7 +217,7 @@ export async function createConsent(
   const state = platform.newUuid();
   const codeVerifier = `${platform.newUuid()}-${platform.newUuid()}`;
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(codeVerifier));
-  const challenge = encodeBase64(new Uint8Array(digest)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+  const challenge = encodeUrlBase64(new Uint8Array(digest));
   const url = new URL(authorizationUrl);
   for (const [name, value] of Object.entries({
     response_type: 'code',

@@ -1,3 +1,4 @@
+import { jsonOrText } from '@eventloom/core/internal';
 import { encodeBase64, type ToolContext, toolResult } from '@eventloom/core';
 import type { RestResponse } from './rest-client.ts';
 import { JSON_TYPE, mediaTypeOf, READABLE_MEDIA_TYPE, TEXT_TYPE } from './media-types.ts';
@@ -44,7 +45,7 @@ export async function toResult(params: ResultParams): Promise<unknown> {
         body: text.slice(0, maxCharacters).toWellFormed(),
         truncated: `the body is longer than ${Math.min(maxCharacters, text.length)} characters; this is its beginning`,
       };
-    return { ...head, body: JSON_TYPE.test(mediaType) ? parseJson(text) : text };
+    return { ...head, body: JSON_TYPE.test(mediaType) ? jsonOrText(text) : text };
   }
   if (isTruncated)
     return { ...head, truncated: `the body, ${mediaType}, is longer than ${bytes.length} bytes; it was not read` };
@@ -75,15 +76,6 @@ function headersFor({ response, describedHeaders }: ResultParams): { readonly he
     return value === null ? [] : [[name, value.slice(0, MAX_HEADER)] as const];
   });
   return shown.length === 0 ? {} : { headers: Object.fromEntries(shown) };
-}
-
-/** Returns the parsed JSON, or the text if it is not JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 /** True for bytes without control characters, which are likely text of an unknown type. */

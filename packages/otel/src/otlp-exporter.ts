@@ -7,7 +7,15 @@ import {
   type Platform,
   type TraceHeaders,
 } from '@eventloom/core';
-import { checkOptions, describeKind, integer, isRecord, type OptionRules, reportTo } from '@eventloom/core/internal';
+import {
+  checkOptions,
+  describeKind,
+  integer,
+  isRecord,
+  type OptionRules,
+  reportTo,
+  tryParseJson,
+} from '@eventloom/core/internal';
 import type { Attributes } from '@opentelemetry/api';
 import { SpanExportError } from './errors.ts';
 import { toRequestJson } from './otlp-json.ts';
@@ -385,7 +393,8 @@ async function readAnswer({ body }: Response): Promise<string> {
 
 /** Returns the number of refused spans that a response states. The collector accepted the others, even if the response has a warning. */
 function refusalIn(answer: string): Outcome {
-  const parsed = parseJson(answer);
+  // Many collectors answer without a body.
+  const parsed = tryParseJson(answer);
   const partial = isRecord(parsed) ? parsed['partialSuccess'] : undefined;
   if (!isRecord(partial)) return {};
   const { rejectedSpans, errorMessage } = partial;
@@ -394,15 +403,6 @@ function refusalIn(answer: string): Outcome {
   const reason =
     typeof errorMessage === 'string' && errorMessage !== '' ? errorMessage.slice(0, 500) : 'no reason given';
   return Number.isInteger(refused) && refused > 0 ? { refused, reason } : {};
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Many collectors answer without a body.
-    return undefined;
-  }
 }
 
 function checkedHeaders(headers: Readonly<Record<string, unknown>>): Record<string, string> {

@@ -15,7 +15,6 @@ import {
 import {
   askedCallId,
   branchInScope,
-  type SessionCall,
   Calls,
   inputRequestOf,
   isCancelled,
@@ -23,6 +22,8 @@ import {
   isRecord,
   isSettled,
   newestFirst,
+  type SessionCall,
+  tryParseJson,
 } from '@eventloom/core/internal';
 import { ValueSchema } from '@eventloom/tools';
 import { answeredCallIds } from './check-message.ts';
@@ -262,15 +263,6 @@ async function readInput({ responseSchema }: InputRequest, response: JsonRecord,
 async function issuesOf(schema: ValueSchema, value: unknown): Promise<readonly string[]> {
   const checked = await schema.check(value);
   return 'issues' in checked ? checked.issues : [];
-}
-
-/** Parses a text as JSON; undefined if it is not JSON. */
-export function tryParseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Throws the error for an invalid answer. Its message has no part of the answer, which may be a secret. */

@@ -1,4 +1,5 @@
 import {
+  decodeBase64,
   InvalidRequestError,
   type ListEventsRequest,
   type ListEventsResponse,
@@ -7,7 +8,7 @@ import {
   type ListSessionsRequest,
   type ListSessionsResponse,
 } from '@eventloom/core';
-import { describeKind, checkName } from '@eventloom/core/internal';
+import { checkName, describeKind, encodeUrlBase64 } from '@eventloom/core/internal';
 import { notFoundError } from './errors.ts';
 import { ALL_EVENTS, toSession } from './session-view.ts';
 import type {
@@ -149,17 +150,13 @@ function badCursorError(): InvalidRequestError {
 
 /** Encodes a list of JSON values as opaque text that is safe in a URL. */
 function encodeCursor(values: readonly unknown[]): string {
-  const bytes = new TextEncoder().encode(JSON.stringify(values));
-  const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
-  return base64.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+  return encodeUrlBase64(new TextEncoder().encode(JSON.stringify(values)));
 }
 
 /** Decodes a text of `encodeCursor`; undefined for any other text. */
 function decodeCursor(cursor: string): readonly unknown[] | undefined {
   try {
-    const text = atob(cursor.replaceAll('-', '+').replaceAll('_', '/'));
-    const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
-    const values: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    const values: unknown = JSON.parse(new TextDecoder().decode(decodeBase64(cursor)));
     return Array.isArray(values) && encodeCursor(values) === cursor ? values : undefined;
   } catch {
     return undefined;

@@ -252,12 +252,3 @@ export const START: BaseNode = /* @__PURE__ */ new StartNode({ name: '__START__'
 export function describeNodeOrKind(value: unknown): string {
   return isBaseNode(value) ? `the node "${value.name}"` : describeKind(value);
 }
-
-/** Returns the value of JSON text; for other text, the text itself. */
-export function jsonOrText(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}

@@ -10,7 +10,14 @@ import {
   type InvocationContext,
   REQUEST_CREDENTIAL,
 } from '@eventloom/core';
-import { checkOptions, isBaseAgent, isBaseTool, type OptionRules, wrongOption } from '@eventloom/core/internal';
+import {
+  checkOptions,
+  isBaseAgent,
+  isBaseTool,
+  jsonOrText,
+  type OptionRules,
+  wrongOption,
+} from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
 import { nodeOptionsOf } from '../agent-options.ts';
 import { AuthHandler } from '../auth.ts';
@@ -22,7 +29,6 @@ import {
   describeNodeOrKind,
   isBaseNode,
   isContent,
-  jsonOrText,
   NODE_OPTIONS,
   START,
 } from './base-node.ts';

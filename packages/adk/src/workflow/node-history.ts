@@ -1,5 +1,5 @@
 import { type Content, type Event, type FunctionCall, type InvocationContext, REQUEST_INPUT } from '@eventloom/core';
-import { Calls, isRecord, newestEntries } from '@eventloom/core/internal';
+import { Calls, isRecord, jsonOrText, newestEntries } from '@eventloom/core/internal';
 import type { RouteValue } from './node-context.ts';
 
 /** One run of a node, read from the session's events. */
@@ -254,12 +254,7 @@ export function unwrapAnswer(response: unknown, schema: unknown): unknown {
   const keys = Object.keys(response);
   if (keys.length !== 1 || keys[0] !== 'result') return response;
   const value = response['result'];
-  if (typeof value !== 'string' || acceptsText(schema)) return value;
-  try {
-    return JSON.parse(value);
-  } catch {
-    return value;
-  }
+  return typeof value !== 'string' || acceptsText(schema) ? value : jsonOrText(value);
 }
 
 function acceptsText(schema: unknown): boolean {

@@ -14,13 +14,14 @@ import {
   isBaseTool,
   isRecord,
   isToolResult,
-  personRequests,
+  jsonOrText,
   type LedgerOutcome,
+  personRequests,
   runUnderLedger,
 } from '@eventloom/core/internal';
 import { toToolResponse } from '@eventloom/llm-agent/internal';
 import { requireArgument } from '../check-arguments.ts';
-import { BaseNode, type BaseNodeConfig, isContent, jsonOrText } from './base-node.ts';
+import { BaseNode, type BaseNodeConfig, isContent } from './base-node.ts';
 import type { AdkNodeContext } from './node-context.ts';
 
 /** Options of a tool node. */

@@ -1,4 +1,5 @@
-import { decodeBase64, encodeBase64 } from '@eventloom/core';
+import { decodeBase64 } from '@eventloom/core';
+import { encodeUrlBase64 } from '@eventloom/core/internal';
 import type { ArtifactOwner } from '../artifact-driver.ts';
 
 /** Maximum size of an encoded app, user or session name in bytes. A longer one is replaced with its hash, which has 45 characters. */
@@ -30,7 +31,7 @@ export async function ownerFolder({ appName, userId, sessionId }: ArtifactOwner)
 export function artifactFolder(owner: string, name: string): string {
   const encoded = name.split('/').map(percentEncode).join('/');
   const fits = encoder.encode(encoded).length <= MAX_NAME_BYTES;
-  return `${owner}${fits ? encoded : OTHERWISE + toUrlBase64(encoder.encode(name))}/`;
+  return `${owner}${fits ? encoded : OTHERWISE + encodeUrlBase64(encoder.encode(name))}/`;
 }
 
 /** Returns the name of the object that records the deleted versions of an artifact. */
@@ -66,7 +67,7 @@ export function nameOf(owner: string, artifact: string): string {
 async function ownerSegment(name: string): Promise<string> {
   const encoded = percentEncode(name).replaceAll('/', percentOf('/'));
   if (encoder.encode(encoded).length <= MAX_OWNER_BYTES) return encoded;
-  return OTHERWISE + toUrlBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(name))));
+  return OTHERWISE + encodeUrlBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(name))));
 }
 
 /**
@@ -80,8 +81,4 @@ function percentEncode(segment: string): string {
 
 function percentOf(character: string): string {
   return `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
-}
-
-function toUrlBase64(bytes: Uint8Array): string {
-  return encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }

@@ -1,4 +1,5 @@
-import { decodeBase64, encodeBase64 } from '@eventloom/core';
+import { decodeBase64 } from '@eventloom/core';
+import { encodeUrlBase64 } from '@eventloom/core/internal';
 import type { ArtifactOwner } from '../artifact-driver.ts';
 
 /** Maximum number of versions of an artifact. */
@@ -69,20 +70,16 @@ export function nameOf(owner: OwnerKeys, folder: string): string {
 
 function nameSegment(name: string): string {
   const encoded = percentEncode(name);
-  return encoded.length > MAX_NAME_SEGMENT ? OTHERWISE + toUrlBase64(encoder.encode(name)) : encoded;
+  return encoded.length > MAX_NAME_SEGMENT ? OTHERWISE + encodeUrlBase64(encoder.encode(name)) : encoded;
 }
 
 async function ownerSegment(name: string): Promise<string> {
   const encoded = percentEncode(name);
   if (encoded.length <= MAX_OWNER_SEGMENT) return encoded;
-  return OTHERWISE + toUrlBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(name))));
+  return OTHERWISE + encodeUrlBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(name))));
 }
 
 /** Percent-encodes a name. The result does not begin with the mark of another form, and is not `.` or `..`, which fail when a bucket is copied to a folder. */
 function percentEncode(name: string): string {
   return encodeURIComponent(name).replace(/^[.~]/, (first) => (first === '.' ? '%2E' : '%7E'));
-}
-
-function toUrlBase64(bytes: Uint8Array): string {
-  return encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }

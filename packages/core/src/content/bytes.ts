@@ -22,6 +22,11 @@ export function encodeBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
+/** Encodes bytes as base64 in the URL alphabet, without padding. */
+export function encodeUrlBase64(bytes: Uint8Array): string {
+  return encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
 /**
  * Decodes base64 text in the standard or the URL alphabet, with or without padding.
  * @throws InvalidRequestError for text that is not base64

@@ -23,6 +23,21 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Parses a text as JSON; undefined if it is not JSON. */
+export function tryParseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Parses a text as JSON; the text itself if it is not JSON. */
+export function jsonOrText(text: string): unknown {
+  const value = tryParseJson(text);
+  return value === undefined ? text : value;
+}
+
 /** Describes the kind of a value for error messages, e.g. `a list` in `expected a string, got a list`. */
 export function describeKind(value: unknown): string {
   if (value === undefined) return 'nothing';

@@ -37,10 +37,19 @@ export {
 } from '../calls/calls.ts';
 export { confirmationOf, personRequests, refusalOf } from '../calls/person-requests.ts';
 export { isBaseCodeExecutor, languageOf } from '../code-execution/base-code-executor.ts';
-export { isBase64, joinBytes, normaliseBase64 } from '../content/bytes.ts';
+export { encodeUrlBase64, isBase64, joinBytes, normaliseBase64 } from '../content/bytes.ts';
 export { callsToRun, hasResponses, NO_PARTS } from '../content/content.ts';
 export { copyJson, type JsonFault, sealJson } from '../content/copy-json.ts';
-export { describeKind, getOwn, isRecord, isSameJson, setOwn, weigh } from '../content/json.ts';
+export {
+  describeKind,
+  getOwn,
+  isRecord,
+  isSameJson,
+  jsonOrText,
+  setOwn,
+  tryParseJson,
+  weigh,
+} from '../content/json.ts';
 export { AbortGuard } from '../context/abort-guard.ts';
 export type { AgentPlace } from '../context/invocation-context.ts';
 export type { ReplyInProgress } from '../context/invocation-progress.ts';
@@ -60,7 +69,7 @@ export {
   enclosureOf,
   isVisibleOn,
 } from '../event/branch.ts';
-export { errorCodeOf } from '../errors.ts';
+export { errorCodeOf, reasonOf } from '../errors.ts';
 export { checkEventFields, createErrorEvent, fillKind, isYieldedAgain, toSeconds } from '../event/create-event.ts';
 export {
   afterCovered,

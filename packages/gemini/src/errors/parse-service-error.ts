@@ -1,4 +1,4 @@
-import { isRecord } from '@eventloom/core/internal';
+import { isRecord, tryParseJson } from '@eventloom/core/internal';
 /** The service's description of a failure. */
 export interface ServiceError {
   readonly message?: string;
@@ -38,12 +38,7 @@ export function parseServiceError(text: string, depth = 0): ServiceError | undef
 
 function jsonIn(text: string): unknown {
   const start = text.search(/[[{]/);
-  if (start < 0) return undefined;
-  try {
-    return JSON.parse(text.slice(start));
-  } catch {
-    return undefined;
-  }
+  return start < 0 ? undefined : tryParseJson(text.slice(start));
 }
 
 /** Reads `retryDelay`, a protobuf duration: `34.4s`, or seconds and nanos. */

@@ -14,8 +14,8 @@ import {
   SessionBusyError,
   type SessionKey,
 } from '@eventloom/core';
-import { isPersonRequest, isSameJson, RunMark, stateScopeOf } from '@eventloom/core/internal';
-import { tryParseJson, readConfirmation, unwrapAnswer } from '../answers.ts';
+import { isPersonRequest, isSameJson, RunMark, stateScopeOf, tryParseJson } from '@eventloom/core/internal';
+import { readConfirmation, unwrapAnswer } from '../answers.ts';
 import type { RunRequest } from '../run-request.ts';
 import type { Runner } from '../runner.ts';
 import type { SessionLock } from '../session-lock.ts';

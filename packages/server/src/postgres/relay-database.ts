@@ -1,8 +1,7 @@
 import { EventloomError, type Platform } from '@eventloom/core';
 import { RunRelayError } from '../errors.ts';
 import { migrateRunRelay } from './migrate-run-relay.ts';
-import type { PostgresPool } from '@eventloom/core/internal';
-import { reasonOf } from './reason-of.ts';
+import { type PostgresPool, reasonOf } from '@eventloom/core/internal';
 import type { RelayTables } from './relay-tables.ts';
 
 /** The database of a relay. It creates missing tables before the first statement. A statement that exceeds the time limit fails. */

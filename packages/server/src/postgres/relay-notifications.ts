@@ -1,8 +1,7 @@
 import type { Platform } from '@eventloom/core';
 import { RunRelayError } from '../errors.ts';
 import { backoffMs } from './backoff.ts';
-import type { PostgresClient, PostgresPool } from '@eventloom/core/internal';
-import { reasonOf } from './reason-of.ts';
+import { type PostgresClient, type PostgresPool, reasonOf } from '@eventloom/core/internal';
 import { CHANNEL } from './relay-statements.ts';
 
 /** Functions that are called with the notifications of a PostgreSQL connection. */

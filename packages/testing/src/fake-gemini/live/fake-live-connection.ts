@@ -1,3 +1,4 @@
+import { tryParseJson } from '@eventloom/core/internal';
 import { Gate } from '../../gate.ts';
 import type {
   FakeLiveAnswer,
@@ -153,12 +154,8 @@ export class FakeLiveConnection {
 }
 
 function parseMessage(data: Printable): LiveWireMessage | undefined {
-  try {
-    const message: unknown = JSON.parse(data.toString());
-    return typeof message === 'object' && message !== null ? (message as LiveWireMessage) : undefined;
-  } catch {
-    return undefined;
-  }
+  const message = tryParseJson(data.toString());
+  return typeof message === 'object' && message !== null ? (message as LiveWireMessage) : undefined;
 }
 
 function matchesWire(message: LiveWireMessage, matcher: LiveWireMatcher): boolean {
