@@ -51,8 +51,8 @@ export function readEntries(workspace: Workspace, packages: readonly Workspace[]
     if (/^\.\/internal(\/|$)/.test(key) || !source.endsWith('.ts')) return [];
     const path = join(workspace.folder, source);
     const entry = readFile(path, packages);
-    // The names of a star export are on the page of the package that they belong to.
-    if (exportedNames(entry).every(({ name }) => name === undefined)) return [];
+    // Its names are on the page of the package.
+    if (exportedNames(entry).some(({ name, from }) => name === undefined && from === '@eventloom/adk')) return [];
     const names = namesOf(entry, packages);
     return [{ specifier: `${packageName}${key.slice(1)}`, names }];
   });
@@ -208,6 +208,11 @@ function namesOf(entry: SourceFile, packages: readonly Workspace[]): ReferenceNa
     group = groupAbove(statement, comments, entry.text) ?? group;
     for (const { entries } of module.staticExports.filter(({ start }) => start === statement.start)) {
       for (const { exportName, importName, localName, moduleRequest } of entries) {
+        if (moduleRequest && importName.kind === 'AllButDefault') {
+          const path = resolve(moduleRequest.value, entry.path, packages);
+          names.push(...namesOf(readFile(path, packages), packages));
+          continue;
+        }
         const name = exportName.name ?? 'default';
         const found = moduleRequest
           ? findDeclaration(importName.name ?? name, resolve(moduleRequest.value, entry.path, packages), packages)
@@ -268,7 +273,8 @@ function signatureOf(node: Node, name: string, text: string): string | undefined
     const whole = oneLine(text.slice(variable.start, variable.end));
     if (typeAnnotation)
       return shortened(`const ${name}${oneLine(text.slice(typeAnnotation.start, typeAnnotation.end))}`);
-    return whole.length <= 80 ? `const ${whole}` : `const ${name}`;
+    const isShown = whole.length <= 80 && variable.init?.type !== 'CallExpression';
+    return isShown ? `const ${whole}` : `const ${name}`;
   }
   if (!('id' in node) || node.id?.type !== 'Identifier' || node.id.name !== name) return undefined;
   switch (node.type) {
