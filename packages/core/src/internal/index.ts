@@ -190,3 +190,10 @@ export { checkLibrarySchema, isLibrarySchema, librarySchemaToJson } from '../too
 export { isToolResult } from '../tool/tool-result.ts';
 export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from '../platform/postgres-pool.ts';
 export { listenToClient, listenToPool } from '../platform/postgres-pool.ts';
+export {
+  migrateTables,
+  type PostgresTables,
+  readVersion,
+  schemaPrefix,
+  versionOf,
+} from '../platform/postgres-tables.ts';

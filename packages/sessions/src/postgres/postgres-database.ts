@@ -2,14 +2,17 @@ import { ConfigurationError, EventloomError, type Platform, StorageError, system
 import {
   listenToClient,
   listenToPool,
+  migrateTables,
   type PostgresClient,
   type PostgresPool,
   type PostgresQuery,
   type PostgresResult,
+  readVersion,
   storageFailure,
+  versionOf,
 } from '@eventloom/core/internal';
-import { isMigrated, migrateSessions, readVersion } from './migrate-sessions.ts';
-import { checkCurrent } from './schema-version.ts';
+import { type Migration, MIGRATIONS } from './schema.ts';
+import { checkCurrent, checkVersion, SCHEMA_VERSION, VERSION_KEY } from './schema-version.ts';
 import type { Statement } from './statement.ts';
 import { type LeaseClock, type Tables, tablesOf } from './tables.ts';
 
@@ -132,15 +135,21 @@ export class PostgresDatabase {
    * @throws ConfigurationError if the tables have another version
    */
   async checkVersion(): Promise<void> {
-    checkCurrent(await readVersion({ query: (query) => this.#ask(query) }, this.tables));
+    const client = { query: (query: PostgresQuery) => this.#ask(query) };
+    checkCurrent(await readVersion(client, { meta: this.tables.meta, versionKey: VERSION_KEY }));
   }
 
   #migrate(): Promise<void> {
     return this.#withClient(async (client) => {
       const reader = { query: (query: PostgresQuery) => this.#within(client.query(query)) };
-      if (await isMigrated(reader, this.tables, this.#schema)) return;
+      const version = await versionOf(reader, {
+        meta: this.tables.meta,
+        versionKey: VERSION_KEY,
+        schema: this.#schema,
+      });
+      checkVersion(version);
       // No time limit, because creating an index over all events, or waiting for another program that creates it, takes long.
-      await migrateSessions(client, this.tables, this.#schema);
+      if (version < SCHEMA_VERSION) await migrateSessions(client, this.tables, this.#schema);
     });
   }
 
@@ -228,6 +237,18 @@ export class PostgresDatabase {
       await new Promise<void>((resolve) => void this.#platform.schedule(waitMs, resolve));
     }
   }
+}
+
+/** Migrates the session tables to the version of this program. @throws ConfigurationError if a newer program created them */
+export function migrateSessions(
+  client: Pick<PostgresClient, 'query'>,
+  tables: Tables,
+  schema: string | undefined,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
+  const steps = migrations.map((step) => step(tables));
+  const place = { meta: tables.meta, versionKey: VERSION_KEY, schema };
+  return migrateTables(client, place, steps, (version) => checkVersion(version, steps.length));
 }
 
 /** Converts an error of the pool, its connections or the server to a StorageError. */

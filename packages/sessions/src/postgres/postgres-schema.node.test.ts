@@ -4,7 +4,7 @@ import { Client, Pool } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { PostgresPool } from '@eventloom/core/internal';
 import { PostgresSessionService } from './postgres-session-service.ts';
-import { migrateSessions } from './migrate-sessions.ts';
+import { migrateSessions } from './postgres-database.ts';
 import { MIGRATIONS } from './schema.ts';
 import { tablesOf } from './tables.ts';
 

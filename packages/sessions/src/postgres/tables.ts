@@ -1,4 +1,4 @@
-import { ConfigurationError } from '@eventloom/core';
+import { schemaPrefix } from '@eventloom/core/internal';
 
 /** The names of the tables as SQL: quoted, and with their schema if there is one. */
 export interface Tables {
@@ -24,12 +24,9 @@ export type LeaseClock = 'database' | 'platform';
 
 const DATABASE_CLOCK = '(extract(epoch FROM statement_timestamp()) * 1000)::double precision';
 
-/** Maximum length of a name: PostgreSQL truncates longer ones. */
-const MAX_IDENTIFIER_BYTES = 63;
-
 /** @throws ConfigurationError for a schema name that PostgreSQL does not accept */
 export function tablesOf(schema: string | undefined, clock: LeaseClock = 'database'): Tables {
-  const place = schema === undefined ? '' : `${quoteIdentifier(schema)}.`;
+  const place = schemaPrefix('PostgresSessionService', schema);
   return {
     meta: `${place}eventloom_meta`,
     sessions: `${place}eventloom_sessions`,
@@ -48,24 +45,4 @@ export function tablesOf(schema: string | undefined, clock: LeaseClock = 'databa
 /** Quotes text as SQL, for servers with and without standard_conforming_strings. */
 export function quoteText(text: string): string {
   return `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
-}
-
-/**
- * Quotes a name as SQL.
- *
- * @throws ConfigurationError for a name that PostgreSQL does not accept
- */
-export function quoteIdentifier(name: string): string {
-  const bytes = new TextEncoder().encode(name).length;
-  if (bytes === 0 || bytes > MAX_IDENTIFIER_BYTES || name.includes('\0') || !name.isWellFormed()) {
-    throw new ConfigurationError(
-      `PostgresSessionService: schema: expected a schema name of 1 to ${MAX_IDENTIFIER_BYTES} bytes, got ${JSON.stringify(name.slice(0, 100))}; write schema: 'eventloom'`,
-    );
-  }
-  if (name.startsWith('pg_')) {
-    throw new ConfigurationError(
-      `PostgresSessionService: schema ${JSON.stringify(name)}: PostgreSQL reserves names that begin with pg_; choose another one`,
-    );
-  }
-  return `"${name.replaceAll('"', '""')}"`;
 }
