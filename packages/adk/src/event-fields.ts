@@ -1,3 +1,4 @@
+import { copyPlain } from '@eventloom/core/internal';
 import {
   type Content,
   createEventActions,
@@ -7,7 +8,6 @@ import {
   type ToolConfirmation,
   type VendorValue,
 } from '@eventloom/core';
-import { copyPlain } from '@eventloom/llm-agent/internal';
 import type { AdkGroundingMetadata, Assignable } from './adk-types.ts';
 
 /** The actions of an event, as programs that were written for `@google/adk` read them: the requests to a person are always there. */

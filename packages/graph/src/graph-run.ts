@@ -6,7 +6,7 @@ import {
   RunAbortedError,
   type ToolLedgerEntry,
 } from '@eventloom/core';
-import { type AbortGuard, reportUnlessStopped, STRUCTURED_OUTPUT } from '@eventloom/core/internal';
+import { type AbortGuard, EventQueue, reportUnlessStopped, STRUCTURED_OUTPUT } from '@eventloom/core/internal';
 import type { ValueSchema } from '@eventloom/tools';
 import { ChannelState } from './channel-state.ts';
 import { START_RUN, FINISH, runId, toAgentState } from './checkpoint.ts';
@@ -20,7 +20,6 @@ import { END, START } from './names.ts';
 import { NodeCommits, questionEvent } from './node-commits.ts';
 import { NodeRun } from './node-run.ts';
 import type { NodeOutcome } from './node-outcome.ts';
-import { EventChannel } from './event-channel.ts';
 import { CommitTurn } from './commit-turn.ts';
 import { Semaphore } from '@eventloom/core/internal';
 import { CommitQueue } from './commit-queue.ts';
@@ -123,7 +122,7 @@ export class GraphRun {
   async *#step(tasks: readonly Task[]): AsyncGenerator<Event, void, void> {
     const context = this.#context;
     const guard = context.forkAbort();
-    const events = new EventChannel();
+    const events = new EventQueue();
     const running = this.#runAll(tasks, this.#stepOf(events, guard, tasks.length)).finally(() => events.end());
     // Awaited below, unless the reader has left.
     running.catch(() => undefined);
@@ -169,7 +168,7 @@ export class GraphRun {
     if (failures.length > 0) throw failures.find((error) => !RunAbortedError.isInstance(error)) ?? failures[0];
   }
 
-  #stepOf(events: EventChannel, guard: AbortGuard, width: number): GraphStep {
+  #stepOf(events: EventQueue, guard: AbortGuard, width: number): GraphStep {
     return {
       context: this.#context,
       step: this.#record.progress.step,

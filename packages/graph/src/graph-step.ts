@@ -1,9 +1,9 @@
+import { type EventQueue } from '@eventloom/core/internal';
 import type { Event, InvocationContext, ToolLedgerEntry } from '@eventloom/core';
 import type { AbortGuard } from '@eventloom/core/internal';
 import type { GraphRecord } from './graph-record.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
-import type { EventChannel } from './event-channel.ts';
 
 /** State that the nodes of a step share. */
 export interface GraphStep {
@@ -15,7 +15,7 @@ export interface GraphStep {
   readonly state: Readonly<Record<string, unknown>>;
   /** The session's state at the beginning of the step; undefined if the step has only one node. */
   readonly sessionState: Readonly<Record<string, unknown>> | undefined;
-  readonly events: EventChannel;
+  readonly events: EventQueue;
   /** Stops the nodes of the step. For inner nodes it is the guard of the attempt that runs them. */
   readonly guard: AbortGuard;
   readonly maxConcurrency: number;

@@ -7,15 +7,15 @@ import {
   type LlmRequest,
   RunAbortedError,
 } from '@eventloom/core';
-import { type AbortGuard, createErrorEvent, moveResponseParts, type ObservedOperation } from '@eventloom/core/internal';
-import type { LlmAgent } from '@eventloom/llm-agent';
 import {
-  createTurn,
-  EmittedEvents,
-  missingToolsetsEvent,
-  ModelCall,
-  type AgentTurn,
-} from '@eventloom/llm-agent/internal';
+  type AbortGuard,
+  createErrorEvent,
+  EventQueue,
+  moveResponseParts,
+  type ObservedOperation,
+} from '@eventloom/core/internal';
+import type { LlmAgent } from '@eventloom/llm-agent';
+import { createTurn, missingToolsetsEvent, ModelCall, type AgentTurn } from '@eventloom/llm-agent/internal';
 import { CloseTimeout } from './close-timeout.ts';
 import { givesControlAway, LiveToolCalls } from './live-tool-calls.ts';
 import { type Ending, LiveEnding } from './live-ending.ts';
@@ -44,7 +44,7 @@ export async function* runLiveFlow(
   context: InvocationContext,
   run: QueueLiveRun,
 ): AsyncGenerator<Event, void, void> {
-  const emitted = new EmittedEvents();
+  const emitted = new EventQueue();
   const flow = new LiveFlow(createTurn(agent, context), emitted, run);
   const running = flow.run();
   emitted.endWith(running);
@@ -64,7 +64,7 @@ export async function* runLiveFlow(
 class LiveFlow {
   readonly #turn: AgentTurn;
   readonly #context: InvocationContext;
-  readonly #emitted: EmittedEvents;
+  readonly #emitted: EventQueue;
   readonly #run: QueueLiveRun;
   readonly #session: ServiceSession;
   readonly #recordings: LiveRecordings | undefined;
@@ -81,7 +81,7 @@ class LiveFlow {
   /** True if the service ended the conversation. */
   #hasHungUp = false;
 
-  constructor(turn: AgentTurn, emitted: EmittedEvents, run: QueueLiveRun) {
+  constructor(turn: AgentTurn, emitted: EventQueue, run: QueueLiveRun) {
     const { context } = turn;
     const { queue } = run;
     this.#turn = turn;

@@ -6,7 +6,7 @@ import {
   type Event,
   type InvocationContext,
 } from '@eventloom/core';
-import { sessionKeyOf } from '@eventloom/core/internal';
+import { joinBytes, sessionKeyOf } from '@eventloom/core/internal';
 import { isPcm, sampleRateOf, toWav } from './to-wav.ts';
 
 /** Maximum length of the audio of one side that is kept in memory, in seconds: more becomes a file at once. */
@@ -102,11 +102,5 @@ function isSame(one: Format, other: Format): boolean {
 
 function toFile(pieces: readonly Uint8Array[], { mimeType, sampleRate }: Format) {
   if (sampleRate !== undefined) return { bytes: toWav(pieces, sampleRate), mimeType: 'audio/wav', extension: 'wav' };
-  const bytes = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return { bytes, mimeType, extension: /^audio\/([\w-]+)/i.exec(mimeType)?.[1] ?? 'audio' };
+  return { bytes: joinBytes(pieces), mimeType, extension: /^audio\/([\w-]+)/i.exec(mimeType)?.[1] ?? 'audio' };
 }

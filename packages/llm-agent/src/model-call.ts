@@ -15,21 +15,22 @@ import {
 import {
   Calls,
   callsToRun,
+  copyPlain,
+  copyRequest,
   describeKind,
   firstAnswer,
   getOwn,
-  observeGenerator,
   isRecord,
   isTransfer,
   NO_PARTS,
+  observeGenerator,
   type ReplyInProgress,
-  TRANSFER_TAG,
   ResponseAggregator,
+  TRANSFER_TAG,
 } from '@eventloom/core/internal';
 import { GROUNDING_METADATA_KEY } from '@eventloom/multi-agent';
 import type { AgentTurn } from './agent-turn.ts';
 import type { LlmAgent } from './llm-agent.ts';
-import { copyPlain, copyRequest } from './copy-request.ts';
 import { withCodeTags } from './code-execution/code-run.ts';
 import { isDeeperThan } from '@eventloom/core/wire';
 

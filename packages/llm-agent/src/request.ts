@@ -14,6 +14,7 @@ import {
   createLlmRequest,
 } from '@eventloom/core';
 import {
+  copyPlain,
   DerivedKey,
   describeKind,
   isCacheMetadata,
@@ -29,7 +30,6 @@ import type { InstructionProvider } from './llm-agent-config.ts';
 import { type AgentTurn, identityInstruction } from './agent-turn.ts';
 import { addTools } from './tools.ts';
 import { OutputTool } from './output.ts';
-import { copyPlain } from './copy-request.ts';
 
 /**
  * Prepares the model request of one step. Returns synchronously if no processor has to wait.

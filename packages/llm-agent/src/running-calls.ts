@@ -12,17 +12,17 @@ import {
 } from '@eventloom/core';
 import {
   askedCallId,
+  EventQueue,
   inputRequestOf,
   isEmptyActions,
-  leavesAgent,
-  personRequests,
   isTransfer,
+  leavesAgent,
   mergeEventActions,
+  personRequests,
   RUN_CONFIG_DEFAULTS,
   TRANSFER_TAG,
 } from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
-import { EmittedEvents } from './emitted-events.ts';
 import type { AnsweredCalls } from './answered-calls.ts';
 import { asksOnlyConfirmations, asksPerson } from './tool-response.ts';
 import { type CallOutcome, ToolCall } from './tool-call.ts';
@@ -65,7 +65,7 @@ export class RunningCalls {
   readonly #batch: CallBatch;
   readonly #running: MaybePromise<ReplyOutcome>;
   /** The events that tools emitted; undefined until the first, because most tools emit none. */
-  #emitted: EmittedEvents | undefined;
+  #emitted: EventQueue | undefined;
   /** Ends the wait in `outcome` when there is an event to read. */
   #interrupt: ((outcome: undefined) => void) | undefined;
   /** True once all calls are done. */
@@ -143,7 +143,7 @@ export class RunningCalls {
     const actions = changed && mergeEventActions(changed);
     const requests = actions && asksPerson(actions) ? requestEvents(context, calls, actions, asked) : NO_EVENTS;
     // They are stored before the response that says that the call waits: `isSettled` counts the responses behind a request.
-    if (requests.length > 0) for (const request of requests) (this.#emitted ??= new EmittedEvents()).add(request);
+    if (requests.length > 0) for (const request of requests) (this.#emitted ??= new EventQueue()).add(request);
     const isComplete = (parts?.length ?? 0) === calls.length;
     const isPaused = !isComplete || requests.length > 0;
     // The model replies after a tool that requested a confirmation itself and returned a notice about it.
@@ -166,7 +166,7 @@ export class RunningCalls {
    */
   emit(event: Event): Promise<boolean> {
     if (this.#isEnded) return Promise.resolve(false);
-    const taken = (this.#emitted ??= new EmittedEvents()).emit(event);
+    const taken = (this.#emitted ??= new EventQueue()).emit(event);
     this.#interrupt?.(undefined);
     return taken;
   }
@@ -195,7 +195,7 @@ export class RunningCalls {
    * tools are stopped and other tools are awaited, unless the run was aborted.
    */
   async *events(): AsyncGenerator<Event, ReplyOutcome, void> {
-    const emitted = (this.#emitted ??= new EmittedEvents());
+    const emitted = (this.#emitted ??= new EventQueue());
     const running = Promise.resolve(this.#running);
     emitted.endWith(running);
     let isRead = false;

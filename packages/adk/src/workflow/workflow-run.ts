@@ -9,9 +9,9 @@ import {
   RunAbortedError,
   toError,
 } from '@eventloom/core';
-import { mergeEventActions } from '@eventloom/core/internal';
+import { EventQueue, mergeEventActions } from '@eventloom/core/internal';
 import type { AbortGuard } from '@eventloom/core/internal';
-import { EventChannel, pause } from '@eventloom/graph/internal';
+import { pause } from '@eventloom/graph/internal';
 import type { SchemaLike } from '@eventloom/tools';
 import { AdkNodeTimeoutError, DynamicNodeFailError, NodeInterruptedError, NodeReportedError } from '../errors.ts';
 import type { BaseNode } from './base-node.ts';
@@ -56,7 +56,7 @@ export class WorkflowRun implements NodeRuns {
   lastText: { readonly author: string; readonly text: string } | undefined;
   /** The output of the latest event with one. */
   lastOutput: { readonly value: unknown } | undefined;
-  readonly #channel = new EventChannel();
+  readonly #channel = new EventQueue();
   readonly #outputs = new Map<string, unknown>();
   /** Numbers of the runs so far, by path and run of the outer node. */
   readonly #counts = new Map<string, number>();

@@ -87,6 +87,7 @@ export {
   isRunnerCompletion,
   isWholeReply,
 } from '../event/event-predicates.ts';
+export { EventQueue } from '../event/event-queue.ts';
 export { withTag } from '../event/event-tags.ts';
 export { fromExecutionView } from '../event/execution-view.ts';
 export { TRANSFER_TAG } from '../event/hide-transfers.ts';
@@ -103,6 +104,7 @@ export {
   reportsLostCalls,
   withoutCalls,
 } from '../model/response-aggregator.ts';
+export { copyPlain, copyRequest } from '../model/copy-request.ts';
 export { secretRedactor } from '../model/secret-redactor.ts';
 export { notAnEvent, STRUCTURED_OUTPUT } from '../event/event.ts';
 export { closingParams, responseParams } from '../event/closing-params.ts';

@@ -6,8 +6,6 @@ export { resolveInstruction } from '../instruction-template.ts';
 export { endsWithPending } from '../contents/contents-builder.ts';
 export { isFrameworkPart, withoutClientId } from '../contents/event-content.ts';
 export { missingToolsetsEvent } from '../turn-toolsets.ts';
-export { copyPlain } from '../copy-request.ts';
-export { EmittedEvents } from '../emitted-events.ts';
 export { asksPerson, type ToolResponse, toToolResponse } from '../tool-response.ts';
 export { RunningCalls } from '../running-calls.ts';
 export { saveOutput } from '../output.ts';

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Content, Platform, SessionKey, MaybePromise } from '@eventloom/core';
-import { LockLine } from '@eventloom/core/internal/node';
+import { LockLine, SqliteTransactions } from '@eventloom/core/internal/node';
 import type {
   MemoryDriver,
   MemoryOwner,
@@ -16,14 +16,17 @@ import { prepareStatements, type MemoryStatements } from './statements.ts';
 export class SqliteMemoryDriver implements MemoryDriver {
   readonly #sql: MemoryStatements;
   readonly #transactions: SqliteTransactions;
+  /** Repeats a transaction while another process locks the file. */
+  readonly #line: LockLine;
 
   constructor(database: DatabaseSync, platform: Platform) {
     this.#sql = prepareStatements(database);
-    this.#transactions = new SqliteTransactions(database, this.#sql, new LockLine('the memory database', platform));
+    this.#transactions = new SqliteTransactions(database);
+    this.#line = new LockLine('the memory database', platform);
   }
 
   rememberedEvents(key: SessionKey, eventIds: readonly string[]): MaybePromise<Set<string>> {
-    return this.#transactions.read(() => {
+    return this.#inRead(() => {
       const user = this.#findUser(key);
       if (user === undefined) return new Set();
       return new Set(eventIds.filter((id) => this.#sql.isRemembered.get(user, key.sessionId, id) !== undefined));
@@ -31,7 +34,7 @@ export class SqliteMemoryDriver implements MemoryDriver {
   }
 
   add(key: SessionKey, memories: readonly NewMemory[]): MaybePromise<void> {
-    return this.#transactions.write(() => {
+    return this.#inWrite(() => {
       const user = this.#findUser(key) ?? Number(this.#sql.insertUser.get(key.appName, key.userId)?.['pk']);
       for (const { eventId, invocationId, timestamp, author, content, words } of memories) {
         const said = [invocationId, timestamp, author, JSON.stringify(content)] as const;
@@ -44,7 +47,7 @@ export class SqliteMemoryDriver implements MemoryDriver {
   }
 
   retreat(key: SessionKey, { rewinds, eventIds }: MemoryRetreat): MaybePromise<void> {
-    return this.#transactions.write(() => {
+    return this.#inWrite(() => {
       const user = this.#findUser(key);
       if (user === undefined) return;
       for (const id of eventIds) this.#sql.deleteMemory.run(user, key.sessionId, id);
@@ -55,7 +58,7 @@ export class SqliteMemoryDriver implements MemoryDriver {
   }
 
   countWords(owner: MemoryOwner, words: readonly string[]): MaybePromise<WordCounts> {
-    return this.#transactions.read(() => {
+    return this.#inRead(() => {
       const user = this.#findUser(owner);
       if (user === undefined) return { memories: 0, counts: new Map() };
       const counts = words.map((word) => [word, Number(this.#sql.countWord.get(user, word)?.['memories'])] as const);
@@ -64,7 +67,7 @@ export class SqliteMemoryDriver implements MemoryDriver {
   }
 
   search(owner: MemoryOwner, { weights, limit, exceptSessionId }: MemorySearch): MaybePromise<StoredMemory[]> {
-    return this.#transactions.read(() => {
+    return this.#inRead(() => {
       const user = this.#findUser(owner);
       if (user === undefined) return [];
       const found = this.#sql.search.all(user, JSON.stringify([...weights]), exceptSessionId ?? null, limit);
@@ -73,7 +76,7 @@ export class SqliteMemoryDriver implements MemoryDriver {
   }
 
   delete(key: SessionKey, eventId: string): MaybePromise<void> {
-    return this.#transactions.write(() => {
+    return this.#inWrite(() => {
       const user = this.#findUser(key);
       if (user === undefined) return;
       const { changes } = this.#sql.deleteMemory.run(user, key.sessionId, eventId);
@@ -82,7 +85,7 @@ export class SqliteMemoryDriver implements MemoryDriver {
   }
 
   deleteAll(owner: MemoryOwner, sessionId: string | undefined): MaybePromise<void> {
-    return this.#transactions.write(() => {
+    return this.#inWrite(() => {
       const user = this.#findUser(owner);
       if (user === undefined) return;
       if (sessionId === undefined) {
@@ -94,6 +97,14 @@ export class SqliteMemoryDriver implements MemoryDriver {
         this.#sql.forgetDeletedOfSession.run(user, sessionId);
       }
     });
+  }
+
+  #inRead<T>(work: () => T): MaybePromise<T> {
+    return this.#line.read(() => this.#transactions.read(work));
+  }
+
+  #inWrite<T>(work: () => T): MaybePromise<T> {
+    return this.#line.write(() => this.#transactions.write(work));
   }
 
   #findUser({ appName, userId }: MemoryOwner): number | undefined {
@@ -110,40 +121,5 @@ export class SqliteMemoryDriver implements MemoryDriver {
       author: String(row['author']),
       content: JSON.parse(String(row['content'])) as Content,
     };
-  }
-}
-
-/** Runs work on a connection in one transaction, and repeats it while another process locks the file. */
-class SqliteTransactions {
-  readonly #database: DatabaseSync;
-  readonly #sql: MemoryStatements;
-  readonly #line: LockLine;
-
-  constructor(database: DatabaseSync, sql: MemoryStatements, line: LockLine) {
-    this.#database = database;
-    this.#sql = sql;
-    this.#line = line;
-  }
-
-  /** Runs several reads that see the same state. */
-  read<T>(work: () => T): MaybePromise<T> {
-    return this.#line.read(() => this.#run(this.#sql.begin, work));
-  }
-
-  /** Runs several writes that are stored together or not at all. */
-  write<T>(work: () => T): MaybePromise<T> {
-    return this.#line.write(() => this.#run(this.#sql.beginWrite, work));
-  }
-
-  #run<T>(begin: MemoryStatements['begin'], work: () => T): T {
-    begin.run();
-    try {
-      const result = work();
-      this.#sql.commit.run();
-      return result;
-    } catch (error) {
-      if (this.#database.isTransaction) this.#sql.rollback.run();
-      throw error;
-    }
   }
 }

@@ -6,11 +6,6 @@ export type MemoryStatements = Readonly<Record<keyof typeof SQL, StatementSync>>
 const SESSION = 'user = ?1 AND session_id = ?2';
 
 const SQL = {
-  begin: 'BEGIN',
-  beginWrite: 'BEGIN IMMEDIATE',
-  commit: 'COMMIT',
-  rollback: 'ROLLBACK',
-
   user: 'SELECT pk FROM eventloom_memory_users WHERE app_name = ?1 AND user_id = ?2',
   insertUser: 'INSERT INTO eventloom_memory_users (app_name, user_id) VALUES (?1, ?2) RETURNING pk',
 

@@ -1,3 +1,4 @@
+import { SqliteTransactions } from '@eventloom/core/internal/node';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { MAX_PAGE_CHARS } from '../session-driver.ts';
 import { withinLimit } from '../sql/size-limit.ts';
@@ -14,22 +15,15 @@ const TEXTS: RowTexts = {
 };
 
 /** A connection of node:sqlite. */
-export class SqliteConnection implements SqlConnection {
+export class SqliteConnection extends SqliteTransactions implements SqlConnection {
   readonly shared = true;
   readonly texts = TEXTS;
   readonly maxPageChars = MAX_PAGE_CHARS;
   readonly #database: DatabaseSync;
-  readonly #begin: StatementSync;
-  readonly #beginWrite: StatementSync;
-  readonly #commit: StatementSync;
-  readonly #rollback: StatementSync;
 
   constructor(database: DatabaseSync) {
+    super(database);
     this.#database = database;
-    this.#begin = database.prepare('BEGIN');
-    this.#beginWrite = database.prepare('BEGIN IMMEDIATE');
-    this.#commit = database.prepare('COMMIT');
-    this.#rollback = database.prepare('ROLLBACK');
   }
 
   prepare(sql: string): StatementSync {
@@ -38,25 +32,5 @@ export class SqliteConnection implements SqlConnection {
 
   exec(sql: string): void {
     this.#database.exec(sql);
-  }
-
-  read<T>(work: () => T): T {
-    return this.#run(this.#begin, work);
-  }
-
-  write<T>(work: () => T): T {
-    return this.#run(this.#beginWrite, work);
-  }
-
-  #run<T>(begin: StatementSync, work: () => T): T {
-    begin.run();
-    try {
-      const result = work();
-      this.#commit.run();
-      return result;
-    } catch (error) {
-      if (this.#database.isTransaction) this.#rollback.run();
-      throw error;
-    }
   }
 }

@@ -6,10 +6,9 @@ import {
   type LlmResponse,
   RunAbortedError,
 } from '@eventloom/core';
-import { type OptionRules, checkOptions } from '@eventloom/core/internal';
+import { checkOptions, copyRequest, type OptionRules } from '@eventloom/core/internal';
 import { checkLiveScript, checkScript } from '../check-script.ts';
 import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';
-import { copyRequest } from '../scripted-model/copy-request.ts';
 import { unmetExpectation } from '../scripted-model/request-expectation.ts';
 import { ScriptedLiveConnection } from './scripted-live-connection.ts';
 import type { ScriptedLiveConnectionScript, ScriptedLiveFactory, ScriptedLiveScript } from './scripted-live-step.ts';

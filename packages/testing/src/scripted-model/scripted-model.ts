@@ -10,6 +10,7 @@ import {
 import {
   checkCapabilities,
   checkOptions,
+  copyRequest,
   type OptionRules,
   ResponseAggregator,
   withCapabilities,
@@ -17,7 +18,6 @@ import {
 import { checkScript, checkStep } from '../check-script.ts';
 import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';
 import { Gate } from '../gate.ts';
-import { copyRequest } from './copy-request.ts';
 import { lastUserTextOf, unmetExpectation } from './request-expectation.ts';
 import type { ScriptedAnswer, ScriptedReply, ScriptedStep } from './scripted-step.ts';
 

@@ -1,18 +1,19 @@
-import { ConfigurationError, type Event } from '@eventloom/core';
+import { ConfigurationError } from '../errors.ts';
+import type { Event } from './event.ts';
 
-/** Maximum number of queued events. A tool that awaits each `emit` has at most one in the queue. */
+/** Maximum number of events that `emit` queues. A tool that awaits each `emit` has at most one in the queue. */
 const MAX_WAITING = 1000;
 
-/** An event that a tool emitted, and the function that resolves the tool's `emit`. */
-interface Emitted {
+/** A queued event, and the function that resolves the `emit` or the `post` of its sender. */
+interface Queued {
   readonly event: Event;
   readonly settle: ((isTaken: boolean) => void) | undefined;
 }
 
-/** A queue of the events that tools emit while they run, in the order of emission. One reader takes them with `next`. */
-export class EmittedEvents {
-  #queue: Emitted[] | undefined;
-  #passing: Emitted | undefined;
+/** A queue of the events of tools or nodes that run at the same time, in the order of their calls. One reader takes them with `next`. */
+export class EventQueue {
+  #queue: Queued[] | undefined;
+  #passing: Queued | undefined;
   #wake: (() => void) | undefined;
   #isEnded = false;
   #isClosed = false;
@@ -28,31 +29,38 @@ export class EmittedEvents {
     work.then(end, end);
   }
 
-  /** Ends the queue: `emit` returns false from now on. Queued events are still read. */
+  /** Ends the queue: `emit` and `post` return false from now on. Queued events are still read. */
   end(): void {
     this.#isEnded = true;
     this.#wake?.();
   }
 
   /**
-   * Queues an event. Resolves to true when the reader has processed it, and to false if the reader has left or the queue has ended.
+   * Queues an event of a program, as `post` does.
    * @throws ConfigurationError synchronously, if 1000 events are queued already
    */
   emit(event: Event): Promise<boolean> {
-    if (this.#isClosed || this.#isEnded) return Promise.resolve(false);
-    if ((this.#queue?.length ?? 0) >= MAX_WAITING) {
+    if (!this.#isEnded && (this.#queue?.length ?? 0) >= MAX_WAITING)
       throw new ConfigurationError(`emit: ${MAX_WAITING} events wait to be read; await the promise that emit returns`);
-    }
+    return this.post(event);
+  }
+
+  /**
+   * Queues an event. Resolves to true when the reader has processed it (and stored it, unless it is partial), and to false if the reader has
+   * left or the queue has ended.
+   */
+  post(event: Event): Promise<boolean> {
+    if (this.#isClosed || this.#isEnded) return Promise.resolve(false);
     return new Promise((settle) => this.#add({ event, settle }));
   }
 
-  /** Queues an event of the runtime, for which no tool waits. */
+  /** Queues an event of the runtime, for which nobody waits. */
   add(event: Event): void {
     this.#add({ event, settle: undefined });
   }
 
-  #add(emitted: Emitted): void {
-    (this.#queue ??= []).push(emitted);
+  #add(queued: Queued): void {
+    (this.#queue ??= []).push(queued);
     this.#wake?.();
   }
 
@@ -66,7 +74,7 @@ export class EmittedEvents {
     return this.#passing?.event;
   }
 
-  /** Closes the queue after the reader has left: pending `emit` calls resolve to false. */
+  /** Closes the queue after the reader has left: pending calls of `emit` and `post` resolve to false. */
   close(): void {
     this.#isClosed = true;
     this.#passing?.settle?.(false);

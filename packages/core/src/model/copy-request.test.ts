@@ -1,9 +1,12 @@
-import { type LlmRequest, createLlmRequest } from '@eventloom/core';
-import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
+import { BaseTool } from '../tool/base-tool.ts';
 import { copyRequest } from './copy-request.ts';
+import { createLlmRequest, type LlmRequest } from './llm-request.ts';
 
-const tool = new FunctionTool({ name: 'f', description: '', execute: () => '' });
+class TestTool extends BaseTool {
+  override runAsync = () => Promise.resolve('');
+}
+const tool = new TestTool({ name: 'f', description: '' });
 
 function requestOf(): LlmRequest {
   return {

@@ -1,5 +1,5 @@
-import type { LlmRequest } from '@eventloom/core';
-import { setOwn } from '@eventloom/core/internal';
+import { setOwn } from '../content/json.ts';
+import type { LlmRequest } from './llm-request.ts';
 
 /**
  * Copies a request so that callbacks may change it in place at any depth. The original shares its contents with the session's events, and its
