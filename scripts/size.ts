@@ -92,7 +92,7 @@ const bundles = [
   // Errors of models, instructions and bundles, above: 0.7 kB. Lost frames and bounds of bodies, above: 0.6 kB.
   // Imports, room for users, attempts and arguments, above: 1.7 kB. Cancellations, above: 1.3 kB. Bounds of answers and values, cancelled calls and large events, above: 1.4 kB.
   // Failed calls of models, above: 0.2 kB. Ends of live runs in other processes: 0.1 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 251_200 },
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 251_300 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

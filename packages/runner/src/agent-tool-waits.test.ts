@@ -1,14 +1,15 @@
 import {
-  type BaseAgent,
+  BaseAgent,
   BaseLlm,
   type Event,
   getFunctionCalls,
   getFunctionResponses,
+  type InvocationContext,
   type LlmRequest,
   type LlmResponse,
 } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
-import { AgentTool, type AgentToolConfig, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
+import { AgentTool, type AgentToolConfig, LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
@@ -200,6 +201,8 @@ describe('an AgentTool in a resumable run', () => {
       },
     ],
     ['transferred to', (agentOf, helper) => agentOf('lead', [TRANSFER], { subAgents: [helper] })],
+    ['run in a sequence', (_, helper) => new SequentialAgent({ name: 'lead', subAgents: [helper] })],
+    ['run in a loop', (_, helper) => new LoopAgent({ name: 'lead', maxIterations: 1, subAgents: [helper] })],
   ])('refuses an answer for an agent that was %s and renamed, and stores nothing', async (_, treeOf) => {
     const { run, agentOf, paid, stored } = await setUp();
     const first = await run(treeOf(agentOf, agentOf('helper', [PAY]), true), saying());
@@ -213,6 +216,38 @@ describe('an AgentTool in a resumable run', () => {
     }
     expect(await stored()).toEqual(before);
     await run(treeOf(agentOf, agentOf('helper', ['It is paid.']), false), answer(first));
+    expect(paid).toEqual([{ n: 1 }]);
+  });
+
+  test('refuses an answer if an agent that called the agent was renamed, and stores nothing', async () => {
+    const { run, agentOf, paid, stored } = await setUp();
+    const treeOf = (name: string, calls: boolean, helper: ScriptedStep[]) => {
+      const desk = agentOf(name, [calls ? ask('helper') : 'done'], toolOf(agentOf('helper', helper)));
+      return agentOf('lead', [calls ? ask(name) : 'done'], toolOf(desk));
+    };
+    const first = await run(treeOf('desk', true, [PAY]), saying());
+    const before = await stored();
+    const refused = run(treeOf('office', false, []), answer(first));
+    await expect(refused).rejects.toThrow('newMessage: answers calls of the agent "desk", and no agent has that name');
+    expect(await stored()).toEqual(before);
+    await run(treeOf('desk', false, ['It is paid.']), answer(first));
+    expect(paid).toEqual([{ n: 1 }]);
+  });
+
+  test('takes an answer for an agent that another agent creates in each run', async () => {
+    const { run, agentOf, paid } = await setUp();
+    class Creating extends BaseAgent {
+      readonly #steps: ScriptedStep[];
+      constructor(steps: ScriptedStep[]) {
+        super({ name: 'lead' });
+        this.#steps = steps;
+      }
+      protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+        yield* context.runAgent(agentOf('created', this.#steps));
+      }
+    }
+    const first = await run(new Creating([PAY]), saying());
+    await run(new Creating(['It is paid.']), answer(first));
     expect(paid).toEqual([{ n: 1 }]);
   });
 

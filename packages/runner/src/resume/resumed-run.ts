@@ -75,8 +75,9 @@ export function readResumedRun(
 }
 
 /**
- * Returns the name of an agent whose tool call waits for one of these answers, and that the tree no longer has. Does not return agents that
- * the tree never had, because custom agents and tools may create agents: an agent of the tree called the agent, or transferred to it.
+ * Returns the name of an agent that the tree no longer has, and that made a call that waits for one of these answers, or called the agent
+ * that made it. Does not return agents that the tree never had, because custom agents and tools may create agents: an agent of the tree called
+ * the agent, transferred to it, or stored its name as that of the sub-agent that it runs.
  */
 function goneAgent(
   { agent, toolsets }: Runner,
@@ -88,10 +89,13 @@ function goneAgent(
     .filter(({ author }) => names.has(author))
     .flatMap((event) => [
       event.actions.transferToAgent,
+      ...Object.values(event.actions.agentState ?? {}),
       ...(toolsets ? [] : getFunctionCalls(event).map(({ name }) => name)),
     ]);
+  // The branch of a call has the names of the agents that were called as tools, and the ids of their calls.
   return answered
-    .flatMap((request) => request?.about?.event.author ?? [])
+    .flatMap((request) => request?.about?.event ?? [])
+    .flatMap(({ branch = '', author }) => [...branch.split(/[.@]/), author])
     .find((name) => !names.has(name) && used.includes(name));
 }
 
