@@ -51,6 +51,7 @@ export function SpanContent({ place, span, isMeasured }: SpanContentProps) {
 const HEADINGS: Readonly<Record<string, string>> = {
   'gen_ai.tool.call.arguments': 'Arguments',
   'gen_ai.tool.call.result': 'Result',
+  'eventloom.node.output': 'Output',
   'eventloom.response': 'Response',
   arguments: 'Arguments',
   result: 'Result',

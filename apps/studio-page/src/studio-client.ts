@@ -103,7 +103,7 @@ export interface KeptSpan {
   readonly spanId: string;
   readonly parentSpanId?: string;
   readonly name: string;
-  readonly kind: 'run' | 'agent' | 'model' | 'tool';
+  readonly kind: 'run' | 'agent' | 'model' | 'tool' | 'node';
   /** Milliseconds since the epoch. */
   readonly startMs: number;
   /** Absent while the operation runs. */

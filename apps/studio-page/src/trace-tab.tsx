@@ -39,7 +39,7 @@ function messagesOf(events: readonly Event[]): ReadonlyMap<string, string> {
 
 /**
  * Shows the runs of the session, newest first, each as a waterfall of agents, model calls and tool calls, with tokens.
- * They are drawn from the server's spans, and from the events of a run without spans. The nodes of graphs are always drawn from the events.
+ * They are drawn from the server's spans, and from the events of a run without spans.
  */
 export const TraceTab = memo(function TraceTab({
   place,
@@ -72,9 +72,8 @@ export const TraceTab = memo(function TraceTab({
   // A lost run has open bars too, but is not in progress.
   const isNewest = invocationId === runs[0];
   const measured = useMemo(
-    () =>
-      invocationId === undefined ? [] : barsOf(kept ?? [], events, invocationId, prices, until, isNewest ? nowMs : 0),
-    [kept, events, invocationId, prices, until, isNewest, nowMs],
+    () => (invocationId === undefined ? [] : barsOf(kept ?? [], invocationId, prices, until, isNewest ? nowMs : 0)),
+    [kept, invocationId, prices, until, isNewest, nowMs],
   );
   const isMeasured = measured.length > 0;
   const spans = useMemo(
@@ -196,7 +195,7 @@ function Row({ span, place, isMeasured, start, length, isShown, onShow }: RowPro
           </small>
         )}
       </button>
-      {isShown && <SpanContent place={place} span={span} isMeasured={isMeasured && kind !== 'node'} />}
+      {isShown && <SpanContent place={place} span={span} isMeasured={isMeasured} />}
     </li>
   );
 }

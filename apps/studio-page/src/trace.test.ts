@@ -83,9 +83,9 @@ function checkNested(bars: readonly Span[]): void {
 }
 
 test('spans of an agent as a tool, a transfer and an answer are drawn below their callers', async () => {
-  const { kept, events, runs } = await play();
+  const { kept, runs } = await play();
   const [first = '', second = ''] = runs;
-  const bars = barsOf(kept, events, first);
+  const bars = barsOf(kept, first);
   expect(drawn(bars)).toEqual([
     'run',
     '  desk',
@@ -100,7 +100,7 @@ test('spans of an agent as a tool, a transfer and an answer are drawn below thei
     '    pay',
   ]);
   checkNested(bars);
-  const later = barsOf(kept, events, second);
+  const later = barsOf(kept, second);
   expect(drawn(later)).toEqual(['run', '  clerk', '    pay', '    clerk-model']);
   checkNested(later);
 });
@@ -128,7 +128,7 @@ test('the events of the same runs are drawn in the same tree, with the payment o
   expect(drawn(spansOf(events, second))).toEqual(['run', '  clerk', '    model']);
 });
 
-test('the completed nodes of a graph have bars from the beginning of their step, with spans and without', async () => {
+test('the nodes of a graph have bars, from the beginning of their step if they are made from the events', async () => {
   // Each look at the clock takes a millisecond.
   let nowMs = 1000;
   const platform = { ...fixedPlatform(), now: () => nowMs++ };
@@ -156,24 +156,37 @@ test('the completed nodes of a graph have bars from the beginning of their step,
   });
   const invocationId = idOf(await runner.run({ ...KEY, newMessage: { parts: [{ text: 'Go' }] } }));
   const events = (await sessionService.getSession(KEY))?.events ?? [];
-  const measured = barsOf(spans.list(KEY), events, invocationId);
+  const measured = barsOf(spans.list(KEY), invocationId);
   expect(drawn(measured)).toEqual([
     'run',
     '  flow',
     '    read',
     '    check',
     '    write',
-    '    writer',
-    '      writer-model',
+    '      writer',
+    '        writer-model',
   ]);
   checkNested(measured);
-  const nodesIn = (bars: readonly Span[]) => bars.filter(({ kind }) => kind === 'node');
-  const [read, check, write] = nodesIn(measured);
+  const made = spansOf(events, invocationId).filter(({ kind }) => kind === 'node');
+  expect(made.map(({ label }) => label)).toEqual(['read', 'check', 'write']);
+  const [read, check, write] = made;
   expect([read?.start, write?.start]).toEqual([check?.start, check?.end]);
   expect(write?.end).toBeGreaterThan(write?.start ?? 0);
-  const made = nodesIn(spansOf(events, invocationId));
-  expect(made.map(({ label, end }) => [label, end])).toEqual(nodesIn(measured).map(({ label, end }) => [label, end]));
-  expect(made[0]?.content).toEqual({ result: 'read' });
+  expect(read?.content).toEqual({ result: 'read' });
+});
+
+test('a node in progress has an open bar below its graph', () => {
+  const span = (spanId: string, kind: Span['kind'], more: object) =>
+    ({ spanId, kind, name: '', startMs: 1000, status: 'running', attributes: ATTRIBUTES, ...more }) as const;
+  const ATTRIBUTES = { 'eventloom.invocation_id': 'e', 'gen_ai.agent.name': 'flow', 'eventloom.node.name': 'left' };
+  const kept = [
+    span('1', 'run', {}),
+    span('2', 'agent', { parentSpanId: '1' }),
+    span('3', 'node', { parentSpanId: '2' }),
+  ];
+  const bars = barsOf(kept, 'e', {}, undefined, 4000);
+  expect(drawn(bars)).toEqual(['run …', '  flow …', '    left …']);
+  expect(bars.at(-1)).toMatchObject({ kind: 'node', isOpen: true, end: 4 });
 });
 
 test('the tokens of a reply contain those of its thoughts', () => {
@@ -199,7 +212,7 @@ test('a resumed run has a bar for each attempt', () => {
     endMs: 9500,
     attributes: { 'eventloom.invocation_id': 'e', 'eventloom.resumed': true },
   });
-  const bars = barsOf([lost, span('3', 1100, { kind: 'agent', parentSpanId: '1' }), resumed], [], 'e');
+  const bars = barsOf([lost, span('3', 1100, { kind: 'agent', parentSpanId: '1' }), resumed], 'e');
   expect(drawn(bars)).toEqual(['run …', '   …', 'resumed run']);
   // A lost span is drawn to the end of the trace.
   expect(bars.map(({ start, end }) => [start, end])).toEqual([
@@ -217,8 +230,8 @@ test('the open bars of a run in progress end now, and not at an earlier moment t
     { ...running, spanId: '2', parentSpanId: '1', kind: 'tool', startMs: 1100 },
   ] as const;
   const ends = (bars: readonly Span[]): number[] => bars.map(({ end }) => end);
-  expect(ends(barsOf(kept, [], 'e', {}, undefined, 3000))).toEqual([3, 3]);
-  expect(ends(barsOf(kept, [], 'e', {}, 2, 3000))).toEqual([2, 2]);
+  expect(ends(barsOf(kept, 'e', {}, undefined, 3000))).toEqual([3, 3]);
+  expect(ends(barsOf(kept, 'e', {}, 2, 3000))).toEqual([2, 2]);
   const event = { invocationId: 'e', executionId: 'x', timestamp: 1 };
   const called = functionCallEvent('helper', [{ id: 'c', name: 'look', args: {} }], event);
   const bars = spansOf([called], 'e', {}, 3);

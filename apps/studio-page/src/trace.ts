@@ -7,7 +7,7 @@ type Prices = Readonly<Record<string, ModelPrice>>;
 export interface Span {
   readonly id: string;
   readonly label: string;
-  readonly kind: KeptSpan['kind'] | 'node';
+  readonly kind: KeptSpan['kind'];
   readonly depth: number;
   /** Seconds since the epoch. */
   readonly start: number;
@@ -262,15 +262,13 @@ function toolSpans(event: Event, { end, answers, questions }: RunCalls, depth: n
 
 /**
  * Returns the bars of one run, made from the server's spans, each below its parent. A resumed run has a bar for each
- * attempt. The nodes of a graph have no spans; their bars are made from the events.
+ * attempt.
  *
- * @param events the events of the session up to the shown moment
  * @param until seconds since the epoch: the bars are as they were just before this moment
  * @param nowMs milliseconds since the epoch, at which open bars end. Default: the newest time of a span
  */
 export function barsOf(
   kept: readonly KeptSpan[],
-  events: readonly Event[],
   invocationId: string,
   prices: Prices = {},
   until = Number.POSITIVE_INFINITY,
@@ -292,43 +290,15 @@ export function barsOf(
     else below.set(parent, [span]);
     latestMs = Math.max(latestMs, Math.min(endMs, untilMs));
   }
-  const executions = Map.groupBy(events, (event) =>
-    event.invocationId === invocationId ? event.executionId : undefined,
-  );
-  /** Returns the bars of the nodes that ended in an attempt of a graph. */
-  const nodesIn = (attempt: KeptSpan, depth: number): Span[] => {
-    const id = attempt.attributes['eventloom.execution_id'];
-    if (attempt.kind !== 'agent' || typeof id !== 'string') return [];
-    const begins = attempt.startMs / 1000;
-    const next = kept.find(
-      ({ kind, startMs, attributes }) =>
-        kind === 'agent' && startMs > attempt.startMs && attributes['eventloom.execution_id'] === id,
-    );
-    const ends = next ? next.startMs / 1000 : Number.POSITIVE_INFINITY;
-    return nodeSpans(executions.get(id) ?? [], depth)
-      .filter(({ end }) => end >= begins && end < ends)
-      .map((node) => ({ ...node, start: Math.max(node.start, begins) }));
-  };
   const bars: Span[] = [];
-  const add = (parent: KeptSpan | undefined, depth: number): void => {
-    const nodes = parent ? nodesIn(parent, depth) : [];
-    const spans = below.get(parent?.spanId) ?? [];
-    for (const each of [...nodes, ...spans].toSorted((one, other) => startOf(one) - startOf(other))) {
-      if (!('spanId' in each)) {
-        bars.push(each);
-        continue;
-      }
-      bars.push(barOf(each, { depth, prices, untilMs, latestMs }));
-      add(each, depth + 1);
+  const add = (parent: string | undefined, depth: number): void => {
+    for (const span of below.get(parent) ?? []) {
+      bars.push(barOf(span, { depth, prices, untilMs, latestMs }));
+      add(span.spanId, depth + 1);
     }
   };
   add(undefined, 0);
   return bars;
-}
-
-/** Returns the beginning in seconds since the epoch. */
-function startOf(each: Span | KeptSpan): number {
-  return 'spanId' in each ? each.startMs / 1000 : each.start;
 }
 
 interface BarPlace {
@@ -367,7 +337,12 @@ function errorIn(attributes: KeptSpan['attributes']): string {
 
 function labelOf({ kind, name, attributes }: KeptSpan): string {
   if (kind === 'run') return attributes['eventloom.resumed'] === true ? 'resumed run' : 'run';
-  const names = { agent: ['gen_ai.agent.name'], model: MODEL_NAMES, tool: ['gen_ai.tool.name'] }[kind];
+  const names = {
+    agent: ['gen_ai.agent.name'],
+    model: MODEL_NAMES,
+    tool: ['gen_ai.tool.name'],
+    node: ['eventloom.node.name'],
+  }[kind];
   const found = names.map((each) => attributes[each]).find((value) => value !== undefined);
   return found === undefined ? name : String(found);
 }

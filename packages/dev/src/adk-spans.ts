@@ -23,8 +23,10 @@ export function toAdkSpans(spans: readonly StoredSpan[], events: readonly Event[
     const { attributes, kind, startMs, endMs = startMs } = span;
     const event = eventOf.get(span.spanId);
     const { 'eventloom.request': request, 'eventloom.response': response, ...others } = attributes;
+    // Without the name of its subject.
+    const operation = kind === 'model' ? 'call_llm' : span.name.replace(/ .*/s, '');
     return {
-      name: kind === 'model' ? 'call_llm' : span.name,
+      name: kind === 'model' ? operation : span.name,
       span_id: span.spanId,
       trace_id: span.traceId,
       parent_span_id: span.parentSpanId ?? null,
@@ -32,7 +34,7 @@ export function toAdkSpans(spans: readonly StoredSpan[], events: readonly Event[
       end_time: Math.round(Math.max(endMs, startMs) * 1e6),
       attributes: {
         ...others,
-        'gen_ai.operation.name': OPERATIONS[kind],
+        'gen_ai.operation.name': operation,
         'gcp.vertex.agent.session_id': attributes['gen_ai.conversation.id'],
         'gcp.vertex.agent.invocation_id': attributes['eventloom.invocation_id'],
         ...(event && { 'gcp.vertex.agent.event_id': event.id, 'gcp.vertex.agent.associated_event_ids': [event.id] }),
@@ -42,13 +44,6 @@ export function toAdkSpans(spans: readonly StoredSpan[], events: readonly Event[
     };
   });
 }
-
-const OPERATIONS: Readonly<Record<StoredSpan['kind'], string>> = {
-  run: 'invoke_workflow',
-  agent: 'invoke_agent',
-  model: 'call_llm',
-  tool: 'execute_tool',
-};
 
 /** Returns the event with the result of each call: of a model call the first one of its agent after its start, of a tool call its response. */
 function linkEvents(spans: readonly StoredSpan[], events: readonly Event[]): ReadonlyMap<string, Event> {

@@ -283,18 +283,18 @@ class KeptSpan extends OperationRecord {
     const { kind, firstChunkMs } = this;
     const { input, output, cached } = this.tokens;
     const isRun = kind === 'run';
-    const isModel = kind === 'model';
-    const isTool = kind === 'tool';
+    const isNode = kind === 'node';
     const all: Record<string, string | number | boolean | undefined> = {
       'gen_ai.conversation.id': this.sessionId,
       'eventloom.invocation_id': this.invocationId,
       'eventloom.resumed': this.isResumed || undefined,
       'gen_ai.agent.name': isRun ? undefined : this.agentName,
       'eventloom.execution_id': isRun ? undefined : this.executionId,
-      'gen_ai.tool.name': isTool ? this.subject : undefined,
+      'gen_ai.tool.name': kind === 'tool' ? this.subject : undefined,
+      'eventloom.node.name': isNode ? this.subject : undefined,
       'gen_ai.tool.call.id': this.callId,
       'gen_ai.tool.call.arguments': this.#args && jsonOf(this.#args),
-      'gen_ai.request.model': isModel ? this.subject : undefined,
+      'gen_ai.request.model': kind === 'model' ? this.subject : undefined,
       'eventloom.live': this.isLive || undefined,
       'eventloom.request': this.#request && requestJson(this.subject, this.#request),
       'gen_ai.response.time_to_first_chunk': firstChunkMs === undefined ? undefined : firstChunkMs / 1000,
@@ -303,7 +303,7 @@ class KeptSpan extends OperationRecord {
       'gen_ai.usage.cache_read.input_tokens': cached,
       'gen_ai.usage.output_tokens': output,
       'eventloom.response': this.#response && jsonOf(this.#response),
-      'gen_ai.tool.call.result': this.#result && jsonOf(this.#result),
+      [isNode ? 'eventloom.node.output' : 'gen_ai.tool.call.result']: this.#result && jsonOf(this.#result),
       'error.type': this.errorType,
       'error.message': this.#errorMessage,
       'error.cause': this.#errorCause,

@@ -52,7 +52,7 @@ export class NodeRun {
   readonly #graph: GraphStep;
   readonly #commitTurn: CommitTurn;
   readonly #inner: InnerPlace | undefined;
-  /** The context with the session's state at the beginning of the run and the stored changes since. Created on first use. */
+  /** See `#runContext`. */
   #found: InvocationContext | undefined;
 
   constructor(graph: GraphStep, node: GraphNode, id: string, commitTurn: CommitTurn, inner?: InnerPlace) {
@@ -89,12 +89,16 @@ export class NodeRun {
    * of the run, and the changes of the attempt. A failed attempt therefore leaves only its stored changes.
    */
   beginAttempt(): InvocationContext {
+    return withState(this.#runContext, this.#runContext.session.state);
+  }
+
+  /** The context with the session's state at the beginning of the run and the stored changes since. Created on first use. */
+  get #runContext(): InvocationContext {
     const { context, sessionState } = this.#graph;
-    this.#found ??= withState(
+    return (this.#found ??= withState(
       this.#inner?.outer ?? context,
       this.#inner?.sessionState ?? sessionState ?? context.session.state,
-    );
-    return withState(this.#found, this.#found.session.state);
+    ));
   }
 
   /** The questions that earlier attempts of the run asked. */
@@ -180,7 +184,14 @@ export class NodeRun {
     }
   }
 
-  async #attempt(input: JsonValue | undefined, attempt: number): Promise<NodeOutcome> {
+  #attempt(input: JsonValue | undefined, attempt: number): Promise<NodeOutcome> {
+    const { name } = this.node;
+    const operation = this.context.invocation.operations?.start({ kind: 'node', context: this.#runContext, name });
+    const work = (): Promise<NodeOutcome> => this.#inTime(input, attempt);
+    return operation ? operation.around(work, ({ output }) => output) : work();
+  }
+
+  async #inTime(input: JsonValue | undefined, attempt: number): Promise<NodeOutcome> {
     const { timeoutMs, name } = this.node;
     if (timeoutMs === undefined) return this.#once(input, attempt, this.#graph.guard);
     const { context } = this;

@@ -34,7 +34,7 @@ function toNanoseconds(ms: number): string {
 
 /**
  * Writes the spans of a batch as JSON. Most of their attributes are those of the run, of the execution of an agent, or of a
- * model or tool, and equal in many spans: their JSON is made once.
+ * model, tool or node, and equal in many spans: their JSON is made once.
  */
 class SpanWriter {
   readonly #runs = new Map<string, string>();
@@ -44,6 +44,7 @@ class SpanWriter {
     agent: new Map(),
     model: new Map(),
     tool: new Map(),
+    node: new Map(),
   };
   #attributes = '';
 

@@ -28,6 +28,9 @@ export const USAGE_INPUT_TOKENS = 'gen_ai.usage.input_tokens';
 export const USAGE_OUTPUT_TOKENS = 'gen_ai.usage.output_tokens';
 export const USAGE_REASONING_OUTPUT_TOKENS = 'gen_ai.usage.reasoning.output_tokens';
 export const USER_ID = 'user.id';
+/** Name of a node of a graph. */
+export const NODE_NAME = 'eventloom.node.name';
+export const NODE_OUTPUT = 'eventloom.node.output';
 /** Id of the run. */
 export const INVOCATION_ID = 'eventloom.invocation_id';
 /** Id of the execution of an agent, which its events have too. */

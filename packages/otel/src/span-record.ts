@@ -13,6 +13,8 @@ import {
   INVOCATION_ID,
   LEFT,
   LIVE,
+  NODE_NAME,
+  NODE_OUTPUT,
   OPERATION_NAME,
   OUTPUT_MESSAGES,
   PROVIDER_NAME,
@@ -96,7 +98,7 @@ export class SpanRecord extends OperationRecord {
     this.errorMessage = this.status === 'error' ? message?.slice(0, contentLength) : undefined;
     if (last?.content) this.#content[OUTPUT_MESSAGES] = capturedResponse(last, contentLength);
     if (end.status === 'ok' && end.result !== undefined && this.status === 'ok')
-      this.#content[TOOL_CALL_RESULT] = capturedValue(end.result, contentLength);
+      this.#content[this.kind === 'node' ? NODE_OUTPUT : TOOL_CALL_RESULT] = capturedValue(end.result, contentLength);
   }
 
   /** The cost of a model call, if the prices include its model and the model reported its tokens. */
@@ -137,6 +139,7 @@ export class SpanRecord extends OperationRecord {
     add(OPERATION_NAME, this.operationName);
     if (kind === 'run') add(AGENT_NAME, this.appName);
     else if (kind === 'model') add(REQUEST_MODEL, this.subject);
+    else if (kind === 'node') add(NODE_NAME, this.subject);
     else if (kind === 'tool') {
       add(TOOL_NAME, this.subject);
       add(TOOL_TYPE, 'function');

@@ -1,5 +1,5 @@
 import { type BaseAgent, ModelError, ShuttingDownError } from '@eventloom/core';
-import { END as GRAPH_END, START, StateGraph } from '@eventloom/graph';
+import { END as GRAPH_END, node, START, StateGraph } from '@eventloom/graph';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool, LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
@@ -147,7 +147,7 @@ describe.each(recordingSdks)('%s', (_, createSdk) => {
     ]);
   });
 
-  test('agents and tools in nodes of a graph are children of the graph', async () => {
+  test('agents and tools in nodes of a graph are children of the node', async () => {
     const graph = new StateGraph({ name: 'flow' })
       .addNode('start', () => ({}))
       .addNode('see', look())
@@ -162,11 +162,46 @@ describe.each(recordingSdks)('%s', (_, createSdk) => {
     expect(sdk.tree()).toEqual([
       'invoke_workflow app',
       '  invoke_agent flow',
-      '    execute_tool look',
-      '    invoke_agent writer',
-      '      chat scripted',
+      '    execute_node start',
+      '    execute_node see',
       '      execute_tool look',
-      '      chat scripted',
+      '    execute_node writer',
+      '      invoke_agent writer',
+      '        chat scripted',
+      '        execute_tool look',
+      '        chat scripted',
+    ]);
+    const see = sdk.spans().find(({ name }) => name === 'execute_node see');
+    expect(see?.attributes).toMatchObject({
+      'gen_ai.operation.name': 'execute_node',
+      'gen_ai.agent.name': 'flow',
+      'eventloom.node.name': 'see',
+    });
+  });
+
+  test('each attempt of a node has its own span, and nodes that a node runs are inside it', async () => {
+    let attempts = 0;
+    const fetchIt = node(
+      'fetch',
+      () => {
+        if (++attempts === 1) throw new TypeError('lost');
+        return 'found';
+      },
+      { retry: { maxAttempts: 2, initialDelayMs: 0 } },
+    );
+    const graph = new StateGraph({ name: 'flow' })
+      .addNode('outer', (_: unknown, context) => context.runNode(fetchIt, 'x'))
+      .addEdge(START, 'outer')
+      .addEdge('outer', GRAPH_END)
+      .compile();
+    const { sdk, run } = await setUp(graph);
+    await run();
+    expect(sdk.tree()).toEqual([
+      'invoke_workflow app',
+      '  invoke_agent flow',
+      '    execute_node outer',
+      '      execute_node fetch (TypeError)',
+      '      execute_node fetch',
     ]);
   });
 

@@ -33,7 +33,9 @@ export type Operation =
       readonly context: ToolContext;
       readonly name: string;
       readonly args: Readonly<Record<string, unknown>>;
-    };
+    }
+  /** One attempt of a node of a graph. The agent, the tool or the nodes that it runs are inside it. */
+  | { readonly kind: 'node'; readonly context: InvocationContext; readonly name: string };
 
 /**
  * Headers that join the traces of two services, by their names in lower case: `traceparent`, and `tracestate` if there is one, as in
@@ -43,7 +45,7 @@ export type TraceHeaders = Readonly<Record<string, string>>;
 
 /**
  * The outcome of an operation. `left`: it was closed early, because its reader stopped reading or the run was aborted. `result` is what a
- * tool call gives the model, if it has a response yet.
+ * tool call gives the model, if it has a response yet, or the output of a node.
  */
 export type OperationEnd =
   | { readonly status: 'ok'; readonly result?: unknown }
@@ -51,7 +53,7 @@ export type OperationEnd =
   | { readonly status: 'error'; readonly error: Error };
 
 /**
- * Observes runs, agents, model calls and tool calls, for traces, metrics and logs. Set as `instrumentation` of a runner. It cannot change
+ * Observes runs, agents, model calls, tool calls and nodes of graphs, for traces, metrics and logs. Set as `instrumentation` of a runner. It cannot change
  * a run; plugins can. A run without instrumentation has no overhead.
  */
 export interface Instrumentation {
@@ -105,7 +107,7 @@ function parentOf(operation: Operation): ObservedOperation | undefined {
   const place = kind === 'tool' ? operation.context.invocationContext : operation.context;
   let parent: ObservedOperation | undefined;
   // An agent that transferred control has ended: its parent is then the parent of the target.
-  for (let at = kind === 'run' || kind === 'agent' ? place.parent : place; at; at = at.parent) {
+  for (let at = kind === 'model' || kind === 'tool' ? place : place.parent; at; at = at.parent) {
     parent = at.operation ?? parent;
     if (parent && !parent.isEnded) return parent;
   }

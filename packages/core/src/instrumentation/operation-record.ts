@@ -28,7 +28,7 @@ export class OperationRecord implements ActiveOperation {
   readonly executionId: string;
   readonly agentName: string;
   readonly agentDescription: string;
-  /** Name of the app, of the agent, of the requested model or of the tool. */
+  /** Name of the app, of the agent, of the requested model, of the tool or of the node. */
   readonly subject: string;
   /** Id of a tool call. */
   readonly callId: string | undefined;
@@ -73,12 +73,12 @@ export class OperationRecord implements ActiveOperation {
     this.#traceId = traceId;
   }
 
-  /** The name of the span: `invoke_workflow {app}`, `invoke_agent {agent}`, `chat {model}` or `execute_tool {tool}`. */
+  /** The name of the span: `invoke_workflow {app}`, `invoke_agent {agent}`, `chat {model}`, `execute_tool {tool}` or `execute_node {node}`. */
   get name(): string {
     return `${this.operationName} ${this.subject}`;
   }
 
-  /** `invoke_workflow`, `invoke_agent`, `chat` or `execute_tool`, as the conventions name them. */
+  /** `invoke_workflow`, `invoke_agent`, `chat` or `execute_tool`, as the conventions name them, or `execute_node`. */
   get operationName(): string {
     return OPERATION_NAMES[this.kind];
   }
@@ -136,6 +136,7 @@ const OPERATION_NAMES: Readonly<Record<Operation['kind'], string>> = {
   agent: 'invoke_agent',
   model: 'chat',
   tool: 'execute_tool',
+  node: 'execute_node',
 };
 
 function placeOf(operation: Operation): InvocationContext {
