@@ -1,5 +1,5 @@
 import { type BaseAgent, ConfigurationError } from '@eventloom/core';
-import { checkOptions, isRecord, type OptionRules } from '@eventloom/core/internal';
+import { checkBaseOptions, checkOptions, isRecord, type OptionRules } from '@eventloom/core/internal';
 import { isLlmAgent } from '@eventloom/llm-agent';
 import { type BaseNodeConfig, checkTimeout } from './workflow/base-node.ts';
 import { prepareRetryConfig } from './workflow/retry.ts';
@@ -25,10 +25,14 @@ const CONFIGS = new WeakMap<BaseAgent, object>();
 
 /**
  * Checks the options that an agent has as a node, and returns the others, for a class that checks the names of its own. Leaves out an undefined `parentAgent`,
- * which classes of programs pass on.
- * @throws ConfigurationError for an invalid option, and for a `parentAgent`
+ * which classes of programs pass on, and, if `rules` are given, options that only a class of the program has.
+ * @param rules the options of the class of this package that a class of the program extends
+ * @throws ConfigurationError for an invalid option, for a `parentAgent`, and with `rules` for an option that is probably misspelt
  */
-export function withoutNodeOptions<C extends object>(config: C & AgentNodeOptions): C {
+export function withoutNodeOptions<C extends object>(
+  config: C & AgentNodeOptions,
+  rules?: Parameters<typeof checkBaseOptions>[1],
+): C {
   // Agents refuse a config that is not an object.
   if (!isRecord(config)) return config;
   const { parentAgent, ...given }: { readonly parentAgent?: unknown } & C & AgentNodeOptions = config;
@@ -42,8 +46,13 @@ export function withoutNodeOptions<C extends object>(config: C & AgentNodeOption
   checkOptions(owner, RULES, options);
   checkTimeout(owner, options.timeout);
   if (options.retryConfig) prepareRetryConfig(options.retryConfig);
+  const others = Object.fromEntries(entries.filter(([name]) => !NAMES.includes(name)));
+  if (rules) {
+    checkBaseOptions(owner, rules, others);
+    for (const name in others) if (!Object.hasOwn(rules, name)) delete others[name];
+  }
   // The remaining record has all options of the class.
-  return Object.fromEntries(entries.filter(([name]) => !NAMES.includes(name))) as C;
+  return others as C;
 }
 
 /** Keeps the options of an agent, for its node and its copies. */

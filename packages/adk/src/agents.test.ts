@@ -83,9 +83,24 @@ describe('an agent as a node', () => {
     );
   });
 
-  test('of a class of the program may have options that only the class knows', () => {
-    const given: object = { subAgent: x(), callback: () => undefined, names: ['a'] };
-    expect(new Own({ name: 'a', ...given }).name).toBe('a');
+  test.each([
+    Own,
+    class Painter extends LlmAgent {},
+    class Steps extends SequentialAgent {},
+    class Wide extends ParallelAgent {},
+    class Rounds extends LoopAgent {},
+  ])('of a class of the program may have options that only the class knows: %o', (Class) => {
+    const given = { name: 'a', subAgents: [x()], agents: [x()], callback: () => undefined, color: 'red' };
+    expect(Reflect.construct(Class, [given])).toMatchObject({ name: 'a' });
+    expect(() => void Reflect.construct(Class, [{ ...given, descripton: 'Paints.' }])).toThrow(
+      configuration('agent "a": has no option "descripton"; did you mean "description"?'),
+    );
+  });
+
+  test.each([LlmAgent, SequentialAgent, ParallelAgent, LoopAgent])('refuses another option: %o', (Class) => {
+    expect(() => void Reflect.construct(Class, [{ name: 'a', subAgents: [x()], color: 'red' }])).toThrow(
+      'agent "a": has no option "color"; it has name, ',
+    );
   });
 });
 

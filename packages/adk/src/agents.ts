@@ -1,4 +1,5 @@
 import { BaseAgent, type BaseAgentConfig } from '@eventloom/core';
+import { BASE_AGENT_OPTIONS } from '@eventloom/core/internal';
 import {
   LoopAgent,
   type LoopAgentConfig,
@@ -87,7 +88,7 @@ export class AdkSequentialAgent extends SequentialAgent {
 
   /** @throws ConfigurationError without `subAgents`, and for an invalid or unknown option */
   constructor(config: AdkSequentialAgentConfig) {
-    super(withoutNodeOptions(config));
+    super(withoutNodeOptions(config, new.target === AdkSequentialAgent ? undefined : BASE_AGENT_OPTIONS));
     keepConfig(this, config);
   }
 
@@ -115,7 +116,12 @@ export class AdkParallelAgent extends ParallelAgent {
 
   /** @throws ConfigurationError without `subAgents`, and for an invalid or unknown option */
   constructor(config: AdkParallelAgentConfig) {
-    super(withoutNodeOptions(config));
+    super(
+      withoutNodeOptions(
+        config,
+        new.target === AdkParallelAgent ? undefined : { ...BASE_AGENT_OPTIONS, maxConcurrency: 'any' },
+      ),
+    );
     keepConfig(this, config);
   }
 
@@ -143,7 +149,12 @@ export class AdkLoopAgent extends LoopAgent {
 
   /** @throws ConfigurationError without a sub-agent, and for an invalid or unknown option */
   constructor(config: AdkLoopAgentConfig) {
-    super(withoutNodeOptions(config));
+    super(
+      withoutNodeOptions(
+        config,
+        new.target === AdkLoopAgent ? undefined : { ...BASE_AGENT_OPTIONS, maxIterations: 'any' },
+      ),
+    );
     keepConfig(this, config);
   }
 

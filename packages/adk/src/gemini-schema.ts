@@ -142,7 +142,7 @@ const LIVE_OPTIONS = [
   'sessionResumption',
 ];
 
-/** Defines `liveConnectConfig`: the options of `config` for a live connection, and what the program writes to it. Only models of the program read it. */
+/** Defines `liveConnectConfig`: the options of `config` for a live connection, and what the program writes to it. */
 function addLiveConfig(request: LlmRequest & { liveConnectConfig?: unknown }): void {
   if (Object.getOwnPropertyDescriptor(request, 'liveConnectConfig')?.get) return;
   // A tool may have set it.

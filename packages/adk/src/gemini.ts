@@ -1,4 +1,4 @@
-import { ConfigurationError, type LlmRequest, type LlmResponse } from '@eventloom/core';
+import { type BaseLlmConnection, ConfigurationError, type LlmRequest, type LlmResponse } from '@eventloom/core';
 import { Gemini, type GeminiOptions } from '@eventloom/gemini';
 import { readUnsetVariable, readVariable } from '#environment';
 import { requireOptions } from './check-arguments.ts';
@@ -68,7 +68,7 @@ function usesVertexAi(): boolean {
 export interface AdkLlmRequest extends Omit<LlmRequest, 'config' | 'toolsDict'> {
   readonly config?: LlmRequest['config'] | undefined;
   readonly toolsDict?: LlmRequest['toolsDict'] | undefined;
-  /** Has no effect: `connect` reads `config`. */
+  /** Options of a live connection, which take precedence over those of `config`. */
   readonly liveConnectConfig?: object | undefined;
 }
 
@@ -130,5 +130,15 @@ export class AdkGemini extends Gemini {
     abortSignal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void> {
     return super.generateContentAsync({ ...request, config, toolsDict }, stream, abortSignal);
+  }
+
+  /** Opens a live connection as `Gemini` of `@eventloom/gemini` does, also with the options that the program wrote to `liveConnectConfig`. */
+  override connect(
+    { liveConnectConfig, config = {}, toolsDict = {}, ...request }: AdkLlmRequest,
+    abortSignal?: AbortSignal,
+  ): Promise<BaseLlmConnection> {
+    // The fields of `config` may be views, which a copy would not have.
+    Object.assign(config, liveConnectConfig);
+    return super.connect({ ...request, config, toolsDict }, abortSignal);
   }
 }

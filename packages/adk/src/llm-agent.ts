@@ -7,7 +7,7 @@ import {
   type InvocationContext,
   type ReadonlyContext,
 } from '@eventloom/core';
-import { isBaseTool, isRecord, toList } from '@eventloom/core/internal';
+import { isBaseTool, isRecord, type OptionRules, toList } from '@eventloom/core/internal';
 import {
   type InstructionProvider,
   isLlmAgent,
@@ -19,6 +19,7 @@ import {
   type SingleBeforeToolCallback,
   type ToolUnion,
 } from '@eventloom/llm-agent';
+import { LLM_AGENT_OPTIONS } from '@eventloom/llm-agent/internal';
 import type { Assignable, KnownOptions } from './adk-types.ts';
 import { type AgentNodeOptions, copyAgent, keepConfig, withoutNodeOptions } from './agent-options.ts';
 import { type BaseContextCompactor, shorteningCallbacks } from './context-compactors.ts';
@@ -61,6 +62,13 @@ export interface AdkLlmAgentConfig
   responseProcessors?: readonly BaseLlmResponseProcessor[] | undefined;
 }
 
+const OPTIONS: OptionRules<Omit<AdkLlmAgentConfig, keyof AgentNodeOptions>> = {
+  ...LLM_AGENT_OPTIONS,
+  contextCompactors: 'any',
+  requestProcessors: 'any',
+  responseProcessors: 'any',
+};
+
 /**
  * The `LlmAgent` of programs that were written for `@google/adk`: that of `@eventloom/llm-agent`, with the behavior of the ADK. Nodes may be tools, sub-agents with a `mode` are tools too, and in a workflow the instruction can name the input of
  * its node, `{Name.field}`, and the outputs of other nodes, `<Name.field from node>`.
@@ -89,7 +97,7 @@ export class AdkLlmAgent extends LlmAgent {
       requestProcessors = [],
       responseProcessors = [],
       ...options
-    } = withoutNodeOptions(config ?? {});
+    } = withoutNodeOptions(config ?? {}, new.target === AdkLlmAgent ? undefined : OPTIONS);
     const owner = `agent "${config?.name}"`;
     const before = [...shorteningCallbacks(owner, contextCompactors), ...requestCallbacks(owner, requestProcessors)];
     const after = responseCallbacks(owner, responseProcessors);

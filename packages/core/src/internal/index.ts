@@ -6,6 +6,7 @@ export { BASE_AGENT_OPTIONS, checkLists, isBaseAgent } from '../agent/base-agent
 export {
   ABORT_SIGNAL_RULE,
   checkAbortSignal,
+  checkBaseOptions,
   checkDriver,
   checkOptions,
   integer,
