@@ -86,21 +86,21 @@ export class HostedRun {
   ): AsyncGenerator<RunItem, void, undefined> {
     const { heartbeats = false, signal } = options;
     // One line for each item. Heartbeats and other comments begin with a colon or a field name, which cannot begin JSON.
-    const line = (json: string, position?: number): string =>
+    const toLine = (json: string, position?: number): string =>
       `${position === undefined ? '' : formatPosition(position)}\t${json}\n`;
-    const { body = '' } = await this.#open({ encode: line });
-    let rest = '';
+    const { body = '' } = await this.#open({ encode: toLine });
+    let line = '';
     for await (const text of typeof body === 'string' ? [body] : readTexts(body, signal)) {
-      const [first = '', ...lines] = text.split('\n');
-      // A long line comes in many parts, so only the new part is searched.
-      rest += first;
-      if (lines.length === 0) continue;
-      lines.unshift(rest);
-      rest = lines.pop() ?? '';
-      for (const item of lines) {
-        const tab = item.indexOf('\t');
-        if (tab >= 0) yield { ...(tab > 0 ? { id: item.slice(0, tab) } : {}), ...parseFrame(item.slice(tab + 1)) };
-        else if (heartbeats && item === HEARTBEAT) yield {};
+      // A long line comes in many parts, so only the new part is searched. Each line break ends the line so far.
+      for (const [index, part] of text.split('\n').entries()) {
+        if (index === 0) {
+          line += part;
+          continue;
+        }
+        const tab = line.indexOf('\t');
+        if (tab >= 0) yield { ...(tab > 0 ? { id: line.slice(0, tab) } : {}), ...parseFrame(line.slice(tab + 1)) };
+        else if (heartbeats && line === HEARTBEAT) yield {};
+        line = part;
       }
     }
   }
