@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -102,8 +102,11 @@ test('a folder that is missing or has no text, and a tool without an index, are 
   await expect(create(join(folder, '.git'))).resolves.toBeInstanceOf(FilesRetrieval);
   const empty = mkdtempSync(join(tmpdir(), 'eventloom-retrieval-'));
   await expect(create(empty)).rejects.toThrow('has no text files');
-  for (let at = 0; at <= 5000; at++) writeFileSync(join(empty, `${at}.txt`), 'x');
-  await expect(create(empty)).rejects.toThrow('has 5001 files; at most 5000 are read');
+  writeFileSync(join(empty, '0.txt'), 'x');
+  for (let at = 1; at <= 5000; at++) linkSync(join(empty, '0.txt'), join(empty, `${at}.txt`));
+  await expect(create(empty)).rejects.toThrow(
+    'has 5001 files; at most 5000 are read; choose a folder with fewer files',
+  );
   rmSync(empty, { recursive: true });
   expect(() => new FilesRetrieval({ ...NAMES, inputDir: folder } as never)).toThrow('await FilesRetrieval.create');
 });

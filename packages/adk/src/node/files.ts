@@ -29,7 +29,7 @@ export async function readTextFiles(folder: string, { maxFiles, maxBytes }: Fold
     .toSorted();
   if (paths.length > maxFiles)
     throw new ConfigurationError(
-      `FilesRetrieval.create: inputDir: ${folder} has ${paths.length} files; at most ${maxFiles} are read; choose a folder with fewer files, or write maxFiles: ${paths.length}`,
+      `FilesRetrieval.create: inputDir: ${folder} has ${paths.length} files; at most ${maxFiles} are read; choose a folder with fewer files`,
     );
   const files: TextFile[] = [];
   let bytes = 0;
@@ -37,7 +37,7 @@ export async function readTextFiles(folder: string, { maxFiles, maxBytes }: Fold
     bytes += (await stat(path)).size;
     if (bytes > maxBytes)
       throw new ConfigurationError(
-        `FilesRetrieval.create: inputDir: the files of ${folder} have more than ${maxBytes} bytes; choose a folder with fewer files, or write a larger maxBytes`,
+        `FilesRetrieval.create: inputDir: the files of ${folder} have more than ${maxBytes} bytes; choose a folder with fewer files`,
       );
     const text = decode(await readFile(path));
     if (text !== undefined) files.push({ path: relative(folder, path), text });
