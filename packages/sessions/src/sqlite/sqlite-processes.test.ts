@@ -83,9 +83,9 @@ async function readStored(path: string): Promise<Progress> {
   return { started: calls.length, appended, finished };
 }
 
-test('kill -9 at random moments of 10,000 appends leaves exactly the acknowledged events, in order and with their state', async () => {
+test('kill -9 at random moments of 3,000 appends leaves exactly the acknowledged events, in order and with their state', async () => {
   const path = join(folder, 'sessions.db');
-  const count = 10_000;
+  const count = 3000;
   let stored: Progress = { started: 0, appended: 0, finished: 0 };
   let kills = 0;
   for (let round = 1; round <= 7; round++) {
