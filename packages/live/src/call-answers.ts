@@ -10,10 +10,7 @@ import type { INTERRUPTED_CALL } from '@eventloom/core/internal';
 import { asksPerson } from '@eventloom/llm-agent/internal';
 import type { LiveToolCallsParams } from './live-tool-calls.ts';
 
-export interface CallAnswersParams extends Pick<
-  LiveToolCallsParams,
-  'context' | 'session' | 'emit' | 'answer' | 'tell'
-> {
+export interface CallAnswersParams extends Pick<LiveToolCallsParams, 'context' | 'session' | 'flow'> {
   readonly call: FunctionCall;
   readonly tool: BaseTool | undefined;
 }
@@ -45,30 +42,30 @@ export class CallAnswers {
   }
 
   async #sendUnderWay(): Promise<void> {
-    const { context, emit, answer, call } = this.#params;
+    const { context, flow, call } = this.#params;
     const { id = '', name = '' } = call;
     const functionResponse = { id, name, response: { status: 'running; its results follow as they come' } };
     this.#isStored = true;
-    await emit(context.createEvent({ content: { role: 'user', parts: [{ functionResponse }] } }));
-    if (!this.#isStreamed) return answer(functionResponse);
+    await flow.emit(context.createEvent({ content: { role: 'user', parts: [{ functionResponse }] } }));
+    if (!this.#isStreamed) return flow.sendResponse(functionResponse);
     this.#isOpen = true;
-    answer({ ...functionResponse, willContinue: true, scheduling: 'SILENT' });
+    flow.sendResponse({ ...functionResponse, willContinue: true, scheduling: 'SILENT' });
   }
 
   /** Sends a chunk of the tool. */
   async chunk(event: Event): Promise<void> {
-    const { tool, call, answer, tell } = this.#params;
+    const { tool, call, flow } = this.#params;
     if (event.partial !== true || !(tool?.hasInputStream || tool?.isNonBlocking)) return;
     for (const response of getFunctionResponses(event)) {
       if (response.id !== (call.id ?? '')) continue;
       if (tool.hasInputStream) await this.underWay();
       if (this.#isStreamed) {
         this.#isOpen = true;
-        answer({ ...response, willContinue: true });
+        flow.sendResponse({ ...response, willContinue: true });
       } else {
         const output = response.response?.['output'];
         if (tool.hasInputStream) this.#chunks.add(output);
-        tell({ role: 'user', parts: [{ text: `Function ${response.name} returned: ${JSON.stringify(output)}` }] });
+        flow.send({ role: 'user', parts: [{ text: `Function ${response.name} returned: ${JSON.stringify(output)}` }] });
       }
     }
   }
@@ -76,7 +73,7 @@ export class CallAnswers {
   /** Emits the event with the result of the call. */
   async emit(event: Event): Promise<void> {
     this.#isStored = true;
-    await this.#params.emit(event);
+    await this.#params.flow.emit(event);
   }
 
   /**
@@ -97,25 +94,28 @@ export class CallAnswers {
 
   /** Sends the result of the call, or that it waits for a person. */
   result(event: Event): void {
-    const { answer } = this.#params;
     // With the person's answer the call runs again, and gets further responses.
     const isMore = this.#isStreamed && asksPerson(event.actions);
     for (const result of getFunctionResponses(event)) {
       const response =
         this.#isStreamed || !this.#began ? result.response : this.#chunks.newPartOf(result.response ?? {});
       if (!response) continue;
-      answer({ ...result, response, ...(this.#isOpen || isMore ? { willContinue: isMore } : {}) });
+      this.#params.flow.sendResponse({
+        ...result,
+        response,
+        ...(this.#isOpen || isMore ? { willContinue: isMore } : {}),
+      });
     }
     this.#isOpen = false;
   }
 
   /** Declares to the model that no more responses follow, after the model stopped the call. */
   stopped(): void {
-    const { call, answer } = this.#params;
+    const { call, flow } = this.#params;
     if (!this.#isOpen) return;
     this.#isOpen = false;
     const end: FunctionResponse = { id: call.id ?? '', name: call.name ?? '', response: {} };
-    answer({ ...end, willContinue: false, scheduling: 'SILENT' });
+    flow.sendResponse({ ...end, willContinue: false, scheduling: 'SILENT' });
   }
 }
 

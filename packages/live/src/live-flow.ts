@@ -1,6 +1,9 @@
 import {
+  type Content,
   createEventActions,
   type Event,
+  type FunctionCall,
+  type FunctionResponse,
   type InvocationContext,
   LiveConnectionError,
   type LiveLlmResponse,
@@ -61,7 +64,7 @@ export async function* runLiveFlow(
 }
 
 /** One agent's part of a live run: its connections, one after the other, and the input, output and calls around them. */
-class LiveFlow {
+export class LiveFlow {
   readonly #turn: AgentTurn;
   readonly #context: InvocationContext;
   readonly #emitted: EventQueue;
@@ -88,70 +91,25 @@ class LiveFlow {
     this.#context = context;
     this.#emitted = emitted;
     this.#run = run;
-    const session = new ServiceSession(context, run);
-    const emit = (event: Event): Promise<void> => this.#emit(event);
-    const fail = (error: unknown): void => this.#ending.failUnlessLost(error);
-    this.#session = session;
-    const waiting = context.forkAbort();
-    const ending = new LiveEnding(() => {
-      void session.close();
-      if (ending.isEnded) waiting.abort(new RunAbortedError('the live run has ended'));
-    });
-    this.#connecting = waiting;
-    this.#ending = ending;
+    this.#session = new ServiceSession(context, run);
+    this.#connecting = context.forkAbort();
+    this.#ending = new LiveEnding(() => this.#endConnection());
     const onTimeout = (): void => this.#ending.end('closed');
-    const closeTimeout = new CloseTimeout({ context, queue, timeoutMs: CLOSE_TIMEOUT_MS, onTimeout });
-    const saveTimeout = new CloseTimeout({ context, queue, timeoutMs: SAVE_TIMEOUT_MS, onTimeout });
-    const recordings = recordingsOf({ context, emit, closeTimeout: saveTimeout, fail });
-    this.#closeTimeout = closeTimeout;
-    this.#saveTimeout = saveTimeout;
-    this.#recordings = recordings;
+    this.#closeTimeout = new CloseTimeout({ context, queue, timeoutMs: CLOSE_TIMEOUT_MS, onTimeout });
+    this.#saveTimeout = new CloseTimeout({ context, queue, timeoutMs: SAVE_TIMEOUT_MS, onTimeout });
     void run.whenToYieldSession().then(() => this.#ending.end('takenOver'));
-    this.#policy = new ReconnectPolicy({ context, session, ending, waiting, isDone: () => this.#isDone });
-    this.#input = new LiveInput({
-      context,
-      run,
-      session,
-      recordings,
-      closeTimeout,
-      emit,
-      onWritten: (event) => resumeAnswered(turn, event, this.#tools, this.#calls, emit),
-      onEmpty: () => this.#ending.end('closed'),
-      onFailure: fail,
+    this.#recordings = recordingsOf({ context, flow: this, closeTimeout: this.#saveTimeout });
+    const shared = { context, run, session: this.#session, flow: this };
+    const media = { recordings: this.#recordings, closeTimeout: this.#closeTimeout };
+    this.#policy = new ReconnectPolicy({
+      ...shared,
+      ending: this.#ending,
+      waiting: this.#connecting,
+      isDone: () => this.#isDone,
     });
-    this.#output = new LiveOutput({
-      turn,
-      recordings,
-      closeTimeout,
-      emit,
-      onCalls: (calls) => {
-        // The user's next requests are for the agent that control moves to.
-        for (const call of calls) if (givesControlAway(call, context)) this.#input.hold(call);
-      },
-      run: (eventId, calls) => this.#calls.start({ turn, tools: this.#tools, eventId, calls }),
-    });
-    this.#calls = new LiveToolCalls({
-      run,
-      context,
-      session,
-      emit,
-      answer: (functionResponse) => {
-        const { responseMedia } = turn.model.capabilities();
-        const { parts = [] } = moveResponseParts({ parts: [{ functionResponse }] }, responseMedia);
-        const media = parts.slice(1);
-        this.#input.answers.push({ toolResponses: [parts[0]?.functionResponse ?? functionResponse] });
-        if (media.length > 0) this.#input.answers.push({ content: { role: 'user', parts: media } });
-      },
-      tell: (content) => this.#input.answers.push({ content }),
-      onSettled: (call) => {
-        this.#input.settled(call);
-        if (!this.#calls.isHandingOver) this.#input.release(call);
-        // After the client has closed its queue, the hand-over does not wait for calls.
-        else if (this.#calls.isBusy) void queue.whenClosed().then(() => this.#ending.end('handedOver'));
-        this.#endIfDone();
-      },
-      onFailure: (error) => this.#ending.fail(error),
-    });
+    this.#input = new LiveInput({ ...shared, ...media });
+    this.#output = new LiveOutput({ turn, flow: this, ...media });
+    this.#calls = new LiveToolCalls(shared);
   }
 
   /** Converses until there is a reason to stop, and resolves to the reason. @throws the failure of the run */
@@ -161,7 +119,7 @@ class LiveFlow {
     abortSignal.addEventListener('abort', hangUp, { once: true });
     progress.endsItself = true;
     try {
-      await this.#speak();
+      await this.#runConnections();
       await this.#finish();
       return this.#ending.reason;
     } finally {
@@ -178,8 +136,67 @@ class LiveFlow {
     this.#ending.end('stopped');
   }
 
+  /** Yields an event, and resolves when it is stored. @throws RunAbortedError when the run has no reader */
+  async emit(event: Event): Promise<void> {
+    if (!(await this.#emitted.emit(event))) throw new RunAbortedError('the reader of this run stopped reading');
+    this.#endIfDone();
+  }
+
+  /** Ends the flow with a failure that is not a tool's: of a callback or a store. */
+  fail(error: unknown): void {
+    this.#ending.fail(error);
+  }
+
+  /** Ends the flow with a failure, unless it is a lost connection or an aborted run, which the reader of the connection reports. */
+  failUnlessLost(error: unknown): void {
+    this.#ending.failUnlessLost(error);
+  }
+
+  /** Ends the flow after the client closed its queue and everything of it is sent. */
+  inputEnded(): void {
+    this.#ending.end('closed');
+  }
+
+  /** Resumes the calls that a stored request of the client answers. */
+  resumeAnswered(event: Event): Promise<void> {
+    return resumeAnswered(this.#turn, event, this.#tools, this.#calls, this);
+  }
+
+  /** Holds the client's requests back if one of the model's calls moves control: they are for the agent that gets it. */
+  holdInput(calls: readonly FunctionCall[]): void {
+    for (const call of calls) if (givesControlAway(call, this.#context)) this.#input.hold(call);
+  }
+
+  /** Starts the calls of a committed event. */
+  startCalls(eventId: string, calls: readonly FunctionCall[]): void {
+    this.#calls.start({ turn: this.#turn, tools: this.#tools, eventId, calls });
+  }
+
+  /** Sends the model a response to its call, and then media that it does not read in a response. */
+  sendResponse(functionResponse: FunctionResponse): void {
+    const { responseMedia } = this.#turn.model.capabilities();
+    const { parts = [] } = moveResponseParts({ parts: [{ functionResponse }] }, responseMedia);
+    const media = parts.slice(1);
+    this.#input.answers.push({ toolResponses: [parts[0]?.functionResponse ?? functionResponse] });
+    if (media.length > 0) this.send({ role: 'user', parts: media });
+  }
+
+  /** Sends the model content that is not a response. */
+  send(content: Content): void {
+    this.#input.answers.push({ content });
+  }
+
+  /** Continues after a call that has ended, with a response or without. */
+  callEnded(call: FunctionCall): void {
+    this.#input.settled(call);
+    if (!this.#calls.isHandingOver) this.#input.release(call);
+    // After the client has closed its queue, the hand-over does not wait for calls.
+    else if (this.#calls.isBusy) void this.#run.queue.whenClosed().then(() => this.#ending.end('handedOver'));
+    this.#endIfDone();
+  }
+
   /** Opens one connection after the other. */
-  async #speak(): Promise<void> {
+  async #runConnections(): Promise<void> {
     let isLost = false;
     try {
       while (!this.#ending.isEnded) {
@@ -215,7 +232,7 @@ class LiveFlow {
   async #emitLoss(error: LiveConnectionError): Promise<void> {
     const { code, message, errorCode = code } = error;
     await this.#input.storeRest();
-    await this.#emit(createErrorEvent(this.#context.createEvent(), errorCode, message));
+    await this.emit(createErrorEvent(this.#context.createEvent(), errorCode, message));
     this.#ending.end('closed');
   }
 
@@ -232,7 +249,7 @@ class LiveFlow {
     if (reason !== 'timedOut') return;
     this.#context.endInvocation = true;
     const message = 'the service ended the session: its time is over, and runConfig.liveReconnect is false';
-    await this.#emit(createErrorEvent(this.#context.createEvent(), SESSION_TIME_LIMIT, message));
+    await this.emit(createErrorEvent(this.#context.createEvent(), SESSION_TIME_LIMIT, message));
   }
 
   async #emitRest(isInterrupted: boolean): Promise<void> {
@@ -301,7 +318,7 @@ class LiveFlow {
     const actions = createEventActions();
     const request = await prepareLiveRequest(this.#turn, handle, this.#calls, actions);
     const missing = missingToolsetsEvent(this.#context);
-    if (missing) await this.#emit(missing);
+    if (missing) await this.emit(missing);
     const call = new ModelCall(this.#turn, request, actions);
     return { call, answer: await this.#output.begin(call) };
   }
@@ -332,9 +349,9 @@ class LiveFlow {
     if (this.#isDone && !this.#calls.isBusy) this.#ending.end(this.#calls.isHandingOver ? 'handedOver' : 'ended');
   }
 
-  /** Yields an event, and resolves when it is stored. @throws RunAbortedError when the run has no reader */
-  async #emit(event: Event): Promise<void> {
-    if (!(await this.#emitted.emit(event))) throw new RunAbortedError('the reader of this run stopped reading');
-    this.#endIfDone();
+  /** Closes the connection when there is a reason to leave it, and ends every wait for another one when the flow ends. */
+  #endConnection(): void {
+    void this.#session.close();
+    if (this.#ending.isEnded) this.#connecting.abort(new RunAbortedError('the live run has ended'));
   }
 }

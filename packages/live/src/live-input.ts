@@ -1,7 +1,6 @@
 import {
   type BaseLiveRequestQueue,
   type Content,
-  type Event,
   type EventloomError,
   type FunctionCall,
   type FunctionResponse,
@@ -12,6 +11,7 @@ import {
 import { createErrorEvent, Fifo } from '@eventloom/core/internal';
 import { withoutClientId } from '@eventloom/llm-agent/internal';
 import type { CloseTimeout } from './close-timeout.ts';
+import type { LiveFlow } from './live-flow.ts';
 import type { LiveRecordings } from './live-recordings.ts';
 import type { QueueLiveRun } from './queue-live-run.ts';
 import { type PumpOutcome, RequestPump } from './request-pump.ts';
@@ -25,13 +25,7 @@ export interface LiveInputParams {
   readonly session: ServiceSession;
   readonly recordings: LiveRecordings | undefined;
   readonly closeTimeout: CloseTimeout;
-  /** Emits an event; resolves when it is committed. */
-  readonly emit: (event: Event) => Promise<void>;
-  /** Called with a written request, once it is stored. */
-  readonly onWritten: (event: Event) => Promise<void>;
-  /** Called when the queue is closed and everything of it is sent. */
-  readonly onEmpty: () => void;
-  readonly onFailure: (error: unknown) => void;
+  readonly flow: LiveFlow;
 }
 
 /** Sends the model the client's requests and the responses to its calls. */
@@ -57,16 +51,16 @@ export class LiveInput {
    */
   watch(isLost: boolean): void {
     if (this.#watching || this.#held.size > 0) return;
-    const { run, onEmpty } = this.#params;
+    const { run, flow } = this.#params;
     const { queue } = run;
     const watching = new AbortController();
     this.#watching = watching;
     void queue.peek(watching.signal).then(
-      (request) => void (request ?? onEmpty()),
+      (request) => void (request ?? flow.inputEnded()),
       () => undefined,
     );
     if (!isLost) return;
-    const endUnlessWritten = (): void => void (watching.signal.aborted || queue.holdsWritten || onEmpty());
+    const endUnlessWritten = (): void => void (watching.signal.aborted || queue.holdsWritten || flow.inputEnded());
     if (queue.isClosed) endUnlessWritten();
     else void queue.whenClosed().then(endUnlessWritten);
   }
@@ -149,13 +143,13 @@ export class LiveInput {
     source: Fifo<LiveRequest> | BaseLiveRequestQueue,
     prepare?: (request: LiveRequest) => Prepared,
   ): RequestPump {
-    const { session, onEmpty, onFailure } = this.#params;
+    const { session, flow } = this.#params;
     const send = (request: LiveRequest) => session.send(request);
     const onRefused = (error: EventloomError) => this.#emitUnsent(error);
     const pump = new RequestPump({ source, send, onRefused, ...(prepare && { prepare }) });
     void pump.done.then((outcome: PumpOutcome) => {
-      if (outcome === 'empty') onEmpty();
-      else if (outcome !== 'stopped') onFailure(outcome.error);
+      if (outcome === 'empty') flow.inputEnded();
+      else if (outcome !== 'stopped') flow.failUnlessLost(outcome.error);
     });
     return pump;
   }
@@ -175,22 +169,22 @@ export class LiveInput {
     } catch (error) {
       if (!InvalidRequestError.isInstance(error)) throw error;
       run.accepted.set(request, { sent: undefined, isStored: false });
-      return this.#params.emit(createRefusal(this.#params.context, error)).then(() => undefined);
+      return this.#params.flow.emit(createRefusal(this.#params.context, error)).then(() => undefined);
     }
   }
 
   async #accept(request: WrittenRequest): Promise<LiveRequest | undefined> {
-    const { context, run, closeTimeout, emit, onWritten } = this.#params;
+    const { context, run, closeTimeout, flow } = this.#params;
     const { event, sent } = await closeTimeout.until(acceptWritten(context, request), 'onUserMessageCallback');
     run.accepted.set(request, { sent, isStored: event.partial !== true && !isOnlyStreamed(event) });
-    await emit(event);
-    await onWritten(event);
+    await flow.emit(event);
+    await flow.resumeAnswered(event);
     return sent;
   }
 
   /** Emits an error event for a request that the session has and the connection cannot send. The run continues without it. */
   async #emitUnsent({ code, message }: EventloomError): Promise<void> {
-    await this.#params.emit(createErrorEvent(this.#params.context.createEvent(), code, message));
+    await this.#params.flow.emit(createErrorEvent(this.#params.context.createEvent(), code, message));
   }
 }
 

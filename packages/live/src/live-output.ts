@@ -3,7 +3,6 @@ import {
   contentText,
   createEventActions,
   type Event,
-  type FunctionCall,
   type InvocationContext,
   type LiveLlmResponse,
   type LlmResponse,
@@ -11,6 +10,7 @@ import {
 import { callsToRun, isEmptyActions } from '@eventloom/core/internal';
 import { type AgentTurn, type ModelCall, readResponse, saveOutput } from '@eventloom/llm-agent/internal';
 import type { CloseTimeout } from './close-timeout.ts';
+import type { LiveFlow } from './live-flow.ts';
 import type { LiveRecordings } from './live-recordings.ts';
 import { ResponseEvents } from './response-events.ts';
 
@@ -18,12 +18,7 @@ export interface LiveOutputParams {
   readonly turn: AgentTurn;
   readonly recordings: LiveRecordings | undefined;
   readonly closeTimeout: CloseTimeout;
-  /** Emits an event; resolves when it is committed. */
-  readonly emit: (event: Event) => Promise<void>;
-  /** Called with the calls of an event that is about to be emitted. */
-  readonly onCalls: (calls: readonly FunctionCall[]) => void;
-  /** Runs the calls of a committed event. */
-  readonly run: (eventId: string, calls: readonly FunctionCall[]) => void;
+  readonly flow: LiveFlow;
 }
 
 /** Emits the model's responses as events. */
@@ -62,21 +57,21 @@ export class LiveOutput {
 
   /** Emits the answer of a callback in place of the model's. */
   async answer(call: ModelCall, response: LlmResponse): Promise<void> {
-    await this.#params.emit(call.toReplyEvent(response));
+    await this.#params.flow.emit(call.toReplyEvent(response));
   }
 
   /** Emits the events of a response and runs its calls. */
   async take(received: LiveLlmResponse): Promise<void> {
-    const { recordings, onCalls, run } = this.#params;
+    const { recordings, flow } = this.#params;
     const raw = readResponse(this.#params.turn.agent, received);
     const response =
       this.#call?.hasAfterCallbacks && saysSomething(raw) ? await this.#afterCallbacks(raw, this.#call) : raw;
     for (const event of this.#events.take(response)) {
       const calls = event.partial === true ? [] : callsToRun(event.content?.parts);
-      if (calls.length > 0) onCalls(calls);
+      if (calls.length > 0) flow.holdInput(calls);
       if (recordings) await recordings.said(event);
       await this.#pass(event);
-      if (calls.length > 0 && !this.#context.endInvocation) run(event.id, calls);
+      if (calls.length > 0 && !this.#context.endInvocation) flow.startCalls(event.id, calls);
     }
     if (response.generationComplete === true) await recordings?.completed();
   }
@@ -94,12 +89,12 @@ export class LiveOutput {
 
   /** Emits an event. Keeps whole texts of the agent under its output key. */
   #pass(event: Event): Promise<void> {
-    const { turn, emit } = this.#params;
+    const { turn, flow } = this.#params;
     if (turn.agent.outputKey !== undefined && event.partial !== true && event.author !== 'user') {
       const text = contentText(event.content) || event.outputTranscription?.text;
       if (text) saveOutput(turn, event.actions, text);
     }
-    return emit(event);
+    return flow.emit(event);
   }
 
   /** Lets callbacks replace the model's content, but not the signals of the connection and the turn. */
@@ -123,7 +118,7 @@ export class LiveOutput {
     if (!call || isEmptyActions(call.actions)) return;
     const { actions } = call;
     call.actions = createEventActions();
-    await this.#params.emit(this.#context.createEvent({ actions }));
+    await this.#params.flow.emit(this.#context.createEvent({ actions }));
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Blob, type Event, type InvocationContext, RunAbortedError, StorageError, toError } from '@eventloom/core';
 import { createErrorEvent, reportTo } from '@eventloom/core/internal';
 import type { CloseTimeout } from './close-timeout.ts';
+import type { LiveFlow } from './live-flow.ts';
 import { TurnRecording } from './live-recording.ts';
 
 /** The code of the error event for audio that is lost because the artifact service failed. */
@@ -11,11 +12,8 @@ const MAX_SAVING = 4;
 
 export interface LiveRecordingsParams {
   readonly context: InvocationContext;
-  /** Emits an event; resolves when it is committed. */
-  readonly emit: (event: Event) => Promise<void>;
+  readonly flow: LiveFlow;
   readonly closeTimeout: CloseTimeout;
-  /** Called with a failure that is not the artifact service's. */
-  readonly fail: (error: unknown) => void;
 }
 
 /**
@@ -76,15 +74,15 @@ export class LiveRecordings {
   /** Emits the event of a file when it is saved, after the files before it. */
   #emitFile(file: Promise<Event> | undefined, recording: TurnRecording): Promise<void> | undefined {
     if (!file) return undefined;
-    const { closeTimeout, emit, fail } = this.#params;
+    const { closeTimeout, flow } = this.#params;
     const saved = closeTimeout
       .until(file, 'the artifact service')
       .catch((error: unknown) => this.#notSaved(error, recording));
     const before = this.#saved;
     this.#saving++;
     this.#saved = before
-      .then(async () => emit(await saved))
-      .catch(fail)
+      .then(async () => flow.emit(await saved))
+      .catch((error: unknown) => flow.failUnlessLost(error))
       .then(() => void this.#saving--);
     // Awaited in its turn.
     saved.catch(() => undefined);

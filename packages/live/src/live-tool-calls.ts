@@ -1,12 +1,4 @@
-import {
-  type BaseLiveRequestQueue,
-  type Content,
-  type Event,
-  type FunctionCall,
-  type FunctionResponse,
-  type InvocationContext,
-  type LlmRequest,
-} from '@eventloom/core';
+import { type BaseLiveRequestQueue, type FunctionCall, type InvocationContext, type LlmRequest } from '@eventloom/core';
 import {
   type AbortGuard,
   CANCELLED_CALL,
@@ -18,6 +10,7 @@ import {
 } from '@eventloom/core/internal';
 import { type AgentTurn, type AnsweredCalls, RunningCalls } from '@eventloom/llm-agent/internal';
 import { CallAnswers } from './call-answers.ts';
+import type { LiveFlow } from './live-flow.ts';
 import type { QueueLiveRun } from './queue-live-run.ts';
 import { Semaphore } from '@eventloom/core/internal';
 import type { ServiceSession } from './service-session.ts';
@@ -27,16 +20,7 @@ export interface LiveToolCallsParams {
   readonly run: QueueLiveRun;
   readonly context: InvocationContext;
   readonly session: ServiceSession;
-  /** Emits an event; resolves when it is committed. */
-  readonly emit: (event: Event) => Promise<void>;
-  /** Sends a response to the model. */
-  readonly answer: (response: FunctionResponse) => void;
-  /** Sends the model content that is not a response. */
-  readonly tell: (content: Content) => void;
-  /** Called when a call has ended, with a response or without. */
-  readonly onSettled: (call: FunctionCall) => void;
-  /** Called with a failure that is not the tool's: of a callback or a store. */
-  readonly onFailure: (error: unknown) => void;
+  readonly flow: LiveFlow;
 }
 
 /** Calls to start: those of a committed event, or calls that resume because a person answered. */
@@ -81,7 +65,7 @@ export class LiveToolCalls {
     if (this.#isHandingOver) return;
     for (const call of calls) {
       const work = this.#run(call, rest)
-        .catch(this.#params.onFailure)
+        .catch((error: unknown) => this.#params.flow.fail(error))
         .then(() => void this.#work.delete(work));
       this.#work.add(work);
     }
@@ -123,7 +107,7 @@ export class LiveToolCalls {
   }
 
   async #run(call: FunctionCall, { turn, tools, eventId, answered }: Omit<CallsToStart, 'calls'>): Promise<void> {
-    const { run, context, onSettled, emit } = this.#params;
+    const { run, context, flow } = this.#params;
     const guard = context.forkAbort();
     const id = call.id ?? '';
     const tool = getOwn(tools, call.name ?? '');
@@ -141,7 +125,7 @@ export class LiveToolCalls {
       const calls = new RunningCalls({ turn: part, calls: [call], tools, eventId, answered, ...listening }).events();
       let next = await calls.next();
       for (; next.done !== true; next = await calls.next()) {
-        await emit(next.value);
+        await flow.emit(next.value);
         await answers.chunk(next.value);
       }
       const { event } = next.value;
@@ -162,12 +146,12 @@ export class LiveToolCalls {
     } catch (error) {
       if (!guard.signal.aborted) throw error;
     } finally {
-      if (running.ended) await answers.end(running.ended).catch(this.#params.onFailure);
+      if (running.ended) await answers.end(running.ended).catch((error: unknown) => flow.fail(error));
       if (isCounted) this.#slots.give();
       this.#running.delete(running);
       if (input) run.closeInput(id, input);
       context.dropAbort(guard);
-      onSettled(call);
+      flow.callEnded(call);
     }
   }
 }

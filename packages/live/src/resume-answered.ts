@@ -2,6 +2,7 @@ import type { BaseAgent, Event, LlmRequest } from '@eventloom/core';
 import { type SessionCall, Calls } from '@eventloom/core/internal';
 import { isLlmAgent } from '@eventloom/llm-agent';
 import { type AgentTurn, answersTo, createTurn, prepareTools } from '@eventloom/llm-agent/internal';
+import type { LiveFlow } from './live-flow.ts';
 import type { LiveToolCalls } from './live-tool-calls.ts';
 
 /** Resumes the calls that an event of the client answers: those of the agent that has control, and those of agents before it. */
@@ -10,7 +11,7 @@ export async function resumeAnswered(
   event: Event,
   ownTools: LlmRequest['toolsDict'],
   running: LiveToolCalls,
-  emit: (event: Event) => Promise<void>,
+  flow: LiveFlow,
 ): Promise<void> {
   const { session, invocation } = turn.context;
   const stored = session.events.findLast(({ id }) => id === event.id);
@@ -19,7 +20,7 @@ export async function resumeAnswered(
     const { toRun } = answersTo(answered, theirs.context);
     if (toRun.size === 0) continue;
     const prepared = theirs === turn ? undefined : await prepareTools(theirs);
-    if (prepared?.changes) await emit(prepared.changes);
+    if (prepared?.changes) await flow.emit(prepared.changes);
     const tools = prepared?.tools ?? ownTools;
     const calls = Array.from(toRun.values(), ({ call }) => call);
     running.start({ turn: theirs, tools, eventId: '', calls, answered: toRun });
