@@ -9,7 +9,7 @@ import {
   LOAD_ARTIFACTS,
   URL_CONTEXT,
 } from '@eventloom/tools/built-in';
-import { type AgentFile, type ConfigValue, openAgentFiles, type ReadAgentFile } from '#agent-files';
+import { type AgentFile, type ConfigValue, openAgentFiles, type ReadAgentFile } from '#runtime';
 import { getUserChoiceTool } from './ask-tools.ts';
 import { AdkLoopAgent, AdkParallelAgent, AdkSequentialAgent } from './agents.ts';
 import { requirePath } from './check-arguments.ts';

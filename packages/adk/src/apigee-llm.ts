@@ -1,6 +1,6 @@
 import type { BaseLlmConnection, LlmResponse, ModelCapabilities } from '@eventloom/core';
 import { ConfigurationError } from '@eventloom/core';
-import { readVariable } from '#environment';
+import { readVariable } from '#runtime';
 import { requireOptions } from './check-arguments.ts';
 import { AdkGemini, type AdkLlmRequest, type GeminiParams, geminiInitParams } from './gemini.ts';
 

@@ -10,7 +10,7 @@ import {
 } from '@eventloom/core';
 import { isRecord } from '@eventloom/core/internal';
 import type { RunAsyncParams, RunStream } from '@eventloom/runner';
-import { startWorker } from '#worker';
+import { startWorker } from '#runtime';
 import { AsyncQueue } from './async-queue.ts';
 
 /** Parameters of `runStream`. */

@@ -1,7 +1,7 @@
 import { type BaseToolParams, ConfigurationError, type ToolContext } from '@eventloom/core';
 import { checkOptions, isRecord, type OptionRules } from '@eventloom/core/internal';
 import { LongRunningFunctionTool, type ToolInputParameters } from '@eventloom/tools';
-import { readWorkerData } from '#worker';
+import { readWorkerData } from '#runtime';
 import { findBackgroundCalls } from './background-calls.ts';
 import { requireArgument } from './check-arguments.ts';
 

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
-import { readVariable } from '#environment';
+import { readVariable } from '#runtime';
 
 /** Features of the ADK that a program may switch. */
 export const FeatureName = { PROGRESSIVE_SSE_STREAMING: 'PROGRESSIVE_SSE_STREAMING' } as const;

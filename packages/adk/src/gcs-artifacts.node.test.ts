@@ -10,7 +10,7 @@ import { ConfigurationError } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { googleTokens } from './node/services.ts';
 import { AdkGcsArtifactService, getArtifactServiceFromUri } from './services.ts';
-import { openGcsArtifacts } from './web/services.ts';
+import { openGcsArtifacts } from './web/runtime.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's', filename: 'a.txt' };
 

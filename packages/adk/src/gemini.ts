@@ -1,6 +1,6 @@
 import { type BaseLlmConnection, ConfigurationError, type LlmRequest, type LlmResponse } from '@eventloom/core';
 import { Gemini, type GeminiOptions } from '@eventloom/gemini';
-import { readUnsetVariable, readVariable } from '#environment';
+import { readUnsetVariable, readVariable } from '#runtime';
 import { requireOptions } from './check-arguments.ts';
 import { GoogleLLMVariant } from './model-names.ts';
 

@@ -6,7 +6,7 @@ import {
   MCPToolset,
   StreamableHTTPConnectionParams as HttpParams,
 } from '@eventloom/mcp';
-import { toStdioParams } from '#stdio';
+import { toStdioParams } from '#runtime';
 import type { MCPConnectionParams, MCPSession, StreamableHTTPConnectionParams } from './mcp.ts';
 
 /** Creates the toolset of a server. @throws ConfigurationError for invalid params */

@@ -36,7 +36,7 @@ import {
   type OptionRules,
   wrongOption,
 } from '@eventloom/core/internal';
-import { readAgentCard } from '#a2a-server';
+import { readAgentCard } from '#runtime';
 import type { A2aAgentCard } from './a2a-agent-card.ts';
 import type { A2aMessageSendParams, A2AStreamEventData } from './a2a-types.ts';
 import { getLogger } from './logger.ts';

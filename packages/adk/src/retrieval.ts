@@ -7,7 +7,7 @@ import {
 } from '@eventloom/core';
 import { checkOptions, isRecord, type OptionRules } from '@eventloom/core/internal';
 import { type EmbeddingPurpose, GeminiEmbedder } from '@eventloom/gemini';
-import { readTextFiles } from '#files';
+import { readTextFiles } from '#runtime';
 import { geminiInitParams, unsetBaseUrl } from './gemini.ts';
 
 /** A tool with one argument, `query`, that finds text. Subclasses have `runAsync`. */

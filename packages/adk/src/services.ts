@@ -10,7 +10,7 @@ import {
   type ExecuteCodeParams,
 } from '@eventloom/core';
 import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/internal';
-import { openDatabaseSessions, openFileArtifacts, openGcsArtifacts, openLocalExecutor } from '#services';
+import { openDatabaseSessions, openFileArtifacts, openGcsArtifacts, openLocalExecutor } from '#runtime';
 import { requireArgument } from './check-arguments.ts';
 import type { FileContentEncoding } from './code-languages.ts';
 import { AdkInMemorySessionService, readAsAdk } from './session-reads.ts';

@@ -1,4 +1,4 @@
-import { findSkillDirs, loadSkillFromDir as loadOne } from '#skills';
+import { findSkillDirs, loadSkillFromDir as loadOne } from '#runtime';
 import { type BaseCodeExecutor, ConfigurationError, toError } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
 import {

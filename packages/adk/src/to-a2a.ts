@@ -17,7 +17,7 @@ import {
   type OptionRules,
   wrongOption,
 } from '@eventloom/core/internal';
-import { loadA2aServer, readAgentCard } from '#a2a-server';
+import { loadA2aServer, readAgentCard } from '#runtime';
 import { type A2aAgentCard, getA2AAgentCard } from './a2a-agent-card.ts';
 import { A2AAgentExecutor } from './a2a-agent-executor.ts';
 import { getLogger } from './logger.ts';

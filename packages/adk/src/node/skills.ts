@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import { toError } from '@eventloom/core';
 import { SkillError } from '@eventloom/skills';
 
-export { loadSkillFromDir } from '@eventloom/skills/node';
-
 /** Folders that have no skills: hidden ones, and those of package managers. */
 const IGNORED = /^\.|^(node_modules|__pycache__|venv)$/;
 
