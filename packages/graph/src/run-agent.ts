@@ -7,7 +7,14 @@ import {
   isFinalResponse,
   type JsonValue,
 } from '@eventloom/core';
-import { type AbortGuard, enclosedBranch, enclosureOf, jsonOrText, withoutText } from '@eventloom/core/internal';
+import {
+  type AbortGuard,
+  AnswerBuffer,
+  enclosedBranch,
+  enclosureOf,
+  jsonOrText,
+  withoutText,
+} from '@eventloom/core/internal';
 import { checkpointOf, FINISH } from './checkpoint.ts';
 import { NodeError } from './errors.ts';
 import { toOutput } from './json-values.ts';
@@ -131,35 +138,4 @@ function isAnswer(event: Event): boolean {
     isFinalResponse(event) &&
     !event.longRunningToolIds?.length
   );
-}
-
-/** Passes on the events of an agent. An event that may be its answer is held back until another follows or the agent is done. */
-class AnswerBuffer {
-  readonly #post: (event: Event) => Promise<unknown>;
-  /** The event that may be the answer, and the events without content that follow it. */
-  #held: Event[] = [];
-
-  constructor(post: (event: Event) => Promise<unknown>) {
-    this.#post = post;
-  }
-
-  async pass(event: Event, mayBeLast: boolean): Promise<void> {
-    if (this.#held.length > 0 && !event.nodeEvent) {
-      if (event.content === undefined && event.errorCode === undefined) {
-        this.#held.push(event);
-        return;
-      }
-      await this.release();
-    }
-    if (mayBeLast) this.#held = [event];
-    else await this.#post(event);
-  }
-
-  /** Passes on the events held back. @param shown converts the answer before it is passed on */
-  async release(shown?: (event: Event) => Event): Promise<void> {
-    const [last, ...behind] = this.#held;
-    this.#held = [];
-    if (last) await this.#post(shown ? shown(last) : last);
-    for (const event of behind) await this.#post(event);
-  }
 }

@@ -1,4 +1,5 @@
 import { describeKind, isRecord, setOwn } from '@eventloom/core/internal';
+import { allowNull } from '@eventloom/tools/internal';
 import { below, type Located, type LocatedRecord, type OpenApiDocument, referenceOf } from './document.ts';
 import { OpenApiDocumentError } from './errors.ts';
 
@@ -327,13 +328,6 @@ function isSmall(definition: DeclaredSchema): boolean {
 
 function isShort(data: unknown): boolean {
   return (JSON.stringify(data) ?? '').length <= MAX_REPEATED;
-}
-
-function allowNull(schema: DeclaredSchema): void {
-  const { type, enum: values, anyOf } = schema;
-  if (typeof type === 'string' && type !== 'null') schema['type'] = [type, 'null'];
-  if (Array.isArray(values) && !values.includes(null)) schema['enum'] = [...(values as unknown[]), null];
-  if (Array.isArray(anyOf)) schema['anyOf'] = [...(anyOf as unknown[]), { type: 'null' }];
 }
 
 /** Keywords that two schemas of `allOf` may both have. They only describe, so the first one is kept. */

@@ -88,6 +88,7 @@ export {
   isRunnerCompletion,
   isWholeReply,
 } from '../event/event-predicates.ts';
+export { AnswerBuffer } from '../event/answer-buffer.ts';
 export { EventQueue } from '../event/event-queue.ts';
 export { withTag } from '../event/event-tags.ts';
 export { fromExecutionView } from '../event/execution-view.ts';
@@ -127,10 +128,14 @@ export {
   toStreamedRecord,
   withoutText,
 } from '../event/streamed-record.ts';
-export { readTraceHeaders } from '../instrumentation/trace-headers.ts';
 export type { ObservedOperation } from '../instrumentation/instrumentation.ts';
 export { OperationRecord } from '../instrumentation/operation-record.ts';
-export { combineInstrumentation, observeGenerator, RunOperations } from '../instrumentation/instrumentation.ts';
+export {
+  combineInstrumentation,
+  observeGenerator,
+  readTraceHeaders,
+  RunOperations,
+} from '../instrumentation/instrumentation.ts';
 export { Fifo } from '../live/fifo.ts';
 export { checkLiveRunConfig, Modality } from '../live/live-run-config.ts';
 export type { LiveRunHost } from '../live/live-run.ts';

@@ -13,3 +13,4 @@ export const openPublicUrl: (url: string, signal: AbortSignal, request?: PublicR
 export const checkPublicHost: (url: string) => Promise<void> = check;
 export { checkPublicUrl, isUnencrypted } from '../built-in/public-address.ts';
 export { AddressRefusedError } from '../errors.ts';
+export { allowNull } from '../schema/json-schema.ts';

@@ -71,7 +71,7 @@ function convert(schema: JsonSchema, keeps: Keeps): Record<string, unknown> {
 }
 
 /** Makes a schema accept null. A schema without `type` accepts null already, unless `enum` or `anyOf` restricts it. */
-function allowNull(schema: Record<string, unknown>): void {
+export function allowNull(schema: Record<string, unknown>): void {
   const { type, enum: values, anyOf } = schema;
   if (typeof type === 'string' && type !== 'null') schema['type'] = [type, 'null'];
   if (Array.isArray(values) && !values.includes(null)) schema['enum'] = [...(values as unknown[]), null];
