@@ -436,3 +436,12 @@ test('deleting a session ends its runs in all processes', async () => {
   await hub.forgetSession(KEY);
   expect(new Set(relay.asked)).toEqual(new Set(['forget e-here', 'forget the session']));
 });
+
+test('deleting a session waits five seconds for a process that does not end its run', async () => {
+  const { hub, relay, platform } = setUp();
+  relay.forgetSession = () => new Promise(() => undefined);
+  const forgetting = hub.forgetSession(KEY);
+  expect(await platform.nextTimer()).toBe(5000);
+  platform.advance(5000);
+  await forgetting;
+});

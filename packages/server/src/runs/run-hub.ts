@@ -68,6 +68,8 @@ const MAY_BE_LOST = [StaleWriterError, SessionNotFoundError, RunAbortedError];
 export const SESSION_DELETED = 'the session was deleted';
 /** Time that an aborted run has to clean up, in milliseconds. */
 export const GRACE_MS = 1000;
+/** Time that other processes have to end the runs of a session that is deleted, in milliseconds. */
+const FORGET_MS = 5000;
 
 /** Hosts the runs of a process: starts, finds and drains them. A run continues after its client disconnects. */
 export class RunHub {
@@ -415,12 +417,14 @@ export class RunHub {
   }
 
   /**
-   * Ends and forgets the runs of a session in all processes, including finished ones. Settles when they have ended.
+   * Ends and forgets the runs of a session in all processes, including finished ones. Settles when they have ended, or other processes have
+   * had time for that.
    * @throws RunRelayError
    */
   async forgetSession(key: SessionKey): Promise<void> {
     const own = [...this.#active.values(), ...this.#memory.finished].filter((log) => isOfSession(log, key));
-    await Promise.all([...own.map((log) => this.#endAndForget(log)), this.#relay?.forgetSession(key)]);
+    const elsewhere = this.#relay && within(this.platform, this.#relay.forgetSession(key), FORGET_MS);
+    await Promise.all([...own.map((log) => this.#endAndForget(log)), elsewhere]);
   }
 
   async #endAndForget(log: RunLog): Promise<void> {
