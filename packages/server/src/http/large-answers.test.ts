@@ -14,19 +14,20 @@ const text = (mebis: number): AnswerText => ({ parts: Array(mebis).fill('x'.repe
 function setUp(limits: { readonly maxAnswerChars?: number; readonly maxAnswerCharsPerUser?: number } = {}) {
   const platform = new ManualPlatform();
   const reported: unknown[] = [];
+  const quotas = new UserQuotas({
+    ...DEFAULT_LIMITS,
+    maxAnswerChars: 8 * MEBI,
+    maxAnswerCharsPerUser: 4 * MEBI,
+    ...limits,
+  });
   const answers = new LargeAnswers({
-    quotas: new UserQuotas({
-      ...DEFAULT_LIMITS,
-      maxAnswerChars: 8 * MEBI,
-      maxAnswerCharsPerUser: 4 * MEBI,
-      ...limits,
-    }),
+    quotas,
     heartbeatMs: 15_000,
     platform,
     queue: new WorkQueue(systemPlatform),
     report: (error) => reported.push(error),
   });
-  return { answers, platform, reported };
+  return { answers, platform, quotas, reported };
 }
 
 test('a small answer is in one piece, and does not count', async () => {
@@ -211,4 +212,31 @@ test('a failure after the response has begun is reported, and cuts the response 
   expect((failure as Error).stack).not.toContain('.ts');
   const next = await answers.answer('ann', () => text(1));
   expect((await next.text()).length).toBe(MEBI);
+});
+
+test('all unread answers together hold at most the characters of the limits, whatever many users ask for', async () => {
+  const { answers, quotas } = setUp();
+  const users = Array.from({ length: 12 }, (_, index) => `user ${index}`);
+  const held = new Map<string, Response[]>(users.map((user) => [user, []]));
+  for (const mebis of [1, 3, 0.5, 2])
+    await Promise.all(
+      users.flatMap((user) =>
+        Array.from({ length: 3 }, async () => {
+          const parts = Array.from({ length: mebis * 2 }, () => 'x'.repeat(MEBI / 2));
+          const response = await answers.answer(user, () => ({ parts })).catch(() => undefined);
+          if (response) held.get(user)?.push(response);
+        }),
+      ),
+    );
+  const counted = quotas.total.answerChars;
+  const sizes = await Promise.all(
+    users.map(async (user) => {
+      const texts = await Promise.all((held.get(user) ?? []).map((response) => response.text()));
+      return texts.reduce((sum, { length }) => sum + length, 0);
+    }),
+  );
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(counted);
+  expect(counted).toBeLessThanOrEqual(8 * MEBI);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(4 * MEBI);
+  expect([quotas.total.answerChars, quotas.users.size]).toEqual([0, 0]);
 });
