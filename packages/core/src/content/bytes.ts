@@ -14,6 +14,10 @@ export function encodeBase64(bytes: Uint8Array): string {
     throw new InvalidRequestError(
       `encodeBase64: expected a Uint8Array, got ${describeKind(bytes)}; write encodeBase64(new TextEncoder().encode(text)) for a text`,
     );
+  return toBase64(bytes);
+}
+
+function toBase64(bytes: Uint8Array): string {
   let binary = '';
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
     // Spreading the bytes takes seven times as long.
@@ -24,7 +28,7 @@ export function encodeBase64(bytes: Uint8Array): string {
 
 /** Encodes bytes as base64 in the URL alphabet, without padding. */
 export function encodeUrlBase64(bytes: Uint8Array): string {
-  return encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+  return toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
 /**

@@ -4,10 +4,10 @@ import type { Event } from './event.ts';
 /** Maximum number of events that `emit` queues. A tool that awaits each `emit` has at most one in the queue. */
 const MAX_WAITING = 1000;
 
-/** A queued event, and the function that resolves the `emit` or the `post` of its sender. */
+/** A queued event, and the function that resolves the `emit` or the `post` of its sender, if one waits. */
 interface Queued {
   readonly event: Event;
-  readonly settle: ((isTaken: boolean) => void) | undefined;
+  readonly settle?: (isTaken: boolean) => void;
 }
 
 /** A queue of the events of tools or nodes that run at the same time, in the order of their calls. One reader takes them with `next`. */
@@ -50,13 +50,13 @@ export class EventQueue {
    * left or the queue has ended.
    */
   post(event: Event): Promise<boolean> {
-    if (this.#isClosed || this.#isEnded) return Promise.resolve(false);
+    if (this.#isEnded) return Promise.resolve(false);
     return new Promise((settle) => this.#add({ event, settle }));
   }
 
   /** Queues an event of the runtime, for which nobody waits. */
   add(event: Event): void {
-    this.#add({ event, settle: undefined });
+    this.#add({ event });
   }
 
   #add(queued: Queued): void {
@@ -68,8 +68,8 @@ export class EventQueue {
   async next(): Promise<Event | undefined> {
     this.#passing?.settle?.(true);
     this.#passing = undefined;
-    const hasWaiting = this.#queue !== undefined && this.#queue.length > 0;
-    if (!hasWaiting && !this.#isEnded) await new Promise<void>((resolve) => (this.#wake = resolve));
+    if ((this.#queue?.length ?? 0) === 0 && !this.#isEnded)
+      await new Promise<void>((resolve) => (this.#wake = resolve));
     this.#passing = this.#queue?.shift();
     return this.#passing?.event;
   }
@@ -77,6 +77,7 @@ export class EventQueue {
   /** Closes the queue after the reader has left: pending calls of `emit` and `post` resolve to false. */
   close(): void {
     this.#isClosed = true;
+    this.#isEnded = true;
     this.#passing?.settle?.(false);
     for (const { settle } of this.#queue ?? []) settle?.(false);
     this.#queue = undefined;
