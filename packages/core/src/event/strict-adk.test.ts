@@ -61,8 +61,18 @@ test('toStrictAdk moves additional fields to customMetadata.eventloom, including
   });
 });
 
+test('toStrictAdk writes the route of a node where adk-python has it', () => {
+  const routed = createEvent({ id: 'id', route: ['yes', 2], actions: { removedState: ['b'] } });
+  expect(toStrictAdk(routed)).toMatchObject({
+    actions: { stateDelta: {}, artifactDelta: {}, route: ['yes', 2] },
+    customMetadata: { eventloom: { route: ['yes', 2], removedState: ['b'] } },
+  });
+});
+
 test.each([
   ['all of our fields', FULL],
+  ['the route of a node', createEvent({ id: 'id', route: ['yes', 2] })],
+  ['another route in its actions', parseEvent('{"id":"id","route":"yes","actions":{"route":"no"}}')],
   ['no metadata of its own', createEvent({ id: 'id', object: 'x' })],
   ['only the time of a reply', createEvent({ usageMetadata: { timingInfo: { reasoningDurationMs: 1 } } })],
   ['metadata under our key', createEvent({ customMetadata: { eventloom: { object: 'mine' }, a: 1 } })],

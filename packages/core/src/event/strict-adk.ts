@@ -40,8 +40,8 @@ const ADK_FIELDS = new Set([
 ]);
 
 /**
- * Returns the event with only the ADK's fields; Eventloom's fields move to `customMetadata.eventloom`. `fromStrictAdk` is the
- * inverse, even if the event's own metadata has that key.
+ * Returns the event with only the ADK's fields; Eventloom's fields move to `customMetadata.eventloom`. The `route` of a node is also written to
+ * `actions.route`, where adk-python has it. `fromStrictAdk` is the inverse, even if the event's own metadata has that key.
  */
 export function toStrictAdk(event: Event): Event {
   if (!isRecord(event?.actions)) throw notAnEvent('toStrictAdk', event);
@@ -59,6 +59,7 @@ export function toStrictAdk(event: Event): Event {
     Object.assign(moved, ours);
     strict['actions'] = actions;
   }
+  if (event.route !== undefined) strict['actions'] = { route: event.route, ...actions };
   if (event.customMetadata && Object.hasOwn(event.customMetadata, CARRIER))
     moved['customMetadata'] = event.customMetadata;
   if (Object.keys(moved).length > 0) strict['customMetadata'] = { ...event.customMetadata, [CARRIER]: moved };
@@ -74,12 +75,16 @@ export function fromStrictAdk(strict: Event): Event {
   const { [CARRIER]: _, ...metadata } = customMetadata ?? {};
   const { timingInfo, removedState, history, requestedInputs, ...fields } = carried as Record<string, unknown>;
   const ours = withoutUndefined({ removedState, history, requestedInputs });
+  const { route, ...actions } = event.actions as Event['actions'] & { readonly route?: unknown };
+  const isCopied = route !== undefined && JSON.stringify(route) === JSON.stringify(fields['route']);
   return {
     ...event,
     ...(Object.keys(metadata).length > 0 ? { customMetadata: metadata } : {}),
     ...fields,
     ...(timingInfo === undefined ? {} : { usageMetadata: { ...event.usageMetadata, timingInfo } }),
-    ...(Object.keys(ours).length > 0 ? { actions: { ...event.actions, ...ours } } : {}),
+    ...(Object.keys(ours).length > 0 || isCopied
+      ? { actions: { ...(isCopied ? actions : event.actions), ...ours } }
+      : {}),
   } as Event;
 }
 
