@@ -236,8 +236,7 @@ export class StorageError extends EventloomError {
 }
 
 /**
- * An event, a state value, a tool's response or an artifact is larger than the back end stores in one piece; its documentation
- * states the limit. Nothing was changed, and retrying does not help. Save large data as an artifact and refer to it; keep large
+ * An event, a state, a tool's response or an artifact is larger than the back end stores; its documentation states the limit. Nothing was changed, and retrying does not help. Save large data as an artifact and refer to it; keep large
  * artifacts in a back end that takes them.
  */
 export class SizeLimitError extends EventloomError {

@@ -11,7 +11,7 @@ import type {
   StateWrite,
   ToolLedgerEntry,
 } from '@eventloom/core';
-import { setOwn } from '@eventloom/core/internal';
+import { setOwn, weigh } from '@eventloom/core/internal';
 import { ALL_EVENTS } from './session-view.ts';
 import type { ClaimOutcome, LeaseClaim } from './lease-claim.ts';
 import { selectOpenRunPage, selectSessionPage } from './select-page.ts';
@@ -48,6 +48,7 @@ import {
   withdrawTicket,
 } from './session-hold.ts';
 import { changeWebhook, putWebhook, selectWebhooks, type WebhookHold } from './run-webhooks.ts';
+import { KEY_BYTES, MAX_STATE_BYTES, stateTooLarge } from './state-limit.ts';
 import { StoredEvents } from './stored-events.ts';
 
 /** An app and its users in memory. */
@@ -96,6 +97,7 @@ export class InMemorySessionDriver implements SessionDriver {
 
   createSession(creation: SessionCreation): CreatedSession | undefined {
     const { writes, nowMs } = creation;
+    if (writes.length > 0) this.#checkRoom(creation, writes);
     const record = this.#add(creation, nowMs);
     if (!record) return undefined;
     writeState(record, writes);
@@ -105,14 +107,14 @@ export class InMemorySessionDriver implements SessionDriver {
   }
 
   importSession(session: SessionImport): CreatedSession | undefined {
+    const app = this.#apps.get(session.appName);
+    const user = app?.users.get(session.userId);
+    const added = session.sharedState.filter(({ scope, key }) => !(scope === 'app' ? app : user)?.state.has(key));
+    this.#checkRoom(session, [...session.state, ...added]);
     const record = this.#add(session, session.updatedAtMs);
     if (!record) return undefined;
     for (const { key, value } of session.initialState) (record.initialState ??= new StateTable()).set(key, value);
-    writeState(record, session.state);
-    for (const { scope, key, value } of session.sharedState) {
-      const table = scope === 'app' ? record.app.state : record.user.state;
-      if (!table.has(key)) table.set(key, value);
-    }
+    writeState(record, [...session.state, ...added]);
     for (const event of session.events) record.events.add(event);
     for (const call of session.toolCalls) writeToolCall(record, call);
     for (const { id, invocationId, firstSeq } of session.runs) record.runs.set(id, { invocationId, firstSeq });
@@ -161,6 +163,7 @@ export class InMemorySessionDriver implements SessionDriver {
     if (!record || record.incarnation !== append.incarnation) return { status: 'missing' };
     const refused = refusedAppend(record, append);
     if (refused) return refused;
+    if (append.writes.length > 0) this.#checkRoom(append, append.writes);
     const duplicate = record.events.add(event);
     if (duplicate) return { status: 'duplicate', event: duplicate, lastSeq: record.events.length };
     if (append.writes.length > 0) writeState(record, append.writes);
@@ -184,6 +187,7 @@ export class InMemorySessionDriver implements SessionDriver {
     let record = this.#find(claim);
     // Checked first, because the check may throw.
     const message = claim.message?.(record?.events.coveredUntil ?? -Infinity);
+    if (message && message.writes.length > 0) this.#checkRoom(claim, message.writes);
     if (!record && claim.create) record = this.#add(claim, claim.nowMs);
     if (!record) return { status: 'missing' };
     const outcome = takeRun(record, record.runs, claim, record.events.length, this.#epochs + 1);
@@ -281,6 +285,18 @@ export class InMemorySessionDriver implements SessionDriver {
     return (this.#last = this.#apps.get(appName)?.users.get(userId)?.sessions.get(sessionId));
   }
 
+  /** @throws SizeLimitError if a state would be too large after the writes */
+  #checkRoom(key: SessionKey, writes: readonly StateWrite[]): void {
+    const app = this.#apps.get(key.appName);
+    const tables = { app: app?.state, user: app?.users.get(key.userId)?.state, session: this.#find(key)?.state };
+    for (const scope of ['app', 'user', 'session'] as const) {
+      const own = writes.filter((write) => write.scope === scope);
+      const table = tables[scope] ?? new StateTable();
+      const size = own.length > 0 ? table.sizeAfter(own) : 0;
+      if (size > MAX_STATE_BYTES[scope] && size > table.size) throw stateTooLarge(scope, size);
+    }
+  }
+
   /** Adds an empty, free session; returns undefined if its key is taken. */
   #add({ appName, userId, sessionId }: SessionKey, updatedAtMs: number): MemorySession | undefined {
     let app = this.#apps.get(appName);
@@ -361,34 +377,62 @@ function toStored(record: MemorySession, events: Event[]): StoredSession {
   };
 }
 
+/** A value of state, and the size of its key. */
+interface StateValue {
+  readonly value: unknown;
+  readonly size: number;
+}
+
 /** The state of one scope in memory. Values are copied in and out. */
 class StateTable {
   /** Absent until the first write, because most sessions have no state in most scopes. */
-  #values: Map<string, unknown> | undefined;
+  #values: Map<string, StateValue> | undefined;
+  #size = 0;
 
   get isEmpty(): boolean {
     return this.#values === undefined || this.#values.size === 0;
+  }
+
+  /** The approximate size of all keys. */
+  get size(): number {
+    return this.#size;
   }
 
   has(key: string): boolean {
     return this.#values?.has(key) === true;
   }
 
-  clear(): void {
-    this.#values = undefined;
+  /** Returns the size after writes. */
+  sizeAfter(writes: readonly StateWrite[]): number {
+    let size = this.#size;
+    for (const [key, value] of new Map(writes.map((write) => [write.key, write.value])))
+      size += (value === undefined ? 0 : sizeOf(key, value)) - this.#sizeOf(key);
+    return size;
   }
 
   set(key: string, value: unknown): void {
-    (this.#values ??= new Map()).set(key, copyStored(value));
+    const size = sizeOf(key, value);
+    this.#size += size - this.#sizeOf(key);
+    (this.#values ??= new Map()).set(key, { value: copyStored(value), size });
   }
 
   remove(key: string): void {
+    this.#size -= this.#sizeOf(key);
     this.#values?.delete(key);
   }
 
   readInto(entries: StateEntry[], scope: StateEntry['scope']): void {
-    if (this.#values) for (const [key, value] of this.#values) entries.push({ scope, key, value: copyStored(value) });
+    if (!this.#values) return;
+    for (const [key, { value }] of this.#values) entries.push({ scope, key, value: copyStored(value) });
   }
+
+  #sizeOf(key: string): number {
+    return this.#values?.get(key)?.size ?? 0;
+  }
+}
+
+function sizeOf(key: string, value: unknown): number {
+  return key.length + KEY_BYTES + weigh(value);
 }
 
 /** Copies a value that is known to be JSON. */

@@ -9,12 +9,6 @@ export const MAX_ROW_BYTES = 1_950_000;
 /** Maximum size of a value, in bytes. Reading a value takes several times as much of the 128 MB of memory that an object has. */
 const MAX_VALUE_BYTES = 16_777_216;
 
-/**
- * Maximum size of each state that a session reads at once. An object has 128 MB of memory; the session's own state has
- * room for one value of the largest size and a little more.
- */
-const MAX_STATE = { app: 4_000_000, user: 4_000_000, session: 17_000_000 };
-
 const STORAGE = 'the session storage';
 
 /** Placeholder for a value that is not loaded yet. */
@@ -40,7 +34,6 @@ type LoadedValues = Map<string, (() => unknown) | undefined>;
  */
 export class LargeTexts implements RowTexts {
   readonly maxBytes = MAX_ROW_BYTES;
-  readonly maxState = MAX_STATE;
   readonly #values: LargeValues;
   readonly #maxRowBytes: number;
   /** Values that were written for the current work. */

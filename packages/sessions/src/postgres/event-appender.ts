@@ -220,8 +220,8 @@ export function eventValues({ event }: RunMessage): unknown[] {
  *
  * @throws SizeLimitError
  */
-export function stateValues({ event, writes }: RunMessage): readonly unknown[] {
-  return writes.length > 0 ? toStateLists(writes, 'event', event.id) : [];
+export function stateValues({ writes }: RunMessage): readonly unknown[] {
+  return writes.length > 0 ? toStateLists(writes) : [];
 }
 
 function valuesOf(append: EventAppend, end?: RunEnd): Insertion['values'] {

@@ -13,6 +13,8 @@ import {
 } from '@eventloom/core/internal';
 import { type Migration, MIGRATIONS } from './schema.ts';
 import { checkCurrent, checkVersion, SCHEMA_VERSION, VERSION_KEY } from './schema-version.ts';
+import { stateTooLarge } from '../state-limit.ts';
+import { STATE_TOO_LARGE } from './state-sql.ts';
 import type { Statement } from './statement.ts';
 import { type LeaseClock, type Tables, tablesOf } from './tables.ts';
 
@@ -43,6 +45,9 @@ const CHANGED: readonly unknown[] = ['42P01', '42703', '0A000'];
 const PASSING_CLASSES: readonly string[] = ['08', '40', '53', '55', '57', '58'];
 /** Error codes of a write to a read-only server, such as a standby, and of a transaction whose process was stopped for too long. */
 const PASSING: readonly unknown[] = ['25006', '25P03'];
+
+/** Error code of a text that is not a number. */
+const NO_NUMBER = '22P02';
 
 /** The tables in a database that is reached through a pool. Missing tables are created before the first statement. */
 export class PostgresDatabase {
@@ -251,11 +256,13 @@ export function migrateSessions(
   return migrateTables(client, place, steps, (version) => checkVersion(version, steps.length));
 }
 
-/** Converts an error of the pool, its connections or the server to a StorageError. */
+/** Converts an error of the pool, its connections or the server to a StorageError, or to a SizeLimitError for state that is too large. */
 function failureOf(thrown: unknown): unknown {
   const isOfServer = !EventloomError.isInstance(thrown) && thrown instanceof Error && 'severity' in thrown;
   if (!isOfServer) return storageFailure(STORAGE, thrown);
   const code = String(codeOf(thrown));
+  const [, scope, size] = (code === NO_NUMBER && STATE_TOO_LARGE.exec(thrown.message)) || [];
+  if (scope !== undefined) return stateTooLarge(scope, Number(size));
   return StorageError.of(STORAGE, thrown, PASSING.includes(code) || PASSING_CLASSES.includes(code.slice(0, 2)));
 }
 

@@ -84,7 +84,7 @@ export class PostgresSessionDriver implements SessionDriver {
 
   async createSession(creation: SessionCreation): Promise<CreatedSession | undefined> {
     const { writes, nowMs } = creation;
-    const values = [...keyOf(creation), nowMs, ...toStateLists(writes, 'session', creation.sessionId)];
+    const values = [...keyOf(creation), nowMs, ...toStateLists(writes)];
     const rows = (await this.#database.run(this.#sessions.create, values)) as readonly CreatedRow[];
     const [made] = rows;
     if (!made) return this.#refused();

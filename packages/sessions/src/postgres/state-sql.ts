@@ -1,3 +1,4 @@
+import { KEY_BYTES, MAX_STATE_BYTES } from '../state-limit.ts';
 import type { Tables } from './tables.ts';
 
 /** Maximum number of removed keys that one statement sweeps. */
@@ -19,6 +20,39 @@ function entries(owner: string, first: number): string {
     FROM ${owner}, unnest(${columns}) AS write (scope, key, value)`;
 }
 
+/** Finds the scope and the size in the error of a statement after which a state would be too large. */
+export const STATE_TOO_LARGE = /"eventloom state too large: (\w+) (\d+)"/;
+
+/**
+ * The part of a WITH that measures the states of the entries as they would be afterwards. The statement fails if one of them would be too large and larger than
+ * before: it converts a text to a number, because SQL has no other way to refuse rows with a reason.
+ */
+function measureStates({ state }: Tables): string {
+  const { app, user, session } = MAX_STATE_BYTES;
+  const size = (rows: string): string =>
+    `coalesce(sum(octet_length(${rows}.key) + octet_length(${rows}.value) + ${KEY_BYTES}), 0)`;
+  const sameOwner = (rows: string): string =>
+    `${rows}.session = owner.session AND ${rows}.app_name = owner.app_name AND ${rows}.user_id = owner.user_id`;
+  return `measured AS (
+    SELECT count(CASE WHEN written > replaced AND written + stored - replaced > most
+      THEN ('eventloom state too large: ' || scope || ' ' || (written + stored - replaced))::integer END) AS refused
+    FROM (
+      SELECT DISTINCT session, app_name, user_id,
+        CASE WHEN session <> 0 THEN 'session' WHEN user_id = '' THEN 'app' ELSE 'user' END AS scope,
+        CASE WHEN session <> 0 THEN ${session} WHEN user_id = '' THEN ${app} ELSE ${user} END AS most
+      FROM entries WHERE value IS NOT NULL
+    ) AS owner, LATERAL (
+      SELECT ${size('entries')} AS written FROM entries WHERE value IS NOT NULL AND ${sameOwner('entries')}
+    ) AS new, LATERAL (
+      SELECT ${size('old')} AS stored,
+        coalesce(sum(octet_length(old.key) + octet_length(old.value) + ${KEY_BYTES}) FILTER (WHERE old.key IN (
+          SELECT key FROM entries WHERE ${sameOwner('entries')}
+        )), 0) AS replaced
+      FROM ${state} AS old WHERE ${sameOwner('old')} AND NOT removed
+    ) AS old
+  )`;
+}
+
 /**
  * Sets entries, and marks those of an app or a user that are to be removed. One statement handles both kinds of rows, and new rows, in the
  * order of the keys. All writers lock shared keys in this order, so they cannot deadlock. Each writer sees a key as the previous writer
@@ -28,7 +62,7 @@ function setEntries({ state }: Tables, onConflict: string): string {
   return `
     INSERT INTO ${state} AS stored (session, app_name, user_id, key, value, removed)
     SELECT session, app_name, user_id, key, coalesce(value, ''), value IS NULL FROM entries
-    WHERE value IS NOT NULL OR session = 0
+    WHERE (value IS NOT NULL OR session = 0) AND (SELECT refused FROM measured) = 0
     ORDER BY session, app_name, user_id, key
     ON CONFLICT (session, app_name, user_id, key) DO ${onConflict}`;
 }
@@ -43,7 +77,7 @@ export function writeEntries(tables: Tables, owner: string, first: number, remov
       AND stored.app_name = '' AND stored.user_id = '' AND stored.key = entries.key
   ), ${sweepRemoved(tables, '(SELECT count(*) FROM written) >= 0')}`;
   return `entries AS (${entries(owner, first)}
-  ), written AS (${set} RETURNING 1
+  ), ${measureStates(tables)}, written AS (${set} RETURNING 1
   )${removes ? removal : ''}`;
 }
 
@@ -66,6 +100,6 @@ export function sweepRemoved({ state }: Tables, condition: string): string {
 /** A statement that sets absent entries: $1 app, $2 user, $3 pk of the session, $4 to $6 the entries. */
 export function addEntries(tables: Tables): string {
   return `
-    WITH owner AS (SELECT $3::bigint AS pk), entries AS (${entries('owner', 4)})
+    WITH owner AS (SELECT $3::bigint AS pk), entries AS (${entries('owner', 4)}), ${measureStates(tables)}
     ${setEntries(tables, 'UPDATE SET value = excluded.value, removed = false WHERE stored.removed')}`;
 }

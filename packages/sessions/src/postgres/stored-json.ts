@@ -1,17 +1,12 @@
-import { type Event, SizeLimitError, type StateWrite, type ToolLedgerEntry } from '@eventloom/core';
+import { type Event, type StateWrite, type ToolLedgerEntry } from '@eventloom/core';
 import { prefixedKey } from '@eventloom/core/internal';
 import { eventToJson } from '../event-json.ts';
 import { withinLimit } from '../sql/size-limit.ts';
+import { MAX_STATE_BYTES, stateTooLarge } from '../state-limit.ts';
 import { storedOutcome } from '../tool-outcome.ts';
 
 /** Maximum size of the JSON of an event, a state value or the response of a tool call, in bytes. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
-
-/**
- * Maximum length of all state values of one statement together, in characters, because a client makes one text of them that can be twice as
- * long.
- */
-const MAX_LIST_LENGTH = 192 * 1024 * 1024;
 
 /**
  * Returns an event as it is stored.
@@ -55,22 +50,19 @@ export function stateJson({ scope, key, value }: StateWrite): string {
 export type StateLists = readonly [scopes: string[], keys: string[], values: (string | null)[]];
 
 /**
- * Converts writes to lists. Only the last write to a key counts.
+ * Converts writes to lists. Only the last write to each key counts.
  *
- * @throws SizeLimitError for a value that is too large, and, with this kind and name, if all values together are too large
+ * @throws SizeLimitError for a value that is too large, and for values that are too large together
  */
-export function toStateLists(writes: readonly StateWrite[], kind: string, name: string): StateLists {
+export function toStateLists(writes: readonly StateWrite[]): StateLists {
   const lists: StateLists = [[], [], []];
-  let size = 0;
+  const sizes = { app: 0, user: 0, session: 0 };
   for (const write of lastWrites(writes)) {
+    const { scope } = write;
     const json = write.value === undefined ? null : stateJson(write);
-    size += json?.length ?? 0;
-    if (size > MAX_LIST_LENGTH) {
-      throw new SizeLimitError(
-        `the state of ${kind} ${JSON.stringify(name)} is longer than ${MAX_LIST_LENGTH} characters as JSON, which is the maximum; save large values as artifacts`,
-      );
-    }
-    lists[0].push(write.scope);
+    sizes[scope] += json?.length ?? 0;
+    if (sizes[scope] > MAX_STATE_BYTES[scope]) throw stateTooLarge(scope, sizes[scope]);
+    lists[0].push(scope);
     lists[1].push(write.key);
     lists[2].push(json);
   }

@@ -33,8 +33,6 @@ export interface RowTexts {
   read(text: unknown): unknown;
   /** Returns the approximate number of characters of the value's JSON. */
   sizeOf(text: unknown): number;
-  /** Maximum size of the state of an app, of a user and of a session, in bytes, because a state is read as a whole. Undefined: no limit. */
-  readonly maxState?: Readonly<Record<StoredScope, number>>;
 }
 
 /** A database in the dialect of SQLite, as `SqlSessionDriver` needs it. A statement outside `read` and `write` is a transaction by itself. */

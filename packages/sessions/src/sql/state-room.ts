@@ -1,4 +1,4 @@
-import { SizeLimitError } from '@eventloom/core';
+import { MAX_STATE_BYTES, stateTooLarge } from '../state-limit.ts';
 import type { RowTexts, StoredScope } from './sql-connection.ts';
 import type { SqlStatements } from './statements.ts';
 
@@ -19,7 +19,10 @@ export type StateOwner = readonly [appName: string, userId: string, pk: number];
 export class StateRoom {
   readonly #sql: SqlStatements;
   readonly #texts: RowTexts;
-  /** Bytes that can be written to each state before it is measured again. Writes that are rolled back count too. */
+  /**
+   * Bytes that can be written to each state before it is measured again. Writes that are rolled back count too; those of other processes do
+   * not, so what they write in the meantime can come on top of the limit.
+   */
   readonly #rooms = new Map<string, number>();
 
   constructor(sql: SqlStatements, texts: RowTexts) {
@@ -34,8 +37,8 @@ export class StateRoom {
    * @throws SizeLimitError if the state is too large afterwards
    */
   keep(scope: StoredScope, owner: StateOwner, texts: readonly string[], write: () => void): void {
-    const most = this.#texts.maxState?.[scope];
-    if (most === undefined) return write();
+    if (texts.length === 0) return write();
+    const most = MAX_STATE_BYTES[scope];
     const name = JSON.stringify([scope, ...(scope === 'user' ? owner.slice(0, 2) : owner)]);
     // Other services may have written the state of an app.
     let room = (scope !== 'app' && this.#rooms.get(name)) || 0;
@@ -45,11 +48,7 @@ export class StateRoom {
       const before = measure();
       write();
       const after = measure();
-      if (after > most && after > before) {
-        throw new SizeLimitError(
-          `the state of the ${scope} takes ${after} bytes in all, and at most ${most} can be stored; save large values as artifacts`,
-        );
-      }
+      if (after > most && after > before) throw stateTooLarge(scope, after);
       room = most - Math.max(before, after);
     } else write();
     if (this.#rooms.size === MAX_REMEMBERED) this.#rooms.clear();

@@ -1,4 +1,5 @@
 import { SCHEMA_VERSION, SEQ_BITS, SEQ_MASK } from './schema.ts';
+import { KEY_BYTES } from '../state-limit.ts';
 import type { SqlConnection, SqlStatement } from './sql-connection.ts';
 
 /** The key of an event; both arguments are SQL. Bit operators convert values bound as REAL to integers. */
@@ -66,7 +67,6 @@ const page = (condition: string): string => `
 const sizeOf = (column: string): string =>
   `iif(octet_length(${column}) < 64 AND ${column} GLOB '@*', CAST(substr(${column}, 2) AS INTEGER), octet_length(${column}))`;
 /** Approximate size of a state key in a read, without its name and its value, in bytes. */
-const KEY_BYTES = 100;
 const STATE_SIZE = `octet_length(key) + ${KEY_BYTES} + ${sizeOf('value')} AS size`;
 
 /** A row of a session: its latest lease, its open run, and data of its last event. */

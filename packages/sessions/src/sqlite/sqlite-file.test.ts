@@ -189,9 +189,14 @@ test('a value over 64 MiB is refused and changes nothing; 64 MiB are stored', as
   const over = createEvent({ id: 'over', author: 'agent', timestamp: 1, content });
   await expect(async () => service.appendEvent({ session, event: over, lease })).rejects.toThrow(SizeLimitError);
   const large = { ...KEY, sessionId: 'large' };
-  await expect(service.createSession({ ...large, state: { fits, over: `${fits}x` } })).rejects.toThrow(SizeLimitError);
+  await expect(service.createSession({ ...large, state: { small: 1, large: fits } })).rejects.toThrow(SizeLimitError);
   expect(await service.getSession(large)).toBeUndefined();
-  expect((await service.createSession({ ...large, state: { fits } })).state['fits']).toBe(fits);
+  const response = { text: fits.slice(0, -11) };
+  const call = { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'finished', response } as const;
+  await service.recordToolCall(lease, call);
+  expect((await service.listToolCalls({ ...KEY, invocationId: 'e-1' }))[0]?.response?.['text']).toBe(response.text);
+  const larger = { ...call, callId: 'd', response: { text: `${fits}x` } };
+  await expect(async () => service.recordToolCall(lease, larger)).rejects.toThrow(SizeLimitError);
   await service.appendEvent({ session, event: event('one'), lease });
   expect((await service.getSession(KEY))?.events.map(({ id }) => id)).toEqual(['one']);
   service.close();

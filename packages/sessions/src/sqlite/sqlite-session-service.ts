@@ -49,8 +49,8 @@ const NEW_FILE = 'PRAGMA page_size = 1024; PRAGMA wal_autocheckpoint = 4000;';
  * than the one that last opened the file gets a ConfigurationError.
  *
  * An import and a deletion are one transaction each: about 5 µs for each event, during which this process does nothing else and no other
- * process writes. An event, a state value or the response of a tool call takes up to 64 MiB as JSON; a larger one is a SizeLimitError. A
- * page of a listing ends at 16 Mi characters of state or events.
+ * process writes. An event or the response of a tool call takes up to 64 MiB as JSON, the state of a session up to 17,000,000 bytes, and that of
+ * a user and of an app up to 4,000,000 each; larger ones are a SizeLimitError. A page of a listing ends at 16 Mi characters of state or events.
  */
 export class SqliteSessionService extends DriverSessionService {
   readonly #opened: OpenSqlite<SqlSessionDriver>;

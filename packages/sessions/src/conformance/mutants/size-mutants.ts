@@ -12,6 +12,9 @@ export const sizeMutants: readonly Mutant[] = [
       return stored && { ...stored, state: stored.state.map((entry) => ({ ...entry, value: cut(entry.value) })) };
     },
   })),
+  brokenDriver('size.state-total', 'stores any number of values in single appends', (driver) => ({
+    appendEvent: (append) => driver.appendEvent({ ...append, writes: append.writes.slice(0, 1) }),
+  })),
   brokenEvents('size.events', 'truncates long text', (events) =>
     events.map((event): Event => {
       const text = event.content?.parts?.[0]?.text;

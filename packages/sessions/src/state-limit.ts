@@ -1,0 +1,22 @@
+import { SizeLimitError, type StateWrite } from '@eventloom/core';
+
+/**
+ * Maximum size of the state of an app, of a user and of a session, in bytes. Each run reads all three as a whole, and a user has many runs at
+ * once; an object of Cloudflare has 128 MB of memory. The session's own state has room for one value of 16 MiB and a little more.
+ */
+export const MAX_STATE_BYTES: Readonly<Record<StateWrite['scope'], number>> = {
+  app: 4_000_000,
+  user: 4_000_000,
+  session: 17_000_000,
+};
+
+/** Number of bytes that a key counts in addition to its name and its value. */
+export const KEY_BYTES = 100;
+
+/** Returns the error for a write after which a state would take `bytes`. */
+export function stateTooLarge(scope: string, bytes: number): SizeLimitError {
+  const most = MAX_STATE_BYTES[scope as StateWrite['scope']];
+  return new SizeLimitError(
+    `the state of the ${scope} takes ${bytes} bytes in all, and at most ${most} can be stored; save large values as artifacts`,
+  );
+}
