@@ -1,6 +1,14 @@
 import type { ActiveOperation, Instrumentation, Operation } from '@eventloom/core';
 import { checkOptions, type OptionRules } from '@eventloom/core/internal';
-import { type Context, context, type MeterProvider, metrics, trace, type TracerProvider } from '@opentelemetry/api';
+import {
+  type Context,
+  context,
+  createNoopMeter,
+  type MeterProvider,
+  metrics,
+  trace,
+  type TracerProvider,
+} from '@opentelemetry/api';
 import { remoteParent } from './trace-context.ts';
 import { ModelMetrics } from './model-metrics.ts';
 import type { ModelPrice } from './span-record.ts';
@@ -63,7 +71,9 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Instrumentati
   const { captureContent = false, captureUserId = false, maxContentLength = 32_768 } = options;
   const { prices = {}, currency = 'USD' } = options;
   const tracer = tracerProvider.getTracer(SCOPE);
-  const recorded = new ModelMetrics(meterProvider.getMeter(SCOPE), currency);
+  const meter = meterProvider.getMeter(SCOPE);
+  // A program that registers no SDK for metrics does not pay for them.
+  const recorded = meter === createNoopMeter() ? undefined : new ModelMetrics(meter, currency);
   const contentLength = captureContent ? maxContentLength : undefined;
   const settings = { contentLength, captureUserId, prices, tracer, metrics: recorded };
   return {

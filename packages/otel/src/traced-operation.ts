@@ -21,7 +21,8 @@ export const CURRENT: symbol = createContextKey('eventloom operation');
 /** The options that operations need. */
 export interface TraceSettings extends SpanSettings {
   readonly tracer: Tracer;
-  readonly metrics: ModelMetrics;
+  /** Undefined if the program measures nothing. */
+  readonly metrics: ModelMetrics | undefined;
 }
 
 /** An operation with its span, and with metrics if it is a model call. */
@@ -29,7 +30,7 @@ export class TracedOperation extends SpanRecord {
   /** The context in which the operation runs. */
   readonly context: Context;
   readonly #span: Span;
-  readonly #metrics: ModelMetrics;
+  readonly #metrics: ModelMetrics | undefined;
 
   constructor(operation: Operation, around: Context, settings: TraceSettings) {
     super(operation, undefined, settings);
@@ -53,7 +54,7 @@ export class TracedOperation extends SpanRecord {
   override end(end: OperationEnd): void {
     super.end(end);
     const span = this.#span;
-    if (this.kind === 'model') this.#measure();
+    if (this.kind === 'model' && this.#metrics) this.#measure(this.#metrics);
     if (span.isRecording()) this.describeEnd((name, value) => void span.setAttribute(name, value));
     if (this.status === 'error') {
       const { errorMessage } = this;
@@ -62,7 +63,7 @@ export class TracedOperation extends SpanRecord {
     span.end();
   }
 
-  #measure(): void {
+  #measure(metrics: ModelMetrics): void {
     const { input, output } = this.tokens;
     const measured: Attributes = {
       [OPERATION_NAME]: this.operationName,
@@ -73,7 +74,7 @@ export class TracedOperation extends SpanRecord {
     if (this.errorType !== undefined) measured[ERROR_TYPE] = this.errorType;
     const durationMs = (this.endMs ?? this.startMs) - this.startMs;
     const { firstChunkMs, cost } = this;
-    this.#metrics.record({ durationMs, firstChunkMs, inputTokens: input, outputTokens: output, cost }, measured);
+    metrics.record({ durationMs, firstChunkMs, inputTokens: input, outputTokens: output, cost }, measured);
   }
 }
 
