@@ -102,12 +102,12 @@ export default defineConfig({
             'packages/*/src/**/*.workers.test.ts',
             ...workerdFolders.map((folder) => `packages/${folder}/**/*.test.ts`),
           ],
-          // The conformance suite of sessions is run on Durable Objects here; that it notices a broken service is shown in node.
+          // The conformance suites are run on the services of workerd here; that they notice a broken service is shown in node.
           exclude: [
             ...configDefaults.exclude,
             ...nodeOnlyTests,
             'packages/{server,cloudflare}/**',
-            'packages/sessions/src/conformance/**',
+            'packages/*/src/conformance/**',
           ],
           isolate: false,
           ...limits,

@@ -81,7 +81,7 @@ export function sharedErrorCodes(classes: readonly ErrorClass[]): string[] {
 /** Returns the places that throw a plain Error, which callers cannot distinguish from others. */
 export function bareErrors(files: readonly SourceFile[]): string[] {
   return files
-    .filter(({ path, text }) => !isTestFile(path) && /\bthrow\b/.test(text) && /\bError\b/.test(text))
+    .filter(({ path, text }) => !isTestFile(path) && /\bthrow[\s(]+(?:new\s+)?Error\b/.test(text))
     .flatMap((file) => {
       const found: string[] = [];
       new Visitor({

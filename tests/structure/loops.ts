@@ -51,6 +51,8 @@ const SEARCHING = new Set([
   'some',
 ]);
 
+const stepsOf = new WeakMap<SourceFile, SlowStep[]>();
+
 /**
  * Returns the slow steps in the loops of a file: text that is cut from the front, an element that is taken from or put at the front of a list,
  * a list or an object that is copied to add to it, and a search of the list that the loop fills. Loops are statements and the callbacks of
@@ -58,6 +60,12 @@ const SEARCHING = new Set([
  * a loop.
  */
 export function slowSteps(file: SourceFile): SlowStep[] {
+  const steps = stepsOf.get(file) ?? findSteps(file);
+  stepsOf.set(file, steps);
+  return steps;
+}
+
+function findSteps(file: SourceFile): SlowStep[] {
   const steps: SlowStep[] = [];
   const textOf = (node: Node): string => file.text.slice(node.start, node.end).replaceAll(/\s+/g, ' ');
   const report = (node: Node, reason: string): void => void steps.push({ path: file.path, text: textOf(node), reason });
