@@ -51,7 +51,7 @@ test.each([
   ['{person.gone}', ''],
   ['{user:preferences.theme}', 'flat'],
   ['{user:preferences.size}', '12'],
-])('a key with dots is looked up as a whole key first, then as a path: %s', async (template, expected) => {
+])('a name with dots is looked up as a whole key first, then as a path: %s', async (template, expected) => {
   expect(await fill(template, STATE)).toBe(expected);
 });
 
@@ -66,6 +66,19 @@ test.each([
   ['{user:missing?}!', '!'],
 ])('an optional placeholder becomes empty when its value is missing: %s', async (template, expected) => {
   expect(await fill(template, STATE)).toBe(expected);
+});
+
+test.each([
+  '/users/{user.id}',
+  '{{order.total}}',
+  '{app:settings.theme}',
+  '{person.missing}',
+  '{name.length}',
+  '{person.constructor}',
+  '{toString.name}',
+  '{höhe} {$total}',
+])('a name that the ADK does not take for a key stays as it is if state does not have it: %s', async (template) => {
+  expect(await fill(template, STATE)).toBe(template);
 });
 
 test.each([
@@ -109,21 +122,16 @@ test('a placeholder inside JSON is filled and the JSON is kept', async () => {
   expect(await fill('{"who": "{name}"}', STATE)).toBe('{"who": "Ada"}');
 });
 
-test.each([
-  '{missing}',
-  '{user:missing}',
-  '{person.missing}',
-  '{name.length}',
-  '{constructor}',
-  '{person.constructor}',
-  '{toString.name}',
-])('a missing key that is not optional throws MissingStateKeyError: %s', async (template) => {
-  const key = template.slice(1, -1);
-  await expect(fill(template, STATE)).rejects.toThrow(MissingStateKeyError);
-  await expect(fill(template, STATE)).rejects.toThrow(
-    `the instruction of agent "agent" uses {${key}}, which is not in the session state; write {${key}?} to make it optional`,
-  );
-});
+test.each(['{missing}', '{user:missing}', '{_missing1}', '{constructor}'])(
+  'a missing key that is not optional throws MissingStateKeyError: %s',
+  async (template) => {
+    const key = template.slice(1, -1);
+    await expect(fill(template, STATE)).rejects.toThrow(MissingStateKeyError);
+    await expect(fill(template, STATE)).rejects.toThrow(
+      `the instruction of agent "agent" uses {${key}}, which is not in the session state; write {${key}?} to make it optional`,
+    );
+  },
+);
 
 test('an artifact placeholder without an artifact service throws unless it is optional', async () => {
   await expect(fill('{artifact.notes.txt}')).rejects.toThrow(

@@ -15,19 +15,22 @@ const PLACEHOLDER = /(?<!\{)(\{+)([^{}]*)(\}+)/g;
 /** Identifiers joined by dots, after an optional scope. */
 const STATE_KEY =
   /^(?:app:|user:|temp:)?[\p{ID_Start}_$][\p{ID_Continue}$]*(?:\.[\p{ID_Start}_$][\p{ID_Continue}$]*)*$/u;
+/** What the ADK takes for a key. A name that is none, such as `user.id` in the text `/users/{user.id}`, need not be in state. */
+const REQUIRED_KEY = /^(?:app:|user:|temp:)?[A-Za-z_]\w*$/;
 const ARTIFACT = /^artifact\.((?:user:)?[\p{L}\p{N}_.\-/]+)$/u;
 
 /**
  * Fills placeholders in an instruction with state values and artifacts: `{key}`, `{user:key}`, `{app:key}`, `{temp:key}`, `{artifact.name}`.
  *
  * - A `?` at the end, as in `{key?}`, makes the placeholder optional: a missing value becomes an empty string.
- * - A key with dots is looked up as a whole key first, then as a path into an object.
+ * - A name with dots is looked up as a whole key first, then as a path into an object.
+ * - A name with dots, `$` or letters beyond ASCII is left unchanged if state has no value for it: `/users/{user.id}`.
  * - A string is inserted unchanged, null as an empty string, any other value as JSON.
  * - `{ key }` and `{{key}}` are the same as `{key}`. Other text in braces is left unchanged: `{a b}`, `{bad-name}`, `{{key}`.
  *
  * The agent fills an instruction string itself. An instruction function must call this function to fill its text.
  *
- * @throws MissingStateKeyError if a key or artifact does not exist and is not optional
+ * @throws MissingStateKeyError if a key of ASCII letters, digits and `_`, or an artifact, does not exist and is not optional
  *
  * @example
  * const instruction: InstructionProvider = (context) => injectSessionState('Greet {user:name}.', context);
@@ -80,6 +83,7 @@ async function fill(placeholder: string, inner: string, context: InvocationConte
   const value = lookUp(context.session.state, name);
   if (value !== undefined) return stateText(value);
   if (optional) return '';
+  if (!REQUIRED_KEY.test(name)) return placeholder;
   throw missing(name, 'is not in the session state', context);
 }
 
