@@ -2,13 +2,18 @@ import type {
   AuthConfig,
   AuthCredential,
   BaseTool,
+  CallbackContext,
   Content,
+  FunctionDeclaration,
   GenerateContentConfig,
   LlmRequest,
+  LlmResponse,
+  MaybePromise,
   OAuth2Auth,
   ToolProcessLlmRequest,
   VendorValue,
 } from '@eventloom/core';
+import type { ConfirmationPredicate, ToolInputParameters } from '@eventloom/tools';
 import type { VertexAISearchDataStoreSpec, VertexAiSearchToolParams } from '@eventloom/tools/built-in';
 import type { RouteValue } from './workflow/node-context.ts';
 
@@ -53,10 +58,21 @@ export interface SearchEngineParams extends VertexAiSearchToolParams {
   readonly dataStoreSpecs?: readonly VertexAISearchDataStoreSpec[] | undefined;
 }
 
-/** Options of a request, as programs that were written for `@google/adk` read them. */
+/** Options of a request, as programs that were written for `@google/adk` read them: those without a type here have that of `@google/genai`. */
 export interface AdkRequestConfig extends GenerateContentConfig {
-  /** Declarations of functions, and tools of the model's service, in the form of `@google/genai`. */
-  tools?: VendorValue[];
+  /** Declarations of functions, and tools of the model's service. */
+  tools?: AdkRequestTool[];
+  toolConfig?: VendorValue;
+  safetySettings?: VendorValue[];
+  thinkingConfig?: VendorValue;
+  [option: string]: VendorValue;
+}
+
+/** An entry of the `tools` of a request, in the form of the `Tool` of `@google/genai`. */
+export interface AdkRequestTool {
+  functionDeclarations?: (FunctionDeclaration & { parameters?: VendorValue })[];
+  /** A tool of the model's service, such as `googleSearch`. */
+  [tool: string]: VendorValue;
 }
 
 /** Parameters of `processLlmRequest` of a tool, as programs that were written for `@google/adk` read them. */
@@ -73,6 +89,30 @@ export interface AdkModelRequest extends LlmRequest {
   toolsDict: Record<string, BaseTool>;
   /** Settings of a live connection. Not read: write them into `RunConfig`. */
   liveConnectConfig?: VendorValue;
+}
+
+/** A function for `beforeModelCallback` of programs that were written for `@google/adk`: that of `@eventloom/llm-agent`, with the `LlmRequest` of the ADK. */
+export type AdkSingleBeforeModelCallback = (params: {
+  context: CallbackContext;
+  request: AdkModelRequest;
+}) => MaybePromise<LlmResponse | undefined | void>;
+
+/** One or several callbacks that run before each model call, in order, until one returns a value. */
+export type AdkBeforeModelCallback = AdkSingleBeforeModelCallback | readonly AdkSingleBeforeModelCallback[];
+
+/** Type of a tool's `requireConfirmation`, by the schema of its parameters. */
+export type RequireConfirmation<P extends ToolInputParameters> = boolean | ConfirmationPredicate<P>;
+
+/** Citations in a reply, with the structure of the `CitationMetadata` of `@google/genai`. */
+export interface AdkCitationMetadata {
+  citations?: {
+    uri?: string;
+    title?: string;
+    license?: string;
+    startIndex?: number;
+    endIndex?: number;
+    publicationDate?: VendorValue;
+  }[];
 }
 
 /** Sources of a reply, with the structure of the `GroundingMetadata` of `@google/genai`. */

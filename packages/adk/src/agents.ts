@@ -21,7 +21,7 @@ export interface AdkBaseAgentConfig extends BaseAgentConfig, AgentNodeOptions {
 }
 
 /** The base of agent classes of the program. */
-abstract class OwnAgent extends BaseAgent {
+abstract class OwnAgent<C extends AdkBaseAgentConfig = AdkBaseAgentConfig> extends BaseAgent {
   /** The name of the class in error messages. */
   static override readonly name: string = 'BaseAgent';
   /** Schema of the output of the agent's node; undefined for any output. */
@@ -33,7 +33,7 @@ abstract class OwnAgent extends BaseAgent {
   }
 
   /** @throws ConfigurationError for an invalid or misspelt option, and for `parentAgent` */
-  constructor(config: AdkBaseAgentConfig) {
+  constructor(config: C) {
     super(withoutNodeOptions(config));
     this.outputSchema = config.outputSchema;
     this.#inputSchema = config.inputSchema;
@@ -49,13 +49,13 @@ abstract class OwnAgent extends BaseAgent {
    * classes whose constructor takes one object of options and passes it on.
    * @throws ConfigurationError for `parentAgent`, and for a sub-agent that cannot be copied
    */
-  clone(changes: Partial<AdkBaseAgentConfig> = {}): this {
+  clone(changes: Partial<C> = {}): this {
     return copyAgent(this, changes);
   }
 }
 
-/** Any agent of programs that were written for `@google/adk`, also one of another package of Eventloom. */
-export type AdkBaseAgent = BaseAgent;
+/** Any agent of programs that were written for `@google/adk`, also one of another package of Eventloom. Its options have no part in the type. */
+export type AdkBaseAgent<_C extends AdkBaseAgentConfig = AdkBaseAgentConfig> = BaseAgent;
 
 /**
  * Base of the agents of programs that were written for `@google/adk`: that of `@eventloom/core`, with the options of a node and `clone`.

@@ -8,7 +8,7 @@ import {
   type ToolConfirmation,
   type VendorValue,
 } from '@eventloom/core';
-import type { AdkGroundingMetadata, Assignable } from './adk-types.ts';
+import type { AdkCitationMetadata, AdkGroundingMetadata, Assignable } from './adk-types.ts';
 
 /** The actions of an event, as programs that were written for `@google/adk` read them: the requests to a person are always there. */
 export interface AdkEventActions extends EventActions {
@@ -20,11 +20,13 @@ export interface AdkEventActions extends EventActions {
 
 /** An event, as programs that were written for `@google/adk` type it: the fields of the object that a program has can be assigned. */
 export interface AdkEvent extends Assignable<
-  Omit<Event, 'content' | 'finishReason' | 'groundingMetadata' | 'longRunningToolIds'>
+  Omit<Event, 'citationMetadata' | 'content' | 'finishReason' | 'groundingMetadata' | 'longRunningToolIds'>
 > {
   content?: Content;
   /** Reason why the model stopped, a `FinishReason` of `@google/genai`. */
   finishReason?: VendorValue;
+  /** Citations in the reply. */
+  citationMetadata?: AdkCitationMetadata;
   /** Sources of the reply, for example of Google Search. */
   groundingMetadata?: AdkGroundingMetadata;
   /** Ids of the calls in this event whose result comes later. Absent or empty: none. */

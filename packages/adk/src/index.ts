@@ -17,14 +17,17 @@ export { isBaseAgent } from '@eventloom/core/internal';
 export type {
   AfterModelCallback,
   AfterToolCallback,
-  BeforeModelCallback,
   BeforeToolCallback,
   InstructionProvider,
   SingleAfterModelCallback,
   SingleAfterToolCallback,
-  SingleBeforeModelCallback,
   SingleBeforeToolCallback,
 } from '@eventloom/llm-agent';
+export type {
+  AdkBeforeModelCallback as BeforeModelCallback,
+  AdkSingleBeforeModelCallback as SingleBeforeModelCallback,
+  RequireConfirmation,
+} from './adk-types.ts';
 export { isLlmAgent } from '@eventloom/llm-agent';
 export type {
   AdkLlmAgentConfig as LlmAgentConfig,
@@ -144,7 +147,6 @@ export type { AgentToolConfig } from '@eventloom/multi-agent';
 export { AgentTool, exitLoop as EXIT_LOOP, ExitLoopTool } from '@eventloom/multi-agent';
 export { isAgentTool } from './agent-guards.ts';
 export type {
-  ConfirmationRule as RequireConfirmation,
   SchemaLike,
   SchemaLike as LlmAgentSchema,
   ToolExecuteArgument,

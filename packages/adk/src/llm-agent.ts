@@ -15,12 +15,11 @@ import {
   type LlmAgentConfig,
   type SingleAfterModelCallback,
   type SingleAfterToolCallback,
-  type SingleBeforeModelCallback,
   type SingleBeforeToolCallback,
   type ToolUnion,
 } from '@eventloom/llm-agent';
 import { LLM_AGENT_OPTIONS } from '@eventloom/llm-agent/internal';
-import type { Assignable, KnownOptions } from './adk-types.ts';
+import type { AdkBeforeModelCallback, AdkSingleBeforeModelCallback, Assignable, KnownOptions } from './adk-types.ts';
 import { type AgentNodeOptions, copyAgent, keepConfig, withoutNodeOptions } from './agent-options.ts';
 import { type BaseContextCompactor, shorteningCallbacks } from './context-compactors.ts';
 import { NodeSchemaValidationError } from './errors.ts';
@@ -50,8 +49,12 @@ export type AdkToolUnion = ToolUnion | BaseNode | AdkPackageTool | AdkPackageToo
  * workflow.
  */
 export interface AdkLlmAgentConfig
-  extends Assignable<Omit<LlmAgentConfig, 'tools' | 'generateContentConfig'>>, Assignable<AgentNodeOptions> {
+  extends
+    Assignable<Omit<LlmAgentConfig, 'tools' | 'generateContentConfig' | 'beforeModelCallback'>>,
+    Assignable<AgentNodeOptions> {
   tools?: readonly AdkToolUnion[];
+  /** Called before each model call. May change the request, or return a response in place of the model's. Default: none. */
+  beforeModelCallback?: AdkBeforeModelCallback;
   /** Options of the model's service, such as `temperature`: an object, or a `GenerateContentConfig` of `@google/genai`. */
   generateContentConfig?: GenerateContentConfig | KnownOptions<GenerateContentConfig>;
   /** Shorten the conversation that the model reads. Default: none. */
@@ -167,7 +170,7 @@ export class AdkLlmAgent extends LlmAgent {
   }
 
   /** The callbacks before the model as a list. */
-  get canonicalBeforeModelCallbacks(): readonly SingleBeforeModelCallback[] {
+  get canonicalBeforeModelCallbacks(): readonly AdkSingleBeforeModelCallback[] {
     return this.beforeModelCallback;
   }
 

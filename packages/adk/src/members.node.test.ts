@@ -11,6 +11,7 @@ import {
   BaseTool,
   createEvent,
   DatabaseSessionService,
+  FileArtifactService,
   Gemini,
   getFunctionResponses,
   getLogger,
@@ -25,6 +26,7 @@ import {
   PluginManager,
   setLogger,
   setLogLevel,
+  type SaveArtifactRequest,
   State,
 } from './index.ts';
 
@@ -119,6 +121,45 @@ test('a plugin that is registered after the first run sees the next one', async 
   expect(runner.pluginManager.hasPlugins).toBe(true);
   await run('bob');
   expect(watcher.seen).toEqual(['bob']);
+});
+
+describe('a class of the program that extends a service which is opened', () => {
+  test('overrides methods of FileArtifactService, and calls those of the service', async () => {
+    const rootDir = mkdtempSync(join(tmpdir(), 'eventloom-artifacts-'));
+    onTestFinished(() => rmSync(rootDir, { recursive: true }));
+    class Files extends FileArtifactService {
+      readonly saved: string[] = [];
+
+      constructor() {
+        super(rootDir);
+      }
+
+      override async saveArtifact(request: SaveArtifactRequest): Promise<number> {
+        this.saved.push(request.filename);
+        return super.saveArtifact(request);
+      }
+    }
+    const key = { appName: 'a', userId: 'u', sessionId: 's', filename: 'notes.txt' };
+    const [files, others] = [new Files(), new FileArtifactService(rootDir)];
+    await files.saveArtifact({ ...key, artifact: { text: 'one' } });
+    expect(files.saved).toEqual(['notes.txt']);
+    expect(await others.loadArtifact(key)).toMatchObject({ text: 'one' });
+    expect([files instanceof Files, files instanceof FileArtifactService, others instanceof Files]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  test('is refused for DatabaseSessionService, whose methods it could not override', () => {
+    class Sessions extends DatabaseSessionService {}
+    expect(() => new Sessions('sqlite://:memory:')).toThrow(
+      refusal(
+        'CONFIGURATION',
+        'DatabaseSessionService: cannot be extended; write a class that extends BaseSessionService',
+      ),
+    );
+  });
 });
 
 test('LogLevel has the names of its levels', () => {

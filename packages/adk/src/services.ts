@@ -34,8 +34,11 @@ export const DatabaseSessionService: new (url: string) => DatabaseSessionService
     Object.assign(readAsAdk(openDatabaseSessions(url, 'DatabaseSessionService')), { init: () => Promise.resolve() }),
 );
 
+/** An artifact service that a class of the program can extend: no method of it is abstract. */
+type OpenedArtifacts = Pick<BaseArtifactService, keyof BaseArtifactService>;
+
 /** Artifacts in a folder, as the `FileArtifactService` for programs that were written for `@google/adk` opens them. */
-export type AdkFileArtifactService = BaseArtifactService;
+export type AdkFileArtifactService = OpenedArtifacts;
 
 /**
  * Opens the artifacts of a folder, on Node, for programs that were written for `@google/adk`. It takes a path, or a URL with the scheme `file`, and
@@ -44,7 +47,7 @@ export type AdkFileArtifactService = BaseArtifactService;
  * @example
  * const artifactService = new FileArtifactService('artifacts');
  */
-export const AdkFileArtifactService: new (rootDirOrUri: string) => BaseArtifactService = opener(
+export const AdkFileArtifactService: new (rootDirOrUri: string) => OpenedArtifacts = opener(
   'FileArtifactService',
   (rootDirOrUri: string) => {
     if (typeof rootDirOrUri !== 'string' || rootDirOrUri === '')
@@ -78,7 +81,7 @@ const GCS_OPTIONS: OptionRules<AdkGcsOptions> = {
 };
 
 /** Artifacts in a bucket of Cloud Storage, as the `GcsArtifactService` for programs that were written for `@google/adk` opens them. */
-export type AdkGcsArtifactService = BaseArtifactService;
+export type AdkGcsArtifactService = OpenedArtifacts;
 
 /**
  * Opens the artifacts of a bucket of Cloud Storage for programs that were written for `@google/adk`, whose objects it reads. It gives the service of
@@ -88,7 +91,7 @@ export type AdkGcsArtifactService = BaseArtifactService;
  * @example
  * const artifactService = new GcsArtifactService('my-artifacts');
  */
-export const AdkGcsArtifactService: new (bucket: string, options?: AdkGcsOptions) => BaseArtifactService = opener(
+export const AdkGcsArtifactService: new (bucket: string, options?: AdkGcsOptions) => OpenedArtifacts = opener(
   'GcsArtifactService',
   (bucket: string, options: AdkGcsOptions = {}) => {
     if (typeof bucket !== 'string')
@@ -153,7 +156,10 @@ export const AdkUnsafeLocalCodeExecutor: new (options?: AdkLocalExecutorOptions)
   },
 );
 
-/** Makes a class of this name whose constructor returns the result of `open`. */
+/**
+ * Makes a class of this name whose constructor returns the result of `open`. A class of the program can extend it, and override methods that the result
+ * has from its own class.
+ */
 function opener<P extends unknown[], T extends object>(
   name: string,
   open: (...params: P) => T,
@@ -163,15 +169,32 @@ function opener<P extends unknown[], T extends object>(
     static readonly name: string = name;
 
     static [Symbol.hasInstance](value: unknown): boolean {
-      return typeof value === 'object' && value !== null && opened.has(value);
+      if (typeof value !== 'object' || value === null || !opened.has(value)) return false;
+      return this.prototype === Opener.prototype || Object.prototype.isPrototypeOf.call(this.prototype, value);
     }
   };
-  const construct = (_target: object, params: P): T => {
+  const construct = (_target: object, params: P, { prototype }: Function): T => {
     const service = open(...params);
     opened.add(service);
-    return service;
+    return prototype === Opener.prototype ? service : extendService(name, Opener.prototype, prototype, service);
   };
   return new Proxy(Opener, { construct }) as new (...params: P) => T;
+}
+
+/**
+ * Puts the methods of a subclass before those of a service.
+ * @param base the prototype of the class that the program extends
+ * @param derived the prototype of the program's class
+ * @throws ConfigurationError for a service with methods of its own, which the methods of the subclass would not replace
+ */
+function extendService<T extends object>(name: string, base: object, derived: object, service: T): T {
+  if (Object.values(service).some((value) => typeof value === 'function'))
+    throw new ConfigurationError(
+      `${name}: cannot be extended; write a class that extends BaseSessionService and calls new ${name}(url)`,
+    );
+  const ofService: object | null = Object.getPrototypeOf(service);
+  if (Object.getPrototypeOf(base) !== ofService) Object.setPrototypeOf(base, ofService);
+  return Object.setPrototypeOf(service, derived);
 }
 
 /**

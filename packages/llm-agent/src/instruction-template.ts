@@ -15,7 +15,7 @@ const PLACEHOLDER = /(?<!\{)(\{+)([^{}]*)(\}+)/g;
 /** Identifiers joined by dots, after an optional scope. */
 const STATE_KEY =
   /^(?:app:|user:|temp:)?[\p{ID_Start}_$][\p{ID_Continue}$]*(?:\.[\p{ID_Start}_$][\p{ID_Continue}$]*)*$/u;
-/** What the ADK takes for a key. A name that is none, such as `user.id` in the text `/users/{user.id}`, need not be in state. */
+/** Keys of the ADK. State need not have another name, such as `user.id` in the text `/users/{user.id}`. */
 const REQUIRED_KEY = /^(?:app:|user:|temp:)?[A-Za-z_]\w*$/;
 const ARTIFACT = /^artifact\.((?:user:)?[\p{L}\p{N}_.\-/]+)$/u;
 

@@ -1,4 +1,4 @@
-import type { BaseTool, CallbackContext, InvocationContext, ToolContext } from '@eventloom/core';
+import type { BaseAgent, BaseTool, CallbackContext, InvocationContext, ToolContext } from '@eventloom/core';
 
 /** The parameter of all callbacks of a run. */
 export interface OfRun {
@@ -7,6 +7,7 @@ export interface OfRun {
 
 /** The parameter of all callbacks of an agent and its model. */
 export interface OfAgent {
+  readonly agent?: BaseAgent;
   readonly callbackContext: CallbackContext;
 }
 

@@ -9,6 +9,7 @@ import {
   isFinalResponse,
   type LlmRequest,
   type LlmResponse,
+  type MaybePromise,
   type Part,
   type ToolContext,
 } from '@eventloom/core';
@@ -48,9 +49,12 @@ export class LoggingPlugin extends BasePlugin {
     this.#log = log;
   }
 
-  override onUserMessageCallback({ invocationContext, userMessage }: OfRun & { userMessage: Content }): undefined {
+  override onUserMessageCallback({
+    invocationContext,
+    userMessage,
+  }: OfRun & { userMessage: Content }): MaybePromise<Content | undefined> {
     const { invocationId, session, userId, appName, agent, branch } = invocationContext;
-    this.#write('USER MESSAGE RECEIVED', {
+    return this.#write('USER MESSAGE RECEIVED', {
       'Invocation ID': invocationId,
       'Session ID': session.id,
       'User ID': userId,
@@ -61,14 +65,14 @@ export class LoggingPlugin extends BasePlugin {
     });
   }
 
-  override beforeRunCallback({ invocationContext: { invocationId, agent } }: OfRun): undefined {
-    this.#write('INVOCATION STARTING', { 'Invocation ID': invocationId, 'Starting Agent': agent.name });
+  override beforeRunCallback({ invocationContext: { invocationId, agent } }: OfRun): MaybePromise<Content | undefined> {
+    return this.#write('INVOCATION STARTING', { 'Invocation ID': invocationId, 'Starting Agent': agent.name });
   }
 
-  override onEventCallback({ event }: { event: Event }): undefined {
+  override onEventCallback({ event }: OfRun & { event: Event }): MaybePromise<Event | undefined> {
     // A reply may have hundreds of chunks, and the final event contains their text.
-    if (event.partial === true) return;
-    this.#write('EVENT YIELDED', {
+    if (event.partial === true) return undefined;
+    return this.#write('EVENT YIELDED', {
       'Event ID': event.id,
       Author: event.author,
       Content: describeContent(event.content),
@@ -81,33 +85,38 @@ export class LoggingPlugin extends BasePlugin {
   }
 
   override afterRunCallback({ invocationContext: { invocationId, agent } }: OfRun): undefined {
-    this.#write('INVOCATION COMPLETED', { 'Invocation ID': invocationId, 'Final Agent': agent.name });
+    return this.#write('INVOCATION COMPLETED', { 'Invocation ID': invocationId, 'Final Agent': agent.name });
   }
 
   override onRunErrorCallback({ invocationContext: { invocationId }, error }: OfRun & { error: Error }): undefined {
-    this.#write('INVOCATION FAILED', { 'Invocation ID': invocationId, Error: String(error) });
+    return this.#write('INVOCATION FAILED', { 'Invocation ID': invocationId, Error: String(error) });
   }
 
-  override beforeAgentCallback({ callbackContext }: OfAgent): undefined {
+  override beforeAgentCallback({ callbackContext }: OfAgent): MaybePromise<Content | undefined> {
     const { agentName, invocationId, invocationContext } = callbackContext;
-    this.#write('AGENT STARTING', {
+    return this.#write('AGENT STARTING', {
       'Agent Name': agentName,
       'Invocation ID': invocationId,
       Branch: invocationContext.branch,
     });
   }
 
-  override afterAgentCallback({ callbackContext: { agentName, invocationId } }: OfAgent): undefined {
-    this.#write('AGENT COMPLETED', { 'Agent Name': agentName, 'Invocation ID': invocationId });
+  override afterAgentCallback({
+    callbackContext: { agentName, invocationId },
+  }: OfAgent): MaybePromise<Content | undefined> {
+    return this.#write('AGENT COMPLETED', { 'Agent Name': agentName, 'Invocation ID': invocationId });
   }
 
   override onAgentErrorCallback({ callbackContext: { agentName }, error }: OfAgent & { error: unknown }): undefined {
-    this.#write('AGENT ERROR', { 'Agent Name': agentName, Error: String(error) });
+    return this.#write('AGENT ERROR', { 'Agent Name': agentName, Error: String(error) });
   }
 
-  override beforeModelCallback({ callbackContext, llmRequest }: OfAgent & { llmRequest: LlmRequest }): undefined {
+  override beforeModelCallback({
+    callbackContext,
+    llmRequest,
+  }: OfAgent & { llmRequest: LlmRequest }): MaybePromise<LlmResponse | undefined> {
     const { systemInstruction } = llmRequest.config;
-    this.#write('LLM REQUEST', {
+    return this.#write('LLM REQUEST', {
       Model: llmRequest.model ?? 'default',
       Agent: callbackContext.agentName,
       'System Instruction': systemInstruction
@@ -117,10 +126,13 @@ export class LoggingPlugin extends BasePlugin {
     });
   }
 
-  override afterModelCallback({ callbackContext, llmResponse }: OfAgent & { llmResponse: LlmResponse }): undefined {
+  override afterModelCallback({
+    callbackContext,
+    llmResponse,
+  }: OfAgent & { llmResponse: LlmResponse }): MaybePromise<LlmResponse | undefined> {
     const { partial, errorCode, errorMessage, content, turnComplete, usageMetadata } = llmResponse;
     if (partial === true) return;
-    this.#write('LLM RESPONSE', {
+    return this.#write('LLM RESPONSE', {
       Agent: callbackContext.agentName,
       Error: errorCode && `${errorCode}: ${errorMessage}`,
       Content: errorCode ? undefined : describeContent(content),
@@ -131,25 +143,41 @@ export class LoggingPlugin extends BasePlugin {
     });
   }
 
-  override onModelErrorCallback({ callbackContext, error }: OfAgent & { error: Error }): undefined {
-    this.#write('LLM ERROR', { Agent: callbackContext.agentName, Error: String(error) });
+  override onModelErrorCallback({
+    callbackContext,
+    error,
+  }: OfAgent & { llmRequest?: LlmRequest; error: Error }): MaybePromise<LlmResponse | undefined> {
+    return this.#write('LLM ERROR', { Agent: callbackContext.agentName, Error: String(error) });
   }
 
-  override beforeToolCallback({ tool, toolArgs, toolContext }: OfToolCall): undefined {
-    this.#write('TOOL STARTING', { ...toolLines(tool, toolContext), Arguments: describeValue(toolArgs) });
+  override beforeToolCallback({
+    tool,
+    toolArgs,
+    toolContext,
+  }: OfToolCall): MaybePromise<Record<string, unknown> | undefined> {
+    return this.#write('TOOL STARTING', { ...toolLines(tool, toolContext), Arguments: describeValue(toolArgs) });
   }
 
-  override afterToolCallback({ tool, toolContext, result }: OfToolCall & { result: unknown }): undefined {
-    this.#write('TOOL COMPLETED', { ...toolLines(tool, toolContext), Result: describeValue(result) });
+  override afterToolCallback({
+    tool,
+    toolContext,
+    result,
+  }: OfToolCall & { result: unknown }): MaybePromise<Record<string, unknown> | undefined> {
+    return this.#write('TOOL COMPLETED', { ...toolLines(tool, toolContext), Result: describeValue(result) });
   }
 
-  override onToolErrorCallback({ tool, toolArgs, toolContext, error }: OfToolCall & { error: Error }): undefined {
+  override onToolErrorCallback({
+    tool,
+    toolArgs,
+    toolContext,
+    error,
+  }: OfToolCall & { error: Error }): MaybePromise<Record<string, unknown> | undefined> {
     const lines = { ...toolLines(tool, toolContext), Arguments: describeValue(toolArgs), Error: String(error) };
-    this.#write('TOOL ERROR', lines);
+    return this.#write('TOOL ERROR', lines);
   }
 
   /** Logs a heading, and a line for each value that is not undefined. */
-  #write(heading: string, values: Readonly<Record<string, string | boolean | undefined>>): void {
+  #write(heading: string, values: Readonly<Record<string, string | boolean | undefined>>): undefined {
     this.#log(`[${this.name}] ${heading}`);
     for (const [name, value] of Object.entries(values))
       if (value !== undefined && value !== '') this.#log(`[${this.name}]    ${name}: ${value}`);

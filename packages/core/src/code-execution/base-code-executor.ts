@@ -91,9 +91,9 @@ const PYTHON: readonly CodeDelimiters[] = [
  */
 export abstract class BaseCodeExecutor {
   /** See `CodeExecutorOptions.stateful`. */
-  readonly stateful: boolean;
+  stateful: boolean;
   /** See `CodeExecutorOptions.errorRetryAttempts`. */
-  readonly errorRetryAttempts: number;
+  errorRetryAttempts: number;
   readonly #languages: readonly string[] | undefined;
   readonly #instruction: string | undefined;
   #codeBlockDelimiters: readonly CodeDelimiters[] = PYTHON;

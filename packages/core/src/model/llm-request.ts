@@ -24,7 +24,8 @@ export interface GenerateContentConfig {
   responseSchema?: unknown;
   /** Schema of the answer as JSON Schema. */
   responseJsonSchema?: unknown;
-  tools?: unknown[];
+  /** Declarations of functions, and tools of the model's service, in the form of `@google/genai`. */
+  tools?: VendorValue[];
   toolConfig?: object;
   safetySettings?: object[];
   labels?: Record<string, string>;

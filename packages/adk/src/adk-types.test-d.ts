@@ -1,0 +1,87 @@
+import { expectTypeOf, test } from 'vitest';
+import { z } from 'zod';
+import {
+  BaseAgent,
+  type BaseAgentConfig,
+  BaseCodeExecutor,
+  type CodeExecutionResult,
+  type Event,
+  FileArtifactService,
+  FunctionTool,
+  type InvocationContext,
+  LlmAgent,
+  LoggingPlugin,
+  type RequireConfirmation,
+  type SingleBeforeModelCallback,
+} from './index.ts';
+
+test('an agent class names the type of its options', () => {
+  interface TonedConfig extends BaseAgentConfig {
+    readonly tone: string;
+  }
+  class Toned extends BaseAgent<TonedConfig> {
+    readonly tone: string;
+
+    constructor(config: TonedConfig) {
+      super(config);
+      this.tone = config.tone;
+    }
+
+    protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
+  }
+  expectTypeOf<BaseAgent<TonedConfig>>().toEqualTypeOf<BaseAgent>();
+  expectTypeOf<Toned>().toExtend<BaseAgent>();
+  void ((toned: Toned) => toned.clone({ tone: 'dry' }));
+});
+
+test('callbacks read the options of a request by the names of @google/genai', () => {
+  const callback: SingleBeforeModelCallback = ({ request }) => {
+    for (const tool of request.config.tools ?? [])
+      tool.functionDeclarations?.forEach((declaration) => console.log(declaration.name, declaration.parameters));
+    console.log(request.config.safetySettings?.[0]?.category, request.config.thinkingConfig?.thinkingBudget);
+    console.log(request.config.toolConfig?.functionCallingConfig?.mode);
+  };
+  void (() => new LlmAgent({ name: 'a', beforeModelCallback: [callback] }));
+  void (() => new LlmAgent({ name: 'a', beforeModelCallback: ({ request }) => void request.config.tools?.[0]?.['x'] }));
+});
+
+test('the rule of a confirmation is named by the schema of the parameters', () => {
+  const parameters = z.object({ amount: z.number() });
+  const isLarge: RequireConfirmation<typeof parameters> = ({ amount }) => amount > 100;
+  const execute = ({ amount }: { amount: number }): number => amount;
+  void (() =>
+    new FunctionTool({ name: 'pay', description: 'Pays.', parameters, execute, requireConfirmation: isLarge }));
+});
+
+test('classes of the program extend services, plugins and executors', () => {
+  class Files extends FileArtifactService {
+    constructor() {
+      super('files');
+    }
+  }
+  class Log extends LoggingPlugin {
+    override async onEventCallback(params: {
+      invocationContext: InvocationContext;
+      event: Event;
+    }): Promise<Event | undefined> {
+      return super.onEventCallback(params);
+    }
+  }
+  class Stateful extends BaseCodeExecutor {
+    constructor() {
+      super();
+      this.stateful = true;
+      this.errorRetryAttempts = 3;
+    }
+
+    override executeCode(): Promise<CodeExecutionResult> {
+      return Promise.resolve({ stdout: '', stderr: '' });
+    }
+  }
+  expectTypeOf<Files>().toHaveProperty('saveArtifact');
+  void [Files, Log, Stateful];
+});
+
+test('an event has its citations', () => {
+  expectTypeOf<Event['citationMetadata']>().extract<object>().toHaveProperty('citations');
+});
