@@ -39,6 +39,38 @@ test('a live run refuses supportCfc: true as well', async () => {
   await expect(run.next()).rejects.toThrow(refusal('runConfig.supportCfc'));
 });
 
+describe('the calls of one reply', () => {
+  /** Runs three calls that each add an item to the list in state. */
+  async function fillCart(runConfig?: RunConfig) {
+    const add = new FunctionTool({
+      name: 'add',
+      description: 'Adds an item.',
+      parameters: { type: 'object', properties: { item: { type: 'string' } } },
+      execute: async ({ item }, { state }) => {
+        const cart = state.get<unknown[]>('cart') ?? [];
+        await Promise.resolve();
+        state.set('cart', [...cart, item]);
+      },
+    });
+    const calls = ['tea', 'milk', 'sugar'].map((item) => ({ name: 'add', args: { item } }));
+    const agent = new LlmAgent({ name: 'shop', model: new ScriptedModel([{ calls }, 'Done.']), tools: [add] });
+    const runner = new InMemoryRunner({ agent, appName: 'app', ...(runConfig && { runConfig }) });
+    const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'u' });
+    const run = runner.runAsync({ userId: 'u', sessionId, newMessage: { role: 'user', parts: [{ text: 'three' }] } });
+    for await (const event of run) void event;
+    return (await runner.sessionService.getSession({ appName: 'app', userId: 'u', sessionId }))?.state;
+  }
+
+  test('run one after another, so that no change of state is lost', async () => {
+    expect(await fillCart()).toEqual({ cart: ['tea', 'milk', 'sugar'] });
+    expect(await fillCart({ maxLlmCalls: 5 })).toEqual({ cart: ['tea', 'milk', 'sugar'] });
+  });
+
+  test('run in parallel with maxParallelToolCalls', async () => {
+    expect(await fillCart({ maxParallelToolCalls: 3 })).toEqual({ cart: ['sugar'] });
+  });
+});
+
 describe('with plainTextToolConfirmation', () => {
   const runConfig: RunConfig = { plainTextToolConfirmation: true };
   const call = { calls: [{ id: 'c1', name: 'pay' }] };

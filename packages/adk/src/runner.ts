@@ -44,8 +44,9 @@ import { getPendingUserInputRequests } from './user-input-requests.ts';
 import { hasNodeTools } from './workflow/node-tool.ts';
 import { asRunnableRoot, isWorkflow } from './workflow/workflow.ts';
 
-/** Options of a run that a program can read although it did not give them. */
+/** Options of a run as in the ADK: those that a program can read although it did not give them, and calls of a reply that run one after another. */
 const RUN_DEFAULTS = {
+  maxParallelToolCalls: 1,
   streamingMode: StreamingMode.NONE,
   maxLlmCalls: 500,
   saveInputBlobsAsArtifacts: false,
@@ -101,11 +102,12 @@ export interface AdkRunLiveParams extends RunLiveParams {
 
 /**
  * The `Runner` for programs that were written for `@google/adk`. It extends that of `@eventloom/runner`, and differs from the `Runner` of
- * `eventloom` in five ways:
+ * `eventloom` in six ways:
  *
  * - It also takes `app` and `resumabilityConfig`.
  * - `LLMRegistry` creates models that agents give by name, with keys from the environment on Node.
  * - It has `runEphemeral` and `runStream`.
+ * - The calls of one reply run one after another, unless a `runConfig` has `maxParallelToolCalls`.
  * - A run that is aborted ends its stream, and throws no `RunAbortedError`. An error of a model's service, and the call after the last that `maxLlmCalls`
  *   allows, end it with an error event, and are not thrown.
  * - Events always have `longRunningToolIds`, `actions.requestedAuthConfigs` and `actions.requestedToolConfirmations`, and with `StreamingMode.SSE` the

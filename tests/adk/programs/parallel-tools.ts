@@ -9,8 +9,8 @@ const weather = new FunctionTool({
   description: 'Returns the weather.',
   parameters: z.object({ city: z.string().describe('The city.') }),
   execute: async ({ city }, toolContext) => {
-    await Promise.resolve();
     const asked = (toolContext?.state.get('weather') as string[] | undefined) ?? [];
+    await Promise.resolve();
     toolContext?.state.set('weather', [...asked, city]);
     return { city, temperature: city.length };
   },
