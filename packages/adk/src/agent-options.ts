@@ -1,6 +1,7 @@
 import { type BaseAgent, ConfigurationError } from '@eventloom/core';
 import { checkBaseOptions, checkOptions, isRecord, type OptionRules } from '@eventloom/core/internal';
 import { isLlmAgent } from '@eventloom/llm-agent';
+import { refuseUncalled } from './class-checks.ts';
 import { type BaseNodeConfig, checkTimeout } from './workflow/base-node.ts';
 import { prepareRetryConfig } from './workflow/retry.ts';
 
@@ -55,8 +56,23 @@ export function withoutNodeOptions<C extends object>(
   return others as C;
 }
 
-/** Keeps the options of an agent, for its node and its copies. */
+/** Methods that the ADK calls, and what a class of the program writes in place of each. */
+const UNCALLED = {
+  runLive: 'runLiveImpl',
+  runImpl: 'runAsyncImpl',
+  createInvocationContext: 'runAsyncImpl, and change what it calls',
+  handleBeforeAgentCallback: 'beforeAgentCallback in the options of the agent',
+  handleAfterAgentCallback: 'afterAgentCallback in the options of the agent',
+  callLlmAsync: 'beforeModelCallback and afterModelCallback in the options of the agent',
+  runAndHandleError: 'onModelErrorCallback in the options of the agent',
+};
+
+/**
+ * Keeps the options of an agent, for its node and its copies.
+ * @throws ConfigurationError for a class of the program with a method of the ADK that no run calls
+ */
 export function keepConfig(agent: BaseAgent, config: object): void {
+  refuseUncalled(`agent "${agent.name}"`, agent, UNCALLED);
   CONFIGS.set(agent, config);
 }
 

@@ -1,3 +1,5 @@
+import { ConfigurationError } from '@eventloom/core';
+
 /** A class, abstract ones included. */
 type Class = abstract new (...args: never[]) => object;
 
@@ -8,4 +10,15 @@ type Class = abstract new (...args: never[]) => object;
 export function isInstanceOf(self: Class, own: Class, other: Class, value: unknown): boolean {
   const { prototype } = self === own ? other : self;
   return typeof value === 'object' && value !== null && Object.prototype.isPrototypeOf.call(prototype, value);
+}
+
+/**
+ * Refuses an object of a class of the program that defines a member which the ADK calls and nothing here would call.
+ * @param uncalled what to write in place of each member
+ * @throws ConfigurationError
+ */
+export function refuseUncalled(owner: string, object: object, uncalled: Readonly<Record<string, string>>): void {
+  for (const [member, instead] of Object.entries(uncalled))
+    if (member in object)
+      throw new ConfigurationError(`${owner}: the class defines ${member}, which is not called here; write ${instead}`);
 }

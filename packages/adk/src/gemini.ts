@@ -2,6 +2,7 @@ import { type BaseLlmConnection, ConfigurationError, type LlmRequest, type LlmRe
 import { Gemini, type GeminiOptions } from '@eventloom/gemini';
 import { readUnsetVariable, readVariable } from '#runtime';
 import { requireOptions } from './check-arguments.ts';
+import { refuseUncalled } from './class-checks.ts';
 import { GoogleLLMVariant } from './model-names.ts';
 
 /**
@@ -25,6 +26,13 @@ export interface GeminiSettings {
   readonly location: string | undefined;
   readonly apiKey: string | undefined;
 }
+
+/** Members that the ADK calls, and what a class of the program writes in place of each. */
+const UNCALLED = {
+  getHttpOptions: 'super({ …options, headers }) in its constructor',
+  getLiveHttpOptions: 'super({ …options, headers }) in its constructor',
+  trackingHeaders: 'super({ …options, headers }) in its constructor',
+};
 
 const KEYS = ['GOOGLE_GENAI_API_KEY', 'GOOGLE_API_KEY', 'GEMINI_API_KEY'];
 
@@ -113,6 +121,7 @@ export class AdkGemini extends Gemini {
       );
     const baseUrl = params.baseUrl ?? (params.httpOptions?.baseUrl ? undefined : unsetBaseUrl(vertexai));
     super({ ...params, model, vertexai, project, location, apiKey, baseUrl, retry: params.retry ?? { attempts: 1 } });
+    refuseUncalled('Gemini', this, UNCALLED);
     this.vertexai = vertexai;
     this.project = project;
     this.location = location;

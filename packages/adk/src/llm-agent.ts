@@ -7,7 +7,7 @@ import {
   type InvocationContext,
   type ReadonlyContext,
 } from '@eventloom/core';
-import { isBaseTool, isRecord, type OptionRules, toList } from '@eventloom/core/internal';
+import { isBaseTool, isBaseToolset, isRecord, type OptionRules, toList } from '@eventloom/core/internal';
 import {
   type InstructionProvider,
   isLlmAgent,
@@ -21,6 +21,7 @@ import {
 import { LLM_AGENT_OPTIONS } from '@eventloom/llm-agent/internal';
 import type { AdkBeforeModelCallback, AdkSingleBeforeModelCallback, Assignable, KnownOptions } from './adk-types.ts';
 import { type AgentNodeOptions, copyAgent, keepConfig, withoutNodeOptions } from './agent-options.ts';
+import { refuseUncalled } from './class-checks.ts';
 import { type BaseContextCompactor, shorteningCallbacks } from './context-compactors.ts';
 import { NodeSchemaValidationError } from './errors.ts';
 import { FinishTaskTool } from './finish-task.ts';
@@ -243,6 +244,10 @@ function withoutTransfers(
   return { disallowTransferToParent: true, disallowTransferToPeers: true };
 }
 
+/** Methods that the ADK calls, and what a class of the program writes in place of each. */
+const UNCALLED_OF_TOOL = { checkRequireConfirmation: 'requireConfirmation in the options of the tool' };
+const UNCALLED_OF_TOOLSET = { processLlmRequest: 'processLlmRequest in a tool of the toolset' };
+
 /** Checks the model of an agent. @throws ConfigurationError for a model of a package that imports `@google/adk` itself. The agent refuses other values that are not models */
 function checkModel(owner: string, model: unknown): void {
   if (!isRecord(model) || !('generateContentAsync' in model) || typeof model['capabilities'] === 'function') return;
@@ -252,5 +257,10 @@ function checkModel(owner: string, model: unknown): void {
 }
 
 function toTool(tool: AdkToolUnion): ToolUnion {
-  return isBaseNode(tool) ? new NodeTool(tool) : adoptTool(tool);
+  if (isBaseNode(tool)) return new NodeTool(tool);
+  const adopted = adoptTool(tool);
+  // Other values are refused by the agent.
+  if (isBaseTool(adopted)) refuseUncalled(`tool "${adopted.name}"`, adopted, UNCALLED_OF_TOOL);
+  else if (isBaseToolset(adopted)) refuseUncalled(`toolset ${adopted.constructor.name}`, adopted, UNCALLED_OF_TOOLSET);
+  return adopted;
 }

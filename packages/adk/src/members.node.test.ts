@@ -7,11 +7,16 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel } from '@eventloom/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
+  BaseAgent,
   BasePlugin,
   BaseTool,
+  BaseToolset,
   createEvent,
   DatabaseSessionService,
+  type Event,
   FileArtifactService,
+  FunctionNode,
+  FunctionTool,
   Gemini,
   getFunctionResponses,
   getLogger,
@@ -123,6 +128,58 @@ test('a plugin that is registered after the first run sees the next one', async 
   expect(watcher.seen).toEqual(['bob']);
 });
 
+describe('a class of the program with a member of the ADK that nothing here calls is refused:', () => {
+  class Hooked extends BaseAgent {
+    handleBeforeAgentCallback() {}
+    protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
+  }
+  class Asking extends LlmAgent {
+    async *callLlmAsync() {}
+  }
+  class Proxied extends Gemini {
+    getHttpOptions() {
+      return { headers: { 'x-tenant': 'acme' } };
+    }
+  }
+  class Checked extends FunctionNode {
+    validateOutput(output: unknown) {
+      return output;
+    }
+  }
+  class Confirmed extends FunctionTool {
+    checkRequireConfirmation() {
+      return Promise.resolve(true);
+    }
+  }
+  class Toolset extends BaseToolset {
+    processLlmRequest() {}
+    override getTools() {
+      return Promise.resolve([]);
+    }
+    override async close() {}
+  }
+  const tool = new Confirmed({ name: 'pay', description: 'Pays.', execute: () => 1 });
+
+  test.each([
+    ['an agent', () => new Hooked({ name: 'a' }), 'agent "a": the class defines handleBeforeAgentCallback'],
+    ['an LLM agent', () => new Asking({ name: 'a' }), 'agent "a": the class defines callLlmAsync'],
+    ['a model', () => new Proxied({ apiKey: 'key' }), 'Gemini: the class defines getHttpOptions'],
+    ['a node', () => new Checked('n', () => 1), 'node "n": the class defines validateOutput'],
+    [
+      'a tool',
+      () => new LlmAgent({ name: 'a', tools: [tool] }),
+      'tool "pay": the class defines checkRequireConfirmation',
+    ],
+    [
+      'a toolset',
+      () => new LlmAgent({ name: 'a', tools: [new Toolset([])] }),
+      'toolset Toolset: the class defines processLlmRequest, which is not called here; write processLlmRequest in a tool of the toolset',
+    ],
+  ])('%s', (_title, construct, message) => {
+    expect(construct).toThrow(refusal('CONFIGURATION', message));
+  });
+});
+
 describe('a class of the program that extends a service which is opened', () => {
   test('overrides methods of FileArtifactService, and calls those of the service', async () => {
     const rootDir = mkdtempSync(join(tmpdir(), 'eventloom-artifacts-'));
@@ -152,7 +209,8 @@ describe('a class of the program that extends a service which is opened', () => 
   });
 
   test('is refused for DatabaseSessionService, whose methods it could not override', () => {
-    class Sessions extends DatabaseSessionService {}
+    const Base: new (url: string) => object = DatabaseSessionService;
+    class Sessions extends Base {}
     expect(() => new Sessions('sqlite://:memory:')).toThrow(
       refusal(
         'CONFIGURATION',

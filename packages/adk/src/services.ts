@@ -1,4 +1,4 @@
-import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { type DriverArtifactService, InMemoryArtifactService } from '@eventloom/artifacts';
 import {
   type BaseArtifactService,
   type BaseCodeExecutor,
@@ -34,11 +34,8 @@ export const DatabaseSessionService: new (url: string) => DatabaseSessionService
     Object.assign(readAsAdk(openDatabaseSessions(url, 'DatabaseSessionService')), { init: () => Promise.resolve() }),
 );
 
-/** An artifact service that a class of the program can extend: no method of it is abstract. */
-type OpenedArtifacts = Pick<BaseArtifactService, keyof BaseArtifactService>;
-
 /** Artifacts in a folder, as the `FileArtifactService` for programs that were written for `@google/adk` opens them. */
-export type AdkFileArtifactService = OpenedArtifacts;
+export type AdkFileArtifactService = DriverArtifactService;
 
 /**
  * Opens the artifacts of a folder, on Node, for programs that were written for `@google/adk`. It takes a path, or a URL with the scheme `file`, and
@@ -47,7 +44,7 @@ export type AdkFileArtifactService = OpenedArtifacts;
  * @example
  * const artifactService = new FileArtifactService('artifacts');
  */
-export const AdkFileArtifactService: new (rootDirOrUri: string) => OpenedArtifacts = opener(
+export const AdkFileArtifactService: new (rootDirOrUri: string) => DriverArtifactService = opener(
   'FileArtifactService',
   (rootDirOrUri: string) => {
     if (typeof rootDirOrUri !== 'string' || rootDirOrUri === '')
@@ -81,7 +78,7 @@ const GCS_OPTIONS: OptionRules<AdkGcsOptions> = {
 };
 
 /** Artifacts in a bucket of Cloud Storage, as the `GcsArtifactService` for programs that were written for `@google/adk` opens them. */
-export type AdkGcsArtifactService = OpenedArtifacts;
+export type AdkGcsArtifactService = DriverArtifactService;
 
 /**
  * Opens the artifacts of a bucket of Cloud Storage for programs that were written for `@google/adk`, whose objects it reads. It gives the service of
@@ -91,7 +88,7 @@ export type AdkGcsArtifactService = OpenedArtifacts;
  * @example
  * const artifactService = new GcsArtifactService('my-artifacts');
  */
-export const AdkGcsArtifactService: new (bucket: string, options?: AdkGcsOptions) => OpenedArtifacts = opener(
+export const AdkGcsArtifactService: new (bucket: string, options?: AdkGcsOptions) => DriverArtifactService = opener(
   'GcsArtifactService',
   (bucket: string, options: AdkGcsOptions = {}) => {
     if (typeof bucket !== 'string')

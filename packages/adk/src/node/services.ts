@@ -3,10 +3,10 @@ import { createRequire } from 'node:module';
 import { isAbsolute, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import type { DriverArtifactService } from '@eventloom/artifacts';
 import { FileArtifactService } from '@eventloom/artifacts/fs';
 import { GcsArtifactService } from '@eventloom/artifacts/gcs';
 import {
-  type BaseArtifactService,
   type BaseSessionService,
   type CodeExecutionInput,
   type CodeExecutionOutput,
@@ -108,7 +108,7 @@ function loadPool(): PoolClass {
 }
 
 /** Opens the artifacts of a folder, given as a path or as a URL with the scheme `file`. */
-export function openFileArtifacts(rootDirOrUri: string): BaseArtifactService {
+export function openFileArtifacts(rootDirOrUri: string): DriverArtifactService {
   return new FileArtifactService({ rootDir: toFolder(rootDirOrUri) });
 }
 
@@ -132,7 +132,7 @@ interface GcsOptions {
  * installed. An emulator, which `STORAGE_EMULATOR_HOST` names, needs none.
  * @throws ConfigurationError for an invalid value
  */
-export function openGcsArtifacts(bucket: string, options: GcsOptions = {}): BaseArtifactService {
+export function openGcsArtifacts(bucket: string, options: GcsOptions = {}): DriverArtifactService {
   const emulator = readVariable('STORAGE_EMULATOR_HOST');
   const host = emulator && (/^https?:/.test(emulator) ? emulator : `http://${emulator}`);
   const endpoint = options.apiEndpoint ?? host;

@@ -11,6 +11,7 @@ import {
 } from '@eventloom/core';
 import { describeKind, isRecord, type OptionRules, SCHEMA_RULE, sealJson, wrongOption } from '@eventloom/core/internal';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
+import { refuseUncalled } from '../class-checks.ts';
 import { NodeSchemaValidationError } from '../errors.ts';
 import type { AdkNodeContext } from './node-context.ts';
 import { isRequestInput, requestInputEvent } from './request-input.ts';
@@ -51,6 +52,12 @@ export const NODE_OPTIONS: OptionRules<BaseNodeConfig> = {
   isolationScope: { is: 'text or flag', wanted: 'a string or true', write: 'true' },
 };
 
+/** Methods that the ADK calls, and what a class of the program writes in place of each. */
+const UNCALLED = {
+  validateInput: 'inputSchema in the options of the node',
+  validateOutput: 'outputSchema in the options of the node',
+};
+
 /**
  * Base of the nodes of a workflow. A subclass implements `runImpl`, which yields events, values (the last one is the output), a
  * `RequestInput`, or nothing.
@@ -84,6 +91,7 @@ export abstract class BaseNode<TInput = unknown, _TOutput = unknown> extends Bas
     super({ name: config.name, description: config.description ?? '' });
     const { timeout, retryConfig, inputSchema, outputSchema } = config;
     const owner = `node "${this.name}"`;
+    refuseUncalled(owner, this, UNCALLED);
     checkTimeout(owner, timeout);
     this.rerunOnResume = config.rerunOnResume ?? false;
     this.waitForOutput = config.waitForOutput ?? false;

@@ -1,5 +1,5 @@
 import { describeKind, isRecord } from '../content/json.ts';
-import type { Content, FunctionDeclaration } from '../content/content.ts';
+import type { Content, FunctionDeclaration, VendorValue } from '../content/content.ts';
 import type { CacheMetadata, ContextCacheConfig } from './context-cache.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { BaseTool } from '../tool/base-tool.ts';
