@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { FakeGeminiServer, jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { findVariable } from './node/environment.ts';
+import { describeDotEnv, findVariable } from './node/environment.ts';
 
 function folderWith(dotEnv?: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'adk-'));
@@ -34,6 +34,24 @@ describe('findVariable', () => {
 
   test('treats an empty variable of the process as absent', () => {
     expect(findVariable('GEMINI_API_KEY', { GEMINI_API_KEY: '' }, folderWith('GEMINI_API_KEY=file'))).toBe('file');
+  });
+
+  test('ignores a folder with the name .env', () => {
+    const folder = folderWith();
+    mkdirSync(join(folder, '.env'));
+    expect(findVariable('GEMINI_API_KEY', {}, folder)).toBeUndefined();
+    expect(describeDotEnv()).toBe('');
+  });
+
+  test('ignores a file that cannot be read, and keeps the reason for errors about missing variables', () => {
+    const folder = folderWith();
+    // A link to itself cannot be read by any user.
+    symlinkSync('.env', join(folder, '.env'));
+    expect(findVariable('GEMINI_API_KEY', {}, folder)).toBeUndefined();
+    expect(describeDotEnv()).toMatch(/^ The file .*\.env cannot be read: ELOOP/);
+    expect(findVariable('GEMINI_API_KEY', { GEMINI_API_KEY: 'process' }, folder)).toBe('process');
+    expect(findVariable('GEMINI_API_KEY', {}, folderWith())).toBeUndefined();
+    expect(describeDotEnv()).toBe('');
   });
 
   test('returns undefined without a file', () => {

@@ -1,6 +1,6 @@
 import { type BaseLlmConnection, ConfigurationError, type LlmRequest, type LlmResponse } from '@eventloom/core';
 import { Gemini, type GeminiOptions } from '@eventloom/gemini';
-import { readUnsetVariable, readVariable } from '#runtime';
+import { describeDotEnv, readUnsetVariable, readVariable } from '#runtime';
 import { requireOptions } from './check-arguments.ts';
 import { refuseUncalled } from './class-checks.ts';
 import { GoogleLLMVariant } from './model-names.ts';
@@ -59,7 +59,7 @@ export function geminiInitParams(
 }
 
 function missingOfVertexAi(option: string, variable: string): string {
-  return `Gemini: Vertex AI needs a ${option}; write new Gemini({ model, vertexai: true, project, location }), or set ${variable}`;
+  return `Gemini: Vertex AI needs a ${option}; write new Gemini({ model, vertexai: true, project, location }), or set ${variable}.${describeDotEnv()}`;
 }
 
 /** Returns the address of the service in the file `.env`. `@google/genai` reads that of the process itself, at the first call. */
@@ -117,7 +117,7 @@ export class AdkGemini extends Gemini {
       : geminiInitParams(params);
     if (!client && !vertexai && !apiKey)
       throw new ConfigurationError(
-        'Gemini: there is no API key; set GEMINI_API_KEY in the environment or in a file .env, or write new Gemini({ model, apiKey })',
+        `Gemini: there is no API key; set GEMINI_API_KEY in the environment or in a file .env, or write new Gemini({ model, apiKey }).${describeDotEnv()}`,
       );
     const baseUrl = params.baseUrl ?? (params.httpOptions?.baseUrl ? undefined : unsetBaseUrl(vertexai));
     super({ ...params, model, vertexai, project, location, apiKey, baseUrl, retry: params.retry ?? { attempts: 1 } });

@@ -43,7 +43,8 @@ async function addResolvedTools(
       callbackContext: new CallbackContext({ invocationContext: context, eventActions }),
       tools: offered,
     });
-    if (selected) tools = Object.values(selected);
+    // A plugin that selects tools by name gives undefined for one that this agent does not have.
+    if (selected) tools = Object.values<BaseTool | undefined>(selected).filter((tool) => tool !== undefined);
   }
   for (const tool of tools) {
     if (isPlainTool(tool)) appendTools(request, [tool]);

@@ -1,4 +1,10 @@
-import { BasePlugin, type CallbackContext, ModelError, type ToolProcessLlmRequest } from '@eventloom/core';
+import {
+  BasePlugin,
+  type BaseTool,
+  type CallbackContext,
+  ModelError,
+  type ToolProcessLlmRequest,
+} from '@eventloom/core';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { callF, reply, toolOf } from './fixtures/called-tool.ts';
@@ -135,6 +141,18 @@ test('a plugin may select the tools of a request', async () => {
   const events = await run();
   expect(Object.keys(model.requests[0]?.request.toolsDict ?? {})).toEqual(['c', 'a']);
   expect(responseOf(events[1])).toEqual({ error: 'there is no tool named "b"; the tools are: c, a' });
+});
+
+test('a plugin that selects a tool which the agent does not have selects nothing', async () => {
+  class Choosing extends BasePlugin {
+    override beforeToolSelection({ tools }: Parameters<BasePlugin['beforeToolSelection']>[0]) {
+      return { a: tools['a'], other: tools['other'] } as Record<string, BaseTool>;
+    }
+  }
+  const tools = ['a', 'b'].map((name) => new FunctionTool({ name, description: '', execute: () => name }));
+  const { model, run } = await scenario({ model: ['ok'], agent: { tools }, plugins: [new Choosing('choosing')] });
+  await run();
+  expect(Object.keys(model.requests[0]?.request.toolsDict ?? {})).toEqual(['a']);
 });
 
 test('a plugin without overrides changes nothing', async () => {

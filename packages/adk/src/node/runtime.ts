@@ -6,7 +6,7 @@ import { type StdioConnectionOptions, StdioConnectionParams } from '@eventloom/m
 export { loadSkillFromDir } from '@eventloom/skills/node';
 export { loadA2aServer, readAgentCard } from './a2a-server.ts';
 export { type AgentFile, type ConfigValue, openAgentFiles, type ReadAgentFile } from './agent-files.ts';
-export { readUnsetVariable, readVariable } from './environment.ts';
+export { describeDotEnv, readUnsetVariable, readVariable } from './environment.ts';
 export { readTextFiles } from './files.ts';
 export { openDatabaseSessions, openFileArtifacts, openGcsArtifacts, openLocalExecutor } from './services.ts';
 export { findSkillDirs } from './skills.ts';

@@ -1,7 +1,8 @@
 // What stands in for ../node/runtime.ts outside Node: there are no files, processes, threads and environment variables.
 
+import type { DriverArtifactService } from '@eventloom/artifacts';
 import { GcsArtifactService } from '@eventloom/artifacts/gcs';
-import { type BaseArtifactService, type BaseSessionService, ConfigurationError } from '@eventloom/core';
+import { type BaseSessionService, ConfigurationError } from '@eventloom/core';
 import type { MCPConnectionParams } from '@eventloom/mcp';
 import type { Skill } from '@eventloom/skills';
 
@@ -31,6 +32,10 @@ export function readUnsetVariable(_name: string): string | undefined {
   return undefined;
 }
 
+export function describeDotEnv(): string {
+  return '';
+}
+
 export async function readTextFiles(_folder: string, _limits: object): Promise<{ readonly text: string }[]> {
   throw new ConfigurationError(
     'FilesRetrieval.create: needs Node; on Workers write new FilesRetrieval({ name, description, inputDir, retriever }) with a retriever of your own',
@@ -43,7 +48,7 @@ export function openDatabaseSessions(_url: string, _caller: string): BaseSession
   );
 }
 
-export function openFileArtifacts(_rootDirOrUri: string): BaseArtifactService {
+export function openFileArtifacts(_rootDirOrUri: string): DriverArtifactService {
   throw new ConfigurationError(
     'FileArtifactService: needs Node; on Workers write new R2ArtifactService({ bucket }) of @eventloom/artifacts/r2',
   );
@@ -59,7 +64,7 @@ export function openGcsArtifacts(
     readonly apiEndpoint?: string | undefined;
     readonly accessToken?: (() => string | Promise<string>) | undefined;
   } = {},
-): BaseArtifactService {
+): DriverArtifactService {
   if (accessToken) return new GcsArtifactService({ bucket, accessToken, endpoint: apiEndpoint });
   throw new ConfigurationError(
     'GcsArtifactService: accessToken is missing; outside Node write new GcsArtifactService(bucket, { accessToken: () => token })',
