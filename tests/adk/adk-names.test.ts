@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as adk from '@eventloom/adk';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { adviceForMember, compareMembers, type MemberComparison, membersTable } from './adk-members.ts';
-import { groupedNames, installedAdkNames, type PublicName } from './adk-names.ts';
+import { groupedNames, installedAdkNames, namesOfOtherEntries, type PublicName } from './adk-names.ts';
 import { memberAdvice } from './member-advice.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -73,6 +73,13 @@ test('the guide lists every export of @google/adk, and the members that are not 
   expect(text).toMatch(MEMBER_MARKS);
   const table = membersTable(compared.absent, installed);
   await expect(text.replace(MARKS, namesSection).replace(MEMBER_MARKS, () => table)).toMatchFileSnapshot(page);
+});
+
+test('every export of the other entries of @google/adk is here, or among the names of its main entry', () => {
+  const others = namesOfOtherEntries();
+  expect(others.map(({ name }) => name)).toContain('isDatabaseConnectionString');
+  const listedNames = new Set(theirs.map(({ name }) => name));
+  expect(others.filter((each) => !isHere(each) && !listedNames.has(each.name))).toEqual([]);
 });
 
 describe('members that only @google/adk has', () => {

@@ -19,6 +19,18 @@ export function installedAdkNames(): PublicName[] {
   return sorted(namesOf(join(dirname(manifest), 'dist/types/index.d.ts')));
 }
 
+/** Returns the exports of the other entries of the installed `@google/adk`, such as `@google/adk/a2a`. */
+export function namesOfOtherEntries(): PublicName[] {
+  const manifest = createRequire(import.meta.url).resolve('@google/adk/package.json');
+  const { exports } = JSON.parse(readFileSync(manifest, 'utf8')) as {
+    readonly exports: Readonly<Record<string, { readonly types?: string }>>;
+  };
+  const types = Object.entries(exports).flatMap(([entry, files]) =>
+    files.types === undefined || entry === '.' || entry.includes('*') ? [] : [files.types],
+  );
+  return sorted(types.flatMap((path) => namesOf(join(dirname(manifest), path))));
+}
+
 /**
  * Returns the exports of an entry file and of the modules that it exports with a star. Declarations without a value are
  * types.

@@ -26,7 +26,6 @@ export type {
 export type {
   AdkBeforeModelCallback as BeforeModelCallback,
   AdkSingleBeforeModelCallback as SingleBeforeModelCallback,
-  RequireConfirmation,
 } from './adk-types.ts';
 export { isLlmAgent } from '@eventloom/llm-agent';
 export type {
@@ -140,7 +139,7 @@ export { AdkInMemoryRunner as InMemoryRunner } from './in-memory-runner.ts';
 
 // Tools
 export type { BaseToolParams, RunAsyncToolRequest, ToolPredicate } from '@eventloom/core';
-export type { AdkToolProcessLlmRequest as ToolProcessLlmRequest } from './adk-types.ts';
+export type { AdkToolProcessLlmRequest as ToolProcessLlmRequest, RequireConfirmation } from './adk-types.ts';
 export { BaseTool, BaseToolset } from '@eventloom/core';
 export { isBaseTool, isBaseToolset } from '@eventloom/core/internal';
 export type { AgentToolConfig } from '@eventloom/multi-agent';
@@ -420,6 +419,7 @@ export {
   AdkFileArtifactService as FileArtifactService,
   AdkGcsArtifactService as GcsArtifactService,
   getArtifactServiceFromUri,
+  isDatabaseConnectionString,
   getSessionServiceFromUri,
 } from './services.ts';
 

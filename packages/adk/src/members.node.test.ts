@@ -24,6 +24,7 @@ import {
   InMemoryRunner,
   InMemorySessionService as AdkSessions,
   InvocationContext,
+  isDatabaseConnectionString,
   LiveRequestQueue,
   LlmAgent,
   LoggingPlugin,
@@ -218,6 +219,11 @@ describe('a class of the program that extends a service which is opened', () => 
       ),
     );
   });
+});
+
+test('isDatabaseConnectionString recognizes the URLs of databases of the ADK', () => {
+  const urls = ['sqlite://:memory:', 'postgres://h/d', 'mysql://h/d', 'memory://', 'SQLITE://a', '', undefined];
+  expect(urls.map((url) => isDatabaseConnectionString(url))).toEqual([true, true, true, false, false, false, false]);
 });
 
 test('LogLevel has the names of its levels', () => {

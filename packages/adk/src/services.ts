@@ -34,6 +34,13 @@ export const DatabaseSessionService: new (url: string) => DatabaseSessionService
     Object.assign(readAsAdk(openDatabaseSessions(url, 'DatabaseSessionService')), { init: () => Promise.resolve() }),
 );
 
+const DATABASE_URL = /^(?:postgres|postgresql|mysql|mariadb|mssql|sqlite):\/\//;
+
+/** Returns true for the URL of a database of the ADK, also of one that `DatabaseSessionService` refuses here. */
+export function isDatabaseConnectionString(uri?: string): boolean {
+  return typeof uri === 'string' && DATABASE_URL.test(uri);
+}
+
 /** Artifacts in a folder, as the `FileArtifactService` for programs that were written for `@google/adk` opens them. */
 export type AdkFileArtifactService = DriverArtifactService;
 

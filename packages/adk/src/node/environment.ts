@@ -8,7 +8,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 
 interface DotEnv {
   readonly variables: Variables;
-  /** Why the file cannot be read; undefined if it was read, or if there is none. */
+  /** The reason for which the file cannot be read; undefined if it was read, or does not exist. */
   readonly fault?: string;
 }
 
