@@ -97,7 +97,7 @@ export type AdkSingleBeforeModelCallback = (params: {
   request: AdkModelRequest;
 }) => MaybePromise<LlmResponse | undefined | void>;
 
-/** One or several callbacks that run before each model call, in order, until one returns a value. */
+/** Callbacks of programs that were written for `@google/adk`: one or several, which run before each model call, in order, until one returns a value. */
 export type AdkBeforeModelCallback = AdkSingleBeforeModelCallback | readonly AdkSingleBeforeModelCallback[];
 
 /** Type of a tool's `requireConfirmation`, by the schema of its parameters. */
