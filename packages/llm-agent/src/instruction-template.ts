@@ -15,8 +15,6 @@ const PLACEHOLDER = /(?<!\{)(\{+)([^{}]*)(\}+)/g;
 /** Identifiers joined by dots, after an optional scope. */
 const STATE_KEY =
   /^(?:app:|user:|temp:)?[\p{ID_Start}_$][\p{ID_Continue}$]*(?:\.[\p{ID_Start}_$][\p{ID_Continue}$]*)*$/u;
-/** Keys of the ADK. State need not have another name, such as `user.id` in the text `/users/{user.id}`. */
-const REQUIRED_KEY = /^(?:app:|user:|temp:)?[A-Za-z_]\w*$/;
 const ARTIFACT = /^artifact\.((?:user:)?[\p{L}\p{N}_.\-/]+)$/u;
 
 /**
@@ -83,7 +81,8 @@ async function fill(placeholder: string, inner: string, context: InvocationConte
   const value = lookUp(context.session.state, name);
   if (value !== undefined) return stateText(value);
   if (optional) return '';
-  if (!REQUIRED_KEY.test(name)) return placeholder;
+  // Not a key of the ADK, as in the text `/users/{user.id}`.
+  if (/[^\w:]/.test(name)) return placeholder;
   throw missing(name, 'is not in the session state', context);
 }
 
