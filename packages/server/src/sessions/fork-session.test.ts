@@ -164,6 +164,35 @@ describe.each([false, true])('a fork (resumable: %s)', (resumable) => {
     expect(await findLooseEnds(sessionService, FORK)).toEqual([]);
   });
 
+  test('with approved work whose result comes later takes the result or a message, and does not repeat the work', async () => {
+    let orders = 0;
+    const order = new LongRunningFunctionTool({
+      name: 'order',
+      description: '',
+      requireConfirmation: true,
+      execute: () => void orders++,
+    });
+    const steps: ScriptedStep[] = [
+      { calls: [{ id: 'o', name: 'order' }] },
+      ...Array.from({ length: 9 }, () => 'Hello.'),
+    ];
+    const root = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [order] });
+    const { say, answer, fork, events, sessionService } = setUp({ root, resumable });
+    await say('order');
+    await answer(ASK, { confirmed: true });
+    const all = await events();
+    for (const sessionId of ['fork', 'fork-2']) {
+      await fork(all.at(-1)?.id ?? '', sessionId);
+      expect(await findLooseEnds(sessionService, { ...KEY, sessionId })).toEqual([]);
+    }
+    const hello = [{ content: { parts: [{ text: 'Hello.' }] } }];
+    expect((await answer('order', { ordered: true }, 'fork')).json).toMatchObject(hello);
+    expect((await say('hi', 'fork-2')).json).toMatchObject(hello);
+    expect(orders).toBe(1);
+    for (const sessionId of ['s', 'fork', 'fork-2'])
+      expect(await findLooseEnds(sessionService, { ...KEY, sessionId })).toEqual([]);
+  });
+
   test('after every event of a session has no loose ends, and takes a message', async () => {
     const steps: ScriptedStep[] = [
       { calls: [{ name: 'send' }, { id: 'p', name: 'pay', args: { amount: 1 } }] },
