@@ -49,6 +49,11 @@ describe('a name of the ADK refuses an input that cannot work, and says what to 
       'Runner: plugins[1]: expected a plugin, got an object; write plugins: [new LoggingPlugin()]',
     ],
     [
+      'FunctionNode with options in place of its parameters',
+      () => make('FunctionNode', { name: 'x', handler: () => 1 }),
+      "FunctionNode: name: expected a string, got an object; write new FunctionNode('work', (context, input) => …)",
+    ],
+    [
       'a runner with another value than a list of plugins',
       () => new adk.InMemoryRunner({ agent, plugins: 5 as never }),
       'Runner: plugins: expected a list of plugins, got the number 5; write plugins: [new LoggingPlugin()]',

@@ -12,6 +12,7 @@ import {
 } from '@eventloom/core';
 import {
   checkOptions,
+  describeKind,
   isBaseAgent,
   isBaseTool,
   jsonOrText,
@@ -88,8 +89,12 @@ export class FunctionNode<TInput = unknown, TOutput = unknown> extends BaseNode<
   readonly authConfig: AuthConfig | undefined;
   readonly #handler: FunctionNodeHandler<TInput, TOutput>;
 
-  /** @throws ConfigurationError for a value that is not a function */
+  /** @throws ConfigurationError for a name that is not text, and a value that is not a function */
   constructor(name: string, handler: FunctionNodeHandler<TInput, TOutput>, config: FunctionNodeConfig = {}) {
+    if (typeof name !== 'string')
+      throw new ConfigurationError(
+        `FunctionNode: name: expected a string, got ${describeKind(name)}; write new FunctionNode('work', (context, input) => …)`,
+      );
     if (typeof handler !== 'function')
       throw new ConfigurationError(
         `FunctionNode "${name}": expected a function, got ${describeNodeOrKind(handler)}; write new FunctionNode('${name}', (context, input) => …)`,
