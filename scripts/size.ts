@@ -41,8 +41,8 @@ const bundles = [
   // the cancellation of runs that wait for answers, and errors that say what to write (0.4 kB);
   // dates of zod 3, and what programs of the ADK read in a state and do to lists of events (0.2 kB);
   // calls that wait for answers and are cancelled with their run (0.1 kB).
-  // The size of the states of sessions, users and apps: 0.4 kB.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 101_600 },
+  // The size of the states of sessions, users and apps, and answers that come after the end of their run: 0.5 kB.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 101_700 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
@@ -59,7 +59,7 @@ const bundles = [
   // Bounds of the answers that clients have not read (1 kB), of the values of a body (0.1 kB), and of large events that
   // clients have not read, which are written in parts (0.4 kB). Failed calls of models that clients of the ADK get as
   // events (0.2 kB). It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 154_000 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 154_100 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The root entry: the code that a page with a chat loads. The limit is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },

@@ -105,6 +105,11 @@ export class GraphAgent extends BaseAgent {
     return true;
   }
 
+  /** @internal */
+  override get takesLateAnswers(): boolean {
+    return false;
+  }
+
   protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { plan, checks, nodeLifecycleEvents } = this.#config;
     return new GraphRun({

@@ -135,15 +135,17 @@ test('requestInput throws in a run that is not resumable an error that says what
   await expect(ask()).rejects.toThrow(/node "a".*resumable: true/);
 });
 
-test('an answer to an abandoned run is rejected and runs no node', async () => {
+test('an answer to an abandoned run is refused, stores nothing and runs no node', async () => {
   const ran: string[] = [];
   const makeAgent = fanOut({ a: (_, context) => context.requestInput(), b: () => 'b' }, ran);
   const { ask, answer, sessionService, platform } = await setUp(makeAgent);
   const asked = await ask();
   const runner = new Runner({ appName: 'app', agent: makeAgent(), sessionService, platform });
   await runner.closeRun({ ...IDS, invocationId: asked[0]?.invocationId ?? '', reason: 'given up' });
-  await expect(answer([questionsIn(asked)[0]?.id, { result: 1 }])).rejects.toThrow(
-    /graph "g": the run that requested this input has ended/,
-  );
+  const stored = async () => (await sessionService.getSession({ appName: 'app', ...IDS }))?.events.length;
+  const before = await stored();
+  const refused = expect(answer([questionsIn(asked)[0]?.id, { result: 1 }])).rejects;
+  await refused.toThrow(InvalidMessageError);
+  expect(await stored()).toBe(before);
   expect(ran).toEqual(['before']);
 });

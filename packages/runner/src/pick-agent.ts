@@ -11,12 +11,14 @@ import {
   type DerivedValues,
   type SessionCall,
   enclosureOf,
+  isBaseAgent,
   newestEntries,
   readNewest,
   sessionKeyOf,
 } from '@eventloom/core/internal';
 import type { MatchedMessage } from './answers.ts';
 import type { LockedRun } from './lock-run.ts';
+import { agentsAndTools } from './open-toolsets.ts';
 import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
 
@@ -76,8 +78,8 @@ function outsideScopes(call: SessionCall, known: Calls): SessionCall {
 /**
  * Returns the agent that made the calls which a message answers, at any place in the tree; the root if the tree no longer has it.
  *
- * @throws InvalidMessageError if the calls are of several agents, and for an answer to a request about a tool call of an agent that the tree no longer has:
- * no other agent can run that call
+ * @throws InvalidMessageError if the calls are of several agents, for an answer to a request about a tool call of an agent that the tree no longer has,
+ * because no other agent can run that call, and for an answer that can be used only in the run that made the call: a node of a graph asked
  */
 export function agentOfCalls(
   root: BaseAgent,
@@ -94,6 +96,12 @@ export function agentOfCalls(
   }
   const agent = root.findAgent(author);
   if (!agent && calls.some(({ about }) => about)) throw answersGoneAgent(author);
+  // A node has no place in the tree of agents.
+  const takers = agent ? [agent] : [...agentsAndTools(root)].filter((each) => isBaseAgent(each));
+  if (takers.some((taker) => !taker.takesLateAnswers))
+    throw new InvalidMessageError(
+      `newMessage: answers a call of "${author}", which takes an answer only in the run that made the call, and that run has ended; send a message without the answer`,
+    );
   return { agent: agent ?? root, branch };
 }
 

@@ -198,6 +198,11 @@ export abstract class BaseAgent {
     return false;
   }
 
+  /** @internal False for an agent whose questions can be answered only while the run that asked them can continue. Default: true. */
+  get takesLateAnswers(): boolean {
+    return true;
+  }
+
   /** Does the agent's work: yields events until the agent is done. */
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void>;
 
