@@ -274,6 +274,8 @@ export class AdkOpenAPIToolset extends BaseToolset {
   readonly #preservesNames: boolean;
   readonly #tools = new Map<BaseTool, AdkRestApiTool>();
   readonly #names = new Set<string>();
+  /** The names of all tools before numbers are added to names that are taken. */
+  readonly #wanted = new Set<string>();
 
   /**
    * @throws ConfigurationError for an unknown option, an invalid value, and a server without an absolute URL
@@ -290,7 +292,9 @@ export class AdkOpenAPIToolset extends BaseToolset {
   /** Returns the tools of the operations in the order of the document. @throws OpenApiDocumentError for YAML that cannot be read */
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
     const read = await this.#toolset.getTools();
-    const tools = read.flatMap((tool) => (tool instanceof RestApiTool ? [this.#adapt(tool)] : []));
+    const operations = read.filter((tool) => tool instanceof RestApiTool);
+    for (const tool of operations) this.#wanted.add(this.#wantedName(tool));
+    const tools = operations.map((tool) => this.#adapt(tool));
     return tools.filter((tool) => this.isToolSelected(tool, context));
   }
 
@@ -305,18 +309,24 @@ export class AdkOpenAPIToolset extends BaseToolset {
     return adapted;
   }
 
-  /** Returns the name that the ADK gives the tool, with a number if it is taken. A name that models do not accept is that of `@eventloom/openapi`. */
-  #nameOf({ name, operation }: RestApiTool): string {
+  /** Returns the name that the ADK gives the tool; if it is taken, with a number that makes it no other tool's name. */
+  #nameOf(tool: RestApiTool): string {
+    const base = this.#wantedName(tool);
+    let free = base;
+    for (let count = 2; this.#names.has(free) || (free !== base && this.#wanted.has(free)); count++)
+      free = `${base}_${count}`;
+    this.#names.add(free);
+    return free;
+  }
+
+  /** Returns the name that the ADK gives the tool. A name that models do not accept is that of `@eventloom/openapi`. */
+  #wantedName({ name, operation }: RestApiTool): string {
     const {
       method,
       path,
       operationId = `${method.toLowerCase()}_${path.replaceAll(/[^a-zA-Z0-9]/g, '_')}`,
     } = operation;
     const wanted = this.prefixed((this.#preservesNames ? operationId : toSnakeCase(operationId)).slice(0, 60));
-    const base = isToolName(wanted) ? wanted : name;
-    let free = base;
-    for (let count = 2; this.#names.has(free); count++) free = `${base}_${count}`;
-    this.#names.add(free);
-    return free;
+    return isToolName(wanted) ? wanted : name;
   }
 }

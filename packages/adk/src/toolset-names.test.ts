@@ -45,6 +45,13 @@ test('tools of an OpenAPI document have the names that the ADK gives them', asyn
   expect(await named({ preservePropertyNames: true, toolFilter: ['listItems'] })).toEqual(['listItems']);
 });
 
+test('a tool of an OpenAPI document whose name is taken gets no name that another operation has', async () => {
+  const get = (operationId: string) => ({ get: { operationId, responses: {} } });
+  const paths = { '/a': get('listItems'), '/b': get('list_items'), '/c': get('list_items_2') };
+  const tools = await new OpenAPIToolset({ specDict: { ...openapi, paths } }).getTools();
+  expect(tools.map(({ name }) => name)).toEqual(['list_items', 'list_items_3', 'list_items_2']);
+});
+
 test('a tool of an OpenAPI document that is called without a context says what to write', async () => {
   const paths = { '/items': { get: { operationId: 'listItems', responses: {} } } };
   const [tool] = await new OpenAPIToolset({ specDict: { ...openapi, paths } }).getTools();
