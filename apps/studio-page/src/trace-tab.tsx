@@ -168,9 +168,8 @@ function Row({ span, place, isMeasured, start, length, isShown, onShow }: RowPro
   return (
     <li data-kind={kind} data-failed={isFailed} data-open={isOpen}>
       <button type="button" aria-expanded={isShown} onClick={() => onShow(isShown ? undefined : id)}>
-        <span className="span-label" style={{ paddingInlineStart: `${depth * 12}px` }}>
+        <span className="span-label" data-kind={kind} style={{ paddingInlineStart: `${depth * 12}px` }}>
           {label}
-          {kind !== 'run' && <small className="span-kind"> {kind}</small>}
         </span>
         <span className="span-time">
           {formatDuration(span.end - span.start)}
