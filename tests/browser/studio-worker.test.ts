@@ -28,9 +28,9 @@ test('the root of the Worker leads to Studio, with prompts that need no key: a t
   await log.getByText('euros are paid out.').waitFor();
   await expect.poll(() => log.getByText('cashier').count()).toBeGreaterThan(0);
   await page.getByRole('button', { name: 'Save my rolls as a file.' }).click();
-  await log.getByText('version 0').waitFor();
+  await log.getByText('version 0').first().waitFor();
   await page.getByRole('tab', { name: 'Artifacts' }).click();
-  await page.getByRole('button', { name: 'rolls.txt' }).waitFor();
+  await page.getByRole('tabpanel').getByRole('button', { name: 'rolls.txt' }).waitFor();
   await keepPicture(page, 'worker');
   await page.getByRole('tab', { name: 'Trace' }).click();
   await page.locator('.waterfall .span-label').getByText('save_rolls').waitFor();
