@@ -12,6 +12,7 @@ import {
   BaseTool,
   BaseToolset,
   createEvent,
+  createSession,
   DatabaseSessionService,
   type Event,
   FileArtifactService,
@@ -219,6 +220,18 @@ describe('a class of the program that extends a service which is opened', () => 
       ),
     );
   });
+});
+
+test('createSession gives lastUpdateTime in seconds', () => {
+  const at = (lastUpdateTime?: number) =>
+    createSession({ id: 's', appName: 'a', ...(lastUpdateTime !== undefined && { lastUpdateTime }) }).lastUpdateTime;
+  expect([at(1_700_000_000_500), at(1_700_000_000.5), at()]).toEqual([1_700_000_000.5, 1_700_000_000.5, 0]);
+});
+
+test('appendEvent to a session that was never stored says so', async () => {
+  const session = createSession({ id: 'z', appName: 'a', userId: 'u' });
+  const append = async () => new AdkSessions().appendEvent({ session, event: createEvent({ author: 'user' }) });
+  await expect(append()).rejects.toThrow(/session "z".* is not stored, or was deleted after it was read/);
 });
 
 test('isDatabaseConnectionString recognizes the URLs of databases of the ADK', () => {
