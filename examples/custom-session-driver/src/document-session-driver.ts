@@ -59,6 +59,8 @@ export class DocumentSessionDriver implements SessionDriver {
 
   deleteSession(key: SessionKey) {
     return this.#change(key, (app, session) => {
+      // A session that is created again continues with higher epochs.
+      app.count = Math.max(app.count, session?.epoch ?? 0);
       app.sessions = app.sessions.filter((other) => other !== session);
       app.state = app.state.filter(({ scope, owner }) => scope !== 'session' || owner !== session?.incarnation);
     });
@@ -71,7 +73,7 @@ export class DocumentSessionDriver implements SessionDriver {
       const session = existing ?? (create ? addSession(app, { appName, userId, sessionId, ...empty }) : undefined);
       if (!session) return { status: 'missing' };
       const before = toStored(app, session, selectEvents(session.events, window));
-      const outcome = takeRun(session, new RunList(session.runs), claim, before.lastSeq, ++app.count);
+      const outcome = takeRun(session, new RunList(session.runs), claim, before.lastSeq);
       if (outcome.status !== 'taken') return outcome;
       // The callback may throw; then nothing is written, because the document is written last.
       const message = claim.message?.(coveredUntil(session.events));
@@ -118,7 +120,7 @@ export class DocumentSessionDriver implements SessionDriver {
   }
 
   claimLease(claim: LeaseClaim) {
-    return this.#change(claim, (app, session) => takeLease(session, claim, ++app.count));
+    return this.#change(claim, (_, session) => takeLease(session, claim));
   }
 
   renewLease(lease: SessionLease, nowMs: number) {
@@ -230,7 +232,8 @@ class RunList implements RunTable {
 
 /** Adds an unlocked session. */
 function addSession(app: AppDocument, content: Omit<SessionDocument, 'incarnation' | keyof SessionHold>) {
-  const session: SessionDocument = { ...content, incarnation: String(++app.count), epoch: 0, leaseUntilMs: 0 };
+  const epoch = ++app.count;
+  const session: SessionDocument = { ...content, incarnation: String(epoch), epoch, leaseUntilMs: 0 };
   app.sessions.push(session);
   return session;
 }

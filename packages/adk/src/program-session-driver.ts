@@ -77,7 +77,8 @@ export class ProgramSessionDriver implements SessionDriver {
   /** The stored form of the events that the service gave back, by their objects. */
   readonly #sealed: WeakMap<object, Event> = new WeakMap();
   #incarnations = 0;
-  #epochs = 0;
+  /** The highest epoch of all sessions: a session that is created or read again counts from there. */
+  #lastEpoch = 0;
 
   constructor(service: AdkBaseSessionService) {
     this.#service = service;
@@ -172,9 +173,9 @@ export class ProgramSessionDriver implements SessionDriver {
       const message = claim.message?.(covered);
       const found = known ?? (claim.create ? await this.#create(claim, []) : undefined);
       if (!found) return { status: 'missing' };
-      const taken = takeRun(found, found.runs, claim, found.events.length, this.#epochs + 1);
+      const taken = takeRun(found, found.runs, claim, found.events.length);
       if (taken.status !== 'taken') return taken;
-      this.#epochs++;
+      this.#lastEpoch = Math.max(this.#lastEpoch, taken.lease.epoch);
       const session = toStored(found, selectEvents(found.events, claim.window));
       const duplicate = message && found.eventsById.get(message.event.id);
       if (!message || duplicate) return { ...taken, session, duplicate };
@@ -204,8 +205,8 @@ export class ProgramSessionDriver implements SessionDriver {
 
   claimLease(claim: LeaseClaim): Promise<ClaimOutcome> {
     return this.#work.run(nameOf(claim), async () => {
-      const outcome = takeLease(await this.#read(claim), claim, this.#epochs + 1);
-      if (outcome.status === 'taken') this.#epochs++;
+      const outcome = takeLease(await this.#read(claim), claim);
+      if (outcome.status === 'taken') this.#lastEpoch = Math.max(this.#lastEpoch, outcome.lease.epoch);
       return outcome;
     });
   }
@@ -310,7 +311,10 @@ export class ProgramSessionDriver implements SessionDriver {
     }
     const incarnation = String(++this.#incarnations);
     const events = session.events.map((event) => this.#stored(event));
-    const found = createProgramSession({ ...key, incarnation, mayBeReadAgain, session }, events);
+    const found = createProgramSession(
+      { ...key, incarnation, epoch: this.#lastEpoch, mayBeReadAgain, session },
+      events,
+    );
     this.#sessions.set(name, found);
     this.#forgetIdle(found);
     return found;

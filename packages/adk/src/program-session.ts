@@ -36,7 +36,7 @@ export interface ProgramSession extends SessionKey, SessionHold, WebhookHold {
 }
 
 /** The part of a session that its first read decides. */
-type FirstRead = SessionKey & Pick<ProgramSession, 'incarnation' | 'mayBeReadAgain' | 'session'>;
+type FirstRead = SessionKey & Pick<ProgramSession, 'incarnation' | 'epoch' | 'mayBeReadAgain' | 'session'>;
 
 /**
  * Creates the part in memory of a session that this process does not know yet: its runs and its interrupted calls are found in its events.
@@ -46,7 +46,6 @@ type FirstRead = SessionKey & Pick<ProgramSession, 'incarnation' | 'mayBeReadAga
 export function createProgramSession(read: FirstRead, events: readonly Event[]): ProgramSession {
   const found: ProgramSession = {
     ...read,
-    epoch: 0,
     leaseUntilMs: 0,
     runs: new Map(),
     toolCalls: new Map(),

@@ -84,8 +84,8 @@ interface MemorySession extends SessionKey, SessionHold, WebhookHold {
 }
 
 /**
- * Sessions in maps. Epochs and incarnations are numbered across all sessions, so a session that is created again gets
- * new ones.
+ * Sessions in maps. Incarnations are numbered across all sessions, and new sessions count their epochs from the highest of deleted ones, so
+ * a session that is created again gets new ones.
  */
 export class InMemorySessionDriver implements SessionDriver {
   readonly shared = false;
@@ -93,7 +93,8 @@ export class InMemorySessionDriver implements SessionDriver {
   /** The session that was found last, because a turn calls the store many times with the same session. */
   #last: MemorySession | undefined;
   #incarnations = 0;
-  #epochs = 0;
+  /** The highest epoch of deleted sessions. */
+  #lastEpoch = 0;
 
   createSession(creation: SessionCreation): CreatedSession | undefined {
     const { writes, nowMs } = creation;
@@ -151,6 +152,7 @@ export class InMemorySessionDriver implements SessionDriver {
     if (!record) return;
     const { app, user, userId, sessionId } = record;
     this.#last = undefined;
+    this.#lastEpoch = Math.max(this.#lastEpoch, record.epoch);
     app.openRuns.delete(record);
     app.webhooks.delete(record);
     if (user.sessions.size === 1 && user.state.isEmpty) app.users.delete(userId);
@@ -190,9 +192,8 @@ export class InMemorySessionDriver implements SessionDriver {
     if (message && message.writes.length > 0) this.#checkRoom(claim, message.writes);
     if (!record && claim.create) record = this.#add(claim, claim.nowMs);
     if (!record) return { status: 'missing' };
-    const outcome = takeRun(record, record.runs, claim, record.events.length, this.#epochs + 1);
+    const outcome = takeRun(record, record.runs, claim, record.events.length);
     if (outcome.status !== 'taken') return outcome;
-    this.#epochs++;
     record.app.openRuns.add(record);
     if (claim.webhook) record.app.webhooks.add(record);
     const session = toStored(record, record.events.read(claim.window));
@@ -217,9 +218,7 @@ export class InMemorySessionDriver implements SessionDriver {
   }
 
   claimLease(claim: LeaseClaim): ClaimOutcome {
-    const outcome = takeLease(this.#find(claim), claim, this.#epochs + 1);
-    if (outcome.status === 'taken') this.#epochs++;
-    return outcome;
+    return takeLease(this.#find(claim), claim);
   }
 
   renewLease(lease: SessionLease, nowMs: number): boolean {
@@ -322,7 +321,7 @@ export class InMemorySessionDriver implements SessionDriver {
       webhooks: undefined,
       toolCalls: undefined,
       updatedAtMs,
-      epoch: 0,
+      epoch: this.#lastEpoch,
       leaseUntilMs: 0,
       openRun: undefined,
     };

@@ -18,7 +18,7 @@ function claimAt(hold: SessionHold, nowMs: number, ticket?: Partial<LeaseTicket>
     takeOver,
     ticket: ticket && { id: 'a', sinceMs: 0, ttlMs: TTL, ...ticket },
   };
-  const outcome = takeLease(hold, claim, hold.epoch + 1);
+  const outcome = takeLease(hold, claim);
   return outcome.status === 'busy' ? `busy until ${outcome.freeAtMs}` : outcome.status;
 }
 

@@ -17,7 +17,7 @@ import type {
  * of this module implement the driver's methods on it; undefined stands for a session that does not exist.
  */
 export interface SessionHold {
-  /** Epoch of the latest lease; 0 before the first. */
+  /** Epoch of the latest lease. Before the first, at least the highest epoch of earlier sessions with the key. */
   epoch: number;
   /** Time at which the latest lease expires, in milliseconds since the epoch; 0 if it was released. */
   leaseUntilMs: number;
@@ -50,25 +50,18 @@ export function isLeaseLive<T extends SessionHold>(hold: T | undefined, { epoch 
   return hold?.epoch === epoch && hold.leaseUntilMs > 0;
 }
 
-/**
- * Implements `SessionDriver.claimLease`.
- * @param epoch epoch of the lease if it is granted: higher than all earlier ones, including those of earlier sessions with the key
- */
-export function takeLease(hold: SessionHold | undefined, claim: LeaseClaim, epoch: number): ClaimOutcome {
+/** Implements `SessionDriver.claimLease`. */
+export function takeLease(hold: SessionHold | undefined, claim: LeaseClaim): ClaimOutcome {
   if (!hold) return { status: 'missing' };
-  return refusedClaim(hold, claim) ?? { status: 'taken', lease: giveLease(hold, claim, epoch) };
+  return refusedClaim(hold, claim) ?? { status: 'taken', lease: giveLease(hold, claim) };
 }
 
-/**
- * Implements `SessionDriver.beginRun` for a session that has `lastSeq` events: takes the lease and records the run with its webhook.
- * @param epoch as in `takeLease`
- */
+/** Implements `SessionDriver.beginRun` for a session that has `lastSeq` events: takes the lease and records the run with its webhook. */
 export function takeRun(
   hold: SessionHold & WebhookHold,
   runs: RunTable,
   claim: RunClaim,
   lastSeq: number,
-  epoch: number,
 ): ClaimRefusal | RunRefusal | RunTaken {
   const { appName, userId, sessionId, invocationId, requestId, resumable, continues, lastEpoch } = claim;
   const asked = requestId === undefined ? undefined : runs.get(requestId);
@@ -91,7 +84,7 @@ export function takeRun(
   if (!known) runs.set(invocationId, record);
   if (requestId !== undefined) runs.set(requestId, { invocationId, firstSeq: record.firstSeq });
   if (claim.webhook) addWebhook(hold, claim.webhook);
-  const lease = giveLease(hold, claim, epoch, invocationId);
+  const lease = giveLease(hold, claim, invocationId);
   return { status: 'taken', lease, firstSeq: record.firstSeq, wasOpen: openRun !== undefined };
 }
 
@@ -107,10 +100,10 @@ export function findRecord(hold: SessionHold, runs: RunTable, id: string): RunRe
   return { ...record, open: { resumable: openRun.resumable, attempts: openRun.attempts, heldUntilMs } };
 }
 
-function giveLease(hold: SessionHold, claim: LeaseClaim, epoch: number, invocationId?: string): SessionLease {
+function giveLease(hold: SessionHold, claim: LeaseClaim, invocationId?: string): SessionLease {
   const { appName, userId, sessionId, nowMs, ttlMs, ticket } = claim;
   if (ticket) withdrawTicket(hold, ticket.id);
-  hold.epoch = epoch;
+  const epoch = ++hold.epoch;
   hold.leaseUntilMs = nowMs + ttlMs;
   return invocationId === undefined
     ? { appName, userId, sessionId, epoch, ttlMs }

@@ -155,6 +155,7 @@ export { faultOfLeftRun } from '../session/open-run.ts';
 export { checkToolCall, type ToolLedger } from '../session/tool-ledger.ts';
 export { isPromiseLike } from '../session/maybe-promise.ts';
 export { SESSION_RECORD_VERSION } from '../session/session-record.ts';
+export { EPOCH_CYCLE } from '../session/session-lease.ts';
 export { readNewest } from '../session/read-newest.ts';
 export { sessionKeyOf } from '../session/session.ts';
 export { checkStoredKeys, inField, toStoredEvent } from '../session/stored-checks.ts';

@@ -6,13 +6,19 @@ import type { SessionKey } from './session.ts';
  * refused with StaleWriterError once a later lease exists or this one was released.
  */
 export interface SessionLease extends SessionKey {
-  /** Fencing token: each lease of a session has a higher epoch than the one before. */
+  /**
+   * Fencing token: each lease of a session has a higher epoch than the one before, also if the session was deleted and created again. The
+   * remainder of a division by 998 grows by one with each lease of the session, and begins again at 0: it orders attempts at a run in few digits.
+   */
   readonly epoch: number;
   /** Time after which another writer may take over, unless the lease is renewed, in milliseconds. Every append renews it. */
   readonly ttlMs: number;
   /** Id of the run that `beginRun` acquired the lease for. Absent for a lease of `acquireLease`. */
   readonly invocationId?: string;
 }
+
+/** See `SessionLease.epoch`. */
+export const EPOCH_CYCLE = 998;
 
 /** Behaviour when another lease holds the session: see `AcquireLeaseRequest.onBusy`. */
 export type OnBusy = 'queue' | 'reject' | 'interrupt';

@@ -6,7 +6,7 @@ import {
   type SessionKey,
   InvalidRequestError,
 } from '@eventloom/core';
-import { ChunkWriter, isBookkeeping } from '@eventloom/core/internal';
+import { ChunkWriter, EPOCH_CYCLE, isBookkeeping } from '@eventloom/core/internal';
 import type { RunStream } from '@eventloom/runner';
 import { errorBody } from '../http/error-response.ts';
 import { quotedName } from '../http/request-body.ts';
@@ -340,7 +340,6 @@ export function runPath(key: SessionKey, invocationId: string): string {
 const PER_EVENT = 1_000_000_000;
 /** Number of positions after an event for the chunks of one attempt at the run. */
 const PER_ATTEMPT = 1_000_000;
-const MAX_ATTEMPTS = 998;
 
 /**
  * Returns the position of the frame of a stored event, from its offset in the run. Positions are integers, so that they are exact. The
@@ -353,14 +352,14 @@ export function eventPosition(offset: number): number {
 }
 
 /**
- * Returns the position of a frame that is only streamed: after a stored event, after all chunks of earlier attempts, and before the next
- * stored event, which replaces the chunks.
+ * Returns the position of a frame that is only streamed: after a stored event, after the chunks of earlier attempts, and before the next
+ * stored event, which replaces the chunks. Once in `EPOCH_CYCLE` leases of a session, the next attempt has lower positions.
  *
- * @param attempt number of the attempt at the run, from 1; 0, for a run that has not begun, counts as 1
+ * @param attempt the epoch of the lease of the attempt, from 1; 0, for a run that has not begun, counts as 1
  * @param chunk number of the chunk after the stored event, from 1
  */
 export function chunkPosition(offset: number, attempt: number, chunk: number): number {
-  const behind = ((Math.max(attempt - 1, 0) % MAX_ATTEMPTS) + 1) * PER_ATTEMPT + chunk;
+  const behind = ((Math.max(attempt - 1, 0) % EPOCH_CYCLE) + 1) * PER_ATTEMPT + chunk;
   return offset * PER_EVENT + Math.min(behind, PER_EVENT - 1);
 }
 

@@ -1,5 +1,6 @@
 import { SessionBusyError, type SessionLease, SessionNotFoundError } from '@eventloom/core';
 import type { SessionRule } from './session-rule.ts';
+import { EPOCH_CYCLE } from '@eventloom/core/internal';
 import { expectStale } from './expect-stale.ts';
 import { idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
 
@@ -35,6 +36,25 @@ export const leaseRules: readonly SessionRule[] = [
         epochs,
         [...new Set(epochs)].sort((a, b) => a - b),
       );
+    },
+  },
+  {
+    id: 'lease.epoch-counts',
+    title: 'The epoch modulo 998 counts the leases of the session, whatever other sessions do.',
+    async check({ service, expect }) {
+      await service.createSession(KEY);
+      await service.createSession(OTHER_KEY);
+      const first = await service.acquireLease(KEY);
+      for (let other = 0; other < 2; other++) await service.acquireLease({ ...OTHER_KEY, onBusy: 'interrupt' });
+      const run = { ...KEY, invocationId: 'e-1', onBusy: 'interrupt' } as const;
+      const leases = [
+        first,
+        await service.acquireLease({ ...KEY, onBusy: 'interrupt' }),
+        (await service.beginRun({ ...run, message: sampleEvent('one', { invocationId: 'e-1' }) })).lease,
+        (await service.beginRun({ ...run, continues: true })).lease,
+      ];
+      const counts = leases.map(({ epoch }) => (epoch - first.epoch) % EPOCH_CYCLE);
+      expect.same('the counts from the first lease', counts, [0, 1, 2, 3]);
     },
   },
   {

@@ -2,10 +2,10 @@ import type { StateChange } from './append-statement.ts';
 import { claimTarget, leaseOfClaim, MAY_BEGIN, recordOfRun, RUN_OF_CLAIM, ticketsOfClaim } from './lease-statements.ts';
 import { FOUND, narrowedWindow, plainWindow, stateOf, union } from './read-statements.ts';
 import { isCurrentSql, versionSql } from './schema-version.ts';
-import { listedSql, THIS_SESSION } from './session-sql.ts';
+import { listedSql, nextEpoch, THIS_SESSION } from './session-sql.ts';
 import { writeEntries } from './state-sql.ts';
 import { type Statement, toStatement } from './statement.ts';
-import { quoteText, type Tables } from './tables.ts';
+import type { Tables } from './tables.ts';
 
 /** The number of the first parameter of the window to read. */
 const WINDOW = 19;
@@ -24,29 +24,28 @@ const WINDOW = 19;
  * the window, with three parameters or, when `isNarrowed`, five; then scopes, keys and values.
  */
 export function beginStatement(tables: Tables, change: StateChange, isNarrowed: boolean): Statement {
-  const { sessions, events, epochs } = tables;
-  const nextEpoch = `nextval(${quoteText(epochs)})`;
+  const { sessions, events } = tables;
   const current = isCurrentSql(tables);
   const { bounds, events: narrowed } = narrowedWindow(tables, WINDOW);
   const writes = writeEntries(tables, 'stored', WINDOW + (isNarrowed ? 5 : 3), change === 'removes');
   return toStatement(`
     WITH RECURSIVE target AS (${claimTarget(tables, 7, true)}
     ), head AS (
-      SELECT pk FROM ${sessions}
+      SELECT pk, epoch FROM ${sessions}
       WHERE ${THIS_SESSION} AND ${current}
         AND ($6::boolean OR lease_until = 0 AND (SELECT awaited_until FROM target) IS NULL) AND ${MAY_BEGIN}
       FOR NO KEY UPDATE
     ), made AS (
       INSERT INTO ${sessions}
         (app_name, user_id, session_id, created_at, listed_at, epoch, lease_until, lease_ttl, open_run, attempts, open_resumable)
-      SELECT $1, $2, $3, $4::double precision, $4, ${nextEpoch}, ${tables.clock('$4')} + $5::double precision, $5, $10::text, 1, $11::boolean
+      SELECT $1, $2, $3, $4::double precision, $4, ${nextEpoch(tables, '0')}, ${tables.clock('$4')} + $5::double precision, $5, $10::text, 1, $11::boolean
       WHERE $18::boolean AND ${current} AND NOT EXISTS (SELECT FROM target)
       ON CONFLICT DO NOTHING RETURNING pk, user_id, session_id, epoch
     ), stored AS (
       INSERT INTO ${events} (session, seq, event_id, timestamp, high_timestamp, compaction_end, compacted_until, appended_at, renewed_at, epoch, event)
       SELECT writer.pk, coalesce(target.seq, 0) + 1, $14::text, $15::double precision, greatest(target.high_timestamp, $15),
-        $16::double precision, greatest(target.compacted_until, $16), $4, ${tables.clock('$4')}, coalesce(writer.epoch, ${nextEpoch}), $17::text
-      FROM (SELECT pk, NULL::bigint AS epoch FROM head UNION ALL SELECT pk, epoch FROM made) AS writer
+        $16::double precision, greatest(target.compacted_until, $16), $4, ${tables.clock('$4')}, writer.epoch, $17::text
+      FROM (SELECT pk, ${nextEpoch(tables, 'epoch')} AS epoch FROM head UNION ALL SELECT pk, epoch FROM made) AS writer
       LEFT JOIN target ON target.pk = writer.pk
       WHERE target.compacted_until IS NULL OR target.compacted_until < $15
       ON CONFLICT DO NOTHING

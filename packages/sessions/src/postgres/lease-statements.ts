@@ -1,8 +1,8 @@
 import type { RunOutcome } from '@eventloom/core';
 import { isCurrentSql, versionSql } from './schema-version.ts';
-import { HELD_UNTIL, joinLastEvent, releaseSql, THIS_SESSION } from './session-sql.ts';
+import { HELD_UNTIL, joinLastEvent, nextEpoch, releaseSql, THIS_SESSION } from './session-sql.ts';
 import { type Statement, toStatement } from './statement.ts';
-import { quoteText, type Tables } from './tables.ts';
+import type { Tables } from './tables.ts';
 import type { PositionRow } from './writer-positions.ts';
 
 /** Condition that the session has a lease. $4 is the epoch. */
@@ -61,7 +61,7 @@ export interface RunRow extends Omit<OpenRunRow, 'open_run'> {
 export type LeaseStatements = ReturnType<typeof leaseStatements>;
 
 export function leaseStatements(tables: Tables) {
-  const { sessions, events, toolCalls, epochs, runs, webhooks } = tables;
+  const { sessions, events, toolCalls, runs, webhooks } = tables;
   const current = isCurrentSql(tables);
   return {
     claim: claimStatement(tables, false),
@@ -141,7 +141,7 @@ export function leaseStatements(tables: Tables) {
   /**
    * Claims a lease. $4 now, $5 duration, $6 true to take it from an owner, $7 to $9 a ticket: id, time and expiry, or null. For a run: $10
    * its id, $11 whether it can be resumed, $12 the request or null, $13 whether it continues, $15 the epoch that the latest lease must have
-   * or null. All epochs come from one sequence, so none is used twice.
+   * or null.
    *
    * A ticket with at least half of its time left is not written again, so most claims of a waiter write nothing.
    *
@@ -153,7 +153,7 @@ export function leaseStatements(tables: Tables) {
     return toStatement(`
       WITH target AS (${claimTarget(tables, 7, forRun)}
       ), claimed AS (
-        UPDATE ${sessions} SET epoch = nextval(${quoteText(epochs)}), ${leaseOfClaim(tables)}${forRun ? `, ${RUN_OF_CLAIM}` : ''}
+        UPDATE ${sessions} SET epoch = ${nextEpoch(tables, 'epoch')}, ${leaseOfClaim(tables)}${forRun ? `, ${RUN_OF_CLAIM}` : ''}
         WHERE ${THIS_SESSION} AND ${current} AND ($6::boolean
           OR (lease_until = 0 OR ${isLocked}::boolean AND (SELECT held_until FROM target) <= ${tables.clock('$4')})
             AND (SELECT awaited_until FROM target) IS NULL)${forRun ? ` AND ${MAY_BEGIN} AND ($15::bigint IS NULL OR epoch = $15)` : ''}

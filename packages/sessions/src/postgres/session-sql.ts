@@ -1,5 +1,6 @@
 import type { SessionKey } from '@eventloom/core';
-import type { Tables } from './tables.ts';
+import { EPOCH_CYCLE } from '@eventloom/core/internal';
+import { quoteText, type Tables } from './tables.ts';
 
 /** Selects the session of $1 app, $2 user and $3 session. */
 export const THIS_SESSION = 'app_name = $1 AND user_id = $2 AND session_id = $3';
@@ -25,6 +26,16 @@ export function joinLastEvent({ events }: Tables, condition = 'true'): string {
       SELECT seq, high_timestamp, compacted_until, appended_at, renewed_at, epoch FROM ${events} AS event
       WHERE event.session = session.pk AND ${condition} ORDER BY seq DESC LIMIT 1
     ) AS last ON true`;
+}
+
+/**
+ * Returns the epoch of a new lease, as SQL. All epochs come from one sequence, so none is used twice; the remainder counts the leases of the
+ * session.
+ *
+ * @param epoch that of the session's latest lease, as SQL; 0 for a new session
+ */
+export function nextEpoch({ epochs }: Tables, epoch: string): string {
+  return `nextval(${quoteText(epochs)}) * ${EPOCH_CYCLE} + (${epoch} + 1) % ${EPOCH_CYCLE}`;
 }
 
 /**

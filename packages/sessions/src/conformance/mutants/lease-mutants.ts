@@ -9,6 +9,18 @@ export const leaseMutants: readonly Mutant[] = [
   brokenDriver('lease.epoch-grows', 'grants every lease the same epoch', (driver) => ({
     claimLease: (claim) => withLease(driver.claimLease(claim), (lease) => ({ ...lease, epoch: 1 })),
   })),
+  brokenDriver('lease.epoch-counts', 'counts the leases of all sessions', (driver) => {
+    let others = 0;
+    let last = '';
+    return {
+      claimLease: (claim) =>
+        withLease(driver.claimLease(claim), (lease) => {
+          if (last !== claim.sessionId) others++;
+          last = claim.sessionId;
+          return { ...lease, epoch: lease.epoch + others };
+        }),
+    };
+  }),
   brokenService('lease.plain-data', 'compares lease objects by identity', (service) => {
     const given = new WeakSet<SessionLease>();
     return {
