@@ -3,7 +3,7 @@
  * are unpacked tarballs, as npm would have them, and all others have the versions of the lockfile; only production dependencies are
  * installed. The packages are not bundled, because the agents that the server loads import them and must get the server's copies.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -125,6 +125,15 @@ function readManifest(of: string): Manifest {
     : { name: '', version: '', license: '', dependencies: {} };
 }
 
+/** Runs pnpm, and prints what it wrote if it fails: it writes the errors of the compiler to its standard output. */
 function pnpm(...args: readonly string[]): void {
-  execFileSync('pnpm', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  const { status, stdout, error } = spawnSync('pnpm', args, {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    encoding: 'utf8',
+    maxBuffer: Infinity,
+  });
+  if (status === 0) return;
+  process.stderr.write(stdout ?? '');
+  throw new Error(`pnpm ${args.join(' ')} failed: see its output above`, error && { cause: error });
 }
