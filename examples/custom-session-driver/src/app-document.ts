@@ -1,11 +1,12 @@
 import type { Event, SessionKey, StateWrite, ToolLedgerEntry } from '@eventloom/core';
-import type {
-  SessionBackground,
-  SessionHold,
-  StateEntry,
-  StoredRun,
-  StoredSession,
-  WebhookHold,
+import {
+  checkStateSize,
+  type SessionBackground,
+  type SessionHold,
+  type StateEntry,
+  type StoredRun,
+  type StoredSession,
+  type WebhookHold,
 } from '@eventloom/sessions';
 
 /** An app as JSON. Its parts are lists instead of objects, because names like `__proto__` are data. */
@@ -38,12 +39,15 @@ export function stateOf(app: AppDocument, session: SessionDocument): StateEntry[
   return app.state.filter(({ scope, owner }) => owner === ownerOf(session, scope));
 }
 
+/** @throws SizeLimitError for a state that is too large; the document is not written then */
 export function writeState(app: AppDocument, session: SessionDocument, writes: readonly StateWrite[]): void {
+  const before = stateOf(app, session);
   for (const { scope, key, value } of writes) {
     const owner = ownerOf(session, scope);
     app.state = app.state.filter((entry) => entry.scope !== scope || entry.key !== key || entry.owner !== owner);
     if (value !== undefined) app.state.push({ scope, key, value, owner });
   }
+  checkStateSize(before, stateOf(app, session));
 }
 
 function ownerOf({ userId, incarnation }: SessionDocument, scope: StateWrite['scope']): string {

@@ -61,3 +61,4 @@ export type {
   StoredSession,
   TakenRun,
 } from './session-driver.ts';
+export { checkStateSize } from './state-limit.ts';

@@ -1,4 +1,6 @@
 import { SizeLimitError, type StateWrite } from '@eventloom/core';
+import { weigh } from '@eventloom/core/internal';
+import type { StateEntry } from './session-driver.ts';
 
 /**
  * Maximum size of the state of an app, of a user and of a session, in bytes. Each run reads all three as a whole, and a user has many runs at
@@ -19,4 +21,24 @@ export function stateTooLarge(scope: string, bytes: number): SizeLimitError {
   return new SizeLimitError(
     `the state of the ${scope} takes ${bytes} bytes in all, and at most ${most} can be stored; save large values as artifacts`,
   );
+}
+
+/**
+ * Checks the state of a session after a write, for drivers that have it in memory.
+ *
+ * @param before the merged state before the write
+ * @param after the merged state after it
+ * @throws SizeLimitError if the state of the app, the user or the session is too large and larger than before
+ */
+export function checkStateSize(before: readonly StateEntry[], after: readonly StateEntry[]): void {
+  for (const scope of ['app', 'user', 'session'] as const) {
+    const size = sizeOfScope(after, scope);
+    if (size > MAX_STATE_BYTES[scope] && size > sizeOfScope(before, scope)) throw stateTooLarge(scope, size);
+  }
+}
+
+function sizeOfScope(entries: readonly StateEntry[], scope: StateEntry['scope']): number {
+  let size = 0;
+  for (const entry of entries) if (entry.scope === scope) size += entry.key.length + KEY_BYTES + weigh(entry.value);
+  return size;
 }
