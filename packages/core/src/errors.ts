@@ -236,8 +236,8 @@ export class StorageError extends EventloomError {
 }
 
 /**
- * An event, a state, a tool's response or an artifact is larger than the back end stores; its documentation states the limit. Nothing was changed, and retrying does not help. Save large data as an artifact and refer to it; keep large
- * artifacts in a back end that takes them.
+ * An event, a state, a tool's response or an artifact is larger than the back end stores; its documentation states the limit. Nothing was
+ * changed, and retrying does not help. Save large data as an artifact and refer to it; keep large artifacts in a back end that takes them.
  */
 export class SizeLimitError extends EventloomError {
   static override readonly code: string = 'SIZE_LIMIT';

@@ -38,16 +38,17 @@ const hangUp = new FunctionTool({
   },
 });
 
+function slowTool(gate: Gate): FunctionTool {
+  const execute = async (): Promise<string> => {
+    await gate.pass();
+    return 'slow';
+  };
+  return new FunctionTool({ name: 'slow', description: '', execute });
+}
+
 test('a tool that ends the invocation and the calls beside it get responses while the model continues to speak', async () => {
   const gate = new Gate();
-  const slow = new FunctionTool({
-    name: 'slow',
-    description: '',
-    execute: async () => {
-      await gate.pass();
-      return 'slow';
-    },
-  });
+  const slow = slowTool(gate);
   const second = new ScriptedLiveModel([]);
   const { model, stream, stored } = await setup(
     [
@@ -119,14 +120,7 @@ test('a plugin that ends the invocation ends the run after the current event', a
 
 test('a run whose service hangs up stores the results of calls and the text that was not sent, and opens no other connection', async () => {
   const gate = new Gate();
-  const slow = new FunctionTool({
-    name: 'slow',
-    description: '',
-    execute: async () => {
-      await gate.pass();
-      return 'done';
-    },
-  });
+  const slow = slowTool(gate);
   const { model, queue, stream, stored } = await setup(
     [{ heard: 'content' }, call('slow', 'c1'), 'Bye', { turnComplete: true }, { ends: 'hangUp' }],
     { agent: { tools: [slow] } },
@@ -146,7 +140,7 @@ test('a run whose service hangs up stores the results of calls and the text that
     'Bye',
     'end',
     'wait',
-    'slow={"result":"done"}',
+    'slow={"result":"slow"}',
     'please',
   ]);
   expect(model.attempts).toBe(1);

@@ -15,6 +15,8 @@ const PLACEHOLDER = /(?<!\{)(\{+)([^{}]*)(\}+)/g;
 /** Identifiers joined by dots, after an optional scope. */
 const STATE_KEY =
   /^(?:app:|user:|temp:)?[\p{ID_Start}_$][\p{ID_Continue}$]*(?:\.[\p{ID_Start}_$][\p{ID_Continue}$]*)*$/u;
+/** A name that is a key in the ADK too, which throws if the state has no such key. Other text may mean itself: `/users/{user.id}`. */
+const ADK_KEY = /^[\w:]+$/;
 const ARTIFACT = /^artifact\.((?:user:)?[\p{L}\p{N}_.\-/]+)$/u;
 
 /**
@@ -71,19 +73,18 @@ export async function resolveInstruction(
   );
 }
 
-async function fill(placeholder: string, inner: string, context: InvocationContext): Promise<string> {
+async function fill(written: string, inner: string, context: InvocationContext): Promise<string> {
   const trimmed = inner.trim();
   const optional = trimmed.endsWith('?');
   const name = optional ? trimmed.slice(0, -1) : trimmed;
   const artifact = ARTIFACT.exec(name)?.[1];
   if (artifact !== undefined) return fillArtifact(artifact, optional, context);
-  if (!STATE_KEY.test(name)) return placeholder;
+  if (!STATE_KEY.test(name)) return written;
   const value = lookUp(context.session.state, name);
   if (value !== undefined) return stateText(value);
   if (optional) return '';
-  // Not a key of the ADK, as in the text `/users/{user.id}`.
-  if (/[^\w:]/.test(name)) return placeholder;
-  throw missing(name, 'is not in the session state', context);
+  if (ADK_KEY.test(name)) throw missing(name, 'is not in the session state', context);
+  return written;
 }
 
 async function fillArtifact(filename: string, optional: boolean, context: InvocationContext): Promise<string> {

@@ -1,6 +1,9 @@
 import type { RunBounds } from '@eventloom/core';
 import { MAX_RUN_ATTEMPTS } from '@eventloom/core/internal';
 
+/** Maximum of a time: a day. A timer of Node with a delay of more than 24 days would end at once. */
+export const MAX_TIME_MS = 86_400_000;
+
 /** Limits of a server's concurrent work and of its memory. A time (`…Ms`) is at most a day. */
 export interface ServerLimits {
   /** Maximum number of bytes of a request's body. Default 20 MiB. */

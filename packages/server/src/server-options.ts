@@ -8,7 +8,7 @@ import type { LiveEndpoint } from './live-endpoint.ts';
 import type { RunRelay } from './runs/run-relay.ts';
 import type { OnUnfinishedRuns } from './runs/unfinished-runs.ts';
 import { checkWebhookOptions, type WebhookOptions } from './runs/webhooks.ts';
-import { DEFAULT_LIMITS, type ServerLimits } from './server-limits.ts';
+import { DEFAULT_LIMITS, MAX_TIME_MS, type ServerLimits } from './server-limits.ts';
 
 /** The user that a request comes from. */
 export interface AuthenticatedUser {
@@ -126,7 +126,7 @@ const HINTS = {
 const COUNT = { is: 'number', min: 1, wanted: 'an integer of at least 1, or Infinity', write: '50' };
 const AMOUNT = { is: 'number', min: 0 };
 /** The rule for times: a day and several times as much are delays that timers can have; a longer one would end immediately. */
-const TIME = { ...AMOUNT, max: 86_400_000 };
+const TIME = { ...AMOUNT, max: MAX_TIME_MS };
 const LIMITS = {
   ...Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((limit) => [limit, limit.endsWith('Ms') ? TIME : AMOUNT])),
   heartbeatMs: { ...TIME, min: 1 },

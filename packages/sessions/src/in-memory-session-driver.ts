@@ -48,7 +48,7 @@ import {
   withdrawTicket,
 } from './session-hold.ts';
 import { changeWebhook, putWebhook, selectWebhooks, type WebhookHold } from './run-webhooks.ts';
-import { KEY_BYTES, MAX_STATE_BYTES, stateTooLarge } from './state-limit.ts';
+import { checkScopeSize, KEY_BYTES } from './state-limit.ts';
 import { StoredEvents } from './stored-events.ts';
 
 /** An app and its users in memory. */
@@ -291,8 +291,7 @@ export class InMemorySessionDriver implements SessionDriver {
     for (const scope of ['app', 'user', 'session'] as const) {
       const own = writes.filter((write) => write.scope === scope);
       const table = tables[scope] ?? new StateTable();
-      const size = own.length > 0 ? table.sizeAfter(own) : 0;
-      if (size > MAX_STATE_BYTES[scope] && size > table.size) throw stateTooLarge(scope, size);
+      if (own.length > 0) checkScopeSize(scope, table.size, table.sizeAfter(own));
     }
   }
 

@@ -15,6 +15,11 @@ export const MAX_STATE_BYTES: Readonly<Record<StateWrite['scope'], number>> = {
 /** Number of bytes that a key counts in addition to its name and its value. */
 export const KEY_BYTES = 100;
 
+/** @throws SizeLimitError if a write would make a state too large, and larger than before. Sizes are in bytes */
+export function checkScopeSize(scope: StateWrite['scope'], before: number, after: number): void {
+  if (after > MAX_STATE_BYTES[scope] && after > before) throw stateTooLarge(scope, after);
+}
+
 /** Returns the error for a write after which a state would take `bytes`. */
 export function stateTooLarge(scope: string, bytes: number): SizeLimitError {
   const most = MAX_STATE_BYTES[scope as StateWrite['scope']];
@@ -31,10 +36,8 @@ export function stateTooLarge(scope: string, bytes: number): SizeLimitError {
  * @throws SizeLimitError if the state of the app, the user or the session is too large and larger than before
  */
 export function checkStateSize(before: readonly StateEntry[], after: readonly StateEntry[]): void {
-  for (const scope of ['app', 'user', 'session'] as const) {
-    const size = sizeOfScope(after, scope);
-    if (size > MAX_STATE_BYTES[scope] && size > sizeOfScope(before, scope)) throw stateTooLarge(scope, size);
-  }
+  for (const scope of ['app', 'user', 'session'] as const)
+    checkScopeSize(scope, sizeOfScope(before, scope), sizeOfScope(after, scope));
 }
 
 function sizeOfScope(entries: readonly StateEntry[], scope: StateEntry['scope']): number {

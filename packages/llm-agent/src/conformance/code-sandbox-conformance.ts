@@ -35,7 +35,7 @@ const PROGRAMS: Readonly<Record<'python' | 'javascript', Programs>> = {
   },
   javascript: {
     prints: 'console.log("one"); console.error("two");',
-    fails: 'throw new Error("no");',
+    fails: 'throw new TypeError("no");',
     hangs: 'for (;;);',
     reads: 'console.log(require("node:fs").readFileSync("in.txt", "utf8"));',
     writes: 'require("node:fs").writeFileSync("out.txt", "out");',

@@ -6,6 +6,7 @@ import { getRequestListener } from '@hono/node-server';
 import type { EventloomServer, LiveGate } from '../create-server.ts';
 import { errorBody, errorResponse } from '../http/error-response.ts';
 import { checkRequestTarget } from '../http/request-guard.ts';
+import { MAX_TIME_MS } from '../server-limits.ts';
 import type { LiveUpgrades } from './live-upgrades.ts';
 import { isLiveUpgrade, rawAnswer } from './raw-requests.ts';
 
@@ -21,15 +22,13 @@ export interface ServeOptions {
   /** Time in milliseconds that `shutDown` gives active runs to end, at most a day. Default 10,000. */
   readonly drainMs?: number | undefined;
   /**
-   * Time in milliseconds, at most a day, for which `shutDown` still accepts connections. Meanwhile `/readyz` answers 503, so that a load balancer sends no
-   * more requests, and a request for a run gets 503 with `SHUTTING_DOWN`. Choose a time in which the load balancer notices the 503. Default
-   * 0, for a server without a load balancer.
+   * Time in milliseconds, at most a day, for which `shutDown` still accepts connections. Meanwhile `/readyz` answers 503, so that a load
+   * balancer sends no more requests, and a request for a run gets 503 with `SHUTTING_DOWN`. Choose a time in which the load balancer notices
+   * the 503. Default 0, for a server without a load balancer.
    */
   readonly unreadyMs?: number | undefined;
 }
 
-/** Maximum of a time: a day. A timer of Node with a delay of more than 24 days would end at once. */
-const MAX_TIME_MS = 86_400_000;
 const OPTIONS: OptionRules<ServeOptions> = {
   port: { is: 'number', isInteger: true, min: 0, max: 65_535, write: 'Number(process.env.PORT)' },
   host: { is: 'text', write: "'0.0.0.0'" },

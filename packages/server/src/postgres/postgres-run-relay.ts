@@ -1,6 +1,7 @@
 import { ConfigurationError, type SessionKey } from '@eventloom/core';
 import { checkOptions, listenToPool, type OptionRules, type PostgresPool, wrongOption } from '@eventloom/core/internal';
 import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunPublication, RunRelay } from '../runs/run-relay.ts';
+import { MAX_TIME_MS } from '../server-limits.ts';
 import { RelayDatabase } from './relay-database.ts';
 import { RelayNotifications } from './relay-notifications.ts';
 import { relayStatements } from './relay-statements.ts';
@@ -44,7 +45,7 @@ const CHARS = { is: 'number', min: 1, max: Number.MAX_SAFE_INTEGER } as const;
 const OPTIONS: OptionRules<PostgresRunRelayOptions> = {
   pool: { is: 'object', wanted: 'a pool', write: POOL },
   schema: 'text',
-  leaseMs: { is: 'number', min: 1, max: 86_400_000 },
+  leaseMs: { is: 'number', min: 1, max: MAX_TIME_MS },
   maxKeptChars: CHARS,
   maxBacklogChars: CHARS,
 };

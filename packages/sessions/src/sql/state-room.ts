@@ -1,4 +1,4 @@
-import { MAX_STATE_BYTES, stateTooLarge } from '../state-limit.ts';
+import { checkScopeSize, MAX_STATE_BYTES } from '../state-limit.ts';
 import type { RowTexts, StoredScope } from './sql-connection.ts';
 import type { SqlStatements } from './statements.ts';
 
@@ -38,7 +38,6 @@ export class StateRoom {
    */
   keep(scope: StoredScope, owner: StateOwner, texts: readonly string[], write: () => void): void {
     if (texts.length === 0) return write();
-    const most = MAX_STATE_BYTES[scope];
     const name = JSON.stringify([scope, ...(scope === 'user' ? owner.slice(0, 2) : owner)]);
     // Other services may have written the state of an app.
     let room = (scope !== 'app' && this.#rooms.get(name)) || 0;
@@ -48,8 +47,8 @@ export class StateRoom {
       const before = measure();
       write();
       const after = measure();
-      if (after > most && after > before) throw stateTooLarge(scope, after);
-      room = most - Math.max(before, after);
+      checkScopeSize(scope, before, after);
+      room = MAX_STATE_BYTES[scope] - Math.max(before, after);
     } else write();
     if (this.#rooms.size === MAX_REMEMBERED) this.#rooms.clear();
     this.#rooms.set(name, room);
