@@ -259,6 +259,7 @@ function isFinal({ end }: Answer): boolean {
     'SHUTTING_DOWN',
     'STORAGE_UNAVAILABLE',
     'USER_OBJECT',
+    'RUN_NOT_BEGUN',
     'RUN_RELAY',
     'RUN_NOT_FOUND',
   ].includes(end.code);

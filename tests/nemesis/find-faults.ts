@@ -33,7 +33,7 @@ export const LIVE_SESSION = 'live-';
 /** Codes after which a client may send its message again, because no part of it was stored. */
 const REFUSALS = new Set(['SESSION_BUSY', 'SERVER_BUSY', 'USER_LIMIT', 'SHUTTING_DOWN', 'SESSION_NOT_FOUND']);
 /** Codes without information about the run: the client asks again. */
-const NO_CLAIM = new Set(['STORAGE_UNAVAILABLE', 'USER_OBJECT', 'RUN_RELAY', 'TOO_MANY_READERS']);
+const NO_CLAIM = new Set(['STORAGE_UNAVAILABLE', 'USER_OBJECT', 'RUN_NOT_BEGUN', 'RUN_RELAY', 'TOO_MANY_READERS']);
 /** Codes that no client may get, because no agent here fails by itself. */
 const FALSE_ALARMS = new Set([
   'INTERNAL',

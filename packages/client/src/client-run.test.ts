@@ -153,14 +153,14 @@ describe('a run', () => {
     }
   });
 
-  test('continues to be read after the server disconnected a slow reader', async () => {
+  test.each(['SLOW_READER', 'RUN_GOES_ON', 'RUN_NOT_BEGUN'])('is followed after a frame with %s', async (code) => {
     let asked = 0;
     const network: Network = async (request, forward) => {
       const answer = await forward(request);
       if (asked++ > 0) return answer;
       const [first = '', second = ''] = (await answer.text()).split('\n\n');
-      const slow = `data: ${JSON.stringify({ error: 'too slow', code: 'SLOW_READER' })}\n\n`;
-      return new Response(`${first}\n\n${second}\n\n${slow}`, { headers: answer.headers });
+      const end = `data: ${JSON.stringify({ error: 'not yet', code })}\n\n`;
+      return new Response(`${first}\n\n${second}\n\n${end}`, { headers: answer.headers });
     };
     const { session, requests } = startServer(SCRIPT, { tools: [look], network });
     expect(texts(await read(session.run('What color?')))).toEqual(WHOLE);

@@ -184,7 +184,7 @@ export class ClientRun implements AsyncIterable<Event> {
  * The codes of a stream that ends before its run: the run continues in another process or when the storage is available again, or this
  * client was too slow. The error that ended a run has a number.
  */
-const RUN_CONTINUES = /RUN_GOES_ON|SLOW_READER/;
+const RUN_CONTINUES = /RUN_GOES_ON|NOT_BEGUN|SLOW_READER/;
 
 /** Returns the event or the error of a frame; an error also for a frame that is not an event of Eventloom. */
 function readFrame({ data }: EventSourceMessage): Event | ServerError {

@@ -91,10 +91,19 @@ export class RunEventsGoneError extends EventloomError {
 
 /**
  * The stream ended, but the run continues in another process, or in the next one that finds it, according to its `onUnfinishedRuns`. Not
- * retryable, because the request is recorded, and its message is stored or about to be: follow the run at its address.
+ * retryable, because its message is stored: follow the run at its address.
  */
 export class RunGoesOnError extends EventloomError {
   static override readonly code = 'RUN_GOES_ON';
+}
+
+/**
+ * A run is recorded, but its message is not stored, so it has nothing to follow: its process is about to store it, or could not store it and
+ * the record is about to expire. Retryable: follow the run again.
+ */
+export class RunNotBegunError extends EventloomError {
+  static override readonly code = 'RUN_NOT_BEGUN';
+  static override readonly retryable = true;
 }
 
 /** A run of another process cannot be found or followed through this process at the moment. The run itself is not affected. Retryable. */

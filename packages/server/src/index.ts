@@ -71,6 +71,7 @@ export {
   RunEventNotFoundError,
   RunEventsGoneError,
   RunGoesOnError,
+  RunNotBegunError,
   RunNotFoundError,
   RunRelayError,
   ServerBusyError,

@@ -280,7 +280,7 @@ test('a run keeps its end while an attempt to continue it, which may be refused,
   expect(await stateOf(location)).toEqual({ invocationId, state: 'running' });
 });
 
-test('a request without a stored message is in progress while its attempt has the session, and is not found after that', async () => {
+test('a request without a stored message is queued while its attempt has the session, and is not found after that', async () => {
   const { sessionService, send, stateOf } = await setUp(['one'], undefined, undefined, true);
   const begun = await send('POST', `${SESSION}/runs`, { ...MESSAGE, requestId: 'first' });
   const location = begun.headers.get('location');
@@ -289,9 +289,9 @@ test('a request without a stored message is in progress while its attempt has th
   const run = { invocationId, requestId: 'second', resumable: true, continues: true };
   const { lease } = await sessionService.beginRun({ ...sessionKey, ...run });
   expect(await stateOf(`${SESSION}/runs/first`)).toEqual({ invocationId, state: 'completed' });
-  expect(await stateOf(`${SESSION}/runs/second`)).toEqual({ invocationId, state: 'running' });
-  const followed = await (await send('GET', `${SESSION}/runs/second`)).text();
-  expect(followed).toContain('RUN_GOES_ON');
+  expect(await stateOf(`${SESSION}/runs/second`)).toEqual({ invocationId, state: 'queued' });
+  const followed = await send('GET', `${SESSION}/runs/second`);
+  expect([followed.status, await followed.json()]).toMatchObject([503, { code: 'RUN_NOT_BEGUN' }]);
   // Its process was killed, and another answer ended the run.
   await sessionService.releaseLease(lease);
   expect(await stateOf(`${SESSION}/runs/first`)).toEqual({ invocationId, state: 'completed' });

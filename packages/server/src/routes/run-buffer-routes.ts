@@ -96,7 +96,7 @@ export const runBufferRoutes: readonly HttpRoute[] = [
     asJson: RUN_STATE_SCHEMA,
     noContent: 'The run has ended, and there are no more events',
     answerHeaders: { [INVOCATION_ID_HEADER]: 'The invocation id of the run.' },
-    codes: [...RUN_CODES, 'RUN_EVENT_NOT_FOUND', 'RUN_EVENTS_GONE', 'TOO_MANY_READERS'],
+    codes: [...RUN_CODES, 'RUN_EVENT_NOT_FOUND', 'RUN_NOT_BEGUN', 'RUN_EVENTS_GONE', 'TOO_MANY_READERS'],
     handle: follow,
   },
   {

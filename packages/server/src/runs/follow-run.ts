@@ -4,13 +4,13 @@ import { errorBody } from '../http/error-response.ts';
 import { readWithoutState } from '../sessions/event-pages.ts';
 import { eventPosition, formatPosition, offsetOf, RunLog, runName } from './run-log.ts';
 import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
-import { openError, RunMirror, runNotFound } from './run-mirror.ts';
+import { notBegun, openError, RunMirror, runNotFound } from './run-mirror.ts';
 import type { RunMemory } from './run-memory.ts';
 import type { FrameEncoder } from '../http/responses.ts';
 import type { EarlierFrames, RunReaders } from './run-reader.ts';
 import type { RemoteRun, RunRelay } from './run-relay.ts';
 import { type RunState, readRunState } from './run-state.ts';
-import { findReadRun, readEnd, storedFrames } from './stored-frames.ts';
+import { findReadRun, isNotBegun, readEnd, storedFrames } from './stored-frames.ts';
 
 /** A followed run, and the connection that reads it; no connection if there is nothing more to read. */
 export interface FollowedRun {
@@ -51,6 +51,7 @@ export class RunFollower {
    * @throws UserLimitError
    * @throws RunRelayError
    * @throws RunEventNotFoundError for a position that the run does not have
+   * @throws RunNotBegunError
    */
   async follow(
     runner: HostedRunner,
@@ -164,8 +165,9 @@ export class RunFollower {
       throw runNotFound(key, id);
     }
     const { invocationId, firstSeq, open } = stored;
-    // The request was recorded, and its process was killed before it stored the message.
-    if (session.lastSeq < firstSeq && !open) throw runNotFound(key, id);
+    if (open && isNotBegun(stored, session)) throw notBegun(id);
+    // The process of the run was killed before it stored the message.
+    if (session.lastSeq < firstSeq) throw runNotFound(key, id);
     const end = open ? undefined : await readEnd(sessionService, key, stored);
     const storedOffset = Math.max(stored.end?.lastSeq ?? session.lastSeq, firstSeq) - firstSeq;
     const lastPosition = end?.eventPosition ?? eventPosition(storedOffset);

@@ -243,14 +243,15 @@ describe('a run of another process', () => {
     expect(await readAll((await follow(2)) ?? expect.unreachable())).toEqual(['3 b']);
   });
 
-  test.each([false, true])('is followed again while its message is not stored (lost: %j)', async (isLost) => {
+  test('is followed again while its message is not stored', async () => {
     const { relay, read, sessionService } = setUp();
     await sessionService.createSession(KEY);
     await sessionService.beginRun({ ...KEY, invocationId: ID, resumable: false });
-    if (!isLost) relay.remote = undefined;
     const received = readAll(await read());
     relay.lose();
-    expect(await received).toEqual(CONTINUES_ELSEWHERE);
+    expect(await received).toEqual(['retry: 2000', '- RUN_NOT_BEGUN']);
+    relay.remote = undefined;
+    await expect(read()).rejects.toMatchObject({ code: 'RUN_NOT_BEGUN', retryable: true });
   });
 
   test('is released if it cannot be read', async () => {

@@ -1,8 +1,8 @@
 import { type BaseSessionService, type EventloomError, type Platform, SessionNotFoundError } from '@eventloom/core';
-import { RunGoesOnError, RunNotFoundError } from '../errors.ts';
+import { RunGoesOnError, RunNotBegunError, RunNotFoundError } from '../errors.ts';
 import { eventPosition, offsetOf, type RunLog } from './run-log.ts';
 import type { LogMirror, RelayEnd, RunFrame } from './run-relay.ts';
-import { copyEnd, storedFrames } from './stored-frames.ts';
+import { copyEnd, readNotBegun, storedFrames } from './stored-frames.ts';
 
 /** Parameters of a `RunMirror`. */
 export interface RunMirrorParams {
@@ -87,7 +87,9 @@ export class RunMirror implements LogMirror {
     try {
       const stored = await service.findRun({ ...key, id: invocationId });
       if (!stored) log.end(runNotFound(key, invocationId));
-      else if (!stored.open) {
+      else if (stored.open) {
+        log.end((await readNotBegun(service, key, stored)) ? notBegun(invocationId) : error);
+      } else {
         await copyEnd(service, log, stored);
         log.end();
       }
@@ -105,6 +107,11 @@ export const RUN_IS_OPEN =
 /** Creates the error that ends the stream of a run before the run. */
 export function openError(): RunGoesOnError {
   return new RunGoesOnError(`${RUN_IS_OPEN}; follow it again`);
+}
+
+/** Creates the error for a run or a request that is recorded, and whose message is not stored. */
+export function notBegun(id: string): RunNotBegunError {
+  return new RunNotBegunError(`the message of ${id} is not stored yet; follow it again`);
 }
 
 /** Creates the error for a run that the session does not have. */

@@ -2,7 +2,7 @@ import { type BaseSessionService, createEvent, type Event, type RunRecord, type 
 import { Calls, newestFirst } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
 import { eventPages } from '../sessions/event-pages.ts';
-import { readEnd } from './stored-frames.ts';
+import { readEnd, readNotBegun } from './stored-frames.ts';
 
 /** The state of a run. */
 export interface RunState {
@@ -45,7 +45,7 @@ export const RUN_STATE_SCHEMA = {
  */
 export async function readRunState(service: BaseSessionService, key: SessionKey, run: RunRecord): Promise<RunState> {
   const { invocationId, open } = run;
-  if (open) return { invocationId, state: 'running' };
+  if (open) return { invocationId, state: (await readNotBegun(service, key, run)) ? 'queued' : 'running' };
   const { outcome, frame } = await readEnd(service, key, run);
   const { ids, isEndUndone } = await readWaitingCalls(service, key, run);
   if (frame && !isEndUndone) return { invocationId, state: outcome.state, ...(JSON.parse(frame.json) as ErrorBody) };

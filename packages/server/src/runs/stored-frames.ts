@@ -8,6 +8,7 @@ import {
   type RunOutcome,
   type RunRecord,
   serializeEvent,
+  type Session,
   type SessionKey,
 } from '@eventloom/core';
 import { isBookkeeping, isYielded, outcomeOfEvent, readStreamed } from '@eventloom/core/internal';
@@ -48,6 +49,21 @@ export async function findReadRun(
   if (!open) return stored;
   const isContinued = await hasEvent(end.lastSeq, (event) => event.invocationId === invocationId);
   return { ...run, ...(isContinued ? { open } : { end }) };
+}
+
+/** True for an open run, and for a request that continues one, whose message is not stored: it is recorded before. */
+export function isNotBegun({ end, firstSeq }: RunRecord, { lastSeq }: Pick<Session, 'lastSeq'>): boolean {
+  return end !== undefined || lastSeq < firstSeq;
+}
+
+/**
+ * Reads whether the message of an open run is not stored: see `isNotBegun`.
+ * @throws SessionNotFoundError if the session is deleted in the meantime
+ */
+export async function readNotBegun(service: BaseSessionService, key: SessionKey, run: RunRecord): Promise<boolean> {
+  const session = await readWithoutState(service, { ...key, config: { numRecentEvents: 0 } });
+  if (!session) throw goneError(key);
+  return isNotBegun(run, session);
 }
 
 /**
