@@ -248,7 +248,9 @@ function faultsOfAnswer(answer: Answer, answers: readonly Answer[], sessions: re
   const numbers = frames.map(({ id }) => Number(id));
   if (asked !== 'call' && numbers.some((number, index) => !(number > (numbers[index - 1] ?? 0))))
     faults.push(`the numbers of its events do not grow: ${numbers.join()}`);
-  const failures = run.filter(({ errorCode }) => errorCode !== undefined);
+  // A call that ended before its first event does not know its run.
+  const ownEvents = asked === 'call' && invocationId === undefined ? stored : run;
+  const failures = ownEvents.filter(({ errorCode }) => errorCode !== undefined);
   const message =
     requestId === undefined
       ? undefined

@@ -44,7 +44,6 @@ export class RunControl implements RunStream, SessionHolder {
   readonly abortGuard: AbortGuard = new AbortGuard();
   attempt = 0;
   leavesRunOpen = false;
-  isInterrupted = false;
   /** The caller's abort signal. */
   readonly signal: AbortSignal | undefined;
   /** The reason of the abort; undefined unless the run was aborted. */
@@ -141,7 +140,6 @@ export class RunControl implements RunStream, SessionHolder {
 
   /** Aborts the run because another one takes its session. A live run first stores the speech so far. */
   async yieldSession(reason: EventloomError): Promise<void> {
-    this.isInterrupted = true;
     await this.live?.yieldSession(this.#runner.platform);
     this.abort(reason);
   }

@@ -38,8 +38,6 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
    * @internal
    */
   failure?: Error | undefined;
-  /** True once another run of this process took the session, with `onBusy: 'interrupt'`. @internal */
-  readonly isInterrupted: boolean;
   /**
    * Resolves to true when the run has its session and its message is stored, and to false if the run ended before. Never rejects: an error
    * is thrown to the reader. The run starts when the first event is read.

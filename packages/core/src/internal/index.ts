@@ -70,7 +70,7 @@ export {
   enclosureOf,
   isVisibleOn,
 } from '../event/branch.ts';
-export { errorCodeOf, reasonOf } from '../errors.ts';
+export { errorCodeOf, reasonOf, StoredError } from '../errors.ts';
 export { checkEventFields, createErrorEvent, fillKind, isYieldedAgain, toSeconds } from '../event/create-event.ts';
 export {
   afterCovered,

@@ -1,6 +1,7 @@
-import type { Event } from '@eventloom/core';
+import { type Event, systemPlatform } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
-import { Gate } from '@eventloom/testing';
+import { Gate, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { FakeSocket } from './fixtures/fake-socket.ts';
 import { audio, BEAT_MS, END, KEY, say, setup } from './fixtures/served-call.ts';
@@ -64,15 +65,19 @@ test('a client without pings that sends no frame within four heartbeats is disco
   expect(calls.size).toBe(0);
 });
 
-test('a run that is interrupted by another one stores the speech so far and closes with STALE_WRITER', async () => {
-  const { runner, calls, call, socket, stored } = await setup([{ heard: 'content' }, 'I was saying'], { others: [[]] });
+test('a run that is interrupted by another one stores the speech so far, and its client hears the stored end', async () => {
+  const { runner, platform, calls, call, socket, stored } = await setup([{ heard: 'content' }, 'I was saying'], {
+    others: [[]],
+  });
   call.message(say('Hi'));
   await socket.has(1);
   call.taken(socket.size);
   const next = new FakeSocket(true);
   const runConfig = { onBusy: 'interrupt' } as const;
   const other = calls.start({ key: KEY, runner, socket: next, runConfig, isAudioBinary: true, answersPings: false });
-  expect(await socket.closed.promise).toEqual({ code: 1008, reason: expect.stringMatching(/^STALE_WRITER: /) });
+  await expect.poll(() => (platform.advance(25), socket.isClosed)).toBe(true);
+  const message = 'another run of the session interrupted the run';
+  expect(await socket.closed.promise).toEqual({ code: 1008, reason: `RUN_ABANDONED: ${message}` });
   other.message('{"close": true}');
   expect((await next.closed.promise).code).toBe(1000);
   // The second call ends the first one's run before it begins.
@@ -80,41 +85,79 @@ test('a run that is interrupted by another one stores the speech so far and clos
   expect(received).toEqual(['Hi', 'I was saying', 'RUN_ABANDONED']);
 });
 
-test('a run whose lease another process took asks its client to call again, and reports no failure that is not stored', async () => {
-  const steps = [{ heard: 'content' }, 'I was saying', new Gate()] as const;
-  const { runner, sessionService, platform, clock, call, socket, stored } = await setup(steps);
+/** A call that has heard `Hi` and speaks, and another process with the same sessions. */
+async function callAndOtherProcess() {
+  const served = await setup([{ heard: 'content' }, 'I', new Gate()]);
+  const { sessionService, clock, call, socket } = served;
   call.message(say('Hi'));
   await socket.has(1);
   call.taken(socket.size);
-  // This process stops for longer than its lease, and another one closes the run.
-  clock.advance(60_000);
-  const elsewhere = new Runner({ appName: 'app', agent: runner.agent, sessionService, platform: clock });
-  const { userId, sessionId } = KEY;
-  await elsewhere.closeRun({ userId, sessionId, invocationId: call.invocationId, reason: 'left' });
-  platform.advance(10_000);
-  expect(await socket.closed.promise).toEqual({ code: 1013, reason: expect.stringMatching(/^STORAGE_UNAVAILABLE: /) });
-  expect((await stored()).at(-1)?.errorCode).toBe('RUN_ABANDONED');
-});
-
-test.each(['cancelled', 'deleted'])('a run that was %s through another process hears that', async (how) => {
-  const { runner, sessionService, platform, clock, call, socket } = await setup([
-    { heard: 'content' },
-    'I',
-    new Gate(),
-  ]);
-  call.message(say('Hi'));
-  await socket.has(1);
-  call.taken(socket.size);
-  const elsewhere = new Runner({ appName: 'app', agent: runner.agent, sessionService, platform: clock });
+  const agent = new LlmAgent({ name: 'speaker', model: new ScriptedModel(['Hello']) });
+  const platform = {
+    ...clock,
+    newEventId: () => systemPlatform.newEventId(),
+    newUuid: () => systemPlatform.newUuid(),
+  };
+  const elsewhere = new Runner({ appName: 'app', agent, sessionService, platform });
   const { userId, sessionId } = KEY;
   const { invocationId } = call;
-  clock.advance(60_000);
-  if (how === 'deleted') await sessionService.deleteSession(KEY);
-  else await elsewhere.cancelRun({ userId, sessionId, invocationId });
+  return { ...served, elsewhere, userId, sessionId, invocationId };
+}
+
+type OtherProcess = Awaited<ReturnType<typeof callAndOtherProcess>>;
+
+/** Acts of another process on the session of a call, and the end that the client of the call then hears. */
+const ENDS_ELSEWHERE: [string, (other: OtherProcess) => Promise<unknown>, string][] = [
+  [
+    'cancels the run',
+    ({ elsewhere, userId, sessionId, invocationId }) =>
+      elsewhere.cancelRun({ userId, sessionId, invocationId, onBusy: 'interrupt' }),
+    'RUN_ABORTED: the run was cancelled',
+  ],
+  [
+    'deletes the session',
+    ({ sessionService }) => sessionService.deleteSession(KEY),
+    'RUN_ABORTED: the session was deleted',
+  ],
+  [
+    'takes the session for another run',
+    ({ elsewhere, userId, sessionId }) =>
+      elsewhere.run({ userId, sessionId, newMessage: { parts: [{ text: 'Me' }] }, runConfig: { onBusy: 'interrupt' } }),
+    'RUN_ABANDONED: another run of the session interrupted the run',
+  ],
+  [
+    'rewinds the run',
+    ({ elsewhere, userId, sessionId, invocationId }) =>
+      elsewhere.rewindAsync({ userId, sessionId, rewindBeforeInvocationId: invocationId, onBusy: 'interrupt' }),
+    'RUN_ABANDONED: a rewind of the session undid the run',
+  ],
+  [
+    'closes the run, because this one stood still for longer than its lease',
+    ({ elsewhere, clock, userId, sessionId, invocationId }) => {
+      clock.advance(60_000);
+      return elsewhere.closeRun({ userId, sessionId, invocationId, reason: 'it was left' });
+    },
+    'RUN_ABANDONED: it was left',
+  ],
+];
+
+test.each(ENDS_ELSEWHERE)('the client hears the stored end of its run if another process %s', async (_, end, heard) => {
+  const other = await callAndOtherProcess();
+  const { platform, socket } = other;
+  await end(other);
   platform.advance(10_000);
-  const message = how === 'deleted' ? 'the session was deleted' : 'the run was cancelled';
-  expect(await socket.closed.promise).toEqual({ code: 1008, reason: `RUN_ABORTED: ${message}` });
-  expect(JSON.parse(String(socket.sent.at(-1)))).toEqual({ error: message, code: 'RUN_ABORTED' });
+  expect(await socket.closed.promise).toEqual({ code: 1008, reason: heard });
+  const [code, error] = heard.split(': ');
+  expect(JSON.parse(String(socket.sent.at(-1)))).toEqual({ error, code });
+});
+
+test('the client is asked to call again if another process has the session and stored no end of the run', async () => {
+  const { sessionService, platform, clock, socket } = await callAndOtherProcess();
+  clock.advance(60_000);
+  await sessionService.acquireLease({ ...KEY, ttlMs: 60_000 });
+  platform.advance(10_000);
+  await expect.poll(() => (platform.advance(400), socket.isClosed)).toBe(true);
+  expect(await socket.closed.promise).toEqual({ code: 1013, reason: expect.stringMatching(/^STORAGE_UNAVAILABLE: /) });
 });
 
 test('a run that another open run of the session prevents is refused with the address of that run', async () => {

@@ -13,7 +13,7 @@ import {
   type TraceHeaders,
   UnfinishedRunError,
 } from '@eventloom/core';
-import { createErrorEvent, reportTo } from '@eventloom/core/internal';
+import { createErrorEvent, reportTo, StoredError } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
 import type { Runner, RunStream } from '@eventloom/runner';
 import { type LiveSocket, type LiveSocketEvents, SlowReaderError } from '@eventloom/server';
@@ -253,24 +253,27 @@ export class HostedLiveRun implements LiveSocketEvents {
     }
     this.#hasEnded = true;
     const reason = this.#failure ?? this.#stopReason;
-    const isUnstored = this.leavesRunOpen && !this.#stream.isInterrupted;
-    this.#sendEnd(isUnstored ? ((await this.#cancelledElsewhere(reason)) ?? unstoredEnd(reason)) : reason);
+    this.#sendEnd(this.leavesRunOpen ? ((await this.#findStoredEnd(reason)) ?? unstoredEnd(reason)) : reason);
     this.#hangUp();
     this.#callOff?.();
     this.#ended.resolve();
   }
 
-  /** Returns the error of a run whose end another process stored because a client cancelled it, or deleted its session. */
-  async #cancelledElsewhere(reason: Error | undefined): Promise<Error | undefined> {
+  /**
+   * Returns the error with which another run or another process ended this run: cancelled, abandoned or deleted with its session. Undefined
+   * while no such end is stored.
+   */
+  async #findStoredEnd(reason: Error | undefined): Promise<Error | undefined> {
     if (StorageError.isInstance(reason)) return undefined;
     const { key, runner, platform } = this.#params;
     const service = runner.sessionService;
     try {
       const stored = await findTakenRun(service, platform, key, this.invocationId);
       if (!stored) return new RunAbortedError(SESSION_DELETED);
-      if (stored.end?.code !== RunAbortedError.code) return undefined;
-      const { frame } = await readEnd(service, key, stored);
-      return frame && new RunAbortedError((JSON.parse(frame.json) as ErrorBody).error);
+      const { frame } = stored.open ? {} : await readEnd(service, key, stored);
+      if (!frame) return undefined;
+      const { error, code } = JSON.parse(frame.json) as ErrorBody;
+      return new StoredError(error, code);
     } catch (error) {
       reportTo(platform, error);
       return undefined;

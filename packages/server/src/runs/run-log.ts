@@ -17,7 +17,7 @@ import type { RelayedLog, RunFrame, RunPublication } from './run-relay.ts';
 /** The stream of a run, as a log records it. */
 export interface RecordedRun extends Omit<
   RunStream,
-  'isInterrupted' | 'retry' | 'throw' | typeof Symbol.asyncIterator | typeof Symbol.asyncDispose
+  'retry' | 'throw' | typeof Symbol.asyncIterator | typeof Symbol.asyncDispose
 > {
   retry(): RecordedRun;
 }
