@@ -57,6 +57,8 @@ export class HostedRun {
    * @throws RunNotFoundError
    * @throws RunEventsGoneError
    * @throws TooManyReadersError
+   * @throws UserLimitError for a second reader of a started run, or for the first one after the request was answered, if the user has no
+   * further connection
    * @throws RunRelayError
    * @throws RunEventNotFoundError for a last id that the run does not have
    */

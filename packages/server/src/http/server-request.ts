@@ -147,12 +147,19 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
   /** See `ProtocolRequest.startRun`. */
   async startRun(this: ServerRequest, request: RunBody): Promise<HostedRun> {
     const body = parseRunBody(this, request);
-    this.server.runs.readers.checkUser(body.userId);
+    const { readers } = this.server.runs;
+    readers.checkUser(body.userId);
+    this.quota.count('reservedReaders', 1);
     const requested = await startRun(this, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
     const { log, known } = requested;
     await this.server.runs.untilReadable(log);
     if (log.failure && !known && !log.hasEvents) throw log.failure;
-    return new HostedRun((known ?? log).invocationId, (frames) => readRequestedRun(this, requested, frames));
+    return new HostedRun((known ?? log).invocationId, (frames) => {
+      // The first reader takes the reserved connection, unless the request has been answered without one.
+      if (this.quota.used.reservedReaders > 0) this.quota.count('reservedReaders', -1);
+      else readers.checkUser(body.userId);
+      return readRequestedRun(this, requested, frames);
+    });
   }
 
   /** See `ProtocolRequest.followRun`. */

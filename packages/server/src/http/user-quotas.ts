@@ -25,9 +25,14 @@ interface Usage {
   bodyBytes: number;
   /** Characters of answers that clients have not read yet: see `LargeAnswers`. */
   answerChars: number;
+  /** Connections that will read runs, counted before the runs are started: see `RunReaders.checkUser`. */
+  reservedReaders: number;
 }
 
-const NOTHING: Readonly<Usage> = { runs: 0, queued: 0, bodyBytes: 0, answerChars: 0 };
+/** The counters that `UserQuotas` itself limits. */
+type Limited = Exclude<keyof Usage, 'reservedReaders'>;
+
+const NOTHING: Readonly<Usage> = { runs: 0, queued: 0, bodyBytes: 0, answerChars: 0, reservedReaders: 0 };
 
 /**
  * The limits of each counter. In the shared part of the total, which is taken last, a user who has as much as is still free gets no more while
@@ -54,7 +59,7 @@ const BOUNDS = {
     perUser: 'maxAnswerCharsPerUser',
     sharedPart: 1,
   },
-} as const satisfies Record<keyof Usage, unknown>;
+} as const satisfies Record<Limited, unknown>;
 /** Maximum number of bytes of one body of an unknown user in the shared part. */
 const SMALL_BODY = 64 * 1024;
 
@@ -81,7 +86,7 @@ export class UserQuotas {
    * @throws UserLimitError
    * @throws ServerBusyError
    */
-  check(kind: keyof Usage, amount: number, userId: string | undefined, used: Readonly<Usage> = NOTHING): void {
+  check(kind: Limited, amount: number, userId: string | undefined, used: Readonly<Usage> = NOTHING): void {
     const { limits, total, users } = this;
     const bound = BOUNDS[kind];
     const isKnown = userId !== undefined;
@@ -119,7 +124,7 @@ const KINDS = ['runs', 'queued', 'bodyBytes', 'answerChars'] as const;
 export class RequestQuota {
   readonly #quotas: UserQuotas;
   #userId: string | undefined;
-  readonly #used: Usage = { ...NOTHING };
+  readonly used: Usage = { ...NOTHING };
   /** Resolve when the runs that the request started have ended. Never reject. */
   readonly runs: Promise<void>[] = [];
 
@@ -140,13 +145,13 @@ export class RequestQuota {
   count(kind: keyof Usage, amount: number, isLimited: boolean = amount > 0): void {
     const { total, users } = this.#quotas;
     const userId = this.#userId;
-    if (isLimited) this.#quotas.check(kind, amount, userId, this.#used);
-    this.#used[kind] += amount;
+    if (isLimited && kind !== 'reservedReaders') this.#quotas.check(kind, amount, userId, this.used);
+    this.used[kind] += amount;
     total[kind] += amount;
     if (userId === undefined) return;
     const own = users.get(userId) ?? { ...NOTHING };
     own[kind] += amount;
-    if (own.runs + own.queued + own.bodyBytes + own.answerChars === 0) users.delete(userId);
+    if (own.runs + own.queued + own.bodyBytes + own.answerChars + own.reservedReaders === 0) users.delete(userId);
     else users.set(userId, own);
   }
 
@@ -171,16 +176,17 @@ export class RequestQuota {
    */
   chargeTo(userId: string): void {
     if (this.#userId !== undefined) return;
-    const { bodyBytes } = this.#used;
+    const { bodyBytes } = this.used;
     this.count('bodyBytes', -bodyBytes);
     this.#userId = userId;
     this.count('bodyBytes', bodyBytes);
   }
 
-  /** Releases the amounts of an answered request once all of its runs have ended. */
+  /** Releases the amounts of an answered request once all of its runs have ended; its reserved connections at once. */
   async release(): Promise<void> {
+    this.count('reservedReaders', -this.used.reservedReaders);
     await Promise.all(this.runs);
-    for (const kind of KINDS) this.count(kind, -this.#used[kind]);
+    for (const kind of KINDS) this.count(kind, -this.used[kind]);
   }
 }
 

@@ -119,6 +119,7 @@ async function runSse(request: ServerRequest): Promise<Response> {
   const { headers } = request.raw;
   const body = parseRunBody(request, await request.json());
   runs.readers.checkUser(body.userId);
+  request.quota.count('reservedReaders', 1);
   const requested = await startRun(request, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
   const { log, known } = requested;
   await runs.untilReadable(log);
@@ -126,6 +127,7 @@ async function runSse(request: ServerRequest): Promise<Response> {
   // A client requests numbers with the header; an EventSource sends `Last-Event-ID` when it reconnects.
   const hasEventIds = headers.get(EVENT_IDS_HEADER) === '1' || headers.has('Last-Event-ID');
   const plain = ADK_RUNNER in runnerOf(request.server, body.appName) ? adkSseFrames() : SSE_FRAMES;
+  request.quota.count('reservedReaders', -1);
   const read = await readRequestedRun(request, requested, hasEventIds ? NUMBERED_SSE_FRAMES : plain);
   return sseResponse(read.invocationId, read.body ?? '');
 }

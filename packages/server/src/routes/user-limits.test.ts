@@ -133,6 +133,18 @@ describe('runs in flight', () => {
     expect(await (await stream('ann', 's1')).text()).toContain('again');
   });
 
+  test('are not started for more streams than the user may have if many are requested at once', async () => {
+    const gate = new Gate();
+    const late = { gate, text: 'late' };
+    const { stream } = setUp([late, late, 'bob', 'again'], { maxReadersPerUser: 2 });
+    const responses = await Promise.all(['s0', 's1', 's2', 's3'].map((sessionId) => stream('ann', sessionId)));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 429, 429]);
+    expect(await (await stream('bob', 's')).text()).toContain('bob');
+    gate.open();
+    await Promise.all(responses.map((response) => response.text()));
+    expect(await (await stream('ann', 's2')).text()).toContain('again');
+  });
+
   test('count until the run ends, even if the client has its answer', async () => {
     const gate = new Gate();
     const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([{ gate, text: 'late' }, 'next']) });
@@ -185,6 +197,53 @@ test('runs that one request of a protocol starts count until the last of them ha
   gate.open();
   await server.whenIdle();
   await expect.poll(async () => (await send('/run', bodyOf('ann', 'u'))).status).toBe(200);
+});
+
+test('each run of a protocol has one connection, which is counted before the run starts', async () => {
+  const gate = new Gate();
+  const late = { gate, text: 'late' };
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([late, late, late]) });
+  const sessionService = new InMemorySessionService();
+  const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
+  const writer = { item: () => 'data: x\n\n' };
+  const begin = async (request: ProtocolRequest) =>
+    request.startRun({ ...KEY, sessionId: request.param('s'), newMessage: { parts: [{ text: 'hi' }] } });
+  const handlers = {
+    /** Reads the run. */
+    read: async (request: ProtocolRequest) => (await begin(request)).sse(writer),
+    /** Reads the run twice. */
+    reread: async (request: ProtocolRequest) => {
+      const run = await begin(request);
+      const first = await run.sse(writer);
+      try {
+        return await run.sse(writer);
+      } finally {
+        await first.body?.cancel();
+      }
+    },
+    /** Does not read the run. */
+    send: async (request: ProtocolRequest) => Response.json((await begin(request)).invocationId),
+  };
+  const routes = Object.entries(handlers).map(([name, handle]) => ({
+    method: 'post' as const,
+    path: `/${name}/{appName}/{userId}/{s}`,
+    operationId: name,
+    summary: '',
+    answer: { schema: {} },
+    handle,
+  }));
+  const limits = { answerAfterMs: 0, maxReadersPerUser: 1 };
+  const server = createServer({ runners: [runner], protocols: [{ name: 'p', routes }], limits });
+  const post = async (name: string, s: string) =>
+    server.fetch(new Request(`http://localhost/${name}/app/ann/${s}`, { method: 'POST' }));
+  expect((await post('send', 's0')).status).toBe(200);
+  expect((await post('reread', 's1')).status).toBe(429);
+  const [read, refused] = await Promise.all([post('read', 's2'), post('read', 's3')]);
+  expect([read?.status, refused?.status]).toEqual([200, 429]);
+  gate.open();
+  await server.whenIdle();
+  const { sessions } = await sessionService.listSessions(KEY);
+  expect(sessions.map(({ id }) => id).sort()).toEqual(['s0', 's1', 's2']);
 });
 
 describe('requests that wait for a session', () => {

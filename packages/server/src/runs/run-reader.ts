@@ -476,14 +476,18 @@ export class RunReaders {
     return this.#options.limits.heartbeatMs;
   }
 
-  /** Checks that a user may open one more connection. If not, disconnects connections that read nothing soon. @throws UserLimitError */
+  /**
+   * Checks that a user may open one more connection, or may reserve one. If not, disconnects connections that read nothing soon.
+   * @throws UserLimitError
+   */
   checkUser(userId: string): void {
-    const { maxReadersPerUser } = this.#options.limits;
+    const { limits, quotas } = this.#options;
     const readers = this.#byUser.get(userId);
-    if (!readers || readers.size < maxReadersPerUser) return;
-    for (const reader of readers) reader.probe();
+    const count = (readers?.size ?? 0) + (quotas.users.get(userId)?.reservedReaders ?? 0);
+    if (count < limits.maxReadersPerUser) return;
+    for (const reader of readers ?? []) reader.probe();
     throw new UserLimitError(
-      `the user has ${readers.size} connections that read runs, which is ` +
+      `the user has ${count} connections that read runs, which is ` +
         'limits.maxReadersPerUser of this server; try again when one of them is closed',
     );
   }
