@@ -83,7 +83,7 @@ export interface ServerOptions {
   readonly platform?: Platform | undefined;
   /**
    * Called with every failure of the server itself (status 500 and above), but at most once a minute while the server is full, and with the
-   * storage failure of each run that stays open without an end. If it throws or returns a promise that rejects, that error is reported
+   * storage failure of each run that stays open without an end, or that can be neither resumed nor closed. If it throws or returns a promise that rejects, that error is reported
    * through `platform.background`. A runner reports failures of its background work, such as the renewal of a lease, through
    * `background` of its own platform. Default: `console.error`.
    */

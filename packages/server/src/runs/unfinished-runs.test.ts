@@ -1,4 +1,4 @@
-import type { Event } from '@eventloom/core';
+import { type Event, SizeLimitError } from '@eventloom/core';
 import { Gate } from '@eventloom/testing';
 import { describe, expect, test, vi } from 'vitest';
 import { InMemoryRunRelay, RunNetwork } from '../conformance/in-memory-run-relay.ts';
@@ -157,6 +157,22 @@ describe('a starting server', () => {
     serve([], { onUnfinishedRuns: 'close' });
     await expect.poll(open).toEqual([]);
     for (const id of ['a', 'b']) expect(errorCodesOf(await eventsOf(id))).toEqual(['RUN_ABANDONED']);
+  });
+
+  test('resumes the other runs if one can be neither resumed nor closed, which is reported once', async () => {
+    const { leave, serve, sessions, open, reported } = setUp();
+    const stuck = await leave('a');
+    await leave('b');
+    const appendEvents = sessions.appendEvents.bind(sessions);
+    sessions.appendEvents = (request) =>
+      request.session.id === 'a' ? Promise.reject(new SizeLimitError('too large')) : appendEvents(request);
+    const server = serve([], { onUnfinishedRuns: 'close', limits: { unfinishedRunsEveryMs: 0 } });
+    await server.takeUpUnfinishedRuns();
+    await server.takeUpUnfinishedRuns();
+    expect(await open()).toMatchObject([{ sessionId: 'a' }]);
+    expect(reported.map(String)).toEqual([
+      `StorageError: the run ${stuck.invocationId} of session "a" stays open, because it can be neither resumed nor closed: too large`,
+    ]);
   });
 
   test('stores a message if another run was left behind while the previous run was closed', async () => {

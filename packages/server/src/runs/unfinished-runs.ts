@@ -10,9 +10,10 @@ import {
   SessionNotFoundError,
   ShuttingDownError,
   StaleWriterError,
+  StorageError,
   UnfinishedRunError,
 } from '@eventloom/core';
-import { faultOfLeftRun } from '@eventloom/core/internal';
+import { faultOfLeftRun, reasonOf } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { ServerBusyError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
@@ -32,7 +33,7 @@ export interface UnfinishedRunsParams {
   readonly action: OnUnfinishedRuns;
   readonly limits: ServerLimits;
   readonly platform: Platform;
-  /** Receives the first error of a series of failed searches. */
+  /** Receives the first error of a series of failed searches, and once each run that can be neither resumed nor closed. */
   readonly report: (error: unknown) => void;
 }
 
@@ -78,6 +79,8 @@ export class UnfinishedRuns {
   readonly #endings = new Set<Promise<void>>();
   #callOff: (() => void) | undefined;
   #hasFailed = false;
+  /** The names of the runs that the last search could neither resume nor close. */
+  #failing: ReadonlySet<string> = new Set();
   #isStopped = false;
 
   constructor(params: UnfinishedRunsParams) {
@@ -177,9 +180,10 @@ export class UnfinishedRuns {
     this.#hasMore = false;
     let freeMs = Infinity;
     const over = new Set(this.#cancelled.keys());
+    const failing = new Set<string>();
     for (const runner of this.#params.runners) {
       try {
-        freeMs = Math.min(freeMs, await this.#searchRunner(runner, over));
+        freeMs = Math.min(freeMs, await this.#searchRunner(runner, over, failing));
         this.#hasFailed = false;
       } catch (error) {
         if (!this.#hasFailed) this.#params.report(error);
@@ -187,6 +191,7 @@ export class UnfinishedRuns {
       }
     }
     if (!this.#hasMore && !this.#hasFailed) for (const name of over) this.#cancelled.delete(name);
+    this.#failing = failing;
     await Promise.all(this.#begins.splice(0));
     return freeMs === Infinity ? undefined : Math.max(0, freeMs - this.#params.platform.now());
   }
@@ -196,23 +201,32 @@ export class UnfinishedRuns {
    * milliseconds since the epoch.
    *
    * @param over names of cancelled runs; those of open runs are removed
+   * @param failing gets the names of the runs that can be neither resumed nor closed
    */
-  async #searchRunner(runner: Runner, over: Set<string>): Promise<number> {
+  async #searchRunner(runner: Runner, over: Set<string>, failing: Set<string>): Promise<number> {
     let freeMs = Infinity;
     let cursor: string | undefined;
     do {
       const page = await runner.listOpenRuns({ limit: PAGE, cursor });
       for (const run of page.runs) {
         if (this.#isStopped || this.#hasMore) return freeMs;
-        over.delete(runName(run, run.invocationId));
+        const name = runName(run, run.invocationId);
+        over.delete(name);
         if (this.#params.hub.inFlightRun(run, run.invocationId)) continue;
-        // The session of a cancelled run may still be locked for the attempt that was cancelled.
-        if (await this.#closeIfCancelled(run)) continue;
-        if (run.heldUntilMs > this.#params.platform.now()) {
-          freeMs = Math.min(freeMs, run.heldUntilMs);
-        } else if (await this.#isLeft(runner, run)) {
-          // To resume or close a run that was cancelled since the page was read would open it again for a moment.
-          await this.#resumeOrClose(runner, run);
+        try {
+          // The session of a cancelled run may still be locked for the attempt that was cancelled.
+          if (await this.#closeIfCancelled(run)) continue;
+          if (run.heldUntilMs > this.#params.platform.now()) {
+            freeMs = Math.min(freeMs, run.heldUntilMs);
+          } else if (await this.#isLeft(runner, run)) {
+            // To resume or close a run that was cancelled since the page was read would open it again for a moment.
+            await this.#resumeOrClose(runner, run);
+          }
+        } catch (error) {
+          if (StorageError.isInstance(error)) throw error;
+          // The runs of other sessions must not wait for this one.
+          failing.add(name);
+          if (!this.#failing.has(name)) this.#params.report(staysOpenError(run, error));
         }
       }
       cursor = page.nextCursor;
@@ -333,6 +347,14 @@ export class UnfinishedRuns {
     const found = await sessionService.findRun({ ...key, id: invocationId });
     return found?.open !== undefined && found.open.heldUntilMs <= this.#params.platform.now();
   }
+}
+
+/** Creates the error to report for a run that could be neither resumed nor closed. Each search tries again. */
+function staysOpenError({ sessionId, invocationId }: OpenRun, cause: unknown): StorageError {
+  const run = `the run ${invocationId} of session ${JSON.stringify(sessionId)}`;
+  return new StorageError(`${run} stays open, because it can be neither resumed nor closed: ${reasonOf(cause)}`, {
+    cause,
+  });
 }
 
 function isElsewhere(error: unknown): boolean {
