@@ -55,22 +55,23 @@ export const sizeRules: readonly SessionRule[] = [
       ] as const) {
         const what = `${prefix}state`;
         const key = { ...KEY, appName: what };
-        const session = await service.createSession(key);
         const names = Array.from({ length: most }, (_, index) => `${prefix}${index}`);
-        for (const name of names) await service.appendEvent({ session, event: stateEvent(name, { [name]: text }) });
+        const [first = '', ...others] = names;
+        const stateOf = (keys: readonly string[]) => Object.fromEntries(keys.map((name) => [name, text]));
+        const session = await service.createSession({ ...key, state: stateOf(others) });
+        await service.appendEvent({ session, event: stateEvent(first, { [first]: text }) });
         const more = { small: 1, [`${prefix}more`]: text };
         const append = service.appendEvent({ session, event: stateEvent('more', more) });
         await expect.rejects(`an append to the ${what}`, append, SizeLimitError);
         const run = service.beginRun({ ...key, invocationId: 'e-1', message: stateEvent('run', more) });
         await expect.rejects(`a run that writes ${what}`, run, SizeLimitError);
-        const state = Object.fromEntries([...names, `${prefix}more`].map((name) => [name, text]));
+        const state = stateOf([...names, `${prefix}more`]);
         const creation = service.createSession({ ...key, sessionId: 'other', state });
         await expect.rejects(`a creation with ${what}`, creation, SizeLimitError);
         const stored = await readSession(subject, key);
         expect.same(`the keys of the ${what}`, Object.keys(stored.state).toSorted(), names.toSorted());
-        expect.same('the events', idsOf(stored), names);
+        expect.same('the events', idsOf(stored), [first]);
         expect.same('the other session', await service.getSession({ ...key, sessionId: 'other' }), undefined);
-        const [first = ''] = names;
         const smaller = stateEvent('smaller', { [first]: 'x' });
         await expect.fulfils(`a smaller ${what}`, service.appendEvent({ session, event: smaller }));
         await expect.fulfils(`room in the ${what}`, service.appendEvent({ session, event: stateEvent('room', more) }));
