@@ -192,8 +192,8 @@ test('calls of agents inside AgentTool get responses when the client hangs up', 
   for await (const event of stream) heard.push(event);
   const responses = (await stored()).flatMap(getFunctionResponses);
   expect(responses.map(({ id, response }) => [id, response?.['error']])).toEqual([
-    ['c1', 'interrupted'],
     ['c2', 'interrupted'],
+    ['c1', 'interrupted'],
   ]);
   expect(heard.flatMap(getFunctionResponses).map(({ id }) => id)).toEqual(['c1']);
 });

@@ -279,6 +279,11 @@ export class EventCommitter {
     return this.#context.invocation.session;
   }
 
+  /** True once the run is aborted. */
+  get isAborted(): boolean {
+    return this.#context.abortSignal.aborted;
+  }
+
   /** True once nothing can be stored: another writer has the session, or the storage could not be used until the lease expired. */
   get isLeaseLost(): boolean {
     return this.#lock.lost !== undefined;

@@ -5,6 +5,7 @@ import {
   type EventParams,
   EventTag,
   type Part,
+  SizeLimitError,
   type ToolLedgerEntry,
 } from '@eventloom/core';
 import {
@@ -19,11 +20,27 @@ import type { LoadedSession } from './session-loader.ts';
 import type { SessionLock } from './session-lock.ts';
 
 /**
+ * Stores responses to the calls of a run that have none. If the results of finished calls are too large for the session, its responses say
+ * so, because a call without a response would keep the run open.
+ *
+ * @param store stores the responses, with or without the results; called a second time without them
+ */
+export async function storeResponses<T>(store: (refused: SizeLimitError | undefined) => Promise<T>): Promise<T> {
+  try {
+    return await store(undefined);
+  } catch (error) {
+    if (!SizeLimitError.isInstance(error)) throw error;
+    return store(error);
+  }
+}
+
+/**
  * Returns events with responses to the calls of a run that have none, so that a model can be called again: one event
  * for the calls of one reply. They are not stored yet.
  *
  * @param params returns the parameters of an event by this author
  * @param cancelled calls that wait for answers, and that no later message can answer
+ * @param refused the error with which the session refused the results of finished calls; the responses then have it instead of the results
  */
 export async function responsesToOpenCalls(
   lock: SessionLock,
@@ -31,6 +48,7 @@ export async function responsesToOpenCalls(
   invocationId: string,
   params: (author: string) => EventParams,
   cancelled: readonly SessionCall[] = [],
+  refused?: SizeLimitError,
 ): Promise<Event[]> {
   const calls = Calls.of(session, derived);
   const toAnswer = new Set([...calls.open(invocationId), ...calls.unsettled(invocationId), ...cancelled]);
@@ -42,7 +60,7 @@ export async function responsesToOpenCalls(
   for (const run of runs) for (const entry of await lock.listToolCalls(run)) entries.set(entry.callId, entry);
   const events: Event[] = [];
   for (const [asking, made] of Map.groupBy(toAnswer, ({ event }) => event)) {
-    const answer = answerCalls(made, entries, cancelled);
+    const answer = answerCalls(made, entries, cancelled, refused);
     if (!answer) continue;
     events.push(createEvent({ ...params(asking.author), ...answer, ...responseParams(asking, invocationId) }));
   }
@@ -58,6 +76,7 @@ function answerCalls(
   calls: readonly SessionCall[],
   ledger: ReadonlyMap<string, ToolLedgerEntry>,
   cancelled: readonly SessionCall[],
+  refused: SizeLimitError | undefined,
 ): Pick<EventParams, 'content' | 'actions' | 'tags'> | undefined {
   const parts: Part[] = [];
   const changes: Partial<EventActions>[] = [];
@@ -66,15 +85,17 @@ function answerCalls(
     const entry = isCancelled ? undefined : entryOf(call, ledger);
     const isFinished = entry?.status === 'finished';
     if (isFinished && !entry.response) continue;
+    const kept = refused ? undefined : entry;
+    const result = refused && isFinished ? notStored(refused) : (entry?.response ?? interrupted(entry));
     parts.push({
       functionResponse: {
         id: call.id,
         name: call.call.name ?? '',
-        response: { ...(isCancelled ? CANCELLED : (entry?.response ?? interrupted(entry))) },
-        ...(entry?.parts ? { parts: [...entry.parts] } : {}),
+        response: { ...(isCancelled ? CANCELLED : result) },
+        ...(kept?.parts ? { parts: [...kept.parts] } : {}),
       },
     });
-    if (isFinished && entry.actions) changes.push(changesOf(entry.actions));
+    if (isFinished && kept?.actions) changes.push(changesOf(kept.actions));
   }
   if (parts.length === 0) return undefined;
   const tags = calls.some((call) => cancelled.includes(call)) ? { tags: [EventTag.cancelled] } : {};
@@ -99,6 +120,10 @@ function interrupted(entry: ToolLedgerEntry | undefined): Record<string, unknown
     ? 'The call was interrupted when its run was ended. It may or may not have had its effect.'
     : 'The run was ended before the call began.';
   return { error: 'interrupted', message };
+}
+
+function notStored({ publicMessage }: SizeLimitError): Record<string, unknown> {
+  return { error: 'not_stored', message: `The call ran, but its result could not be stored: ${publicMessage}` };
 }
 
 /** Returns the changes that a call made to state and artifacts, without its control signals. */

@@ -28,7 +28,7 @@ import {
 } from '@eventloom/core/internal';
 import { stampEvent } from './event-committer.ts';
 import { isUnavailable } from './lease-keeper.ts';
-import { responsesToOpenCalls } from './open-call-responses.ts';
+import { responsesToOpenCalls, storeResponses } from './open-call-responses.ts';
 import type { RunInvocation } from './run-invocation.ts';
 import type { Runner } from './runner.ts';
 
@@ -140,9 +140,11 @@ export async function storeMissingResponses(
   const { lock, loaded, invocationId, config } = locked;
   const params = (author: string): EventParams => ({ ...context.createEvent({ author }), executionId: invocationId });
   const events: Event[] = [];
-  const waiting = cancelsWaiting ? Calls.of(loaded.session, loaded.derived).waitingIn(invocationId) : [];
-  for (const answer of await responsesToOpenCalls(lock, loaded, invocationId, params, waiting))
-    events.push(await committer.append(stampEvent(answer, config)));
+  await storeResponses(async (refused) => {
+    const waiting = cancelsWaiting ? Calls.of(loaded.session, loaded.derived).waitingIn(invocationId) : [];
+    for (const answer of await responsesToOpenCalls(lock, loaded, invocationId, params, waiting, refused))
+      events.push(await committer.append(stampEvent(answer, config)));
+  });
   return events.filter(isYielded);
 }
 

@@ -1,14 +1,24 @@
 import {
   type Event,
+  type EventParams,
   type Invocation,
   type InvocationContext,
   ObjectType,
   type Session,
   StreamingMode,
 } from '@eventloom/core';
-import { Calls, enclosureOf, type SessionCall, streamedRecordOf, type SubInvocation } from '@eventloom/core/internal';
+import {
+  Calls,
+  enclosureOf,
+  reportUnlessStopped,
+  type SessionCall,
+  streamedRecordOf,
+  type SubInvocation,
+} from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import { EventCommitter } from './event-committer.ts';
+import { responsesToOpenCalls, storeResponses } from './open-call-responses.ts';
+import type { SessionLock } from './session-lock.ts';
 
 /**
  * Runs an agent in isolation within a run; see `InvocationContext.runSubInvocation`. Its session object is a view with
@@ -43,6 +53,7 @@ export async function* runSubInvocation(
     await inTurn(async () => own.appendNew(said));
   }
   const driver = new AgentDriver(context.forAgent(request.agent));
+  let hasEnded = false;
   try {
     for (let step = await driver.next(); !step.done; step = await driver.next()) {
       const event = step.value;
@@ -52,9 +63,11 @@ export async function* runSubInvocation(
       const committed = waits ? await inTurn(async () => own.commit(event)) : await own.commit(event);
       if (committed.partial !== true || request.streaming) yield committed;
     }
+    hasEnded = true;
     if (context.isPaused) request.onPause?.();
   } finally {
     await driver.return();
+    if (!hasEnded) await own.answerOpenCalls();
   }
 }
 
@@ -65,10 +78,13 @@ export async function* runSubInvocation(
 class SubInvocationCommitter extends EventCommitter {
   readonly #context: InvocationContext;
   readonly #outer: EventCommitter;
+  readonly #lock: SessionLock;
 
   /** @param outer the committer of the run */
   constructor(context: InvocationContext, outer: EventCommitter) {
-    super(context, outer.openSubInvocation());
+    const lock = outer.openSubInvocation();
+    super(context, lock);
+    this.#lock = lock;
     this.#context = context;
     this.#outer = outer;
   }
@@ -80,6 +96,24 @@ class SubInvocationCommitter extends EventCommitter {
     const committed = await super.commit(event);
     progress.noteCommitted(committed);
     return committed;
+  }
+
+  /**
+   * Stores responses to the calls of an agent that failed, because its run may continue without it. An aborted run answers all of its calls
+   * itself, or leaves them to the process that resumes it. Never rejects.
+   */
+  async answerOpenCalls(): Promise<void> {
+    const { platform, invocationId, invocation } = this.#context;
+    if (this.#outer.isAborted) return;
+    const params = (author: string): EventParams => this.#context.createEvent({ author });
+    try {
+      await storeResponses(async (refused) => {
+        const events = await responsesToOpenCalls(this.#lock, invocation, invocationId, params, [], refused);
+        for (const event of events) await this.append(this.complete(event));
+      });
+    } catch (error) {
+      reportUnlessStopped(platform, error);
+    }
   }
 
   override async append(event: Event): Promise<Event> {

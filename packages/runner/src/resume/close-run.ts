@@ -26,7 +26,7 @@ import {
   type PluginManager,
 } from '@eventloom/core/internal';
 import { coveredUntil } from '../event-committer.ts';
-import { responsesToOpenCalls } from '../open-call-responses.ts';
+import { responsesToOpenCalls, storeResponses } from '../open-call-responses.ts';
 import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';
 import type { SessionLock } from '../session-lock.ts';
@@ -150,16 +150,20 @@ async function storeClosing(
   }
   const covered = coveredUntil(session.events, derived);
   const params = (author: string): EventParams => closingParams(first, author, platform, covered);
-  const ending = await responsesToOpenCalls(lock, { session, derived }, invocationId, params, waiting);
-  // A run that was aborted keeps its end, also if its waiting calls are cancelled later.
-  let error = outcome.state === 'completed' ? undefined : last;
-  if (!error) ending.push((error = createErrorEvent(params(appName), code, reason)));
-  if (canContinue)
-    ending.push(createEvent({ ...params(appName), object: ObjectType.runnerEnd, actions: { endOfAgent: true } }));
-  const { id } = error;
-  const appends = ending.map((event) => ({ event }));
-  const stored = appends.length > 0 ? await lock.appendAll({ session, appends }) : [];
-  return { error: stored.find((event) => event.id === id) ?? error, outcome: outcomeOfEvent(error) };
+  const error = await storeResponses(async (refused) => {
+    const loaded = { session, derived };
+    const ending = await responsesToOpenCalls(lock, loaded, invocationId, params, waiting, refused);
+    // A run that was aborted keeps its end, also if its waiting calls are cancelled later.
+    let end = outcome.state === 'completed' ? undefined : last;
+    if (!end) ending.push((end = createErrorEvent(params(appName), code, reason)));
+    if (canContinue)
+      ending.push(createEvent({ ...params(appName), object: ObjectType.runnerEnd, actions: { endOfAgent: true } }));
+    const { id } = end;
+    const appends = ending.map((event) => ({ event }));
+    const stored = appends.length > 0 ? await lock.appendAll({ session, appends }) : [];
+    return stored.find((event) => event.id === id) ?? end;
+  });
+  return { error, outcome: outcomeOfEvent(error) };
 }
 
 /** True if the last event of a run that cannot be resumed is an answer that completes its agent and every agent around it. */
