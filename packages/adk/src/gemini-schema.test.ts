@@ -127,6 +127,17 @@ test.each([
     { type: 'ARRAY', items: { type: 'STRING', maxLength: '3' }, minItems: '1' },
   ],
   ['exclusive limits', { type: 'number', exclusiveMinimum: 0 }, { type: 'NUMBER', minimum: 0, exclusiveMinimum: true }],
+  [
+    'a tuple',
+    { type: 'array', prefixItems: [{ type: 'number' }, { type: 'string' }], items: false },
+    { type: 'ARRAY', items: { anyOf: [{ type: 'NUMBER' }, { type: 'STRING' }] }, maxItems: '2' },
+  ],
+  [
+    'a tuple with more items of another type',
+    { type: 'array', prefixItems: [{ type: 'number' }], items: { type: 'string' }, minItems: 1 },
+    { type: 'ARRAY', items: { anyOf: [{ type: 'NUMBER' }, { type: 'STRING' }] }, minItems: '1' },
+  ],
+  ['a reference', { type: 'array', items: { $ref: '#' } }, { type: 'ARRAY', items: { $ref: '#' } }],
   ['no schema', true, {}],
 ])('toGeminiSchema converts %s', (_title, json, schema) => {
   expect(toGeminiSchema(json)).toEqual(schema);
@@ -135,6 +146,18 @@ test.each([
 test('zodObjectToSchema returns the schema of a record without the keywords for its names', () => {
   expect(zodObjectToSchema(z.object({ prices: z.record(z.string(), z.number()) })).properties).toEqual({
     prices: { type: 'OBJECT' },
+  });
+});
+
+test('zodObjectToSchema returns the items of a tuple as alternatives', () => {
+  const point = z.object({ at: z.tuple([z.number(), z.string()]) });
+  expect(zodObjectToSchema(point).properties).toEqual({
+    at: {
+      type: 'ARRAY',
+      items: { anyOf: [{ type: 'NUMBER' }, { type: 'STRING' }] },
+      minItems: '2',
+      maxItems: '2',
+    },
   });
 });
 

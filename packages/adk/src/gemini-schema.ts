@@ -52,13 +52,14 @@ const DROPPED = new Set([
   'type',
   'anyOf',
   'oneOf',
+  'prefixItems',
 ]);
 /** Limits that a schema of Gemini has as texts. */
 const COUNTS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties']);
 
 /**
- * Returns a JSON Schema in the form of Gemini, as `zodObjectToSchema` of `@google/adk` gives it: types in capitals, `nullable` in place of null as a type, and counts
- * as texts. Keywords without a counterpart stay as they are.
+ * Returns a JSON Schema in the form of Gemini, as `zodObjectToSchema` of `@google/adk` gives it: types in capitals, `nullable` in place of null as a type, counts
+ * as texts, and for a tuple `items` that are any of its items. Keywords without a counterpart stay as they are.
  */
 export function toGeminiSchema(json: unknown): GeminiSchema {
   return isRecord(json) ? (convert(json) as GeminiSchema) : {};
@@ -78,11 +79,12 @@ function convert(json: Readonly<Record<string, unknown>>): Record<string, unknow
   if (others.length > 1) schema['anyOf'] = others.map(convert);
   else if (only) Object.assign(schema, convert(only));
   if ('const' in json) schema['enum'] = [json['const']];
+  if (Array.isArray(json['prefixItems'])) Object.assign(schema, convertTuple(json['prefixItems'], json['items']));
   for (const [key, value] of Object.entries(json)) {
     if (DROPPED.has(key)) continue;
     if (key === 'properties' || key === '$defs' || key === 'definitions') schema[key] = convertEach(value);
     else if (key === 'allOf') schema[key] = Array.isArray(value) ? value.filter(isRecord).map(convert) : value;
-    else if (key === 'items') schema[key] = isRecord(value) ? convert(value) : value;
+    else if (key === 'items') schema[key] ??= isRecord(value) ? convert(value) : value;
     else if (COUNTS.has(key)) schema[key] = String(value);
     else if (key === 'exclusiveMinimum' && typeof value === 'number')
       Object.assign(schema, { minimum: value, [key]: true });
@@ -92,6 +94,12 @@ function convert(json: Readonly<Record<string, unknown>>): Record<string, unknow
     else schema[key] = value;
   }
   return schema;
+}
+
+/** @param rest the schema of the items after the first ones; false if there are none */
+function convertTuple(first: readonly unknown[], rest: unknown): Record<string, unknown> {
+  const items = { anyOf: [...first, rest].filter(isRecord).map(convert) };
+  return rest === false ? { items, maxItems: String(first.length) } : { items };
 }
 
 function convertEach(schemas: unknown): Record<string, unknown> {

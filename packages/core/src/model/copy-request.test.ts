@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ConfigurationError } from '../errors.ts';
 import { BaseTool } from '../tool/base-tool.ts';
 import { copyRequest } from './copy-request.ts';
 import { createLlmRequest, type LlmRequest } from './llm-request.ts';
@@ -50,4 +51,13 @@ test('copyRequest shares values that are not plain objects', () => {
   expect(config['abortSignal']).toBe(signal);
   expect(config['bytes']).toBe(bytes);
   expect(toolsDict['f']).toBe(tool);
+});
+
+test('copyRequest throws a ConfigurationError for a schema that contains itself', () => {
+  const request = requestOf();
+  const person: Record<string, unknown> = { type: 'object' };
+  person['properties'] = { friend: person };
+  request.config.tools = [{ functionDeclarations: [{ name: 'f', parametersJsonSchema: person }] }];
+  expect(() => copyRequest(request)).toThrow(ConfigurationError);
+  expect(() => copyRequest(request)).toThrow("if it is a JSON Schema, write { $ref: '#' } where it repeats");
 });

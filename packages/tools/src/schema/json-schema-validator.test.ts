@@ -62,6 +62,20 @@ test.each([
   expect(() => issues(schema, value)).toThrow(/^tool "f": the schema cannot be used: /);
 });
 
+test('the validator checks against a schema that refers to itself', () => {
+  const node = { type: 'object', properties: { name: { type: 'string' }, next: { $ref: '#' } } };
+  expect(issues(node, { name: 'a', next: { name: 'b', next: { name: 3 } } })).toEqual([
+    'next.next.name: Instance type "number" is invalid. Expected "string".',
+  ]);
+});
+
+test('references that lead in a circle are a configuration error', () => {
+  const circle = { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } };
+  expect(() => issues(circle, 'x')).toThrow(
+    new ConfigurationError('tool "f": the schema cannot be used: its references lead in a circle'),
+  );
+});
+
 test('the validator treats inherited keys as absent', () => {
   expect(issues({ type: 'object', required: ['constructor'] }, {})).toEqual([
     'value: Instance does not have required property "constructor".',

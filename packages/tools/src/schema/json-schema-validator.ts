@@ -45,12 +45,13 @@ export class JsonSchemaValidator {
     if ('fault' in copied) return [`${copied.fault.path || 'value'}: ${copied.fault.reason}`];
     try {
       // The validator modifies its schema, so it gets a copy.
-      this.#validator ??= new Validator(toValidatingSchema(this.#schema), '2020-12', false);
+      this.#validator ??= new Validator(toValidatingSchema(this.#schema, this.#owner), '2020-12', false);
       return this.#validator.validate(copied.value).errors.flatMap(issueOf);
     } catch (cause) {
       // Error paths are URIs, which cannot contain a lone surrogate.
       if (cause instanceof URIError) return ['value: has a name that is not well-formed text'];
-      const [reason] = toError(cause).message.split('\n', 1);
+      const [thrown] = toError(cause).message.split('\n', 1);
+      const reason = cause instanceof RangeError ? 'its references lead in a circle' : thrown;
       throw new ConfigurationError(`${this.#owner}: the schema cannot be used: ${reason}`, { cause });
     }
   }

@@ -1,5 +1,8 @@
+import { ConfigurationError } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { toJsonSchema, toValidatingSchema } from './json-schema.ts';
+
+const OWNER = 'tool "f"';
 
 test('toJsonSchema returns an equal copy of JSON Schema', () => {
   const schema = {
@@ -18,20 +21,23 @@ test('toJsonSchema returns an equal copy of JSON Schema', () => {
     else: { not: { required: ['pair'] } },
     examples: [{ type: 'STRING' }],
   };
-  expect(toJsonSchema(schema)).toEqual(schema);
+  expect(toJsonSchema(schema, OWNER)).toEqual(schema);
 });
 
 test('toJsonSchema turns types into lower case in all nested schemas', () => {
   expect(
-    toJsonSchema({
-      type: 'OBJECT',
-      properties: {
-        city: { type: 'STRING', format: 'enum', enum: ['PARIS'] },
-        days: { type: 'ARRAY', items: { type: 'INTEGER' } },
-        any: { anyOf: [{ type: 'NUMBER' }, { type: 'BOOLEAN' }] },
+    toJsonSchema(
+      {
+        type: 'OBJECT',
+        properties: {
+          city: { type: 'STRING', format: 'enum', enum: ['PARIS'] },
+          days: { type: 'ARRAY', items: { type: 'INTEGER' } },
+          any: { anyOf: [{ type: 'NUMBER' }, { type: 'BOOLEAN' }] },
+        },
+        propertyOrdering: ['city', 'days', 'any'],
       },
-      propertyOrdering: ['city', 'days', 'any'],
-    }),
+      OWNER,
+    ),
   ).toEqual({
     type: 'object',
     properties: {
@@ -45,7 +51,7 @@ test('toJsonSchema turns types into lower case in all nested schemas', () => {
 
 test('a property may have the name of a keyword', () => {
   const properties = { type: { type: 'STRING' }, nullable: { type: 'BOOLEAN' }, items: { type: 'ARRAY' } };
-  expect(toJsonSchema({ type: 'OBJECT', properties })['properties']).toEqual({
+  expect(toJsonSchema({ type: 'OBJECT', properties }, OWNER)['properties']).toEqual({
     type: { type: 'string' },
     nullable: { type: 'boolean' },
     items: { type: 'array' },
@@ -53,7 +59,7 @@ test('a property may have the name of a keyword', () => {
 });
 
 test('toJsonSchema turns counts given as strings into numbers', () => {
-  expect(toJsonSchema({ type: 'STRING', minLength: '2', maxLength: '10', minimum: 1 })).toEqual({
+  expect(toJsonSchema({ type: 'STRING', minLength: '2', maxLength: '10', minimum: 1 }, OWNER)).toEqual({
     type: 'string',
     minLength: 2,
     maxLength: 10,
@@ -73,7 +79,7 @@ test.each([
   [{ type: 'TYPE_UNSPECIFIED', description: 'anything' }, { description: 'anything' }],
   [{ type: ['STRING', 'NULL'] }, { type: ['string', 'null'] }],
 ])('%j is %j', (schema, expected) => {
-  expect(toJsonSchema(schema)).toEqual(expected);
+  expect(toJsonSchema(schema, OWNER)).toEqual(expected);
 });
 
 test('toJsonSchema does not change its argument', () => {
@@ -82,24 +88,37 @@ test('toJsonSchema does not change its argument', () => {
     nullable: true,
     properties: Object.freeze({ a: Object.freeze({ type: 'STRING', enum: Object.freeze(['x']), nullable: true }) }),
   });
-  toJsonSchema(schema);
+  toJsonSchema(schema, OWNER);
   expect(schema.properties.a.enum).toEqual(['x']);
 });
 
 test('toValidatingSchema drops object annotations and keeps object data', () => {
   expect(
-    toValidatingSchema({
-      type: 'object',
-      description: 'kept',
-      example: { id: '1' },
-      'x-vendor': { $ref: '#/nowhere' },
-      properties: { example: { const: { id: '1' }, example: { id: '2' } } },
-      default: { id: '3' },
-    }),
+    toValidatingSchema(
+      {
+        type: 'object',
+        description: 'kept',
+        example: { id: '1' },
+        'x-vendor': { $ref: '#/nowhere' },
+        properties: { example: { const: { id: '1' }, example: { id: '2' } } },
+        default: { id: '3' },
+      },
+      OWNER,
+    ),
   ).toEqual({
     type: 'object',
     description: 'kept',
     properties: { example: { const: { id: '1' } } },
     default: { id: '3' },
   });
+});
+
+test('toJsonSchema refuses a schema that contains itself, and keeps a reference to the schema', () => {
+  const person: Record<string, unknown> = { type: 'object' };
+  person['properties'] = { name: { type: 'string' }, friends: { type: 'array', items: { anyOf: [person] } } };
+  const message =
+    'tool "f": the schema contains itself, or is nested deeper than 100 schemas; write the part that repeats into $defs, and { $ref: \'#/$defs/<name>\' } where it repeats';
+  expect(() => toJsonSchema(person, OWNER)).toThrow(new ConfigurationError(message));
+  const reference = { type: 'object', properties: { friend: { $ref: '#' } } };
+  expect(toJsonSchema(reference, OWNER)).toEqual(reference);
 });

@@ -1,3 +1,4 @@
+import { ConfigurationError } from '@eventloom/core';
 import { isRecord, setOwn } from '@eventloom/core/internal';
 import type { JsonSchema } from './standard-schema.ts';
 
@@ -33,12 +34,17 @@ const COUNTS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minPr
 /** Keywords whose values are data and may be objects. */
 const DATA = new Set(['const', 'enum', 'default', 'type', 'required', 'dependentRequired']);
 
+/** Maximum number of schemas around a schema. */
+const MAX_DEPTH = 100;
+
 /**
  * Converts the `@google/genai` dialect (types in upper case, counts as strings, `nullable`) to JSON Schema. Returns an equal copy
  * of a schema that is JSON Schema already.
+ * @param owner start of error messages, e.g. `tool "x"`
+ * @throws ConfigurationError for a schema that contains itself, or is nested deeper than 100 schemas
  */
-export function toJsonSchema(schema: JsonSchema): Record<string, unknown> {
-  return convert(schema, () => true);
+export function toJsonSchema(schema: JsonSchema, owner: string): Record<string, unknown> {
+  return convert(schema, { owner, keeps: () => true }, 0);
 }
 
 /**
@@ -46,25 +52,34 @@ export function toJsonSchema(schema: JsonSchema): Record<string, unknown> {
  * which it would look for schemas, and `id`, which names a schema in draft 4. Also leaves out the format `url`, which is not part of JSON
  * Schema and takes the validator exponential time.
  */
-export function toValidatingSchema(schema: JsonSchema): Record<string, unknown> {
-  return convert(schema, (keyword, value) => {
+export function toValidatingSchema(schema: JsonSchema, owner: string): Record<string, unknown> {
+  const keeps = (keyword: string, value: unknown): boolean => {
     if (keyword === 'id' || (keyword === 'format' && value === 'url')) return false;
     return !isRecord(value) || isSchemaKeyword(keyword) || DATA.has(keyword);
-  });
+  };
+  return convert(schema, { owner, keeps }, 0);
 }
 
-type Keeps = (keyword: string, value: unknown) => boolean;
+interface Conversion {
+  readonly owner: string;
+  readonly keeps: (keyword: string, value: unknown) => boolean;
+}
 
 function isSchemaKeyword(keyword: string): boolean {
   return SCHEMAS.has(keyword) || SCHEMA_MAPS.has(keyword);
 }
 
-function convert(schema: JsonSchema, keeps: Keeps): Record<string, unknown> {
+function convert(schema: JsonSchema, conversion: Conversion, depth: number): Record<string, unknown> {
+  if (depth > MAX_DEPTH)
+    throw new ConfigurationError(
+      `${conversion.owner}: the schema contains itself, or is nested deeper than ${MAX_DEPTH} schemas; write the part that repeats into $defs, and { $ref: '#/$defs/<name>' } where it repeats`,
+    );
   const converted: Record<string, unknown> = {};
   for (const [keyword, value] of Object.entries(schema)) {
     if (keyword === 'nullable' && typeof value === 'boolean') continue;
     if (keyword === 'type' && value === 'TYPE_UNSPECIFIED') continue;
-    if (keeps(keyword, value)) setOwn(converted, keyword, convertKeyword(keyword, value, keeps));
+    if (!conversion.keeps(keyword, value)) continue;
+    setOwn(converted, keyword, convertKeyword(keyword, value, conversion, depth + 1));
   }
   if (schema['nullable'] === true) allowNull(converted);
   return converted;
@@ -78,14 +93,18 @@ export function allowNull(schema: Record<string, unknown>): void {
   if (Array.isArray(anyOf)) schema['anyOf'] = [...(anyOf as unknown[]), { type: 'null' }];
 }
 
-function convertKeyword(keyword: string, value: unknown, keeps: Keeps): unknown {
+function convertKeyword(keyword: string, value: unknown, conversion: Conversion, depth: number): unknown {
   if (keyword === 'type') return Array.isArray(value) ? value.map(lowerCase) : lowerCase(value);
   if (COUNTS.has(keyword) && typeof value === 'string') return Number(value);
   if (SCHEMAS.has(keyword)) {
-    return Array.isArray(value) ? value.map((item) => convertSchema(item, keeps)) : convertSchema(value, keeps);
+    return Array.isArray(value)
+      ? value.map((item) => convertSchema(item, conversion, depth))
+      : convertSchema(value, conversion, depth);
   }
   if (SCHEMA_MAPS.has(keyword) && isRecord(value)) {
-    return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, convertSchema(schema, keeps)]));
+    return Object.fromEntries(
+      Object.entries(value).map(([name, schema]) => [name, convertSchema(schema, conversion, depth)]),
+    );
   }
   return value;
 }
@@ -94,6 +113,6 @@ function lowerCase(type: unknown): unknown {
   return typeof type === 'string' ? type.toLowerCase() : type;
 }
 
-function convertSchema(value: unknown, keeps: Keeps): unknown {
-  return isRecord(value) ? convert(value, keeps) : value;
+function convertSchema(value: unknown, conversion: Conversion, depth: number): unknown {
+  return isRecord(value) ? convert(value, conversion, depth) : value;
 }

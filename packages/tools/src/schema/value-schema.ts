@@ -47,11 +47,14 @@ export class ValueSchema {
     this.#owner = owner;
   }
 
-  /** The schema as JSON Schema, draft 2020-12. @throws ConfigurationError for a library's schema that JSON Schema cannot express */
+  /**
+   * The schema as JSON Schema, draft 2020-12.
+   * @throws ConfigurationError for a library's schema that JSON Schema cannot express, and for an object that contains itself
+   */
   get json(): Record<string, unknown> {
     return (this.#json ??= isLibrarySchema(this.#schema)
       ? librarySchemaToJson(this.#owner, this.#schema)
-      : toJsonSchema(this.#schema as JsonSchema));
+      : toJsonSchema(this.#schema as JsonSchema, this.#owner));
   }
 
   /**
