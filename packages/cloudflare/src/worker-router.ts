@@ -117,7 +117,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
       version: { version: VERSION, language: 'typescript', ...shared.version },
     };
     const routes: HttpRoute<FrontContext>[] = [
-      ...serverRoutes,
+      ...serverRoutes.map((route) => this.#describeApps(route, names)),
       ...ofUsers.map((route) => ({ ...route, handle: (request: FrontRequest) => this.#forward(route, request) })),
       ...commonRoutes(shared.protocols),
       ...(shared.live?.routes ?? []),
@@ -176,6 +176,19 @@ export class WorkerRouter<Env extends CloudflareBindings> {
       this.#report(error);
     }
     if (!isAllowed) throw new RateLimitedError('the rate limit of this server is exceeded; try again in a minute');
+  }
+
+  /**
+   * Lets an object answer `/list-apps?detailed=true`, because only objects create runners and know their agents. It is the object of no
+   * user, since a user id is never empty.
+   */
+  #describeApps(route: HttpRoute<FrontContext>, [appName]: readonly string[]): HttpRoute<FrontContext> {
+    if (route.operationId !== 'listApps' || appName === undefined) return route;
+    const handle = (request: FrontRequest) =>
+      request.query('detailed') === 'true'
+        ? this.#send({ appName, userId: '' }, request.raw, request.user)
+        : route.handle(request);
+    return { ...route, handle };
   }
 
   async #forward(route: HttpRoute, request: FrontRequest): Promise<Response> {

@@ -25,7 +25,7 @@ const APPS = {
   ],
 };
 
-/** Returns the apps. A Worker in front of the users' Durable Objects has only their names: no root agent and no description. */
+/** Returns the apps. A Worker in front of the users' Durable Objects has only their names, and lets an object answer with the details. */
 function listApps(request: ServerRequest<FrontContext>): Response {
   const { runners, version } = request.server;
   const names = [...runners.keys()];
