@@ -235,7 +235,7 @@ before_model_callbacks: [{ name: my.callback, args: [{ name: limit, value: 3 }] 
     ['a list in place of an agent', '- a', 'root.yaml:1: the agent: expected a mapping, got a list'],
     ['an empty file', '', 'root.yaml:1: the agent: expected a mapping, got null'],
     ['text that is not YAML', `${AGENT}tools: [`, 'root.yaml:3: is not YAML:'],
-    ['two documents', `${AGENT}---\n${AGENT}`, 'is not YAML:'],
+    ['two documents', `${AGENT}---\n${AGENT}`, 'root.yaml:3: has several documents; write each agent into a file'],
     ['a tag', `${AGENT}model: !!python/object/apply:os.system [ls]`, 'root.yaml:3: is not YAML: Unresolved tag'],
     ['a name twice', `${AGENT}name: other`, 'root.yaml:3: has the name "name" twice'],
     ['a name that is not text', `${AGENT}1: other`, 'root.yaml:3: expected a name that is text'],

@@ -90,6 +90,11 @@ function parseConfig(bytes: Buffer): ConfigValue | ConfigFault {
   // The reader is recursive, and reports so when it has no stack left.
   if (problem?.code === 'RESOURCE_EXHAUSTION')
     return { line: lines.linePos(problem.pos[0]).line, fault: `has more than ${MAX_LEVELS} levels` };
+  if (problem?.code === 'MULTIPLE_DOCS')
+    return {
+      line: lines.linePos(problem.pos[0]).line,
+      fault: 'has several documents; write each agent into a file of its own, and name that file with config_path',
+    };
   if (problem !== undefined)
     return { line: lines.linePos(problem.pos[0]).line, fault: `is not YAML: ${problem.message.slice(0, 200)}` };
   let values = 0;
