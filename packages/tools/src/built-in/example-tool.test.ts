@@ -6,15 +6,19 @@ import { BaseExampleProvider, type Example, ExampleTool } from './example-tool.t
 const RAIN: Example = {
   input: { role: 'user', parts: [{ text: 'Rain in Rome?' }] },
   output: [
-    { role: 'model', parts: [{ functionCall: { name: 'get_weather', args: { city: 'Rome' } } }] },
+    { role: 'model', parts: [{ text: 'I look.' }] },
+    {
+      role: 'model',
+      parts: [{ functionCall: { name: 'get_weather', args: { city: 'Rome', days: 2, units: ['mm'] } } }],
+    },
     { role: 'user', parts: [{ functionResponse: { name: 'get_weather', response: { sky: 'clear' } } }] },
     { role: 'model', parts: [{ text: 'No.' }] },
   ],
 };
 
-async function instructionOf(tool: ExampleTool, text = 'Rain?'): Promise<unknown> {
+async function instructionOf(tool: ExampleTool, text = 'Rain?', model?: string): Promise<unknown> {
   const invocationContext = testContext({ userContent: { role: 'user', parts: text ? [{ text }] : [] } });
-  const llmRequest = createLlmRequest();
+  const llmRequest = { ...createLlmRequest(), ...(model === undefined ? {} : { model }) };
   await tool.processLlmRequest({
     toolContext: new ToolContext({ invocationContext, functionCallId: '' }),
     llmRequest,
@@ -23,8 +27,8 @@ async function instructionOf(tool: ExampleTool, text = 'Rain?'): Promise<unknown
   return llmRequest.config.systemInstruction;
 }
 
-test('the tool adds the examples to the instruction, with calls and responses', async () => {
-  expect(await instructionOf(new ExampleTool([RAIN]))).toBe(`<EXAMPLES>
+/** The text of the ADK for the example, with the words behind the fences of a call and of a response. */
+const rainText = (call: string, response: string): string => `<EXAMPLES>
 Begin few-shot
 The following are examples of user queries and model responses using the available tools.
 
@@ -33,11 +37,12 @@ Begin example
 [user]
 Rain in Rome?
 [model]
-\`\`\`tool_code
-get_weather({"city":"Rome"})
+I look.
+\`\`\`${call}
+get_weather(city='Rome', days=2, units=["mm"])
 \`\`\`
 [user]
-\`\`\`tool_outputs
+\`\`\`${response}
 {"name":"get_weather","response":{"sky":"clear"}}
 \`\`\`
 [model]
@@ -45,7 +50,14 @@ No.
 End example
 
 End few-shot
-</EXAMPLES>`);
+<EXAMPLES>`;
+
+test.each([
+  [undefined, rainText('', '')],
+  ['gemini-2.5-flash', rainText('', '')],
+  ['gemini-flash-latest', rainText('tool_code', 'tool_outputs')],
+])('the tool adds the examples to the instruction for the model %s as the ADK writes them', async (model, text) => {
+  expect(await instructionOf(new ExampleTool([RAIN]), 'Rain?', model)).toBe(text);
 });
 
 test('the tool asks a provider with the text of the message', async () => {

@@ -64,7 +64,7 @@ export class ExampleTool extends BaseTool {
     const query = contentText(toolContext.userContent);
     if (query === '') return;
     const chosen = isBaseExampleProvider(examples) ? await examples.getExamples(query) : examples;
-    if (chosen.length > 0) appendInstructions(llmRequest, [toInstruction(chosen)]);
+    if (chosen.length > 0) appendInstructions(llmRequest, [toInstruction(chosen, llmRequest.model)]);
   }
 }
 
@@ -77,36 +77,42 @@ function checkExamples(examples: unknown): void {
   );
 }
 
-function toInstruction(examples: readonly Example[]): string {
+/** Returns the text that the ADK writes for examples: models were shown this form. */
+function toInstruction(examples: readonly Example[], model: string | undefined): string {
+  const hasPlainFences = !model || model.includes('gemini-2');
   const texts = examples.map(({ input, output }, index) => {
-    const turns = [{ ...input, role: 'user' }, ...output].map(turnText).filter((text) => text !== '');
-    return `EXAMPLE ${index + 1}:\nBegin example\n${turns.join('\n')}\nEnd example`;
+    const query = input.parts?.flatMap(({ text }) => text || []).join('\n') ?? '';
+    let text = `EXAMPLE ${index + 1}:\nBegin example\n[user]\n${query}\n`;
+    let lastRole: string | undefined;
+    for (const { role: written, parts = [] } of output) {
+      const role = written === 'model' ? 'model' : 'user';
+      if (role !== lastRole) text += `[${role}]\n`;
+      lastRole = role;
+      for (const part of parts) text += partText(part, hasPlainFences);
+    }
+    return `${text}End example\n\n`;
   });
   return `<EXAMPLES>
 Begin few-shot
 The following are examples of user queries and model responses using the available tools.
 
-${texts.join('\n\n')}
-
-End few-shot
-</EXAMPLES>`;
+${texts.join('')}End few-shot
+<EXAMPLES>`;
 }
 
-function turnText({ role, parts = [] }: Content): string {
-  const lines = parts.flatMap((part) => partText(part) ?? []);
-  return lines.length === 0 ? '' : `[${role === 'model' ? 'model' : 'user'}]\n${lines.join('\n')}`;
-}
-
-function partText({ text, functionCall, functionResponse }: Part): string | undefined {
-  if (functionCall)
-    return fenced('tool_code', `${functionCall.name ?? ''}(${JSON.stringify(functionCall.args ?? {})})`);
-  if (functionResponse) {
-    const { name, response = {} } = functionResponse;
-    return fenced('tool_outputs', JSON.stringify({ name, response }));
+function partText({ text, functionCall, functionResponse }: Part, hasPlainFences: boolean): string {
+  if (functionCall) {
+    const args = Object.entries(functionCall.args ?? {}).map(([name, value]) => `${name}=${argumentText(value)}`);
+    return fenced(hasPlainFences ? '' : 'tool_code', `${functionCall.name ?? ''}(${args.join(', ')})`);
   }
-  return text || undefined;
+  if (functionResponse) return fenced(hasPlainFences ? '' : 'tool_outputs', JSON.stringify(functionResponse));
+  return text ? `${text}\n` : '';
+}
+
+function argumentText(value: unknown): string {
+  return typeof value === 'string' ? `'${value}'` : JSON.stringify(value);
 }
 
 function fenced(kind: string, text: string): string {
-  return `\`\`\`${kind}\n${text}\n\`\`\``;
+  return `\`\`\`${kind}\n${text}\n\`\`\`\n`;
 }
