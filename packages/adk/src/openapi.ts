@@ -289,7 +289,7 @@ export class AdkOpenAPIToolset extends BaseToolset {
     this.#preservesNames = preservePropertyNames;
   }
 
-  /** Returns the tools of the operations in the order of the document. @throws OpenApiDocumentError for YAML that cannot be read */
+  /** Returns the tools of the operations in the order of the ADK. @throws OpenApiDocumentError for YAML that cannot be read */
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
     const read = await this.#toolset.getTools();
     const operations = read.filter((tool) => tool instanceof RestApiTool);

@@ -233,8 +233,28 @@ test('a prefix is added, and the name is truncated to the length that models acc
 
 test('the method trace is left out, because no client can send it', async () => {
   expect(await namesOf(toolsetOf(documentOf({ '/': { trace: {}, head: {}, options: {} } })))).toEqual([
-    'options',
     'head',
+    'options',
+  ]);
+});
+
+test('the operations of a path, and their parameters, come in the order of the ADK', async () => {
+  const text = { type: 'string' };
+  const parameter = (name: string) => ({ name, in: 'query', schema: text });
+  const pets = {
+    patch: { operationId: 'rename' },
+    put: { operationId: 'replace' },
+    parameters: [parameter('herd'), parameter('kind')],
+    get: { operationId: 'list', parameters: [parameter('limit'), parameter('kind')] },
+    post: { operationId: 'add', requestBody: { content: { 'application/json': { schema: { type: 'object' } } } } },
+  };
+  const tools = await toolsetOf(documentOf({ '/pets': pets, '/': { get: {} } })).getTools();
+  const names = tools.map(({ name }) => name);
+  expect(names).toEqual(['list', 'add', 'replace', 'rename', 'get']);
+  const declared = tools.map((tool) => tool._getDeclaration()?.parametersJsonSchema as { properties: object });
+  expect(declared.slice(0, 2).map(({ properties }) => Object.keys(properties))).toEqual([
+    ['limit', 'kind', 'herd'],
+    ['herd', 'kind', 'body'],
   ]);
 });
 

@@ -155,7 +155,10 @@ export class OpenAPIToolset extends BaseToolset {
     if (document) this.#tools = Promise.resolve(this.#createTools(document));
   }
 
-  /** Returns the tools of the selected operations in the order of the document. @throws OpenApiDocumentError for YAML that cannot be read */
+  /**
+   * Returns the tools of the selected operations in the order of the document's paths, and those of a path by their method, as in the ADK: get, post, put, delete, patch, head, options.
+   * @throws OpenApiDocumentError for YAML that cannot be read
+   */
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
     const tools = await this.#load();
     return tools.filter((tool) => this.isToolSelected(tool, context));

@@ -101,11 +101,11 @@ export interface LocatedOperation {
   readonly pathItem: LocatedRecord;
 }
 
-/** The methods of a path item that `fetch` can send. `trace` is not one of them. */
-const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'];
+/** The methods of a path item that `fetch` can send, in the order of the ADK. `trace` is not one of them. */
+const METHODS = ['get', 'post', 'put', 'delete', 'patch', 'head', 'options'];
 
 /**
- * Lists the operations of a document in its order.
+ * Lists the operations in the order of the document's paths, and those of a path by their method: get, post, put, delete, patch, head, options.
  *
  * @throws OpenApiDocumentError for a path that does not begin with a slash, a malformed operation, and a repeated
  * `operationId`
@@ -196,13 +196,14 @@ function readParameters(
 ): readonly ApiParameter[] {
   const templates = new Set(Array.from(path.matchAll(/\{([^{}]*)\}/g), ([, name = '']) => name));
   const byKey = new Map<string, ApiParameter>();
-  // A parameter of the operation replaces that of the path.
-  for (const list of [pathItem, at])
+  // A parameter of the operation replaces that of the path. The parameters of the operation come first, as in the ADK.
+  for (const list of [at, pathItem])
     for (const item of itemsBelow(below(list, 'parameters'))) {
       const parameter = readParameter(document, document.followToRecord(item));
       if (parameter.in === 'path' && !templates.has(parameter.name)) continue;
       if (parameter.in === 'header' && IGNORED_HEADERS.has(parameter.name.toLowerCase())) continue;
-      byKey.set(`${parameter.in} ${parameter.name}`, parameter);
+      const key = `${parameter.in} ${parameter.name}`;
+      if (!byKey.has(key)) byKey.set(key, parameter);
     }
   // Some documents omit the parameter of a template.
   for (const name of templates)
