@@ -87,7 +87,7 @@ export interface AdkModelRequest extends LlmRequest {
   set config(config: GenerateContentConfig | KnownOptions<GenerateContentConfig>);
   /** Tools by name, to run the model's calls. The request of a callback has its own record; in `processLlmRequest` of a tool replace the record. */
   toolsDict: Record<string, BaseTool>;
-  /** Settings of a live connection. Not read: write them into `RunConfig`. */
+  /** Settings of a live connection: the options of the run, and what the program writes here. Read by live models. */
   liveConnectConfig?: VendorValue;
 }
 

@@ -11,6 +11,7 @@ import { ScriptedLiveModel, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { AdkModelRequest } from './adk-types.ts';
 import { toGeminiSchema } from './gemini-schema.ts';
 import { AdkInMemoryRunner } from './in-memory-runner.ts';
 import { AdkLlmAgent, type AdkLlmAgentConfig } from './llm-agent.ts';
@@ -206,16 +207,45 @@ test('a live model of the program reads the options of the run in liveConnectCon
   expect(model.liveConnectConfig).toEqual({ ...runConfig, systemInstruction: 'Be brief.' });
 });
 
-test('the options of the run are added to the liveConnectConfig that a tool sets in processLlmRequest', async () => {
-  class Warm extends BaseTool {
-    override processLlmRequest({ llmRequest }: { llmRequest: LlmRequest & { liveConnectConfig?: unknown } }): void {
-      llmRequest.liveConnectConfig = { temperature: 0.9 };
-    }
-    override async runAsync(): Promise<undefined> {
-      return undefined;
-    }
+/** Changes `liveConnectConfig` of each request, as tools of the ADK do. */
+class Warm extends BaseTool {
+  readonly #change: (request: AdkModelRequest) => void;
+  constructor(change: (request: AdkModelRequest) => void) {
+    super({ name: 'warm', description: 'Makes replies lively.' });
+    this.#change = change;
   }
+  override processLlmRequest({ llmRequest }: { llmRequest: AdkModelRequest }): void {
+    this.#change(llmRequest);
+  }
+  override async runAsync(): Promise<undefined> {
+    return undefined;
+  }
+}
+
+test('the options of the run are added to the liveConnectConfig that a tool sets in processLlmRequest', async () => {
   const model = new OwnLiveModel(HALLO);
-  const runConfig = await speak(model, [new Warm({ name: 'warm', description: 'Makes replies lively.' })]);
+  const warm = new Warm((request) => void (request.liveConnectConfig = { temperature: 0.9 }));
+  const runConfig = await speak(model, [warm]);
   expect(model.liveConnectConfig).toEqual({ ...runConfig, temperature: 0.9, systemInstruction: 'Be brief.' });
+});
+
+test('a tool reads the options of the run in liveConnectConfig, and changes them there', async () => {
+  const model = new OwnLiveModel(HALLO);
+  const read: unknown[] = [];
+  const warm = new Warm(({ liveConnectConfig }) => {
+    read.push(structuredClone(liveConnectConfig));
+    liveConnectConfig.temperature = 0.9;
+    liveConnectConfig.speechConfig.languageCode = 'fr-FR';
+  });
+  const runConfig = await speak(model, [warm]);
+  expect(read).toEqual([runConfig]);
+  const changed = { speechConfig: { languageCode: 'fr-FR' }, temperature: 0.9, systemInstruction: 'Be brief.' };
+  expect(model.liveConnectConfig).toEqual({ ...runConfig, ...changed });
+});
+
+test('liveConnectConfig is an empty object for tools in a run without live options', async () => {
+  const read: unknown[] = [];
+  const tools = [new Warm(({ liveConnectConfig }) => void read.push(liveConnectConfig))];
+  await run({ model: new ScriptedModel([{ text: 'Hello.' }]), tools });
+  expect(read).toEqual([{}]);
 });

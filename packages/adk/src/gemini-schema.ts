@@ -1,5 +1,5 @@
-import { type CallbackContext, type FunctionDeclaration, type LlmRequest } from '@eventloom/core';
-import { isRecord } from '@eventloom/core/internal';
+import type { CallbackContext, FunctionDeclaration, LlmRequest, RunConfig } from '@eventloom/core';
+import { copyPlain, isRecord } from '@eventloom/core/internal';
 import { isFunctionTool, ValueSchema } from '@eventloom/tools';
 import { RunnerPlugin } from './base-plugin.ts';
 
@@ -138,7 +138,7 @@ export class GeminiSchemas extends RunnerPlugin {
   }
 }
 
-/** Options of `config` that the ADK has in `liveConnectConfig`. */
+/** Options of a run that the ADK has in `liveConnectConfig`. */
 const LIVE_OPTIONS = [
   'responseModalities',
   'speechConfig',
@@ -148,12 +148,20 @@ const LIVE_OPTIONS = [
   'proactivity',
   'enableAffectiveDialog',
   'sessionResumption',
-];
+] as const;
+
+/** Returns `liveConnectConfig` as the tools of a step find it: a copy of the options of the run. */
+export function liveOptionsOf(runConfig: RunConfig): Record<string, unknown> {
+  const options: Record<string, unknown> = {};
+  for (const option of LIVE_OPTIONS)
+    if (runConfig[option] !== undefined) options[option] = copyPlain<unknown>(runConfig[option]);
+  return options;
+}
 
 /** Defines `liveConnectConfig`: the options of `config` for a live connection, and what the program writes to it. */
 function addLiveConfig(request: LlmRequest & { liveConnectConfig?: unknown }): void {
   if (Object.getOwnPropertyDescriptor(request, 'liveConnectConfig')?.get) return;
-  // A tool may have set it.
+  // It has the options of the run, and what tools wrote.
   const given = request.liveConnectConfig;
   let live: Record<string, unknown> = isRecord(given) ? given : {};
   Object.defineProperty(request, 'liveConnectConfig', {

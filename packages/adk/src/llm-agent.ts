@@ -5,6 +5,7 @@ import {
   type Event,
   type GenerateContentConfig,
   type InvocationContext,
+  type LlmRequest,
   type ReadonlyContext,
 } from '@eventloom/core';
 import { isBaseTool, isBaseToolset, isRecord, type OptionRules, toList } from '@eventloom/core/internal';
@@ -25,6 +26,7 @@ import { refuseUncalled } from './class-checks.ts';
 import { type BaseContextCompactor, shorteningCallbacks } from './context-compactors.ts';
 import { NodeSchemaValidationError } from './errors.ts';
 import { FinishTaskTool } from './finish-task.ts';
+import { liveOptionsOf } from './gemini-schema.ts';
 import { LLMRegistry } from './llm-registry.ts';
 import { getLogger } from './logger.ts';
 import { type AdkPackageTool, type AdkPackageToolset, adoptTool } from './package-tools.ts';
@@ -209,6 +211,11 @@ export class AdkLlmAgent extends LlmAgent {
     if ('value' in checked) return checked.value;
     const cause = new Error(checked.issues.join('; '));
     throw new NodeSchemaValidationError({ nodeName: this.name, direction: 'output', cause });
+  }
+
+  /** @internal */
+  override createRequest(context: InvocationContext): LlmRequest {
+    return Object.assign(super.createRequest(context), { liveConnectConfig: liveOptionsOf(context.runConfig) });
   }
 
   protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {

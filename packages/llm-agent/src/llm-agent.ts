@@ -10,6 +10,8 @@ import {
   type InvocationContext,
   isFinalResponse,
   closeAll,
+  createLlmRequest,
+  type LlmRequest,
   nearestNames,
 } from '@eventloom/core';
 import type { TransferRules } from '@eventloom/core/internal';
@@ -184,6 +186,11 @@ export class LlmAgent extends BaseAgent {
 
   protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     return runSteps(this, context);
+  }
+
+  /** Creates the empty request of a step, before tools and the rest are added to it. @internal */
+  createRequest(_context: InvocationContext): LlmRequest {
+    return createLlmRequest();
   }
 
   /** @internal */

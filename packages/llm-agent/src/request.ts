@@ -11,7 +11,6 @@ import {
   type MaybePromise,
   ObjectType,
   ReadonlyContext,
-  createLlmRequest,
 } from '@eventloom/core';
 import {
   copyPlain,
@@ -37,7 +36,7 @@ import { OutputTool } from './output.ts';
  */
 export function prepareRequest(turn: AgentTurn, actions: EventActions): MaybePromise<LlmRequest> {
   const { agent, model, wholeRequest } = turn;
-  if (!wholeRequest) return runProcessors(createLlmRequest(), turn, actions, 0);
+  if (!wholeRequest) return runProcessors(agent.createRequest(turn.context), turn, actions, 0);
   const config = agent.generateContentConfig ? copyPlain(agent.generateContentConfig) : {};
   config.systemInstruction = wholeRequest.instruction;
   if (wholeRequest.declarations.length > 0)
@@ -59,7 +58,7 @@ export interface PreparedTools {
 
 /** Prepares the tools of one step without a request, for calls that run before the model is called. */
 export async function prepareTools(turn: AgentTurn): Promise<PreparedTools> {
-  const request = createLlmRequest();
+  const request = turn.agent.createRequest(turn.context);
   const actions = createEventActions();
   for (const add of [addAgentTransfer, addTools, addOutputSchema]) await add(request, turn, actions);
   const changes = isEmptyActions(actions)
