@@ -84,9 +84,11 @@ export class ModelCall implements ReplyInProgress {
     const { agent, context } = this.#turn;
     const { request } = this;
     const callbackContext = this.#callbackContext;
-    const answer =
-      (await context.plugins.first('beforeModelCallback', { callbackContext, llmRequest: request })) ||
-      (await firstAnswer(agent.beforeModelCallback, { context: callbackContext, request }));
+    const answer = await firstAnswer(
+      context.plugins.first('beforeModelCallback', { callbackContext, llmRequest: request }),
+      agent.beforeModelCallback,
+      { context: callbackContext, request },
+    );
     return checkedResponse(agent, 'beforeModelCallback', answer);
   }
 
@@ -108,9 +110,11 @@ export class ModelCall implements ReplyInProgress {
     const { agent, context } = this.#turn;
     const callbackContext = this.#callbackContext;
     try {
-      const answer =
-        (await context.plugins.first('afterModelCallback', { callbackContext, llmResponse: response })) ||
-        (await firstAnswer(agent.afterModelCallback, { context: callbackContext, response }));
+      const answer = await firstAnswer(
+        context.plugins.first('afterModelCallback', { callbackContext, llmResponse: response }),
+        agent.afterModelCallback,
+        { context: callbackContext, response },
+      );
       checkedResponse(agent, 'afterModelCallback', answer);
       return answer && answer !== response ? withPartialOf(response, answer) : response;
     } catch (error) {
@@ -132,9 +136,11 @@ export class ModelCall implements ReplyInProgress {
     const error = toError(thrown);
     const request = this.hasBeforeCallbacks ? this.request : copyRequest(this.request);
     const callbackContext = this.#callbackContext;
-    const answer =
-      (await context.plugins.first('onModelErrorCallback', { callbackContext, llmRequest: request, error })) ||
-      (await firstAnswer(agent.onModelErrorCallback, { context: callbackContext, request, error }));
+    const answer = await firstAnswer(
+      context.plugins.first('onModelErrorCallback', { callbackContext, llmRequest: request, error }),
+      agent.onModelErrorCallback,
+      { context: callbackContext, request, error },
+    );
     return checkedResponse(agent, 'onModelErrorCallback', answer);
   }
 

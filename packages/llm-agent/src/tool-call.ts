@@ -15,7 +15,7 @@ import {
 } from '@eventloom/core';
 import {
   copyJson,
-  firstAnswer,
+  firstResult,
   getOwn,
   INTERRUPTED_CALL,
   isEmptyActions,
@@ -224,10 +224,8 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   async #beforeTool({ tool, args }: RunningTool): Promise<unknown> {
     const { agent, context } = this.#batch.turn;
     const toolContext = this.#toolContext;
-    return (
-      (await context.plugins.first('beforeToolCallback', { tool, toolArgs: args, toolContext })) ??
-      (await firstAnswer(agent.beforeToolCallback, { tool, args, context: toolContext }))
-    );
+    const ofPlugins = context.plugins.first('beforeToolCallback', { tool, toolArgs: args, toolContext });
+    return firstResult(ofPlugins, agent.beforeToolCallback, { tool, args, context: toolContext });
   }
 
   /** Shows the callbacks the tool's result, unchanged and not copied, as the ADK does: they may change it in place. */
@@ -236,11 +234,16 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
     const toolContext = this.#toolContext;
     // Typed as in the ADK, although a tool may return any value.
     const response = (isToolResult(returned) ? returned.response : returned) as Record<string, unknown>;
-    const replaced =
-      (await context.plugins.first('afterToolCallback', { tool, toolArgs: args, toolContext, result: response })) ??
-      (await firstAnswer(agent.afterToolCallback, { tool, args, context: toolContext, response }));
+    const ofPlugins = context.plugins.first('afterToolCallback', {
+      tool,
+      toolArgs: args,
+      toolContext,
+      result: response,
+    });
+    const given = { tool, args, context: toolContext, response };
+    const replaced = await firstResult(ofPlugins, agent.afterToolCallback, given);
     // A replacement also replaces the media, so that a callback that withholds a result withholds all of it.
-    return replaced ? toToolResponse(tool.name, replaced) : this.#toResponse(tool, returned);
+    return replaced === undefined ? this.#toResponse(tool, returned) : toToolResponse(tool.name, replaced);
   }
 
   /** Returns the response that the model gets for an error of the tool. */
@@ -257,10 +260,14 @@ export class ToolCall implements ToolListener, LedgerTool<CallOutcome> {
   async #onToolError(tool: BaseTool, args: Record<string, unknown>, error: Error): Promise<unknown> {
     const { agent, context } = this.#batch.turn;
     const toolContext = this.#toolContext;
-    const answered =
-      (await context.plugins.first('onToolErrorCallback', { tool, toolArgs: args, toolContext, error })) ??
-      (await firstAnswer(agent.onToolErrorCallback, { tool, args, context: toolContext, error }));
-    if (answered) return answered;
+    const ofPlugins = context.plugins.first('onToolErrorCallback', { tool, toolArgs: args, toolContext, error });
+    const answered = await firstResult(ofPlugins, agent.onToolErrorCallback, {
+      tool,
+      args,
+      context: toolContext,
+      error,
+    });
+    if (answered !== undefined) return answered;
     const failed = { error: error.message || error.name };
     const received = copyJson(toolContext.partialOutput);
     return 'value' in received ? { ...failed, output: received.value } : failed;

@@ -62,6 +62,29 @@ test.each([42, 'text', null, undefined, [1, 2], { a: 1 }])(
   },
 );
 
+// The type allows objects only; a program without types returns what it likes.
+test.each([false, 0, ''])('%j of a callback around a tool is a result, as in the ADK', async (value) => {
+  const answer = (): never => value as never;
+  const before = await scenario({
+    model: [callF, 'done'],
+    agent: { tools: [toolOf(() => expect.unreachable())], beforeToolCallback: answer },
+  });
+  expect(responseOf((await before.run())[1])).toEqual({ result: value });
+  const after = await scenario({ model: [callF, 'done'], agent: { tools: [toolOf()], afterToolCallback: answer } });
+  expect(responseOf((await after.run())[1])).toEqual({ result: value });
+});
+
+test.each([
+  ['another result', () => ({ a: 1 }), { a: 1 }],
+  ['nothing', () => undefined, { result: 1 }],
+])('the callback after one that returns false may return %s', async (_title, second, response) => {
+  const { run } = await scenario({
+    model: [callF, 'done'],
+    agent: { tools: [toolOf()], beforeToolCallback: [(): never => false as never, second] },
+  });
+  expect(responseOf((await run())[1])).toEqual(response);
+});
+
 test('an afterToolCallback may return the result of a long-running tool that returned none', async () => {
   const { run } = await scenario({
     model: [callF, 'done'],

@@ -43,9 +43,11 @@ export async function* runWithCallbacks(
   // The callbacks of a resumed agent ran when it started.
   if (!context.resumedFrom) {
     const before = new CallbackContext({ invocationContext: context });
-    const instead =
-      (await context.plugins.first('beforeAgentCallback', { agent, callbackContext: before })) ||
-      (await firstAnswer(agent.beforeAgentCallback, before));
+    const instead = await firstAnswer(
+      context.plugins.first('beforeAgentCallback', { agent, callbackContext: before }),
+      agent.beforeAgentCallback,
+      before,
+    );
     if (instead) markEnd(before);
     yield* callbackEvent(before, instead, 'beforeAgentCallback');
     if (instead || context.endInvocation) return;
@@ -56,9 +58,11 @@ export async function* runWithCallbacks(
   } catch (error) {
     if (context.abortSignal.aborted) throw error;
     const failed = new CallbackContext({ invocationContext: context });
-    const recovered =
-      (await context.plugins.first('onAgentErrorCallback', { agent, callbackContext: failed, error })) ||
-      (await firstAnswer(agent.onAgentErrorCallback, { context: failed, error }));
+    const recovered = await firstAnswer(
+      context.plugins.first('onAgentErrorCallback', { agent, callbackContext: failed, error }),
+      agent.onAgentErrorCallback,
+      { context: failed, error },
+    );
     if (!recovered || context.abortSignal.aborted) throw error;
     markEnd(failed);
     yield* callbackEvent(failed, recovered, 'onAgentErrorCallback');
@@ -67,9 +71,11 @@ export async function* runWithCallbacks(
   if (context.endInvocation || context.isPaused) return;
 
   const after = new CallbackContext({ invocationContext: context });
-  const added =
-    (await context.plugins.first('afterAgentCallback', { agent, callbackContext: after })) ||
-    (await firstAnswer(agent.afterAgentCallback, after));
+  const added = await firstAnswer(
+    context.plugins.first('afterAgentCallback', { agent, callbackContext: after }),
+    agent.afterAgentCallback,
+    after,
+  );
   markEnd(after);
   yield* callbackEvent(after, added, 'afterAgentCallback');
 }
@@ -101,16 +107,37 @@ function* callbackEvent(
 
 type Callback<P, R> = (params: P) => R | undefined | void | Promise<R | undefined | void>;
 
-/** Calls callbacks in order and returns the first result that is not undefined. */
+/** Returns the answer of the plugins, otherwise the first of the agent's own callbacks. False and other values without content are no answer. */
 export async function firstAnswer<P, R extends object>(
+  ofPlugins: Promise<R | undefined | void>,
   callbacks: readonly Callback<P, R>[],
   params: P,
 ): Promise<R | undefined> {
+  let answer = await ofPlugins;
   for (const callback of callbacks) {
-    const answer = await callback(params);
-    if (answer) return answer;
+    if (answer) break;
+    answer = await callback(params);
   }
-  return undefined;
+  return answer || undefined;
+}
+
+/**
+ * Returns the result of a tool that the plugins give, otherwise the first of the agent's own callbacks. False, 0 and an empty text are results if
+ * no later callback gives another, as in the ADK; undefined and null are none.
+ */
+export async function firstResult<P, R>(
+  ofPlugins: Promise<unknown>,
+  callbacks: readonly Callback<P, R>[],
+  params: P,
+): Promise<unknown> {
+  const given = await ofPlugins;
+  if (given !== undefined) return given;
+  let result: unknown;
+  for (const callback of callbacks) {
+    result = await callback(params);
+    if (result) break;
+  }
+  return result ?? undefined;
 }
 
 /** Returns one value, a list or undefined as a new list, which cannot be changed. */
