@@ -19,7 +19,7 @@ import {
   type SingleBeforeToolCallback,
   type ToolUnion,
 } from '@eventloom/llm-agent';
-import { LLM_AGENT_OPTIONS } from '@eventloom/llm-agent/internal';
+import { LLM_AGENT_OPTIONS, turnToolsets } from '@eventloom/llm-agent/internal';
 import type { AdkBeforeModelCallback, AdkSingleBeforeModelCallback, Assignable, KnownOptions } from './adk-types.ts';
 import { type AgentNodeOptions, copyAgent, keepConfig, withoutNodeOptions } from './agent-options.ts';
 import { refuseUncalled } from './class-checks.ts';
@@ -213,8 +213,9 @@ export class AdkLlmAgent extends LlmAgent {
     throw new NodeSchemaValidationError({ nodeName: this.name, direction: 'output', cause });
   }
 
-  /** @internal */
+  /** Also lets toolsets list their tools again, as the ADK does in each step: their tools may depend on the state. @internal */
   override createRequest(context: InvocationContext): LlmRequest {
+    turnToolsets(context).listAgain();
     return Object.assign(super.createRequest(context), { liveConnectConfig: liveOptionsOf(context.runConfig) });
   }
 

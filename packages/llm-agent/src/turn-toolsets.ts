@@ -18,7 +18,7 @@ interface ListedTools {
   readonly tools: Promise<readonly BaseTool[] | undefined>;
 }
 
-/** The tools of an agent's toolsets in one invocation. Each toolset lists its tools once, and again after its version changed. */
+/** The tools of an agent's toolsets in one invocation. Each toolset lists its tools once, and again after its version changed or `listAgain` was called. */
 class TurnToolsets {
   readonly #listed = new Map<BaseToolset, ListedTools>();
   /** Names of the toolsets that are unavailable. */
@@ -39,9 +39,14 @@ class TurnToolsets {
     return (await listed.tools) ?? [];
   }
 
+  /** Lets the toolsets list their tools again when these are next needed. Unavailable ones stay so until the end of the turn. */
+  listAgain(): void {
+    for (const toolset of this.#listed.keys()) if (!this.missing.has(nameOf(toolset))) this.#listed.delete(toolset);
+  }
+
   async #ask(toolset: BaseToolset, context: InvocationContext): Promise<readonly BaseTool[] | undefined> {
-    // A toolset of another version of core may have neither property.
-    const { name = 'toolset', onUnavailable = 'fail' } = toolset as Partial<BaseToolset>;
+    const name = nameOf(toolset);
+    const { onUnavailable = 'fail' } = toolset as Partial<BaseToolset>;
     try {
       const tools = await toolset.getTools(new ReadonlyContext(context));
       this.missing.delete(name);
@@ -60,6 +65,11 @@ class TurnToolsets {
       return undefined;
     }
   }
+}
+
+/** Returns the name of a toolset. One of another version of core may have neither a name nor `onUnavailable`. */
+function nameOf({ name = 'toolset' }: Partial<BaseToolset>): string {
+  return name;
 }
 
 const TURNS = new WeakMap<Invocation, Map<string, TurnToolsets>>();

@@ -5,7 +5,7 @@ export { EventsCompactor } from '../compaction/events-compactor.ts';
 export { resolveInstruction } from '../instruction-template.ts';
 export { endsWithPending } from '../contents/contents-builder.ts';
 export { isFrameworkPart, withoutClientId } from '../contents/event-content.ts';
-export { missingToolsetsEvent } from '../turn-toolsets.ts';
+export { missingToolsetsEvent, turnToolsets } from '../turn-toolsets.ts';
 export { asksPerson, type ToolResponse, toToolResponse } from '../tool-response.ts';
 export { RunningCalls } from '../running-calls.ts';
 export { saveOutput } from '../output.ts';
