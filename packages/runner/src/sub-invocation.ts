@@ -49,7 +49,8 @@ export async function* runSubInvocation(
     }
   } else {
     const { agent } = parent;
-    const said = { author: agent.name, object: ObjectType.agentInput, content: request.userContent };
+    const { userContent: content, nodeInfo } = request;
+    const said = { author: agent.name, object: ObjectType.agentInput, content, ...(nodeInfo && { nodeInfo }) };
     await inTurn(async () => own.appendNew(said));
   }
   const driver = new AgentDriver(context.forAgent(request.agent));

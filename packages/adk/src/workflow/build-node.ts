@@ -205,7 +205,14 @@ export class AgentNode extends BaseNode {
       return;
     }
     const turn = new NodeTurn(agent, input, place);
+    const callId = `${context.nodePath}#${place.activation}!${context.attemptCount}`;
     if (!isIsolated(agent)) {
+      if (isUnread(input, agent, place)) {
+        const reader = new InputReader({ name: agent.name });
+        const nodeInfo = { path: place.nodePath };
+        const said = { agent: reader, userContent: toMessage(input), nodeInfo, callId, streaming: false, abort: guard };
+        for await (const _event of invocationContext.runSubInvocation(said));
+      }
       yield* invocationContext.runAgent(turn, { ...branchOf(context), abort: guard });
       return;
     }
@@ -215,7 +222,7 @@ export class AgentNode extends BaseNode {
     const events = invocationContext.runSubInvocation({
       agent: turn,
       userContent: input === undefined ? toContext(place) : toMessage(input),
-      callId: `${context.nodePath}#${place.activation}!${context.attemptCount}`,
+      callId,
       streaming: true,
       abort: guard,
       onRecorded: note,
@@ -250,6 +257,13 @@ function seesConversation(agent: LlmAgent): boolean {
   return 'seesConversation' in agent && agent.seesConversation === true;
 }
 
+/** Returns true for the input of an agent that sees the conversation, if the input is neither the user's message nor the last text of a node. */
+function isUnread(input: unknown, { mode }: LlmAgent, { runs, invocationContext }: NodePlace): boolean {
+  if (mode === 'task' || input === undefined || input === null) return false;
+  const text = contentText(toMessage(input));
+  return text !== contentText(invocationContext.userContent) && text !== runs.lastText?.text;
+}
+
 function branchOf({ place }: AdkNodeContext): { branch?: string; isolationScope?: string } {
   return {
     ...(place.branch === undefined ? {} : { branch: place.branch }),
@@ -266,6 +280,13 @@ function toMessage(input: unknown): Content {
 function toContext({ runs: { lastText }, invocationContext }: NodePlace): Content {
   if (!lastText) return invocationContext.userContent ?? toMessage(null);
   return { role: 'user', parts: [{ text: 'For context:' }, { text: `[${lastText.author}] said: ${lastText.text}` }] };
+}
+
+/** Runs nothing: the sub-invocation that runs it only stores its message. */
+class InputReader extends BaseAgent {
+  override async *runIn(): AsyncGenerator<Event, void, void> {
+    yield* [];
+  }
 }
 
 /** Runs an agent for a node: its last answer is the output of the node. */

@@ -1,5 +1,12 @@
-import { type Content, type Event, type FunctionCall, type InvocationContext, REQUEST_INPUT } from '@eventloom/core';
-import { Calls, isRecord, jsonOrText, newestEntries } from '@eventloom/core/internal';
+import {
+  type Content,
+  type Event,
+  type FunctionCall,
+  type InvocationContext,
+  ObjectType,
+  REQUEST_INPUT,
+} from '@eventloom/core';
+import { branchOfNode, Calls, isRecord, jsonOrText, newestEntries } from '@eventloom/core/internal';
 import type { RouteValue } from './node-context.ts';
 
 /** One run of a node, read from the session's events. */
@@ -65,7 +72,7 @@ export class AdkNodeHistory {
         continue;
       }
       const path = event.nodeInfo?.path;
-      if (path === undefined || event.partial === true) continue;
+      if (path === undefined || event.partial === true || event.object === ObjectType.agentInput) continue;
       isContinued = true;
       this.#add(path, { position, event });
       for (const id of event.longRunningToolIds ?? [])
@@ -150,14 +157,6 @@ function toRecords(said: readonly Said[], isRerun: boolean): NodeRecord[] {
     record.end = position;
   }
   return records;
-}
-
-/** Returns the branch of the node itself: an agent in a node has a branch of its own below it, for the run of the node. */
-function branchOfNode({ branch, nodeInfo }: Event): string | undefined {
-  const run = `@${encodeURIComponent(`${nodeInfo?.path}#`).replaceAll('.', '%2E')}`;
-  const at = branch?.indexOf(run) ?? -1;
-  if (at < 0) return branch;
-  return branch?.slice(0, Math.max(0, branch.lastIndexOf('.', at))) || undefined;
 }
 
 /** Returns true for a run that has ended, with or without a result. */

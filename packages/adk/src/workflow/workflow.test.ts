@@ -252,6 +252,60 @@ describe('an agent in a workflow', () => {
   });
 });
 
+describe("an agent with includeContents: 'default' in a workflow", () => {
+  const textsOf = (asked: ScriptedModel): string[][] =>
+    asked.requests.map(({ request }) =>
+      request.contents.map(({ parts = [] }) => parts.map(({ text = '' }) => text).join(' ')),
+    );
+
+  test('reads what the agents of other nodes said, in this turn and in earlier ones', async () => {
+    const second = model({ text: 'two' }, { text: 'four' });
+    const first = new LlmAgent({ name: 'a', model: model({ text: 'one' }, { text: 'three' }) });
+    const edges: EdgeItem[] = [[START, first, new LlmAgent({ name: 'b', model: second, includeContents: 'default' })]];
+    const { send } = await talk(new Workflow({ name: 'w', edges }));
+    await send('go');
+    await send('go on');
+    expect(textsOf(second)).toEqual([
+      ['go', 'For context: [a] said: one'],
+      ['go', 'For context: [a] said: one', 'two', 'go on', 'For context: [a] said: three'],
+    ]);
+  });
+
+  test('reads its input as a message if nobody said it, and only such agents do', async () => {
+    const reader = model({ text: 'read' }, { text: 'read again' });
+    const b = new LlmAgent({ name: 'b', model: reader, includeContents: 'default' });
+    const other = model({ text: 'alone' });
+    const c = new LlmAgent({ name: 'c', model: other });
+    const dynamicEntry = async (context: NodeContext): Promise<unknown> => {
+      await context.runNode(b, { rows: 3 });
+      await context.runNode(c, 'your turn');
+      return (await context.runNode(b, 'again')).output;
+    };
+    const { send, stored } = await talk(new Workflow({ name: 'w', dynamicEntry }));
+    expect(said(await send('go'))).toEqual(['b: "read"', 'c: "alone"', 'b: "read again"']);
+    expect(textsOf(reader)).toEqual([
+      ['go', '{"rows":3}'],
+      ['go', '{"rows":3}', 'read', 'For context: [c] said: alone', 'again'],
+    ]);
+    expect(textsOf(other)).toEqual([['your turn']]);
+    expect((await stored()).filter(({ author }) => author === 'user')).toHaveLength(1);
+  });
+
+  test('reads the result of a node that it calls as a tool, and not the events of the node', async () => {
+    const inner = new LlmAgent({ name: 'inner', model: model({ text: 'draft' }) });
+    const work = node(async (context: NodeContext) => (await context.runNode(inner, 'write')).output, {
+      name: 'work',
+      inputSchema: z.object({}),
+    });
+    const caller = model({ parts: [{ functionCall: { name: 'work', args: {} } }] }, { text: 'done' });
+    const agent = new LlmAgent({ name: 'root', model: caller, tools: [work], includeContents: 'default' });
+    const { send } = await talk(agent);
+    await send('go');
+    const [, { request } = expect.unreachable()] = caller.requests;
+    expect(request.contents.map(({ role }) => role)).toEqual(['user', 'model', 'user']);
+  });
+});
+
 describe('a failure', () => {
   const secret = new FunctionNode('secret', () => {
     throw new TypeError('password hunter2');

@@ -1,6 +1,6 @@
 import type { BaseAgent } from '../agent/base-agent.ts';
 import type { Content } from '../content/content.ts';
-import type { Event } from '../event/event.ts';
+import type { Event, NodeInfo } from '../event/event.ts';
 import type { AbortGuard } from './abort-guard.ts';
 import type { ToolContext } from './tool-context.ts';
 
@@ -13,6 +13,8 @@ export interface SubInvocation {
   readonly agent: BaseAgent;
   /** The message to the agent. */
   readonly userContent: Content;
+  /** Names a node in the event of the message, which agents that read what nodes say then read too. Absent: only the agent itself reads the message. */
+  readonly nodeInfo?: NodeInfo | undefined;
   /** Id of the call, which distinguishes several sub-invocations of one agent. */
   readonly callId: string;
   /** The tool call that runs the agent. Its operation is the parent of the agent's. Absent for an agent that no tool runs. */

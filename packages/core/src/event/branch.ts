@@ -21,6 +21,14 @@ export function enclosureOf(branch: string | undefined): string {
   return end < 0 ? branch : branch.slice(0, end);
 }
 
+/** Returns the branch of the node that an event names, above that of the run of an agent in the node; the event's own branch if it has no such segment. */
+export function branchOfNode({ branch, nodeInfo }: Event): string | undefined {
+  if (branch === undefined || nodeInfo?.path === undefined) return branch;
+  const run = `@${encodeURIComponent(`${nodeInfo.path}#`).replaceAll('.', '%2E')}`;
+  const at = branch.indexOf(run);
+  return at < 0 ? branch : branch.slice(0, Math.max(0, branch.lastIndexOf('.', at))) || undefined;
+}
+
 /** Returns the ids of the calls that enclose a branch: of each agent on the way to it that runs as a tool. The outermost is first. */
 export function enclosingCallIds(branch: string | undefined): string[] {
   const segments = branch?.split('.').filter((segment) => segment.includes('@')) ?? [];

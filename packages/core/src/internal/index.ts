@@ -65,6 +65,7 @@ export { requireAdvice } from '../dynamic-require.ts';
 export {
   branchBelow,
   branchInScope,
+  branchOfNode,
   enclosedBranch,
   enclosingCallIds,
   enclosureOf,

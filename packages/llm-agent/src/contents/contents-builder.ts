@@ -8,6 +8,7 @@ import {
   getFunctionResponses,
   type InvocationContext,
   type ModelCapabilities,
+  ObjectType,
 } from '@eventloom/core';
 import {
   DerivedKey,
@@ -20,6 +21,7 @@ import {
   isOutputMismatch,
   isPersonRequest,
   branchInScope,
+  branchOfNode,
   isVisibleOn,
   moveResponseParts,
   NO_PARTS,
@@ -55,9 +57,10 @@ export function sessionContents(
   if (include === 'none') return currentTurnContents(view, model, codeStyle);
   const { agent, branch, isolationScope: scope, invocation } = view;
   const { session, derived, resumedLog, invocationId } = invocation;
+  const readsNodes = 'seesConversation' in agent && agent.seesConversation === true;
   // A live run builds its history rarely, and calls may still run then, so its builder is not cached.
   if (invocation.live) {
-    const options = { ...optionsOf(model, codeStyle), derived, scope, underWay: invocationId };
+    const options = { ...optionsOf(model, codeStyle), derived, scope, readsNodes, underWay: invocationId };
     return new ContentsBuilder(agent.name, branch, options).build(session.events);
   }
   const isMain = branch === undefined && scope === undefined;
@@ -70,7 +73,7 @@ export function sessionContents(
     const builder =
       cached && isSameMedia(cached.responseMedia, responseMedia)
         ? cached.builder
-        : new ContentsBuilder(agent.name, branch, { codeStyle, responseMedia, derived, scope });
+        : new ContentsBuilder(agent.name, branch, { codeStyle, responseMedia, derived, scope, readsNodes });
     cached = { builder, model, responseMedia };
     builders.set(key, cached);
   }
@@ -126,9 +129,12 @@ function turnStart(events: readonly Event[], calls: Calls, { agent, branch, isol
   return 0;
 }
 
-/** Returns true if an agent on this branch and in this scope sees the event: events of other scopes are hidden from it. (ADK 2.) */
-function isVisibleTo(event: Event, branch: string | undefined, scope: string | undefined): boolean {
-  if (event.isolationScope === undefined) return isVisibleOn(event.branch, branch);
+/**
+ * Returns true if an agent on this branch and in this scope sees the event: events of other scopes are hidden from it. (ADK 2.)
+ * @param readsNodes true to see also what agents in nodes of a workflow on this branch said, each on a branch of its own
+ */
+function isVisibleTo(event: Event, branch: string | undefined, scope: string | undefined, readsNodes = false): boolean {
+  if (event.isolationScope === undefined) return isVisibleOn(readsNodes ? branchOfNode(event) : event.branch, branch);
   return event.isolationScope === scope && isVisibleOn(branchInScope(event), branch);
 }
 
@@ -169,6 +175,8 @@ export interface ContentsOptions {
   readonly responseMedia?: ModelCapabilities['responseMedia'] | undefined;
   /** The agent's `isolationScope`. Default: none, so that it sees only events without one. */
   readonly scope?: string | undefined;
+  /** True for an agent that reads what agents in nodes of a workflow said, and their input. Default false. */
+  readonly readsNodes?: boolean | undefined;
   /** The id of an invocation whose calls still run, so a missing response will come. */
   readonly underWay?: string | undefined;
   /** Cache for the calls of the session, see `Invocation.derived`. Default: a new map. */
@@ -294,8 +302,11 @@ export class ContentsBuilder {
     this.#spoken = undefined;
   }
 
-  #addEvent(event: Event): void {
-    if (event.partial === true || !isVisibleTo(event, this.#branch, this.#options.scope)) return;
+  #addEvent(given: Event): void {
+    const { scope, readsNodes } = this.#options;
+    if (given.partial === true || !isVisibleTo(given, this.#branch, scope, readsNodes)) return;
+    // The input of a node is a message to its agent.
+    const event = readsNodes && given.object === ObjectType.agentInput ? { ...given, author: 'user' } : given;
     const parts = event.content?.parts;
     if (!parts?.length) {
       const spoken = transcriptionOf(event);
