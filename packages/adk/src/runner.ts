@@ -1,5 +1,6 @@
 import {
   AgentError,
+  type BaseAgent,
   type BaseArtifactService,
   type BaseCredentialService,
   type BaseMemoryService,
@@ -19,6 +20,7 @@ import {
 import { checkOptions, describeKind, isBookkeeping, type OptionRules } from '@eventloom/core/internal';
 import { InMemoryCredentialService } from '@eventloom/credentials';
 import { live } from '@eventloom/live';
+import { isLlmAgent } from '@eventloom/llm-agent';
 import { type RunAsyncParams, Runner, type RunnerConfig, type RunStream } from '@eventloom/runner';
 import type { Assignable } from './adk-types.ts';
 import { type App, isApp, type ResumabilityConfig } from './app.ts';
@@ -102,12 +104,14 @@ export interface AdkRunLiveParams extends RunLiveParams {
 
 /**
  * The `Runner` for programs that were written for `@google/adk`. It extends that of `@eventloom/runner`, and differs from the `Runner` of
- * `eventloom` in six ways:
+ * `eventloom` in seven ways:
  *
  * - It also takes `app` and `resumabilityConfig`.
  * - `LLMRegistry` creates models that agents give by name, with keys from the environment on Node.
  * - It has `runEphemeral` and `runStream`.
  * - The calls of one reply run one after another, unless a `runConfig` has `maxParallelToolCalls`.
+ * - An answer to a question runs the `SequentialAgent`, `LoopAgent`, `ParallelAgent` or agent class around the agent that asked once more, from its first agent on, unless runs are
+ *   resumable.
  * - A run that is aborted ends its stream, and throws no `RunAbortedError`. An error of a model's service, and the call after the last that `maxLlmCalls`
  *   allows, end it with an error event, and are not thrown.
  * - Events always have `longRunningToolIds`, `actions.requestedAuthConfigs` and `actions.requestedToolConfirmations`, and with `StreamingMode.SSE` the
@@ -129,6 +133,11 @@ export class AdkRunner extends Runner {
    * @internal
    */
   readonly hidesBookkeeping: boolean;
+  /**
+   * True if runs can be resumed, so that an answer continues the run that asked.
+   * @internal
+   */
+  readonly isResumable: boolean;
   /**
    * True if a text may answer a question of a node that an agent calls as a tool.
    * @internal
@@ -174,6 +183,7 @@ export class AdkRunner extends Runner {
     });
     this.resumabilityConfig = resumability;
     this.pluginManager = new AdkPluginManager(allPlugins);
+    this.isResumable = resumable ?? hasNodes;
     this.hidesBookkeeping = resumable !== true && hasNodes;
     // A workflow itself takes the text of a message for the answer to its question.
     this.takesTextAnswers = hasNodes && !isWorkflow(root);
@@ -200,6 +210,17 @@ export class AdkRunner extends Runner {
       const answer = (confirms && toConfirmation(events, text)) || (this.takesTextAnswers && toAnswer(events, text));
       if (answer) asked.newMessage = answer;
     });
+  }
+
+  /**
+   * Returns the outermost agent around the one that asked which is no LLM agent, up to the next LLM agent: the ADK runs it once more with the answer.
+   * @internal
+   */
+  override agentForAnswers(asked: BaseAgent): BaseAgent {
+    if (this.isResumable) return asked;
+    let agent = asked;
+    while (agent !== this.agent && agent.parentAgent && !isLlmAgent(agent.parentAgent)) agent = agent.parentAgent;
+    return agent;
   }
 
   /** Runs the agent live, as `runLive` of `@eventloom/runner` does. The error of an agent or of its connection is thrown as it is. */

@@ -34,17 +34,19 @@ export interface PickedAgent {
  * @param matched the message, matched to the calls that it answers; undefined for one that answers none
  */
 export function pickAgent(
-  { agent, sessionService }: Runner,
+  runner: Runner,
   { resumed, loaded, window }: LockedRun,
   matched?: MatchedMessage,
 ): MaybePromise<PickedAgent> {
+  const { agent, sessionService } = runner;
   if (resumed) return resumed.picked;
   if (matched && matched.calls.length > 0) {
     const known = Calls.of(loaded.session, loaded.derived);
-    return agentOfCalls(
-      agent,
-      matched.calls.map((call) => outsideScopes(call, known)),
-    );
+    const calls = matched.calls.map((call) => outsideScopes(call, known));
+    const asked = agentOfCalls(agent, calls);
+    if (enclosureOf(asked.branch) !== '') return asked;
+    const taker = runner.agentForAnswers(asked.agent);
+    return taker === asked.agent ? asked : { agent: taker };
   }
   if (agent.subAgents.length === 0) return { agent };
   const { session, derived } = loaded;

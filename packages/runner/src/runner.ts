@@ -135,6 +135,11 @@ export class Runner {
     return new RunControl(this, { method: 'runLive', params }, `e-${this.platform.newUuid()}`);
   }
 
+  /** Returns the agent that answers to calls go to if their run cannot continue: the one that made the calls. @internal */
+  agentForAnswers(asked: BaseAgent): BaseAgent {
+    return asked;
+  }
+
   /** Runs the agent as `runAsync` does, and resolves to all events of the run when it has ended. Rejects with the errors of `runAsync`. */
   run(params: RunAsyncParams): Promise<Event[]> {
     return toEventsPromise(collect(this.runAsync(params)));
