@@ -213,7 +213,7 @@ export class AdkLlmAgent extends LlmAgent {
     throw new NodeSchemaValidationError({ nodeName: this.name, direction: 'output', cause });
   }
 
-  /** Also lets toolsets list their tools again, as the ADK does in each step: their tools may depend on the state. @internal */
+  /** Creates the request of a step. Lets toolsets list their tools again, as the ADK does in each step, because they may depend on the state. @internal */
   override createRequest(context: InvocationContext): LlmRequest {
     turnToolsets(context).listAgain();
     return Object.assign(super.createRequest(context), { liveConnectConfig: liveOptionsOf(context.runConfig) });

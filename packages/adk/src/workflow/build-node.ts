@@ -284,7 +284,12 @@ function toContext({ runs: { lastText }, invocationContext }: NodePlace): Conten
 
 /** Runs nothing: the sub-invocation that runs it only stores its message. */
 class InputReader extends BaseAgent {
-  override async *runIn(): AsyncGenerator<Event, void, void> {
+  /** Calls no callbacks. */
+  override runIn(): AsyncGenerator<Event, void, void> {
+    return this.runAsyncImpl();
+  }
+
+  protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {
     yield* [];
   }
 }

@@ -123,7 +123,7 @@ export async function firstAnswer<P, R extends object>(
 
 /**
  * Returns the result of a tool that the plugins give, otherwise the first of the agent's own callbacks. False, 0 and an empty text are results if
- * no later callback gives another, as in the ADK; undefined and null are none.
+ * no later callback gives another, as in the ADK. Undefined and null are no results.
  */
 export async function firstResult<P, R>(
   ofPlugins: Promise<unknown>,
