@@ -42,7 +42,8 @@ const bundles = [
   // dates of zod 3, and what programs of the ADK read in a state and do to lists of events (0.2 kB);
   // calls that wait for answers and are cancelled with their run (0.1 kB).
   // The size of the states of sessions, users and apps, and answers that come after the end of their run: 0.5 kB.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 101_700 },
+  // Schemas that contain themselves, and what agents in nodes of a workflow said: 0.5 kB. Runs that end with their storage: 0.3 kB.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 102_600 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
@@ -60,7 +61,7 @@ const bundles = [
   // clients have not read, which are written in parts (0.4 kB). Failed calls of models that clients of the ADK get as
   // events (0.2 kB). Followers of runs without a message, readers counted early, unfinished runs that cannot be
   // finished, and runs that end with their storage (0.5 kB). It grows with the runtime.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 154_600 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 155_300 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // The root entry: the code that a page with a chat loads. The limit is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -69,7 +70,8 @@ const bundles = [
   // suggestions for misspelt options (0.2 kB).
   { name: 'models of the AI SDK', entry: 'packages/ai-sdk/src/index.ts', budget: 16_000 },
   // With the check of arguments by JSON Schema, and the reader of YAML (30 kB), which is loaded for a document in YAML.
-  { name: 'tools from OpenAPI documents', entry: 'packages/openapi/src/index.ts', budget: 67_000 },
+  // Schemas that contain themselves: 0.1 kB.
+  { name: 'tools from OpenAPI documents', entry: 'packages/openapi/src/index.ts', budget: 67_100 },
   // With the client library of the protocol (88 kB), and LlmAgent, whose model answers requests of servers; the check that addresses which a
   // server names are public (0.9 kB), advice for connections that fail (0.3 kB), lost sockets (0.1 kB), bounds of progress, and the check of the marks of headers (0.8 kB).
   // Errors of models and instructions, above: 0.2 kB.
@@ -94,8 +96,8 @@ const bundles = [
   // Errors of models, instructions and bundles, above: 0.7 kB. Lost frames and bounds of bodies, above: 0.6 kB.
   // Imports, room for users, attempts and arguments, above: 1.7 kB. Cancellations, above: 1.3 kB. Bounds of answers and values, cancelled calls and large events, above: 1.4 kB.
   // Failed calls of models, above: 0.2 kB. Ends of live runs in other processes: 0.1 kB.
-  // Followers, unfinished runs and ends of storages, above: 0.5 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 251_800 },
+  // Followers, unfinished runs and ends of storages, above: 0.5 kB. Schemas and nodes, above: 0.8 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 252_600 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

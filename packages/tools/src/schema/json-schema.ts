@@ -60,7 +60,7 @@ export function toValidatingSchema(schema: JsonSchema, owner: string): Record<st
   return convert(schema, { owner, keeps }, 0);
 }
 
-interface Conversion {
+interface SchemaConversion {
   readonly owner: string;
   readonly keeps: (keyword: string, value: unknown) => boolean;
 }
@@ -69,7 +69,7 @@ function isSchemaKeyword(keyword: string): boolean {
   return SCHEMAS.has(keyword) || SCHEMA_MAPS.has(keyword);
 }
 
-function convert(schema: JsonSchema, conversion: Conversion, depth: number): Record<string, unknown> {
+function convert(schema: JsonSchema, conversion: SchemaConversion, depth: number): Record<string, unknown> {
   if (depth > MAX_DEPTH)
     throw new ConfigurationError(
       `${conversion.owner}: the schema contains itself, or is nested deeper than ${MAX_DEPTH} schemas; write the part that repeats into $defs, and { $ref: '#/$defs/<name>' } where it repeats`,
@@ -93,7 +93,7 @@ export function allowNull(schema: Record<string, unknown>): void {
   if (Array.isArray(anyOf)) schema['anyOf'] = [...(anyOf as unknown[]), { type: 'null' }];
 }
 
-function convertKeyword(keyword: string, value: unknown, conversion: Conversion, depth: number): unknown {
+function convertKeyword(keyword: string, value: unknown, conversion: SchemaConversion, depth: number): unknown {
   if (keyword === 'type') return Array.isArray(value) ? value.map(lowerCase) : lowerCase(value);
   if (COUNTS.has(keyword) && typeof value === 'string') return Number(value);
   if (SCHEMAS.has(keyword)) {
@@ -113,6 +113,6 @@ function lowerCase(type: unknown): unknown {
   return typeof type === 'string' ? type.toLowerCase() : type;
 }
 
-function convertSchema(value: unknown, conversion: Conversion, depth: number): unknown {
+function convertSchema(value: unknown, conversion: SchemaConversion, depth: number): unknown {
   return isRecord(value) ? convert(value, conversion, depth) : value;
 }
