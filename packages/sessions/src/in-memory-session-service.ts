@@ -15,6 +15,8 @@ export type InMemorySessionServiceOptions = DriverSessionServiceOptions;
  * const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
  */
 export class InMemorySessionService extends DriverSessionService {
+  override readonly endsWithProcess: boolean = true;
+
   constructor(options: InMemorySessionServiceOptions = {}) {
     super(new InMemorySessionDriver(), options);
   }

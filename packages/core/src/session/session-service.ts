@@ -194,6 +194,12 @@ export interface ListToolCallsRequest extends SessionKey {
  */
 export abstract class BaseSessionService {
   /**
+   * True if all sessions are lost when the process ends, so that no other process can continue their runs: a server that shuts down then
+   * stores the end of each run. Default false.
+   */
+  readonly endsWithProcess: boolean = false;
+
+  /**
    * Creates a session and returns it with its merged state.
    * @throws SessionAlreadyExistsError if the id is in use; nothing is changed
    * @throws InvalidRequestError for a name or id that is empty, longer than 256 bytes, or contains NUL

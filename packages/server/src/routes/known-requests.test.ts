@@ -1,11 +1,11 @@
 import { type BeginRunRequest, createEvent, type Event } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
-import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
+import { OutlivingSessions } from '../runs/fixtures/outliving-sessions.ts';
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const ASK = { newMessage: { parts: [{ text: 'hi' }] }, requestId: 'r-1' };
@@ -16,7 +16,7 @@ const ANSWER = {
 const ROUTES = ['/run', '/run_sse', '/apps/app/users/ann/sessions/s/runs'];
 
 /** A server that does not resume unfinished runs, and does not know the runs of other servers on its storage. */
-async function setUp(steps: readonly ScriptedStep[], sessionService = new InMemorySessionService(), limits = {}) {
+async function setUp(steps: readonly ScriptedStep[], sessionService = new OutlivingSessions(), limits = {}) {
   const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
   const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [wait] });
   const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });

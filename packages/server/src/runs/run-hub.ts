@@ -66,6 +66,9 @@ const MAX_FINISHED = 5;
 const MAY_BE_LOST = [StaleWriterError, SessionNotFoundError, RunAbortedError];
 /** The message of the error that ends a run whose session is deleted. */
 export const SESSION_DELETED = 'the session was deleted';
+/** The reason in the error of a run that cannot be continued because its sessions end with this process. */
+const LOST_SESSIONS =
+  'the server was shut down before the run ended, and its sessions are only in the memory of the server';
 /** Time that an aborted run has to clean up, in milliseconds. */
 export const GRACE_MS = 1000;
 /** Time that other processes have to end the runs of a session that is deleted, in milliseconds. */
@@ -273,10 +276,14 @@ export class RunHub {
 
   /**
    * Ends the log of a run without an end: with RUN_GOES_ON, or with the end that another process stored after it took or deleted the session.
+   * A run that no process can continue after this one gets an end first.
    */
   async #endEarly(log: RunLog, failure: Error, service: BaseSessionService): Promise<void> {
+    const isLeft = this.#isDraining && service.endsWithProcess;
     try {
-      if (MAY_BE_LOST.some((type) => type.isInstance(failure)) && (await this.#endFromSession(log, service))) return;
+      if (isLeft) await this.unfinished.close(log, LOST_SESSIONS);
+      const mayHaveEnded = isLeft || MAY_BE_LOST.some((type) => type.isInstance(failure));
+      if (mayHaveEnded && (await this.#endFromSession(log, service))) return;
     } catch (error) {
       this.#report(error);
     }

@@ -342,10 +342,11 @@ describe('a starting server', () => {
   });
 
   test.each([
-    [true, 'RUN_GOES_ON'],
-    [false, 'RUN_ABORTED'],
-  ])('sends a reader the outcome of the run that it stops: %j', async (resumable, code) => {
-    const { sessions, serve, runnerOf, platform, open, reported } = setUp();
+    ['can be resumed', true, false, 'RUN_GOES_ON'],
+    ['can be resumed, and whose sessions end with the process', true, true, 'RUN_ABANDONED'],
+    ['cannot be resumed', false, false, 'RUN_ABORTED'],
+  ])('sends a reader the outcome of the run that it stops, which %s', async (_, resumable, endsWithProcess, code) => {
+    const { sessions, serve, runnerOf, platform, open, eventsOf, reported } = setUp({ endsWithProcess });
     await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
     const gate = new Gate();
     const server = serve([], { runners: [runnerOf([{ gate, text: 'never' }], platform, 'bot', resumable)] });
@@ -360,7 +361,8 @@ describe('a starting server', () => {
     expect(await response.json()).toMatchObject({ code });
     // A client that tries again would get the same answer.
     expect(response.headers.has('retry-after')).toBe(false);
-    expect(await open()).toHaveLength(resumable ? 1 : 0);
+    const isOpen = code === 'RUN_GOES_ON';
+    expect([await open(), errorCodesOf(await eventsOf('s'))]).toMatchObject(isOpen ? [[{}], []] : [[], [code]]);
     expect(reported).toEqual([]);
   });
 

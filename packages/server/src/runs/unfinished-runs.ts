@@ -23,6 +23,9 @@ import { type RunLog, runName } from './run-log.ts';
 /** The treatment of runs that a process left when it ended; a run that is not resumable is never resumed: see `ServerOptions.onUnfinishedRuns`. */
 export type OnUnfinishedRuns = 'resume' | 'close' | 'leave';
 
+/** A run and its session. */
+type RunKey = Pick<OpenRun, 'appName' | 'userId' | 'sessionId' | 'invocationId'>;
+
 /** A cancelled run, and the attempt at it that was cancelled. */
 type CancelledRun = Pick<RunLog, 'key' | 'invocationId' | 'attempt'>;
 
@@ -118,6 +121,12 @@ export class UnfinishedRuns {
     if (hub.inFlightRun(key, invocationId)) return;
     void this.#startResumed(runner, { ...key, invocationId, ...open }, 'queue');
     await hub.inFlightRun(key, invocationId)?.whenBegun();
+  }
+
+  /** Stores the end of a run that was left open here and that no process can continue, for this reason. */
+  async close({ key, invocationId }: Pick<RunLog, 'key' | 'invocationId'>, reason: string): Promise<void> {
+    const runner = this.#runnerOf(key.appName);
+    if (runner) await this.#close(runner, { ...key, invocationId }, reason, 'queue');
   }
 
   /**
@@ -328,7 +337,7 @@ export class UnfinishedRuns {
     return tracked;
   }
 
-  async #close(runner: Runner, run: OpenRun, reason: string, onBusy: OnBusy): Promise<void> {
+  async #close(runner: Runner, run: RunKey, reason: string, onBusy: OnBusy): Promise<void> {
     const { userId, sessionId, invocationId } = run;
     try {
       await runner.closeRun({ userId, sessionId, invocationId, reason, onBusy });
@@ -343,7 +352,7 @@ export class UnfinishedRuns {
    * True if the run is open and no process holds its session, so that only queued messages are before it. None of them begins before the
    * run has ended: each is refused immediately, until the queue reaches the run.
    */
-  async #isLeft({ sessionService }: Runner, { invocationId, ...key }: OpenRun): Promise<boolean> {
+  async #isLeft({ sessionService }: Runner, { invocationId, ...key }: RunKey): Promise<boolean> {
     const found = await sessionService.findRun({ ...key, id: invocationId });
     return found?.open !== undefined && found.open.heldUntilMs <= this.#params.platform.now();
   }

@@ -224,3 +224,12 @@ test('session numbers are not reused after millions of sessions', async () => {
   expect((await service.getSession({ ...KEY, sessionId: 'two' }))?.events.length).toBe(6);
   database.close();
 });
+
+test.each([':memory:', undefined])(
+  'the sessions of the path %s end with the process only if they are in memory',
+  (name) => {
+    const service = new SqliteSessionService({ path: name ?? path });
+    expect(service.endsWithProcess).toBe(name === ':memory:');
+    service.close();
+  },
+);

@@ -53,6 +53,8 @@ const NEW_FILE = 'PRAGMA page_size = 1024; PRAGMA wal_autocheckpoint = 4000;';
  * a user and of an app up to 4,000,000 each; larger ones are a SizeLimitError. A page of a listing ends at 16 Mi characters of state or events.
  */
 export class SqliteSessionService extends DriverSessionService {
+  /** True for the path `:memory:`. */
+  override readonly endsWithProcess: boolean;
   readonly #opened: OpenSqlite<SqlSessionDriver>;
 
   /**
@@ -75,6 +77,7 @@ export class SqliteSessionService extends DriverSessionService {
       },
     );
     super(opened.driver, { platform });
+    this.endsWithProcess = path === ':memory:';
     this.#opened = opened;
   }
 
