@@ -4,6 +4,7 @@ import {
   type MaybePromise,
   RequestKnownError,
   type RunConfig,
+  type RunRecord,
   UnfinishedRunError,
 } from '@eventloom/core';
 import { Calls, faultOfLeftRun, mergeRunConfigs } from '@eventloom/core/internal';
@@ -70,7 +71,8 @@ async function lockForKnownRun(
   if (!RequestKnownError.isInstance(error)) throw error;
   const { key, config, bounds } = request;
   const { invocationId } = error;
-  const record = await runner.sessionService.findRun({ ...key, id: invocationId });
+  const find = async (): Promise<RunRecord | undefined> => runner.sessionService.findRun({ ...key, id: invocationId });
+  const record = await runner.sessions.readAhead(find, { abortSignal: control.signal });
   if (!record?.open || record.open.heldUntilMs > runner.platform.now()) throw error;
   if (faultOfLeftRun(record.open, bounds?.maxRunAttempts)) throw error;
   const start = { kind: 'resume', message: undefined, invocationId } as const;
@@ -155,11 +157,14 @@ async function lockForContinuedRun(
   // The store records the request with the run that it continues; only the events of the run show whether the message
   // is stored.
   const { requestId } = config;
-  if (requestId !== undefined) await checkNotKnown(runner, request, requestId);
+  const read = <T>(work: () => Promise<T>): Promise<T> => runner.sessions.readAhead(work, { abortSignal });
+  if (requestId !== undefined) await read(() => checkNotKnown(runner, request, requestId));
   const ownId = control.invocationId;
   for (let tries = 1; ; tries++) {
     const resumedId =
-      start.kind === 'resume' ? start.invocationId : await findAnsweredRun(runner.sessionService, key, callIds, tries);
+      start.kind === 'resume'
+        ? start.invocationId
+        : await read(() => findAnsweredRun(runner.sessionService, key, callIds, tries));
     control.invocationId = resumedId ?? ownId;
     const isResume = resumedId !== undefined;
     let begun: BegunSession;
@@ -242,7 +247,7 @@ async function handleRefusal(
   const { config } = request;
   if (RequestKnownError.isInstance(error)) {
     try {
-      await handleKnownRequest(runner, request, error, abortSignal);
+      await runner.sessions.readAhead(() => handleKnownRequest(runner, request, error, abortSignal), { abortSignal });
     } catch (failure) {
       if (!UnfinishedRunError.isInstance(failure)) throw failure;
       await handleRefusal(runner, request, failure, abortSignal);

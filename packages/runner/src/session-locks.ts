@@ -178,6 +178,11 @@ export class SessionLocks {
     if (!known || known.invocationId === run.invocationId) await this.#interruptHolder(request);
   }
 
+  /** Reads from the store before the session is locked; repeats that while the storage cannot be used. @throws the last error */
+  readAhead<T>(read: () => Promise<T>, request: Pick<LockRequest, 'abortSignal'>): Promise<T> {
+    return read().catch((error: unknown) => this.#retry(read, error, request));
+  }
+
   async #retryBegin(request: BeginRequest, beginning: BeginRunRequest, thrown: unknown): Promise<BegunRun> {
     if (SessionNotFoundError.isInstance(thrown)) throw noSessionError(thrown);
     const { sessionService } = this.runner;
@@ -249,7 +254,7 @@ export class SessionLocks {
    *
    * @throws the last error
    */
-  #retry<T>(ask: () => Promise<T>, thrown: unknown, { abortSignal }: LockRequest): Promise<T> {
+  #retry<T>(ask: () => Promise<T>, thrown: unknown, { abortSignal }: Pick<LockRequest, 'abortSignal'>): Promise<T> {
     const { platform } = this.runner;
     const waitedMs = (StorageError.isInstance(thrown) && thrown.waitedMs) || 0;
     const endMs = platform.now() + Math.min(this.#ttlMs, MAX_OUTAGE_MS - waitedMs);

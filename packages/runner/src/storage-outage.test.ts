@@ -87,6 +87,19 @@ describe('a short storage outage', () => {
     expect(await usual.state()).toEqual({ ...(await store.getSession(KEY))?.state });
   });
 
+  test.each(['findRun', 'listEvents', 'beginRun'])('that refuses %s once only delays an answer', async (refused) => {
+    const pay = new FunctionTool({ name: 'pay', description: '', requireConfirmation: true, execute: () => 'paid' });
+    const model = [{ calls: [call('pay', {}, 'c1')] }, 'done'];
+    const { run, outages, until } = await setUp({ model, agent: { tools: [pay] } });
+    const [request] = (await run('hi')).flatMap(getFunctionCalls).filter(({ name }) => name !== 'pay');
+    const { id = '', name = '' } = request ?? {};
+    const answer = { functionResponse: { id, name, response: { confirmed: true } } };
+    let failed = 0;
+    outages.fault = (called) => (called === refused && failed++ === 0 ? 'refused' : undefined);
+    const events = await until(run(answer, { requestId: 'answer' }));
+    expect([failed > 0, events.map(textOf).at(-1)]).toEqual([true, 'done']);
+  });
+
   test('delays the end of a failed run', async () => {
     class Refusing extends BasePlugin {
       override async onEventCallback(): Promise<undefined> {
