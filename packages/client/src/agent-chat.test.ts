@@ -64,10 +64,23 @@ describe('a chat', () => {
     expect(second.snapshot.events).toHaveLength(4);
   });
 
-  test('is empty for a session that does not exist', async () => {
-    const chat = new AgentChat(startServer([]).session);
+  test('is empty for a session that does not exist, and gets no error that a browser would write to its console', async () => {
+    const statuses: number[] = [];
+    const network: Network = async (request, forward) => {
+      const answer = await forward(request);
+      statuses.push(answer.status);
+      return answer;
+    };
+    const { session } = startServer(['Hello.'], { network });
+    const chat = new AgentChat(session, { createSession: true });
     await chat.load();
-    expect(chat.snapshot).toMatchObject({ status: 'idle', error: undefined });
+    expect(chat.snapshot).toMatchObject({ status: 'idle', error: undefined, events: [] });
+    await chat.send('Hi');
+    // The newest event then belongs to no run.
+    await session.updateState({ seen: true });
+    await chat.load();
+    expect(chat.snapshot).toMatchObject({ status: 'idle', error: undefined, conversation: { state: { seen: true } } });
+    expect(statuses.filter((status) => status >= 400)).toEqual([]);
   });
 
   test('sends answers to requests, and shows the call as completed', async () => {

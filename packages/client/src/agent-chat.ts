@@ -75,16 +75,16 @@ export class AgentChat {
    */
   async load(): Promise<void> {
     await this.#do('loading', async (signal) => {
-      const session = await this.session.get().catch(unless('SESSION_NOT_FOUND'));
+      const session = await this.session.get({ ifExists: true });
       if (signal.aborted) return;
       this.#isMissing = !session;
       const events = session?.events ?? [];
       // The present state: other sessions and requests write it too, without an event of this session.
       this.#set({ events, conversation: { ...reduceEvents(emptyConversation, events), state: session?.state ?? {} } });
       const newest = events.at(-1)?.invocationId;
-      if (newest === undefined) return;
+      if (!newest) return;
       // The newest event may not belong to a run, if a client imported the session.
-      const run = await this.session.follow(newest).state().catch(unless('RUN_NOT_FOUND'));
+      const run = await this.session.follow(newest).state({ ifExists: true });
       if (run?.state === 'running' || run?.state === 'queued')
         await this.#read(signal, (options) => this.session.follow(newest, options));
     });
@@ -103,7 +103,10 @@ export class AgentChat {
       // The run yields answers once the server has accepted them: if it refuses them, their requests wait as before.
       if (!content.parts?.[0]?.functionResponse) this.#add(sent);
       if (this.#options.createSession && this.#isMissing) {
-        await this.session.create().catch(unless('SESSION_ALREADY_EXISTS'));
+        await this.session.create().catch((error: unknown) => {
+          // Another page may have created it.
+          if (!ServerError.isInstance(error) || error.serverCode !== 'SESSION_ALREADY_EXISTS') throw error;
+        });
         this.#isMissing = false;
       }
       await this.#read(
@@ -191,11 +194,4 @@ export class AgentChat {
     this.#snapshot = { ...this.#snapshot, ...changes };
     for (const listener of this.#listeners) listener();
   }
-}
-
-/** Returns a handler of rejections that ignores errors with this code of the server, and throws all others. */
-function unless(serverCode: string): (error: unknown) => undefined {
-  return (error) => {
-    if (!ServerError.isInstance(error) || error.serverCode !== serverCode) throw error;
-  };
 }

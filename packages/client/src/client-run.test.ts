@@ -153,6 +153,43 @@ describe('a run', () => {
     }
   });
 
+  test('that is followed shows each message once, with chunks, wherever the connection is cut', async () => {
+    for (const bytes of [0, 100, 400, 700, 1000, 1300]) {
+      let cuts = 0;
+      const network: Network = async (request, forward) => {
+        const answer = await forward(request);
+        return request.method === 'GET' && request.url.includes('/runs/') && cuts++ === 0
+          ? cutAfter(answer, bytes)
+          : answer;
+      };
+      const gate = new Gate();
+      const script: readonly ScriptedStep[] = [{ calls: [{ name: 'look' }] }, { chunks: ['Blue', gate, ' sky.'] }];
+      const { session } = startServer(script, { tools: [look], network });
+      const run = session.run('What color?');
+      const reading = read(run);
+      await gate.reached;
+      let shown = reduceEvents(emptyConversation, (await session.get()).events);
+      const seen = new Set<string>();
+      for await (const event of session.follow(run.invocationId ?? '')) {
+        shown = reduceEvents(shown, [event]);
+        seen.add(
+          shown.messages.map(({ parts }) => parts.map((part) => ('text' in part ? part.text : part.type))).join(', '),
+        );
+        gate.open();
+      }
+      await reading;
+      expect([...seen], `cut after ${bytes} bytes`).toEqual([
+        'What color?, call',
+        'What color?, call, Blue',
+        'What color?, call, Blue sky.',
+      ]);
+      const { events } = await session.get();
+      expect(shown.messages.map(({ parts }) => parts)).toEqual(
+        reduceEvents(emptyConversation, events).messages.map(({ parts }) => parts),
+      );
+    }
+  });
+
   test.each(['SLOW_READER', 'RUN_GOES_ON', 'RUN_NOT_BEGUN'])('is followed after a frame with %s', async (code) => {
     let asked = 0;
     const network: Network = async (request, forward) => {

@@ -104,9 +104,16 @@ export class ClientRun implements AsyncIterable<Event> {
     await this.#params.http.request(this.#address(), { method: 'DELETE' });
   }
 
-  /** Reads the state of the run from the server. */
-  state(): Promise<ClientRunState> {
-    return this.#params.http.readJson(this.#address(), { headers: { accept: 'application/json' } });
+  /**
+   * Reads the state of the run from the server.
+   * @param options `ifExists`: true returns undefined for a run that does not exist, without an error in the console of the browser
+   * @throws ServerError with the `serverCode` RUN_NOT_FOUND if it does not exist
+   */
+  state(): Promise<ClientRunState>;
+  state(options: { readonly ifExists: true }): Promise<ClientRunState | undefined>;
+  state(options?: object): Promise<ClientRunState | undefined> {
+    const query = options ? '?ifExists=true' : '';
+    return this.#params.http.readJson(this.#address() + query, { headers: { accept: 'application/json' } });
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, undefined> {

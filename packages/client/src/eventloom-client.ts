@@ -94,11 +94,14 @@ export class ClientSession {
 
   /**
    * Reads the session.
-   * @param options `numRecentEvents`: maximum number of events, the newest ones; default all
+   * @param options `numRecentEvents`: maximum number of events, the newest ones; default all. `ifExists`: true returns undefined for a session
+   * that does not exist, without an error in the console of the browser
    * @throws ServerError with the `serverCode` SESSION_NOT_FOUND if it does not exist
    */
-  get(options: { readonly numRecentEvents?: number } = {}): Promise<Session> {
-    return this.#http.readJson<Session>(this.#path + queryOf(options));
+  get(options?: { readonly numRecentEvents?: number }): Promise<Session>;
+  get(options: { readonly numRecentEvents?: number; readonly ifExists: true }): Promise<Session | undefined>;
+  get(options: object = {}): Promise<Session | undefined> {
+    return this.#http.readJson(this.#path + queryOf(options));
   }
 
   /** Creates the session. @throws ServerError with the `serverCode` SESSION_ALREADY_EXISTS if it exists */
@@ -130,7 +133,7 @@ export class ClientSession {
    * Copies the session as it was after an event: its events, its own state and its artifacts. Requests that waited can be answered in the
    * copy, and calls that were in progress are answered as interrupted. The session itself does not change.
    *
-   * @param sessionId id of the new session; default: a new one
+   * @param sessionId id of the new session; default: a new one that names the session and the event, such as `fork-first-at-3-1a2b3c4d`
    * @returns the new session
    * @throws ServerError
    */

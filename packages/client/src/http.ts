@@ -92,9 +92,10 @@ export class HttpConnection {
     return response;
   }
 
-  /** Sends a request and returns the JSON of the answer. @throws ServerError */
+  /** Sends a request and returns the JSON of the answer; undefined for an answer without content. @throws ServerError */
   async readJson<T>(path: string, init?: JsonRequest): Promise<T> {
-    return (await (await this.request(path, init)).json()) as T;
+    const response = await this.request(path, init);
+    return (response.status === 204 ? undefined : await response.json()) as T;
   }
 
   /** Sends JSON and returns the JSON of the answer. @throws ServerError */

@@ -8,6 +8,7 @@ import {
   invocationHeader,
   sseResponse,
 } from '../http/responses.ts';
+import { answerIfExists, IF_EXISTS } from '../http/if-exists.ts';
 import type { HttpRoute } from '../http/route.ts';
 import { parsePosition } from '../runs/run-log.ts';
 import { RUN_STATE_SCHEMA } from '../runs/run-state.ts';
@@ -24,14 +25,15 @@ function runIdOf(request: ServerRequest): string {
 async function follow(request: ServerRequest): Promise<Response> {
   const { runs } = request.server;
   const key = request.sessionKey();
-  if (acceptsJson(request.raw)) {
-    const state = await runs.follower.state(request.runner(), key, runIdOf(request));
-    return jsonResponse(state, {
-      ...invocationHeader(state.invocationId),
-      'cache-control': 'no-store',
-      vary: 'Accept',
+  if (acceptsJson(request.raw))
+    return answerIfExists(request, 'RUN_NOT_FOUND', async () => {
+      const state = await runs.follower.state(request.runner(), key, runIdOf(request));
+      return jsonResponse(state, {
+        ...invocationHeader(state.invocationId),
+        'cache-control': 'no-store',
+        vary: 'Accept',
+      });
     });
-  }
   const { invocationId, body } = await runs.follower.follow(
     request.runner(),
     key,
@@ -87,6 +89,7 @@ export const runBufferRoutes: readonly HttpRoute[] = [
         type: 'number',
         description: 'The id of the last received event; the events after it are streamed.',
       },
+      ifExists: `For the state of the run. ${IF_EXISTS}`,
     },
     headers: {
       'Last-Event-ID': 'The same, and takes precedence over the query.',
@@ -94,7 +97,7 @@ export const runBufferRoutes: readonly HttpRoute[] = [
     },
     answer: { stream: 'Event' },
     asJson: RUN_STATE_SCHEMA,
-    noContent: 'The run has ended, and there are no more events',
+    noContent: 'The run has ended, and there are no more events; with `ifExists=true`: the run does not exist',
     answerHeaders: { [INVOCATION_ID_HEADER]: 'The invocation id of the run.' },
     codes: [...RUN_CODES, 'RUN_EVENT_NOT_FOUND', 'RUN_NOT_BEGUN', 'RUN_EVENTS_GONE', 'TOO_MANY_READERS'],
     handle: follow,

@@ -51,7 +51,19 @@ describe('reading a session', () => {
     ]);
   });
 
-  test('of an unknown app is a 404', async () => {
+  test('that does not exist is a 204 with ifExists=true, and so is the state of an unknown run', async () => {
+    const { server } = setUp();
+    const read = async (path: string): Promise<Response> =>
+      server.fetch(new Request(`http://localhost${SESSIONS}${path}`, { headers: { accept: 'application/json' } }));
+    for (const path of ['/nope?ifExists=true', '/nope/runs/e-1?ifExists=true']) {
+      const answer = await read(path);
+      expect([answer.status, await answer.text()]).toEqual([204, '']);
+    }
+    for (const path of ['/nope?ifExists=false', '/nope/runs/e-1']) expect((await read(path)).status).toBe(404);
+  });
+
+  test('of an unknown app is a 404, also with ifExists=true', async () => {
+    expect((await setUp().send('GET', '/apps/nope/users/ann/sessions/s?ifExists=true')).status).toBe(404);
     const { status, json } = await setUp().send('GET', '/apps/nope/users/ann/sessions/s');
     expect([status, json['code']]).toEqual([404, 'APP_NOT_FOUND']);
   });

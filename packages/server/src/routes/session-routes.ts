@@ -17,6 +17,7 @@ import {
 } from '@eventloom/core/wire';
 import type { Runner } from '@eventloom/runner';
 import type { ServerRequest } from '../http/server-request.ts';
+import { answerIfExists, IF_EXISTS } from '../http/if-exists.ts';
 import { inTurns } from '../http/in-turns.ts';
 import { checkEventCounts, checkId } from '../http/request-body.ts';
 import { type AnswerText, SMALL_CHARS } from '../http/large-answers.ts';
@@ -110,7 +111,9 @@ async function get(request: ServerRequest): Promise<Response> {
     afterTimestamp: request.queryNumber('afterTimestamp'),
   };
   const { sessionService } = request.runner();
-  return request.server.answers.answer(key.userId, () => readSessionText(sessionService, key, config));
+  return answerIfExists(request, 'SESSION_NOT_FOUND', () =>
+    request.server.answers.answer(key.userId, () => readSessionText(sessionService, key, config)),
+  );
 }
 
 async function patch(request: ServerRequest): Promise<Response> {
@@ -190,8 +193,10 @@ export const sessionRoutes: readonly HttpRoute[] = [
     query: {
       numRecentEvents: { type: 'integer', description: 'Only this number of newest events.' },
       afterTimestamp: { type: 'number', description: 'Only events at or after this time, in seconds.' },
+      ifExists: IF_EXISTS,
     },
     answer: { component: 'Session' },
+    noContent: 'With `ifExists=true`: the session does not exist',
     errors: [429],
     handle: get,
   },
