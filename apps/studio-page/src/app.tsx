@@ -7,7 +7,6 @@ import { AgentsTab } from './agents-tab.tsx';
 import { ArtifactsTab } from './artifacts-tab.tsx';
 import { Chat, codeOf } from './chat.tsx';
 import { EventsTab } from './events-tab.tsx';
-import { forkId } from './fork-id.ts';
 import { InspectorHandle } from './inspector-handle.tsx';
 import { isStop } from './message-view.tsx';
 import { type StateValues, stateBefore } from './past-state.ts';
@@ -318,8 +317,7 @@ function Workbench({ apps, hasLogin, place, goTo }: WorkbenchProps) {
     if (!last) return;
     try {
       setForkError(undefined);
-      const id = forkId(place.sessionId, shownEvents.indexOf(last) + 1, newSessionId());
-      const session = await chat.session.fork(last.id, id);
+      const session = await chat.session.fork(last.id);
       goTo({ ...place, sessionId: session.id });
     } catch (thrown) {
       setForkError(`The session was not forked: ${thrown instanceof Error ? thrown.message : String(thrown)}`);

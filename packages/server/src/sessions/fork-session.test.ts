@@ -158,6 +158,11 @@ describe.each([false, true])('a fork (resumable: %s)', (resumable) => {
     await say('send');
     const { events = [] } = await forkAfter(asks('send'));
     expect(responses(events)).toMatchObject([{ id: 'c', name: 'send', response: { error: 'interrupted' } }]);
+    // The time of the copy is no part of the run.
+    const asked = events.find(asks('send'));
+    expect(new Set(events.slice(events.findIndex(asks('send'))).map(({ timestamp }) => timestamp))).toEqual(
+      new Set([asked?.timestamp]),
+    );
     const { json } = await say('hi', 'fork');
     expect(json).toMatchObject([{ content: { parts: [{ text: 'Hello.' }] } }]);
     expect(sent).toHaveLength(1);
@@ -292,7 +297,7 @@ test.each([true, false])(
   },
 );
 
-test('a fork is a separate session, which can be forked, rewound and deleted', async () => {
+test('a fork is a separate session with an id that names its origin, and can be forked, rewound and deleted', async () => {
   const { say, ask, forkAfter, events } = setUp({ steps: ['One.', 'Two.', 'Three.'] });
   await say('1');
   await say('2');
@@ -304,7 +309,10 @@ test('a fork is a separate session, which can be forked, rewound and deleted', a
   expect(rewound.status).toBe(200);
   const [first] = await events('fork');
   const again = await ask('POST', `${SESSIONS}/fork/fork`, { afterEventId: first?.id });
-  expect(again).toMatchObject({ status: 200, json: { id: expect.stringMatching(/^[\da-f-]{36}$/), events: [first] } });
+  expect(again).toMatchObject({
+    status: 200,
+    json: { id: expect.stringMatching(/^fork-fork-at-1-[\da-f]{8}$/), events: [first] },
+  });
   await ask('DELETE', `${SESSIONS}/fork`);
   expect(await events()).toEqual(before);
 });

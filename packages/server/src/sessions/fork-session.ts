@@ -17,6 +17,7 @@ import {
 } from '@eventloom/core';
 import {
   addUnnamedArtifacts,
+  afterCovered,
   artifactsOf,
   Calls,
   closingParams,
@@ -42,7 +43,7 @@ import { existsError } from './create-session.ts';
 interface SessionToFork extends SessionKey {
   /** Id of the last event of the copy. */
   readonly afterEventId: string;
-  /** Id of the copy; undefined for a new id. */
+  /** Id of the copy; undefined for a new id that says where the copy comes from, such as `fork-first-at-3-1a2b3c4d`. */
   readonly newSessionId: string | undefined;
   /** Maximum number of characters of the copied events as JSON. */
   readonly maxChars: number;
@@ -68,10 +69,11 @@ interface SessionToFork extends SessionKey {
  */
 export async function forkSession(runner: Runner, fork: SessionToFork): Promise<Session> {
   const { appName, sessionService, artifactService, platform } = runner;
-  const { userId, sessionId, newSessionId = platform.newUuid() } = fork;
+  const { userId, sessionId } = fork;
   const from = { appName, userId, sessionId };
-  const to = { appName, userId, sessionId: newSessionId };
   const past = await readPast(runner, from, fork);
+  const newSessionId = fork.newSessionId ?? forkId(sessionId, past.events.length, platform.newUuid());
+  const to = { appName, userId, sessionId: newSessionId };
   const session = await sessionService
     .importSession({ records: recordsOf(past, runner, fork.queue), sessionId: newSessionId })
     .catch((error: unknown) => {
@@ -89,6 +91,17 @@ export async function forkSession(runner: Runner, fork: SessionToFork): Promise<
     throw error;
   }
   return session;
+}
+
+/** Length of the origin's id, and of the part of a UUID, in the id of a copy, in characters. */
+const ORIGIN_CHARS = 16;
+const UNIQUE_CHARS = 8;
+
+/** @param position number of the last event that is copied */
+function forkId(origin: string, position: number, uuid: string): string {
+  // Whole characters, because an id may have any.
+  const start = Array.from(origin).slice(0, ORIGIN_CHARS).join('');
+  return `fork-${start}-at-${position}-${uuid.slice(0, UNIQUE_CHARS)}`;
 }
 
 /** A session up to an event, with the data of the time after it that a copy needs. */
@@ -230,7 +243,7 @@ function closingEvents(
   calls: Calls,
   { appName, platform }: Runner,
 ): Event[] {
-  const last = events.at(-1)?.invocationId;
+  const last = events.at(-1);
   let covered = -Infinity;
   const firstOf = new Map<string, Event>();
   for (const event of events) {
@@ -241,8 +254,12 @@ function closingEvents(
   const answered = new Set<SessionCall>();
   const ended: Event[] = [];
   for (const [run, first] of firstOf) {
-    if (run !== last && !laterRuns.has(run)) continue;
-    const params = (author: string): EventParams => closingParams(first, author, platform, covered);
+    if (run !== last?.invocationId && !laterRuns.has(run)) continue;
+    const params = (author: string): EventParams => ({
+      ...closingParams(first, author, platform, covered),
+      // The copy shows the session as it was at this time: later times would be durations of its calls and runs.
+      timestamp: afterCovered(last?.timestamp ?? 0, covered),
+    });
     const open = unansweredCalls(calls, run).filter((call) => !answered.has(call));
     for (const [asking, made] of Map.groupBy(open, ({ event }) => event)) {
       const parts = made.map(({ id, call: { name = '' } }) => ({
