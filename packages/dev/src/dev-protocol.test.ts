@@ -354,6 +354,7 @@ describe('adk-web', () => {
     ['eval_results', []],
     ['metrics-info', { metricsInfo: [] }],
     ['tests', []],
+    ['eval_sets/set/evals', []],
   ])('has no %s', async (path, expected) => {
     const { get } = await setUp();
     expect(await (await get(`/dev/apps/app/${path}`)).json()).toEqual(expected);

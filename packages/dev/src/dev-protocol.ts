@@ -1,6 +1,6 @@
 import { type Event, getFunctionCalls, getFunctionResponses, type SessionKey } from '@eventloom/core';
 import { checkOptions, type OptionRules } from '@eventloom/core/internal';
-import type { CommonRequest, Protocol, ProtocolRequest, ProtocolRoute, RunOwner } from '@eventloom/server';
+import type { CommonRequest, CommonRoute, Protocol, ProtocolRequest, ProtocolRoute, RunOwner } from '@eventloom/server';
 import { type AdkSpan, toAdkSpans } from './adk-spans.ts';
 import { type AppNode, describeNode, drawNode, nodeAt } from './describe-app.ts';
 import { type SpanStore, withoutContent } from './span-store.ts';
@@ -38,7 +38,7 @@ export function dev(options: DevOptions = {}): Protocol {
   return {
     name: 'dev',
     routes: [...graphRoutes(), ...traceRoutes(spans), ...absentRoutes()],
-    ...(ui && { commonRoutes: pageRoutes(ui) }),
+    commonRoutes: [...absentCommonRoutes(), ...(ui ? pageRoutes(ui) : [])],
   };
 }
 
@@ -183,17 +183,17 @@ function traceRoutes(spans: SpanStore | undefined): ProtocolRoute[] {
   ];
 }
 
-/** Routes of adk-web for features that this server does not have: lists are empty, and changes are refused. */
+function refuse(): Response {
+  const error = 'this server keeps no evaluations, tests, agent files and choices for adk-web';
+  return Response.json({ error, code: 'NOT_SUPPORTED' }, { status: 501 });
+}
+
+/** Routes of adk-web for features that this server does not have: lists are empty, and everything else is refused. */
 function absentRoutes(): ProtocolRoute[] {
   const empty = (path: string, operationId: string, schema: object, body: unknown): ProtocolRoute =>
     route(`${APP}/${path}`, operationId, 'Empty: for adk-web', schema, () => Response.json(body));
-  const refused = (method: 'post' | 'delete', path: string, operationId: string): ProtocolRoute => ({
-    ...route(`${APP}/${path}`, operationId, 'Refused: for adk-web', ANY, () =>
-      Response.json(
-        { error: 'this server keeps no evaluations, tests and agent files for adk-web', code: 'NOT_SUPPORTED' },
-        { status: 501 },
-      ),
-    ),
+  const refused = (method: 'get' | 'post' | 'delete', path: string, operationId: string): ProtocolRoute => ({
+    ...route(`${APP}/${path}`, operationId, 'Refused: for adk-web', ANY, refuse),
     method,
   });
   return [
@@ -201,6 +201,7 @@ function absentRoutes(): ProtocolRoute[] {
     empty('eval-sets', 'devListEvalSets', ANY, { evalSetIds: [] }),
     empty('eval_results', 'devEvalResults', NAMES, []),
     empty('metrics-info', 'devMetricsInfo', ANY, { metricsInfo: [] }),
+    empty('eval_sets/{evalSetId}/evals', 'devEvalCases', NAMES, []),
     empty('tests', 'devTests', NAMES, []),
     {
       ...empty('builder', 'devBuilder', ANY, ''),
@@ -209,15 +210,40 @@ function absentRoutes(): ProtocolRoute[] {
       handle: () => new Response('', { headers: { 'content-type': 'text/plain; charset=utf-8' } }),
     },
     refused('post', 'eval-sets', 'devCreateEvalSet'),
+    refused('get', 'eval-sets/{evalSetId}', 'devEvalSet'),
+    refused('delete', 'eval-sets/{evalSetId}', 'devRemoveEvalSet'),
+    refused('post', 'eval-sets/{evalSetId}/run', 'devRunEvalSet'),
     refused('post', 'eval_sets/{evalSetId}', 'devPutEvalSet'),
     refused('post', 'eval_sets/{evalSetId}/add_session', 'devAddSession'),
     refused('post', 'eval_sets/{evalSetId}/run_eval', 'devRunEval'),
     refused('delete', 'eval_sets/{evalSetId}', 'devDeleteEvalSet'),
+    refused('get', 'eval_sets/{evalSetId}/evals/{evalCaseId}', 'devEvalCase'),
+    refused('delete', 'eval_sets/{evalSetId}/evals/{evalCaseId}', 'devDeleteEvalCase'),
+    refused('get', 'eval_results/{evalResultId}', 'devEvalResult'),
+    refused('get', 'tests/{testName}', 'devTest'),
+    refused('delete', 'tests/{testName}', 'devDeleteTest'),
     refused('post', 'tests/run', 'devRunTests'),
     refused('post', 'tests/rebuild', 'devRebuildTests'),
     refused('post', 'tests/{testName}', 'devCreateTest'),
     refused('post', 'builder/save', 'devSaveAgent'),
     refused('post', 'builder/cancel', 'devCancelAgent'),
+  ];
+}
+
+/** Routes of adk-web that name no app: whether it may report how it is used, and logins of Google Cloud. */
+function absentCommonRoutes(): CommonRoute[] {
+  const refused = { method: 'post', summary: 'Refused: for adk-web', answer: { schema: ANY }, handle: refuse } as const;
+  return [
+    {
+      method: 'get',
+      path: '/config/telemetry',
+      operationId: 'devTelemetry',
+      summary: 'False: adk-web does not report how it is used',
+      answer: { schema: ANY },
+      handle: () => Response.json({ telemetry: false }),
+    },
+    { ...refused, path: '/config/telemetry', operationId: 'devSetTelemetry' },
+    { ...refused, path: '/agent-identity/finalize', operationId: 'devFinalizeIdentity' },
   ];
 }
 
