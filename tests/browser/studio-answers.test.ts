@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { keepPicture, send, useStudio, violations } from './studio-page.ts';
-import { look, mail, order, pay } from './studio-tools.ts';
+import { ask, login, look, mail, order, pay } from './studio-tools.ts';
 
 const { open, visit } = useStudio();
 
@@ -88,6 +88,20 @@ describe('an answer', () => {
     await reject.waitFor({ state: 'detached' });
     await other.page.getByRole('log').getByText('has already been answered').waitFor({ state: 'detached' });
     expect(errors).toEqual([]);
+  });
+
+  test('is given from the first request on, also if not all of them fit into the conversation', async () => {
+    const { page } = await open([{ calls: [{ name: 'login' }, { name: 'ask' }] }, 'Done.'], {
+      tools: [ask, login],
+      viewport: { width: 1440, height: 500 },
+    });
+    await send(page, 'Order');
+    const log = page.getByRole('log');
+    await log.getByText('Which size?').waitFor();
+    await page.getByRole('button', { name: 'Send', exact: true }).last().waitFor();
+    const [box, form] = [await log.boundingBox(), await page.locator('.request').first().boundingBox()];
+    // Positions are fractions of a pixel.
+    expect(form?.y).toBeGreaterThan((box?.y ?? Infinity) - 1);
   });
 
   test('to a request for a user name and a password has both', async () => {

@@ -41,6 +41,8 @@ export interface OpenOptions extends BrowserContextOptions {
   /** Default: an LlmAgent `helper` with the tools, whose model plays the steps. */
   readonly agent?: BaseAgent;
   readonly tools?: readonly BaseTool[];
+  /** Default: `What color is it?`. */
+  readonly prompts?: readonly string[];
   /** True keeps spans and serves them. Default false. */
   readonly hasSpans?: boolean;
   /** Default: no login. With one, the page asks for a token. */
@@ -71,8 +73,7 @@ export function useStudio() {
     page.setDefaultTimeout(120_000);
     const errors: string[] = [];
     page.on('console', (message) => {
-      // The page requests a session that does not exist yet.
-      if (message.type() === 'error' && !message.text().includes('404')) errors.push(message.text());
+      if (message.type() === 'error') errors.push(`${message.text()} ${message.location().url}`);
     });
     page.on('pageerror', (error) => errors.push(error.message));
     await page.goto(url);
@@ -81,7 +82,7 @@ export function useStudio() {
 
   /** Opens Studio on a server with one agent, whose model plays the steps. */
   async function open(steps: readonly ScriptedStep[], options: OpenOptions = {}): Promise<Opened> {
-    const { agent, tools = [], fill, authenticate, hasSpans = false, ...context } = options;
+    const { agent, tools = [], fill, authenticate, hasSpans = false, prompts, ...context } = options;
     const spans = hasSpans ? new SpanStore() : undefined;
     const sessionService = new InMemorySessionService();
     const runner = new Runner({
@@ -96,7 +97,7 @@ export function useStudio() {
     await fill?.(sessionService);
     const shown = studio({
       files: studioFiles(),
-      prompts: { app: ['What color is it?'] },
+      prompts: { app: prompts ?? ['What color is it?'] },
       prices: { scripted: { input: 1000, output: 2000 } },
     });
     const protocols = [shown, ...(spans ? [dev({ spans })] : [])];

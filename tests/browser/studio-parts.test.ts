@@ -271,6 +271,17 @@ describe('runs', () => {
   });
 });
 
+test('prompts that were not sent are offered until the person writes a message of their own', async () => {
+  const { page } = await open(['Blue.', 'Hello.'], { prompts: ['What color is it?', 'Who are you?'] });
+  const offered = page.getByRole('list', { name: 'Messages to try' });
+  await page.getByRole('button', { name: 'What color is it?' }).click();
+  await expect.poll(() => offered.getByRole('button').allTextContents()).toEqual(['Who are you?']);
+  await send(page, 'Hi');
+  await page.getByRole('log').getByText('Hello.').waitFor();
+  await page.getByRole('button', { name: 'Send' }).waitFor();
+  expect(await offered.count()).toBe(0);
+});
+
 test('voice is not offered for a model that cannot run live', async () => {
   const { page } = await open(['Hello.']);
   await send(page, 'Hello');

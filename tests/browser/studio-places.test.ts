@@ -98,6 +98,20 @@ test('the list has all sessions while the page follows a run, and other pages se
   await page.getByRole('log').getByText('Three more.').waitFor();
 });
 
+test('a run that works before its first event is not called queued', async () => {
+  const gate = new Gate();
+  const { page, errors } = await open([{ gate, calls: [{ name: 'look' }] }, 'Blue.'], { tools: [look] });
+  const isState = (response: { url(): string }): boolean => response.url().endsWith('?ifExists=true');
+  await send(page, 'What color?');
+  await page.waitForResponse(isState);
+  // The page has shown what the first answer said when it asks again.
+  await page.waitForResponse(isState);
+  expect(await page.getByRole('status').first().textContent()).toBe('running');
+  gate.open();
+  await page.getByRole('log').getByText('Blue.').waitFor();
+  expect(errors).toEqual([]);
+});
+
 test('an earlier moment has its active agent, its request and the versions of its artifacts', async () => {
   const { page, errors } = await open(
     [{ calls: [{ name: 'save' }] }, { calls: [{ name: 'save' }] }, { calls: [{ name: 'pay' }] }, { text: 'Paid.' }],
@@ -316,10 +330,18 @@ test('the colors of the page are those of the system until the person chooses ot
   expect(errors).toEqual([]);
 });
 
-test('a folded call shows the beginning of its arguments', async () => {
+test('a folded call shows the beginning of its arguments, and when it is opened, its JSON in colors', async () => {
   const { page } = await open([{ calls: [{ name: 'look', args: { where: 'sky', far: true } }] }, 'Blue.'], {
     tools: [look],
   });
   await send(page, 'What color?');
-  await page.getByRole('log').getByText('where: "sky", far: true').waitFor();
+  const call = page.getByRole('log').locator('details.call');
+  await call.getByText('where: "sky", far: true').waitFor();
+  expect(await call.locator('pre').count()).toBe(0);
+  await call.locator('summary').click();
+  await call.getByText('"color": "blue"').waitFor();
+  const texts = (kind: string): Promise<string[]> => call.locator(`.json-${kind}`).allTextContents();
+  expect(await texts('key')).toEqual(['"where"', '"far"', '"color"']);
+  expect(await texts('text')).toEqual(['"sky"', '"blue"']);
+  expect(await texts('value')).toEqual(['true']);
 });

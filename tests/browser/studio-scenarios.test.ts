@@ -177,6 +177,7 @@ describe.each([
     // The fake microphone of the browser plays a tone at intervals.
     await expect.poll(async () => (await levels())[0]).toBeGreaterThan(0);
     await expect.poll(async () => (await levels())[1]).toBeGreaterThan(0);
+    await keepPicture(page, `voice-${pictures}`);
     models.gate.open();
     await expect.poll(async () => (await levels())[1]).toBe(0);
     await page.getByRole('button', { name: 'End call' }).click();
@@ -189,6 +190,11 @@ describe.each([
     await expect.poll(() => page.locator('.event-type').allTextContents()).toEqual(['speech']);
     await page.getByLabel('Kind of events').selectOption('text');
     await expect.poll(() => page.locator('.event-summary').allTextContents()).toEqual(['The sky is blue.']);
+    // The session exists now.
+    await page.getByRole('button', { name: 'Speak', exact: true }).click();
+    await page.getByText('Speak now').waitFor();
+    await page.getByRole('button', { name: 'End call' }).click();
+    await page.getByRole('button', { name: 'Speak', exact: true }).waitFor();
     expect(errors).toEqual([]);
   });
 

@@ -39,7 +39,7 @@ const steps = [
   { text: REPLY, response: { usageMetadata, modelVersion: 'scripted' } },
   { calls: [{ name: 'save' }] },
   { text: 'Saved.' },
-  { thought: 'It costs money.', calls: [{ name: 'pay', args: { euros: 12 } }] },
+  { thought: 'It costs money.', calls: [{ name: 'pay', args: { euros: 12, note: 'the picture of the blue sky' } }] },
 ];
 
 /** Checks the accessibility rules and saves a picture. */
@@ -116,6 +116,9 @@ test('every view fits on a screen of 360 pixels', async () => {
   expect(await overflow()).toBe(0);
   await check(page, 'narrow-sessions');
   await page.getByRole('button', { name: 'inspect' }).click();
+  // The list was hidden until now, and shows its end.
+  const list = page.getByRole('group', { name: 'Events' });
+  await expect.poll(() => list.evaluate((box: { scrollTop: number }) => box.scrollTop)).toBeGreaterThan(0);
   for (const name of TABS) {
     await page.getByRole('tab', { name }).click();
     expect(await overflow(), name).toBe(0);
@@ -127,8 +130,11 @@ test('every view fits on a screen of 360 pixels', async () => {
     return x >= 0 && width > 0 && x + width <= 360;
   };
   for (const name of TABS) expect(await isInside(page.getByRole('tab', { name })), name).toBe(true);
+  await page.getByRole('button', { name: 'chat' }).click();
+  for (const status of await page.locator('.call-status').all()) expect(await isInside(status)).toBe(true);
+  await page.getByRole('button', { name: 'inspect' }).click();
   await page.getByRole('tab', { name: 'Events' }).click();
-  await page.getByRole('group', { name: 'Events' }).getByRole('button').first().click();
+  await page.getByRole('group', { name: 'Events' }).getByRole('button').last().click();
   expect(await isInside(page.getByRole('button', { name: 'Close' }))).toBe(true);
   await check(page, 'narrow-event');
   await page.getByRole('button', { name: 'chat' }).click();

@@ -73,9 +73,7 @@ export function Chat({
   const first = Math.max(0, messages.length - shown);
   const isRunning = status === 'running' || status === 'reconnecting';
   const last = messages.at(-1);
-  const untried = prompts.filter(
-    (text) => !messages.some((message) => message.author === 'user' && textOf(message) === text),
-  );
+  const untried = useMemo(() => untriedPrompts(prompts, messages), [prompts, messages]);
   const { scroller, content, forms, onScroll, follow, stay } = useEnd([last, requests, error, status]);
 
   const { clear } = answers;
@@ -226,6 +224,14 @@ export function Chat({
       />
     </>
   );
+}
+
+/** Returns the prompts that the person has not sent; an empty list once they have written a message of their own. */
+function untriedPrompts(prompts: readonly string[], messages: readonly Message[]): readonly string[] {
+  const sent = new Set(messages.flatMap((message) => (message.author === 'user' ? textOf(message) : [])));
+  sent.delete('');
+  const untried = prompts.filter((text) => !sent.delete(text));
+  return sent.size === 0 ? untried : [];
 }
 
 export function codeOf(error: Error | undefined): string | undefined {

@@ -57,11 +57,13 @@ export const EventsTab = memo(function EventsTab({
   const shownRow = count < events.length ? rows.findLastIndex(({ index }) => index < count) : -1;
   /** False once the reader has scrolled up. */
   const isFollowing = useRef(true);
+  // On a narrow screen the list is hidden at first, and nothing hidden can be scrolled.
+  const isVisible = (list.scrollRect?.height ?? 0) > 0;
   useEffect(() => {
     if (selectedRow >= 0) list.scrollToIndex(selectedRow);
     else if (shownRow >= 0) list.scrollToIndex(shownRow);
     else if (isFollowing.current && rows.length > 0) list.scrollToIndex(rows.length - 1);
-  }, [list, selectedRow, shownRow, rows.length]);
+  }, [list, selectedRow, shownRow, rows.length, isVisible]);
   const selected = events.findIndex(({ id }) => id === selectedId);
   const event = events[selected];
   return (

@@ -1,16 +1,39 @@
-import { useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { Button } from 'react-aria-components';
 
 const MAX_CHARS = 20_000;
+
+/** A text with the colon that makes it a key, or another value. A text that was shortened has no end. */
+const TOKEN = /("(?:\\.|[^"\\])*"?)(\s*:)?|[-\d][\d.eE+-]*|true|false|null/g;
+
+/** Returns JSON as elements: its keys, texts and other values have classes, and everything between them is text. */
+function coloredJson(text: string): readonly ReactNode[] {
+  const shown: ReactNode[] = [];
+  let end = 0;
+  for (const { 0: token, 1: quoted, 2: colon, index } of text.matchAll(TOKEN)) {
+    const kind = quoted === undefined ? 'json-value' : colon === undefined ? 'json-text' : 'json-key';
+    const value = quoted ?? token;
+    shown.push(text.slice(end, index));
+    shown.push(
+      <span key={index} className={kind}>
+        {value}
+      </span>,
+    );
+    end = index + value.length;
+  }
+  return [...shown, text.slice(end)];
+}
 
 /** Shows a value as indented JSON. Long JSON is shortened until the reader expands it. */
 export function JsonView({ value }: { readonly value: unknown }) {
   const [isWhole, setWhole] = useState(false);
   const text = JSON.stringify(value, undefined, 2) ?? '';
   const isLong = text.length > MAX_CHARS && !isWhole;
+  const shown = isLong ? `${text.slice(0, MAX_CHARS)}…` : text;
+  const colored = useMemo(() => coloredJson(shown), [shown]);
   return (
     <div className="json">
-      <pre tabIndex={0}>{isLong ? `${text.slice(0, MAX_CHARS)}…` : text}</pre>
+      <pre tabIndex={0}>{colored}</pre>
       {isLong && (
         <Button className="link" onPress={() => setWhole(true)}>
           Show all {text.length.toLocaleString()} characters

@@ -280,8 +280,10 @@ function CallView({ call, isParallel }: { readonly call: CallPart; readonly isPa
   const measured = useContext(MeasuredTimes).get(id);
   const hasTime = endedAt !== undefined && status !== 'rejected';
   const seconds = isParallel || !hasTime ? measured : endedAt - startedAt;
+  // A conversation may have thousands of calls, most of which nobody opens.
+  const [isOpen, setOpen] = useState(false);
   return (
-    <details className="call" data-status={status}>
+    <details className="call" data-status={status} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>
         <span className="call-name">{name}</span>
         <span className="call-arguments" aria-hidden="true">
@@ -292,23 +294,27 @@ function CallView({ call, isParallel }: { readonly call: CallPart; readonly isPa
           {hasTime && seconds !== undefined && `, ${formatDuration(seconds)}`}
         </span>
       </summary>
-      <p className="label">Arguments</p>
-      <JsonView value={args} />
-      {progress.length > 0 && (
+      {isOpen && (
         <>
-          <p className="label">Progress</p>
-          <JsonView value={progress} />
+          <p className="label">Arguments</p>
+          <JsonView value={args} />
+          {progress.length > 0 && (
+            <>
+              <p className="label">Progress</p>
+              <JsonView value={progress} />
+            </>
+          )}
+          {response !== undefined && (
+            <>
+              <p className="label">Response</p>
+              <JsonView value={response} />
+            </>
+          )}
+          {parts?.map((part, index) => (
+            <Media key={index} part={part} />
+          ))}
         </>
       )}
-      {response !== undefined && (
-        <>
-          <p className="label">Response</p>
-          <JsonView value={response} />
-        </>
-      )}
-      {parts?.map((part, index) => (
-        <Media key={index} part={part} />
-      ))}
     </details>
   );
 }

@@ -141,7 +141,7 @@ export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: 
         {!isListed && word === '' && (
           <li>
             <button type="button" aria-current="true">
-              <b>{title ?? sessionId}</b>
+              <b className="title">{title ?? sessionId}</b>
               <small>new{title !== undefined && ` · ${sessionId.slice(0, 24)}`}</small>
             </button>
           </li>
@@ -154,7 +154,7 @@ export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: 
               aria-current={id === sessionId}
               onClick={() => goTo({ ...place, sessionId: id })}
             >
-              <b>{title ?? id}</b>
+              <b className="title">{title ?? id}</b>
               {found !== undefined && <span className="found">…{found}</span>}
               <small>{detailOf(id, lastUpdateTime, title !== undefined)}</small>
             </button>

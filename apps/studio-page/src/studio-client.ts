@@ -218,6 +218,21 @@ export function readGraphRuns(
   return readJson(`${session}/runs/${encodeURIComponent(invocationId)}/graph`);
 }
 
+let servedPaths: Promise<ReadonlySet<string>> | undefined;
+
+/** Returns true if the server has a route. A request for a route that it does not have would be an error in the console of the browser. */
+async function hasRoute(path: string): Promise<boolean> {
+  servedPaths ??= readJson<{ readonly paths: object }>('/openapi.json').then(
+    ({ paths }) => new Set(Object.keys(paths)),
+  );
+  try {
+    return (await servedPaths).has(path);
+  } catch (error) {
+    servedPaths = undefined;
+    throw error;
+  }
+}
+
 /**
  * Reads the spans of a session without messages, arguments and results, in the order in which they started; undefined if the server has no
  * routes for spans.
@@ -226,13 +241,9 @@ export async function readSpans(
   { appName, userId, sessionId }: { appName: string; userId: string; sessionId: string },
   signal: AbortSignal,
 ): Promise<KeptSpan[] | undefined> {
+  if (!(await hasRoute('/dev/apps/{appName}/users/{userId}/sessions/{sessionId}/spans'))) return undefined;
   const session = `${userPath(appName, userId)}/sessions/${encodeURIComponent(sessionId)}`;
-  try {
-    return await readJson<KeptSpan[]>(`/dev${session}/spans?content=false`, signal);
-  } catch (error) {
-    if (ServerError.isInstance(error) && error.status === 404) return undefined;
-    throw error;
-  }
+  return readJson<KeptSpan[]>(`/dev${session}/spans?content=false`, signal);
 }
 
 /** Reads one span with its messages, arguments and results; undefined if the server has dropped it. */

@@ -238,10 +238,10 @@ function useKeptSpans({ appName, userId, sessionId }: SessionKey, count: number,
   return { kept, nowMs, error };
 }
 
-/** Returns the time to the first token in percent of the bar; undefined if it is unknown. */
+/** Returns the time to the first token in percent of the bar; undefined if it is unknown, and for a reply that came as a whole. */
 function firstTokenOf({ start, end, use }: Span): number | undefined {
   const seconds = use?.firstTokenMs === undefined ? undefined : use.firstTokenMs / 1000;
-  return seconds === undefined || end <= start ? undefined : Math.min((seconds / (end - start)) * 100, 100);
+  return seconds === undefined || seconds >= end - start ? undefined : (seconds / (end - start)) * 100;
 }
 
 function sumOf(spans: readonly Span[]) {

@@ -196,6 +196,33 @@ test('the tokens of a reply contain those of its thoughts', () => {
   expect([use?.input, use?.output]).toEqual([10, 360]);
 });
 
+test('the first token of a reply that was not streamed comes with the whole reply', () => {
+  const attributes = { 'eventloom.invocation_id': 'e', 'gen_ai.usage.output_tokens': 5 };
+  const call = { spanId: '1', name: '', kind: 'model', startMs: 1000, endMs: 1250, status: 'ok', attributes } as const;
+  const streamed = { ...attributes, 'gen_ai.response.time_to_first_chunk': 0.1 };
+  const failed = { ...call, spanId: '3', status: 'error' } as const;
+  const bars = barsOf([call, { ...call, spanId: '2', attributes: streamed }, failed], 'e');
+  expect(bars.map(({ details }) => details['first token'])).toEqual(['250 ms', '100 ms', undefined]);
+});
+
+test('an error is shown once, at the operation that failed first', () => {
+  const attributes = { 'eventloom.invocation_id': 'e', 'error.type': 'UNAVAILABLE', 'error.message': 'no network' };
+  const span = (spanId: string, kind: Span['kind'], more: object) =>
+    ({ spanId, kind, name: '', startMs: 1000, endMs: 2000, status: 'error', attributes, ...more }) as const;
+  const other = { attributes: { ...attributes, 'error.message': 'no disk' } };
+  const kept = [
+    span('1', 'run', other),
+    span('2', 'agent', { parentSpanId: '1' }),
+    span('3', 'model', { parentSpanId: '2' }),
+  ];
+  const bars = barsOf(kept, 'e');
+  expect(bars.map(({ isFailed, details }) => [isFailed, details['error']])).toEqual([
+    [true, 'UNAVAILABLE: no disk'],
+    [true, undefined],
+    [true, 'UNAVAILABLE: no network'],
+  ]);
+});
+
 test('a resumed run has a bar for each attempt', () => {
   const span = (spanId: string, startMs: number, more: object) =>
     ({

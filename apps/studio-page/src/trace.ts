@@ -293,7 +293,10 @@ export function barsOf(
   const bars: Span[] = [];
   const add = (parent: string | undefined, depth: number): void => {
     for (const span of below.get(parent) ?? []) {
-      bars.push(barOf(span, { depth, prices, untilMs, latestMs }));
+      const error = errorIn(span);
+      // The same error went up through the operations around it.
+      const isCause = !below.get(span.spanId)?.some((inner) => errorIn(inner) === error);
+      bars.push(barOf(span, { depth, prices, untilMs, latestMs, error: isCause ? error : undefined }));
       add(span.spanId, depth + 1);
     }
   };
@@ -306,12 +309,14 @@ interface BarPlace {
   readonly prices: Prices;
   readonly untilMs: number;
   readonly latestMs: number;
+  /** The error to show; undefined if there is none, or if a bar below shows it. */
+  readonly error: string | undefined;
 }
 
-function barOf(span: KeptSpan, { depth, prices, untilMs, latestMs }: BarPlace): Span {
-  const { spanId, kind, startMs, endMs, status, attributes } = span;
+function barOf(span: KeptSpan, { depth, prices, untilMs, latestMs, error }: BarPlace): Span {
+  const { spanId, kind, startMs, endMs, status } = span;
   const isOpen = endMs === undefined || endMs >= untilMs;
-  const use = kind === 'model' && (!isOpen || endMs === undefined) ? useIn(attributes, prices) : undefined;
+  const use = kind === 'model' && (!isOpen || endMs === undefined) ? useIn(span, prices) : undefined;
   return {
     id: spanId,
     label: labelOf(span),
@@ -325,14 +330,15 @@ function barOf(span: KeptSpan, { depth, prices, untilMs, latestMs }: BarPlace): 
     details: {
       ...(use && detailsOf(use)),
       ...(!isOpen && status === 'left' ? { left: 'early' } : {}),
-      ...(!isOpen && attributes['error.type'] !== undefined ? { error: errorIn(attributes) } : {}),
+      ...(!isOpen && error !== undefined ? { error } : {}),
     },
   };
 }
 
-function errorIn(attributes: KeptSpan['attributes']): string {
-  const message = attributes['error.message'];
-  return message === undefined ? String(attributes['error.type']) : `${attributes['error.type']}: ${message}`;
+function errorIn({ attributes }: KeptSpan): string | undefined {
+  const { 'error.type': type, 'error.message': message } = attributes;
+  if (type === undefined) return undefined;
+  return message === undefined ? String(type) : `${type}: ${message}`;
 }
 
 function labelOf({ kind, name, attributes }: KeptSpan): string {
@@ -350,7 +356,7 @@ function labelOf({ kind, name, attributes }: KeptSpan): string {
 /** The attributes with the model's name: the model that answered, otherwise the requested model. */
 const MODEL_NAMES = ['gen_ai.response.model', 'gen_ai.request.model'];
 
-function useIn(attributes: KeptSpan['attributes'], prices: Prices): ModelUse {
+function useIn({ attributes, status, startMs, endMs }: KeptSpan, prices: Prices): ModelUse {
   const numberOf = (name: string): number | undefined => {
     const value = attributes[name];
     return typeof value === 'number' ? value : undefined;
@@ -361,11 +367,13 @@ function useIn(attributes: KeptSpan['attributes'], prices: Prices): ModelUse {
   const firstTokenSeconds = numberOf('gen_ai.response.time_to_first_chunk');
   const usage = { promptTokenCount: input, candidatesTokenCount: output, cachedContentTokenCount: cached };
   const models = MODEL_NAMES.map((name) => attributes[name]);
+  // The span has a time only for a streamed reply. Another reply comes as a whole.
+  const wholeMs = status === 'ok' && endMs !== undefined ? endMs - startMs : undefined;
   return {
     input,
     output,
     cached,
-    firstTokenMs: firstTokenSeconds === undefined ? undefined : firstTokenSeconds * 1000,
+    firstTokenMs: firstTokenSeconds === undefined ? wholeMs : firstTokenSeconds * 1000,
     cost: input === undefined && output === undefined ? undefined : costOf(models, usage, prices),
   };
 }

@@ -12,7 +12,7 @@ interface ShownEnd {
   readonly scroller: RefObject<HTMLDivElement | null>;
   /** Everything inside the box. */
   readonly content: RefObject<HTMLDivElement | null>;
-  /** The forms at the end. One that is taller than the box is shown from its beginning, where the question is. */
+  /** The forms at the end. If they are taller than the box, they are shown from the first one without an answer, where its question is. */
   readonly forms: RefObject<HTMLDivElement | null>;
   readonly onScroll: () => void;
   /** Shows the end from now on. */
@@ -35,14 +35,13 @@ export function useEnd(changes: readonly unknown[]): ShownEnd {
   const lastTop = useRef(0);
   // Before the browser draws, so that it never reports a position at which the new content is not shown.
   useLayoutEffect(() => {
-    if (isFollowing.current) showEnd(scroller.current, forms.current?.lastElementChild);
+    if (isFollowing.current) showEnd(scroller.current, unanswered(forms.current));
   }, changes);
   useEffect(() => {
     const observer = new ResizeObserver(() => {
       const box = scroller.current;
-      const form = forms.current?.lastElementChild;
       // The reader may be at the end of a tall form.
-      if (isFollowing.current && box && !isTall(form, box)) showEnd(box, undefined);
+      if (isFollowing.current && box && !isTall(unanswered(forms.current), box)) showEnd(box, undefined);
     });
     for (const element of [scroller.current, content.current]) if (element) observer.observe(element);
     return () => observer.disconnect();
@@ -65,11 +64,18 @@ export function useEnd(changes: readonly unknown[]): ShownEnd {
   return { scroller, content, forms, onScroll, follow, stay };
 }
 
-function isTall(form: Element | null | undefined, box: HTMLElement): boolean {
-  return form instanceof HTMLElement && form.clientHeight > box.clientHeight;
+/** Returns the first form without an answer; undefined if there is none. */
+function unanswered(forms: HTMLElement | null): Element | undefined {
+  return forms?.querySelector(':scope > [data-answered=false]') ?? undefined;
 }
 
-function showEnd(box: HTMLElement | null, form: Element | null | undefined): void {
+/** True if a form and everything below it do not fit into the box. */
+function isTall(form: Element | undefined, box: HTMLElement): boolean {
+  const end = form?.parentElement?.getBoundingClientRect().bottom;
+  return form !== undefined && end !== undefined && end - form.getBoundingClientRect().top > box.clientHeight;
+}
+
+function showEnd(box: HTMLElement | null, form: Element | undefined): void {
   if (!box) return;
   box.scrollTop = box.scrollHeight;
   if (isTall(form, box)) form?.scrollIntoView({ block: 'start' });

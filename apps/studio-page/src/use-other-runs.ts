@@ -51,28 +51,33 @@ export function useChangesElsewhere({ chat, status, events }: UseAgentResult, is
   }, [chat, isWaiting, newestId]);
 }
 
-/** The runs of the session are read at this interval while the page's own run has not begun, in milliseconds. */
-const READ_RUNS_MS = 500;
+/** The state of the page's own run is read at this interval until its first event comes, in milliseconds. */
+const READ_STATE_MS = 500;
+
+/** The beginning of the id of a message whose run the server has not named; the id of its request follows. */
+const LOCAL = 'local-';
 
 /** Returns true while the message that was sent last waits for another run of the session. */
 export function useIsQueued({ chat, status, events }: UseAgentResult): boolean {
   const [queuedId, setQueuedId] = useState<string>();
   const last = events.at(-1);
-  // The server names the run when it begins.
-  const sentId = status === 'running' && last?.invocationId.startsWith('local-') ? last.id : undefined;
-  const { appName, userId, sessionId } = chat.session.key;
+  const sentId = status === 'running' && last?.invocationId.startsWith(LOCAL) ? last.id : undefined;
   useEffect(() => {
     if (sentId === undefined) return undefined;
     let isCurrent = true;
     const read = async (): Promise<void> => {
-      const runs = await readOpenRuns(appName, userId).catch(() => []);
-      if (isCurrent) setQueuedId(runs.some((run) => run.sessionId === sessionId && run.isHeld) ? sentId : undefined);
+      // A run that has begun may work for a while before its first event.
+      const run = await chat.session
+        .follow(sentId.slice(LOCAL.length))
+        .state({ ifExists: true })
+        .catch(() => undefined);
+      if (isCurrent) setQueuedId(run?.state === 'queued' ? sentId : undefined);
     };
-    const timer = setInterval(() => void read(), READ_RUNS_MS);
+    const timer = setInterval(() => void read(), READ_STATE_MS);
     return () => {
       isCurrent = false;
       clearInterval(timer);
     };
-  }, [sentId, appName, userId, sessionId]);
+  }, [sentId, chat]);
   return sentId !== undefined && queuedId === sentId;
 }

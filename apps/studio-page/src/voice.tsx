@@ -87,10 +87,12 @@ export function useVoiceCall(place: SessionKey, onEvent: (event: Event) => void,
   };
 }
 
-/** Creates the session. The server creates one with the first message, but a call needs it earlier. */
+/** Creates the session if it does not exist. The server creates one with the first message, but a call needs it earlier. */
 async function createSession(place: SessionKey): Promise<void> {
+  const session = client.session(place);
+  if (await session.get({ numRecentEvents: 0, ifExists: true })) return;
   try {
-    await client.session(place).create();
+    await session.create();
   } catch (thrown) {
     if (!(ServerError.isInstance(thrown) && thrown.serverCode === 'SESSION_ALREADY_EXISTS')) throw thrown;
   }
