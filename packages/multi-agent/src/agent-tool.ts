@@ -12,6 +12,7 @@ import {
 import {
   checkOptions,
   wrongOption,
+  branchOfNode,
   enclosedBranch,
   enclosureOf,
   type OptionRules,
@@ -175,8 +176,8 @@ export class AgentTool extends BaseTool {
     });
     try {
       for await (const event of events) {
-        // Events of agents that this agent calls as tools are not part of its answer.
-        if (!enclosureOf(event.branch).startsWith(`${enclosure}.`)) answer.add(event);
+        // Events of agents that this agent calls as tools are not part of its answer. Those of agents in its nodes are.
+        if (!enclosureOf(branchOfNode(event)).startsWith(`${enclosure}.`)) answer.add(event);
         if (stream) await stream.pass(event);
         else if (event.nodeEvent || (invocationContext.isResumable && event.longRunningToolIds?.length))
           await pass(event);

@@ -20,6 +20,7 @@ import {
   wrongOption,
 } from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
+import { toModelContent } from '@eventloom/llm-agent/internal';
 import { nodeOptionsOf } from '../agent-options.ts';
 import { AuthHandler } from '../auth.ts';
 import { SignInCredentials } from '../sign-in-credentials.ts';
@@ -261,7 +262,7 @@ function seesConversation(agent: LlmAgent): boolean {
 function isUnread(input: unknown, { mode }: LlmAgent, { runs, invocationContext }: NodePlace): boolean {
   if (mode === 'task' || input === undefined || input === null) return false;
   const text = contentText(toMessage(input));
-  return text !== contentText(invocationContext.userContent) && text !== runs.lastText?.text;
+  return text !== contentText(invocationContext.userContent) && text !== contentText(runs.lastSaid?.content);
 }
 
 function branchOf({ place }: AdkNodeContext): { branch?: string; isolationScope?: string } {
@@ -276,10 +277,9 @@ function toMessage(input: unknown): Content {
   return { role: 'user', parts: [{ text: typeof input === 'string' ? input : JSON.stringify(input ?? null) }] };
 }
 
-/** The message to an agent whose node has no input: the last text of a node, or the message of the user. */
-function toContext({ runs: { lastText }, invocationContext }: NodePlace): Content {
-  if (!lastText) return invocationContext.userContent ?? toMessage(null);
-  return { role: 'user', parts: [{ text: 'For context:' }, { text: `[${lastText.author}] said: ${lastText.text}` }] };
+/** The message to an agent whose node has no input: what a node said last, or the message of the user. */
+function toContext({ runs: { lastSaid }, invocationContext }: NodePlace): Content {
+  return (lastSaid && toModelContent(lastSaid, '')) ?? invocationContext.userContent ?? toMessage(null);
 }
 
 /** Runs nothing: the sub-invocation that runs it only stores its message. */

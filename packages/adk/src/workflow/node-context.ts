@@ -46,8 +46,8 @@ export interface AdkRunNodeOptions {
 /** Runs the nodes of a workflow: see `NodeScheduler`. */
 export interface NodeRuns {
   run(outer: AdkNodeContext, nodeLike: RunnableNode, input: unknown, options: AdkRunNodeOptions): Promise<NodeResult>;
-  /** The last text that a node yielded, and its author; undefined before the first. */
-  readonly lastText: { readonly author: string; readonly text: string } | undefined;
+  /** The last event with text or media that a node yielded; undefined before the first. */
+  readonly lastSaid: Event | undefined;
   /** Adds an event to the stream of the workflow. Resolves to false if the stream has no reader any more. */
   post(event: Event): Promise<boolean>;
 }

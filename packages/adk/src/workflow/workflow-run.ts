@@ -52,8 +52,8 @@ interface RunPlace extends AdkRunNodeOptions {
 export class WorkflowRun implements NodeRuns {
   readonly context: InvocationContext;
   readonly history: AdkNodeHistory;
-  /** The last text that a node yielded, and its author; undefined before the first. */
-  lastText: { readonly author: string; readonly text: string } | undefined;
+  /** The last event with text or media that a node yielded; undefined before the first. */
+  lastSaid: Event | undefined;
   /** The output of the latest event with one. */
   lastOutput: { readonly value: unknown } | undefined;
   readonly #channel = new EventQueue();
@@ -346,8 +346,7 @@ export class WorkflowRun implements NodeRuns {
   }
 
   async #postAsIs(event: Event): Promise<void> {
-    const text = event.partial === true ? '' : contentText(event.content);
-    if (text !== '') this.lastText = { author: event.author, text };
+    if (event.partial !== true && saysSomething(event)) this.lastSaid = event;
     if (await this.#channel.post(event)) return;
     throw new RunAbortedError('the reader of the workflow stopped reading');
   }
@@ -385,6 +384,13 @@ export class WorkflowRun implements NodeRuns {
       }),
     );
   }
+}
+
+/** Returns true for an event with text or media. */
+function saysSomething({ content }: Event): boolean {
+  return (
+    contentText(content) !== '' || content?.parts?.some(({ inlineData, fileData }) => inlineData ?? fileData) === true
+  );
 }
 
 /** Returns true for the first run of a node in the first runs of all nodes around it. */

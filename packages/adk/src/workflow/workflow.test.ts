@@ -13,6 +13,7 @@ import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
+  AgentTool,
   AuthHandler,
   createEvent,
   type EdgeItem,
@@ -250,6 +251,31 @@ describe('an agent in a workflow', () => {
     const paths = (await stored()).flatMap(({ nodeInfo, content }) => (content && nodeInfo ? [nodeInfo.path] : []));
     expect(paths).toEqual(['w.first', 'w.second']);
   });
+});
+
+test.each([
+  ['a text and an image', [{ text: 'look' }], 'For context: [show] said: look'],
+  ['an image only', [], 'For context:'],
+])('an agent after a node that shows %s reads the image', async (_title, texts, said) => {
+  const inlineData = { mimeType: 'image/png', data: 'aGk=' };
+  const show = node(() => ({ role: 'model', parts: [...texts, { inlineData }] }), { name: 'show' });
+  const viewer = model({ text: 'seen' });
+  const { send } = await talk(
+    new Workflow({ name: 'w', edges: [[START, show, new LlmAgent({ name: 'viewer', model: viewer })]] }),
+  );
+  await send('go');
+  const parts = viewer.requests[0]?.request.contents.flatMap((content) => content.parts ?? []) ?? [];
+  expect(parts.flatMap(({ text = [] }) => text).join(' ')).toBe(said);
+  expect(parts.at(-1)).toEqual({ inlineData });
+});
+
+test('an AgentTool of a workflow returns the answer of an agent in its last node', async () => {
+  const inner = new LlmAgent({ name: 'inner', model: model({ text: 'the answer' }) });
+  const agent = new Workflow({ name: 'w', description: 'Works.', edges: [[START, inner]] });
+  const caller = model({ parts: [{ functionCall: { name: 'w', args: { request: 'go' } } }] }, { text: 'done' });
+  const { send } = await talk(new LlmAgent({ name: 'root', model: caller, tools: [new AgentTool({ agent })] }));
+  const [, response] = await send('go');
+  expect(response && getFunctionResponses(response)).toMatchObject([{ response: { result: 'the answer' } }]);
 });
 
 describe("an agent with includeContents: 'default' in a workflow", () => {

@@ -4,7 +4,7 @@ export { effectiveEvents, effectiveHistory } from '../compaction/effective-histo
 export { EventsCompactor } from '../compaction/events-compactor.ts';
 export { resolveInstruction } from '../instruction-template.ts';
 export { endsWithPending } from '../contents/contents-builder.ts';
-export { isFrameworkPart, withoutClientId } from '../contents/event-content.ts';
+export { isFrameworkPart, toModelContent, withoutClientId } from '../contents/event-content.ts';
 export { missingToolsetsEvent, turnToolsets } from '../turn-toolsets.ts';
 export { asksPerson, type ToolResponse, toToolResponse } from '../tool-response.ts';
 export { RunningCalls } from '../running-calls.ts';
