@@ -28,6 +28,17 @@ describe('toStructuredEvents', () => {
     ]);
   });
 
+  test('returns the calls and the code of a streamed reply once, in its whole event', () => {
+    const parts = [{ text: 'Look: ' }, { functionCall: { id: 'c1', name: 'f' } }, { executableCode: { code: '1' } }];
+    const chunk = createEvent({ author: 'helper', partial: true, content: { role: 'model', parts } });
+    expect(toStructuredEvents(chunk)).toEqual([{ type: EventType.CONTENT, content: 'Look: ' }]);
+    expect(toStructuredEvents(eventOf(...parts)).map(({ type }) => type)).toEqual([
+      'content',
+      'tool_call',
+      'call_code',
+    ]);
+  });
+
   test('returns only the error of an event with an error code', () => {
     const event = createEvent({ author: 'helper', errorCode: 'SAFETY', errorMessage: 'blocked' });
     expect(toStructuredEvents(event)).toEqual([

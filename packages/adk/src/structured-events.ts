@@ -88,7 +88,7 @@ export type StructuredEvent =
 
 /**
  * Splits an event into its statements, in the order of its parts: thoughts, text, calls, results and code, then requests for confirmation, and
- * `finished` for a final response. An event with an error code gives only the error.
+ * `finished` for a final response. An event with an error code gives only the error, and a chunk (`partial: true`) only its thoughts, its text and its requests.
  *
  * @example
  * for (const part of toStructuredEvents(event)) if (part.type === EventType.CONTENT) process.stdout.write(part.content);
@@ -99,6 +99,8 @@ export function toStructuredEvents(event: Event): StructuredEvent[] {
   const found: StructuredEvent[] = [];
   for (const { functionCall, functionResponse, executableCode, codeExecutionResult, text, thought } of event.content
     ?.parts ?? []) {
+    // The event of the whole reply has the calls, results and code of its chunks again.
+    if (event.partial === true && !text) continue;
     if (isFilled(functionCall)) found.push({ type: EventType.TOOL_CALL, call: functionCall });
     else if (isFilled(functionResponse)) found.push({ type: EventType.TOOL_RESULT, result: functionResponse });
     else if (isFilled(executableCode)) found.push({ type: EventType.CALL_CODE, code: executableCode });
