@@ -24,22 +24,26 @@ async function talk(streamingMode: StreamingMode) {
 }
 
 describe('events of a runner and of its sessions', () => {
-  test('have empty lists and requests, which are not in their JSON', async () => {
+  test('have empty lists and requests, also in copies and in their JSON', async () => {
     const { said, stored } = await talk(StreamingMode.SSE);
     expect([said.length, stored.length]).toEqual([3, 2]);
-    for (const { longRunningToolIds, actions } of [...said, ...stored]) {
-      expect([longRunningToolIds?.length, actions.requestedAuthConfigs, actions.requestedToolConfirmations]).toEqual([
-        0,
-        {},
-        {},
-      ]);
-      expect(JSON.stringify(actions)).toBe('{"stateDelta":{},"artifactDelta":{}}');
-    }
-    expect(JSON.stringify(said)).not.toContain('longRunningToolIds');
+    for (const event of [...said, ...stored])
+      for (const copy of [
+        event,
+        { ...event },
+        structuredClone(event),
+        JSON.parse(JSON.stringify(event)) as typeof event,
+      ])
+        expect([
+          copy.longRunningToolIds,
+          copy.actions.requestedAuthConfigs,
+          copy.actions.requestedToolConfirmations,
+        ]).toEqual([[], {}, {}]);
   });
 
   test('say with partial: false that the reply is whole, if chunks came before', async () => {
-    expect((await talk(StreamingMode.SSE)).said.map(({ partial }) => partial)).toEqual([true, true, false]);
+    const { said } = await talk(StreamingMode.SSE);
+    expect(said.map((event) => ({ ...event }).partial)).toEqual([true, true, false]);
     expect((await talk(StreamingMode.NONE)).said.map(({ partial }) => partial)).toEqual([undefined]);
   });
 
@@ -56,13 +60,6 @@ describe('events of a runner and of its sessions', () => {
     }
     const { stored: others } = await talk(StreamingMode.NONE);
     expect(others.map(({ content }) => content?.parts)).toEqual([[{ text: 'Hello?' }], [{ text: 'Hello.' }]]);
-  });
-
-  test('refuse a write to an empty record of requests, which nothing would read', async () => {
-    const [event] = (await talk(StreamingMode.NONE)).said;
-    expect(() => Object.assign(event?.actions.requestedToolConfirmations ?? {}, { c1: { hint: 'Sure?' } })).toThrow(
-      TypeError,
-    );
   });
 });
 

@@ -41,40 +41,18 @@ export interface AdkRunEvent extends AdkEvent {
 }
 
 /**
- * Describes a field that an event does not have. It is not enumerable, so the JSON and the copies of an event leave it out, as the stored event does. A
- * value that a program assigns is enumerable.
- */
-function absent(name: string, value: unknown): PropertyDescriptor {
-  return {
-    get: () => value,
-    set(this: object, assigned: unknown): void {
-      Object.defineProperty(this, name, { value: assigned, writable: true, enumerable: true, configurable: true });
-    },
-    configurable: true,
-  };
-}
-
-const NO_REQUESTS = Object.freeze({});
-const NO_AUTH_CONFIGS = absent('requestedAuthConfigs', NO_REQUESTS);
-const NO_CONFIRMATIONS = absent('requestedToolConfirmations', NO_REQUESTS);
-const NO_CALL_IDS = absent('longRunningToolIds', Object.freeze([]));
-const NOT_PARTIAL = absent('partial', false);
-
-/**
  * Returns a copy of an event that a program may change, and that also has the fields which every event of `@google/adk` has, and which an event here leaves
  * out if they are empty. Values in it that are neither plain objects nor lists are shared.
  * @param isStreamed true in a run whose readers get chunks: `partial` of the whole reply of a model is then false
  */
 export function toAdkEvent(event: Event, isStreamed = false): AdkRunEvent {
   const copy = copyPlain<Event>(event) as AdkRunEvent;
-  const { actions, content, longRunningToolIds } = copy;
-  if (!actions.requestedAuthConfigs) Object.defineProperty(actions, 'requestedAuthConfigs', NO_AUTH_CONFIGS);
-  if (!actions.requestedToolConfirmations)
-    Object.defineProperty(actions, 'requestedToolConfirmations', NO_CONFIRMATIONS);
-  if (content && longRunningToolIds) addAdkArguments(content);
-  if (!longRunningToolIds) Object.defineProperty(copy, 'longRunningToolIds', NO_CALL_IDS);
-  if (isStreamed && event.partial === undefined && event.responseId !== undefined)
-    Object.defineProperty(copy, 'partial', NOT_PARTIAL);
+  const { actions, content } = copy;
+  actions.requestedAuthConfigs ??= {};
+  actions.requestedToolConfirmations ??= {};
+  if (content && event.longRunningToolIds) addAdkArguments(content);
+  copy.longRunningToolIds ??= [];
+  if (isStreamed && event.responseId !== undefined) copy.partial ??= false;
   return copy;
 }
 

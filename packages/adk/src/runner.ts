@@ -115,7 +115,7 @@ export interface AdkRunLiveParams extends RunLiveParams {
  * - A run that is aborted ends its stream, and throws no `RunAbortedError`. An error of a model's service, and the call after the last that `maxLlmCalls`
  *   allows, end it with an error event, and are not thrown.
  * - Events always have `longRunningToolIds`, `actions.requestedAuthConfigs` and `actions.requestedToolConfirmations`, and with `StreamingMode.SSE` the
- *   whole replies of models have `partial: false`. Values that are empty are not in the JSON of an event.
+ *   whole replies of models have `partial: false`.
  *
  * @example
  * const runner = new Runner({ appName: 'weather', agent, sessionService: new InMemorySessionService() });
