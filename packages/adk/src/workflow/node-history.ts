@@ -46,6 +46,8 @@ export class AdkNodeHistory {
   readonly answers: Record<string, unknown> = {};
   /** True if anything ran before. */
   readonly isContinued: boolean;
+  /** True if the workflow is continued by a message, and not because its process was lost. */
+  readonly isPrompted: boolean;
   /** The message that the workflow began with, if it is continued. */
   readonly firstMessage: Content | undefined;
 
@@ -74,11 +76,14 @@ export class AdkNodeHistory {
       const path = event.nodeInfo?.path;
       if (path === undefined || event.partial === true || event.object === ObjectType.agentInput) continue;
       isContinued = true;
+      const { longRunningToolIds: ids = [] } = event;
+      // Open questions are yielded again to the reader of a later run.
+      if (ids.length > 0 && ids.every((id) => open.get(id)?.path === path)) continue;
       this.#add(path, { position, event });
-      for (const id of event.longRunningToolIds ?? [])
-        if (!open.has(id)) open.set(id, { path, schema: schemaOf(event, id) });
+      for (const id of ids) if (!open.has(id)) open.set(id, { path, schema: schemaOf(event, id) });
     }
     this.isContinued = isContinued;
+    this.isPrompted = events.findLast(({ content }) => content)?.author === 'user';
     this.firstMessage = events.find(({ author }) => author === 'user')?.content;
   }
 

@@ -6,6 +6,7 @@ import {
   contentText,
   type InvocationContext,
   ModelError,
+  REQUEST_INPUT,
   RunAbortedError,
   toError,
 } from '@eventloom/core';
@@ -167,6 +168,7 @@ export class WorkflowRun implements NodeRuns {
     if (known) {
       const skipped = this.history.dropWithin(nodePath, prior);
       if (known.interruptIds.length === 0) this.#skipAgents([...prior.events, ...skipped]);
+      else if (this.history.isPrompted) await this.#askAgain(prior.events, known.interruptIds);
       if (prior.output !== undefined && !prior.isReplaced) this.lastOutput = { value: prior.output };
       this.#outputs.set(name, known.output);
       return known;
@@ -193,6 +195,29 @@ export class WorkflowRun implements NodeRuns {
     await this.#runWithCallbacks(node, context, name, input);
     if (context.interruptIds.length === 0) this.#outputs.set(name, context.output);
     return context;
+  }
+
+  /** Posts the questions of a node that are still open, so that the reader of this run sees what it waits for. */
+  async #askAgain(events: readonly Event[], open: readonly string[]): Promise<void> {
+    const asked = new Set<string>();
+    for (const { author, branch, isolationScope, nodeInfo, content } of events) {
+      const parts = (content?.parts ?? []).filter(
+        ({ functionCall: { id = '', name } = {} }) => name === REQUEST_INPUT && open.includes(id) && !asked.has(id),
+      );
+      const longRunningToolIds = parts.flatMap(({ functionCall }) => functionCall?.id ?? []);
+      if (parts.length === 0) continue;
+      for (const id of longRunningToolIds) asked.add(id);
+      await this.#postAsIs(
+        this.context.createEvent({
+          author,
+          content: { role: 'model', parts },
+          longRunningToolIds,
+          ...(branch === undefined ? {} : { branch }),
+          ...(isolationScope === undefined ? {} : { isolationScope }),
+          ...(nodeInfo && { nodeInfo }),
+        }),
+      );
+    }
   }
 
   /** Skips the stored executions of agents whose nodes are done, so that the next runs of these agents do not continue them. */

@@ -90,6 +90,28 @@ describe('a question', () => {
     expect(said(await send('Rome'))).toEqual(['upper: "ROME"']);
   });
 
+  test('is yielded again by a message that does not answer it, because several are open', async () => {
+    const ran: string[] = [];
+    const asking = (id: string) =>
+      node(
+        () => {
+          ran.push(id);
+          return new RequestInput({ interruptId: id, message: `${id}?` });
+        },
+        { name: id },
+      );
+    const join = new JoinNode({ name: 'both' });
+    const { send } = await talk(new Workflow({ name: 'w', edges: [[START, [asking('city'), asking('day')], join]] }));
+    const asked = async (...parts: (string | Part)[]): Promise<(string | undefined)[]> =>
+      (await send(...parts)).flatMap(getFunctionCalls).map(({ id }) => id);
+    expect(await asked('go')).toEqual(['city', 'day']);
+    expect(await asked('Oslo')).toEqual(['city', 'day']);
+    expect(await asked('Oslo, I said')).toEqual(['city', 'day']);
+    expect(await asked(answer('day', { result: 'today' }))).toEqual(['city']);
+    expect(said(await send(answer('city', { result: 'Oslo' })))).toEqual(['both: {"city":"Oslo","day":"today"}']);
+    expect(ran).toEqual(['city', 'day']);
+  });
+
   test('is asked again by a message after the workflow has ended', async () => {
     const { send } = await talk(new Workflow({ name: 'w', edges: [['START', ask, upper]] }));
     await send('go');
