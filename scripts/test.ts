@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism, setPriority, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { processTests, unitTests } from './node-tests.ts';
@@ -41,11 +41,17 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules
 process.env['GOGC'] ??= '400';
 process.env['GOMEMLIMIT'] ??= '3GiB';
 
+/**
+ * The nice value of scripts that hardly wait. They take the time in which tests that start processes and browsers wait, and end last, with all
+ * processors busy. With a much higher value, a test beside those could reach its time limit.
+ */
+const COMPUTING = 5;
+
 const reports = mkdtempSync(join(tmpdir(), 'eventloom-test-'));
 
 // In one process of workerd, because each process loads all modules: with three of them they take a fifth more processor time. They need no
 // declarations, and fill the time in which the compiler waits for one package.
-const workers = runTests('test:workers');
+const workers = runTests('test:workers', []);
 // Before the others: samples and packages are checked against the declarations that this step writes, and the tests of Studio open the page,
 // which otherwise several workers build at the same time.
 const [types] = await Promise.all([
@@ -55,13 +61,13 @@ const [types] = await Promise.all([
 // Concurrently, because tests that start processes and browsers spend half of their time waiting: those of Node are two runs, so that the
 // processors are busy in the meantime.
 const others = await Promise.all([
-  // With one worker more than there are processors: this run is the longest, and at its end the others no longer fill the time it waits.
-  runTests('test:node', ...foldersOf(processTests), `--maxWorkers=${availableParallelism() + 1}`),
-  runTests('test:node', ...foldersOf(unitTests)),
-  runTests('test:packages'),
+  // With one worker more than there are processors, because it waits most.
+  runTests('test:node', [...foldersOf(processTests), `--maxWorkers=${availableParallelism() + 1}`]),
+  runTests('test:node', foldersOf(unitTests), COMPUTING),
+  runTests('test:packages', []),
   workers,
-  runCheck('lint'),
-  runCheck('size'),
+  runCheck('lint', COMPUTING),
+  runCheck('size', COMPUTING),
 ]);
 const outcomes = [types, ...others];
 rmSync(reports, { recursive: true });
@@ -83,27 +89,21 @@ function foldersOf(patterns: readonly string[]): string[] {
 }
 
 /** Runs a script that passes or fails as a whole, and counts it as one test. */
-async function runCheck(script: string): Promise<Outcome> {
-  const ok = await run(script);
+async function runCheck(script: string, priority = 0): Promise<Outcome> {
+  const ok = await run(script, [], priority);
   return { name: script, passed: ok ? 1 : 0, failed: ok ? 0 : 1, skipped: 0, failures: [] };
 }
 
 /**
  * Runs a script that runs vitest, and counts its tests. A file that does not load and a run that crashes count as one
  * failure.
- * @param filters the folders whose tests are run, and options of vitest. Default: all tests
+ * @param filters the folders whose tests are run, or none for all tests, and options of vitest
  */
-async function runTests(script: string, ...filters: string[]): Promise<Outcome> {
+async function runTests(script: string, filters: readonly string[], priority = 0): Promise<Outcome> {
   const name = [script, ...filters.filter((filter) => !filter.startsWith('--'))].join(' ');
   const report = join(reports, `${name.replaceAll(/[: /]+/g, '-')}.json`);
-  const ok = await run(
-    script,
-    ...filters,
-    '--allowOnly=false',
-    '--reporter=default',
-    '--reporter=json',
-    `--outputFile.json=${report}`,
-  );
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const ok = await run(script, [...filters, '--allowOnly=false', ...reporters], priority);
   if (!existsSync(report)) return { name, passed: 0, failed: 1, skipped: 0, failures: [`${name} wrote no report`] };
   const { numPassedTests, numPendingTests, testResults } = JSON.parse(readFileSync(report, 'utf8')) as VitestReport;
   const failures = testResults.flatMap(({ name: file, status, message, assertionResults }) => {
@@ -121,8 +121,10 @@ async function runTests(script: string, ...filters: string[]): Promise<Outcome> 
 }
 
 /** Runs a script, with its name before each line that it writes. */
-async function run(script: string, ...options: string[]): Promise<boolean> {
+async function run(script: string, options: readonly string[], priority: number): Promise<boolean> {
   const child = spawn('pnpm', ['run', script, ...options], { stdio: ['ignore', 'pipe', 'pipe'] });
+  // The processes that it starts inherit the value.
+  if (child.pid !== undefined) setPriority(child.pid, priority);
   for (const stream of [child.stdout, child.stderr]) {
     createInterface(stream).on('line', (line) => console.log(`${script} │ ${line}`));
   }
