@@ -65,10 +65,21 @@ async function* finishLastStep(
   if (callsToRun(reply.content?.parts).length > 0) return yield* finishCalls(turn, reply, resumedFrom);
   if (hasTrailingCodeExecutionResult(reply) || isOutputMismatch(reply)) return true;
   const found = codeRun?.find(reply);
-  if (!codeRun || !found) return false;
+  if (!codeRun || !found) return isAnsweredSince(context, reply);
   const id = reply.content?.parts?.findLast((part) => part.executableCode)?.executableCode?.id;
   yield await codeRun.execute({ ...found, id: id ?? found.id });
   return true;
+}
+
+/** Returns true if the user answered a call of the agent after this reply: a long-running call that had a first response, so that the model replied. */
+function isAnsweredSince({ agent, branch, session, invocation }: InvocationContext, reply: Event): boolean {
+  const calls = Calls.of(session, invocation.derived);
+  for (const [, event] of newestEntries(session.events)) {
+    if (event.id === reply.id) return false;
+    if (event.author !== 'user') continue;
+    if (calls.answeredIn(event).some((call) => call.event.author === agent.name && call.branch === branch)) return true;
+  }
+  return false;
 }
 
 /** Finishes the calls of a reply. Agents that they ran are resumed behind the reply. */

@@ -11,6 +11,7 @@ import {
   REQUEST_CREDENTIAL,
 } from '@eventloom/core';
 import {
+  Calls,
   checkOptions,
   describeKind,
   isBaseAgent,
@@ -314,15 +315,37 @@ class NodeTurn extends BaseAgent {
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const own = context.withInvocation({ ...context.invocation });
     scopeInstructions(own.invocation, { input: this.#input, outputs: this.#place.outputs });
-    for await (const event of own.runAgent(this.#agent))
-      yield context.progress.isCommitted(event) ? event : withNode(this.#place, withOutput(this.#agent, event));
+    for await (const event of own.runAgent(this.#agent)) {
+      if (context.progress.isCommitted(event)) yield event;
+      else if (event.partial === true) yield withNode(this.#place, event);
+      else if (!this.#waits(context)) yield withNode(this.#place, withOutput(this.#agent, event));
+      else if (!isEnd(event)) yield withNode(this.#place, event);
+    }
+    if (this.#waits(context)) context.pause();
+  }
+
+  /** True while the user has not answered a call of the agent. The node is then not done, whatever the model said meanwhile. */
+  #waits({ invocationId, session, invocation }: InvocationContext): boolean {
+    if (this.#agent.mode === 'task') return false;
+    return Calls.of(session, invocation.derived).all.some(
+      ({ isLongRunning, responses, event: { nodeInfo, invocationId: madeIn } }) =>
+        isLongRunning &&
+        madeIn === invocationId &&
+        nodeInfo?.path === this.#place.nodePath &&
+        !responses.some(({ event: { author } }) => author === 'user'),
+    );
   }
 }
 
-/** Returns the event with the agent's answer as the output of its node. The result of a task is an output already. */
+/** Returns true for an event that only marks the end of an agent. */
+function isEnd({ actions, content }: Event): boolean {
+  return actions.endOfAgent === true && !content;
+}
+
+/** Returns the whole event with the agent's answer as the output of its node. The result of a task is an output already. */
 function withOutput({ mode, outputSchema }: LlmAgent, event: Event): Event {
-  const { content, partial, output } = event;
-  if (mode === 'task' || partial === true || output !== undefined) return event;
+  const { content, output } = event;
+  if (mode === 'task' || output !== undefined) return event;
   if (content?.role !== 'model' || content.parts?.some(({ functionCall }) => functionCall)) return event;
   const text = contentText(content);
   const value = outputSchema !== undefined && text.trim() !== '' ? jsonOrText(text) : text;

@@ -25,6 +25,7 @@ import {
   isNodeReportedError,
   JoinNode,
   LlmAgent,
+  LongRunningFunctionTool,
   node,
   type NodeContext,
   NodeTool,
@@ -246,6 +247,51 @@ describe('an agent in a workflow', () => {
     const events = await send(answer(call?.id ?? '', { confirmed: true }, 'adk_request_confirmation'));
     expect(said(events).slice(-2)).toEqual(['payer: "Done."', 'upper2: "DONE.!"']);
     bot.assertConsumed();
+  });
+
+  test.each(['none', 'default'] as const)(
+    'with includeContents: %s waits for the result of a long-running call with a first response, and reads it',
+    async (includeContents) => {
+      const job = new LongRunningFunctionTool({
+        name: 'job',
+        description: 'J.',
+        execute: () => ({ status: 'pending' }),
+      });
+      const waiting = model({ calls: [{ name: 'job', id: 'c1' }] }, { text: 'Waiting.' }, { text: 'Approved.' });
+      const agent = new LlmAgent({ name: 'a', model: waiting, tools: [job], includeContents });
+      const { send } = await talk(new Workflow({ name: 'w', edges: [[START, agent, upper]] }));
+      const [call, ...first] = await send('go');
+      expect(said(first)).toEqual(['a: undefined', 'a: "Waiting."']);
+      expect(first.map(({ output }) => output)).toEqual([undefined, undefined]);
+      const [{ id = '' } = {}] = call ? getFunctionCalls(call) : [];
+      expect(said(await send(answer(id, { status: 'approved' }, 'job')))).toEqual([
+        'a: "Approved."',
+        'upper: "APPROVED."',
+      ]);
+      const newest = waiting.requests.at(-1)?.request.contents.at(-1)?.parts?.at(-1)?.functionResponse;
+      expect(newest?.response).toEqual({ status: 'approved' });
+    },
+  );
+
+  test('runs a tool that asks by itself again after the approval, before the next node', async () => {
+    const pay = new FunctionTool({
+      name: 'pay',
+      description: 'Pays.',
+      execute: (_args: unknown, toolContext: ToolContext) => {
+        if (toolContext.toolConfirmation) return { paid: toolContext.toolConfirmation.confirmed };
+        toolContext.requestConfirmation({ hint: 'Pay?' });
+        return { status: 'asked' };
+      },
+    });
+    const payer = model({ calls: [{ name: 'pay' }] }, { text: 'I asked.' }, { text: 'Paid.' });
+    const agent = new LlmAgent({ name: 'a', model: payer, tools: [pay] });
+    const { send } = await talk(new Workflow({ name: 'w', edges: [[START, agent, upper]] }));
+    const first = await send('go');
+    expect(said(first.slice(-1))).toEqual(['a: "I asked."']);
+    const { id = '', name } = first.flatMap(getFunctionCalls).at(-1) ?? {};
+    const second = await send(answer(id, { confirmed: true }, name));
+    expect(second.flatMap(getFunctionResponses)).toMatchObject([{ response: { paid: true } }]);
+    expect(said(second.slice(1))).toEqual(['a: "Paid."', 'upper: "PAID."']);
   });
 
   test('that asks in a run that cannot be resumed gets an error', async () => {
