@@ -7,6 +7,7 @@ import {
   type FunctionResponse,
   type InputRequest,
   InvalidMessageError,
+  ObjectType,
   type Part,
   type Platform,
   REQUEST_CONFIRMATION,
@@ -189,13 +190,16 @@ export class PersonAnswers {
   }
 
   /**
-   * True if the agent that made the request yielded an event after the first answer to it. If it did not, because its
-   * run was interrupted, the request can be answered again.
+   * True if the agent that made the request, or any node of its workflow, yielded an event after the first answer to it. If none did, because
+   * the run was interrupted, the request can be answered again.
    */
   #isContinued({ event: asked, branch, responses: [first] }: SessionCall): boolean {
+    const isOfNode = asked.nodeInfo?.path !== undefined;
     for (const event of first ? newestFirst(this.#params.events) : []) {
       if (event === first?.event) return false;
       if (event.author === asked.author && branchInScope(event) === branch) return true;
+      const isOfRun = isOfNode && event.invocationId === first?.event.invocationId;
+      if (isOfRun && (event.nodeInfo?.path !== undefined || event.object === ObjectType.runnerEnd)) return true;
     }
     return false;
   }

@@ -91,6 +91,21 @@ describe('a question', () => {
     expect(said(await send('Rome'))).toEqual(['upper: "ROME"']);
   });
 
+  test.each([
+    ['before another node', [upper]],
+    ['of the last node', []],
+  ])('%s cannot be answered twice', async (_title, rest) => {
+    let charged = 0;
+    const charge = node(() => void charged++, { name: 'charge' });
+    const { send, stored } = await talk(new Workflow({ name: 'w', edges: [[START, charge, ask, ...rest]] }));
+    await send('go');
+    await send(answer('city', { result: 'Oslo' }));
+    const { length } = await stored();
+    await expect(send(answer('city', { result: 'Oslo' }))).rejects.toThrow('has already been answered');
+    expect(await stored()).toHaveLength(length);
+    expect(charged).toBe(1);
+  });
+
   test('is yielded again by a message that does not answer it, because several are open', async () => {
     const ran: string[] = [];
     const asking = (id: string) =>
