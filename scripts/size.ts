@@ -42,8 +42,8 @@ const bundles = [
   // dates of zod 3, and what programs of the ADK read in a state and do to lists of events (0.2 kB);
   // calls that wait for answers and are cancelled with their run (0.1 kB).
   // The size of the states of sessions, users and apps, and answers that come after the end of their run: 0.5 kB.
-  // Schemas that contain themselves, and what agents in nodes of a workflow said: 0.5 kB. Runs that end with their storage: 0.3 kB.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 102_600 },
+  // Schemas that contain themselves, what agents in nodes of a workflow said, and answers to their questions and calls: 0.7 kB. Runs that end with their storage: 0.3 kB.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 102_800 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
