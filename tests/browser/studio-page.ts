@@ -47,6 +47,7 @@ export interface OpenOptions extends BrowserContextOptions {
   readonly hasSpans?: boolean;
   /** Default: no login. With one, the page asks for a token. */
   readonly authenticate?: ServerOptions['authenticate'];
+  readonly limits?: ServerOptions['limits'];
   readonly fill?: (service: InMemorySessionService) => Promise<unknown>;
 }
 
@@ -82,7 +83,7 @@ export function useStudio() {
 
   /** Opens Studio on a server with one agent, whose model plays the steps. */
   async function open(steps: readonly ScriptedStep[], options: OpenOptions = {}): Promise<Opened> {
-    const { agent, tools = [], fill, authenticate, hasSpans = false, prompts, ...context } = options;
+    const { agent, tools = [], fill, authenticate, hasSpans = false, prompts, limits, ...context } = options;
     const spans = hasSpans ? new SpanStore() : undefined;
     const sessionService = new InMemorySessionService();
     const runner = new Runner({
@@ -102,7 +103,14 @@ export function useStudio() {
     });
     const protocols = [shown, ...(spans ? [dev({ spans })] : [])];
     const server = await serve(
-      createServer({ runners: [runner], protocols, live: liveEndpoint(), authenticate, onError: () => undefined }),
+      createServer({
+        runners: [runner],
+        protocols,
+        live: liveEndpoint(),
+        authenticate,
+        limits,
+        onError: () => undefined,
+      }),
       { port: 0, drainMs: 0 },
     );
     servers.push(server);

@@ -98,6 +98,32 @@ test('the list has all sessions while the page follows a run, and other pages se
   await page.getByRole('log').getByText('Three more.').waitFor();
 });
 
+test('a session that was deleted elsewhere is shown as empty, and a message creates it again', async () => {
+  const { page, sessionService, errors } = await open(['Hello.', 'Hello again.']);
+  await send(page, 'Hello?');
+  const log = page.getByRole('log');
+  await log.getByText('Hello.').waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  await sessionService.deleteSession(KEY);
+  await page.getByText('Talk to the agent').waitFor();
+  await send(page, 'Hello?');
+  await log.getByText('Hello again.').waitFor();
+  expect(errors).toEqual([]);
+});
+
+test('a message that the server refuses stays with its error while the page looks for changes', async () => {
+  const { page } = await open([], { limits: { maxBodyBytes: 1000 } });
+  await send(page, 'word '.repeat(300));
+  const alert = page.getByRole('alert');
+  await alert.waitFor();
+  const isLook = (response: { url(): string }): boolean => response.url().endsWith('?numRecentEvents=1&ifExists=true');
+  await page.waitForResponse(isLook);
+  // What the first answer changed is shown when the page looks again.
+  await page.waitForResponse(isLook);
+  expect(await alert.count()).toBe(1);
+  expect(await page.getByRole('log').getByRole('article').count()).toBe(1);
+});
+
 test('a run that works before its first event is not called queued', async () => {
   const gate = new Gate();
   const { page, errors } = await open([{ gate, calls: [{ name: 'look' }] }, 'Blue.'], { tools: [look] });
@@ -242,6 +268,22 @@ test('a message leads to its event and to the trace of its run', async () => {
   await page.getByRole('tab', { name: 'Trace', selected: true }).waitFor();
   const run = page.getByRole('combobox', { name: 'Run' }).locator('option:checked');
   await expect.poll(() => run.textContent()).toBe('1: What color?');
+  expect(errors).toEqual([]);
+});
+
+test('a change of the state from outside is no run: the agents and the trace show the run before it', async () => {
+  const { page, url, errors } = await open([{ calls: [{ name: 'look' }] }, 'Blue.'], { tools: [look] });
+  await send(page, 'What color?');
+  await page.getByRole('log').getByText('Blue.').waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  const session = new URL('/apps/app/users/ann/sessions/first', url);
+  await fetch(session, { method: 'PATCH', body: JSON.stringify({ stateDelta: { plan: 'gold' } }) });
+  await page.evaluate("dispatchEvent(new Event('focus'))");
+  await page.getByText('5 of 5').waitFor();
+  await page.getByRole('tab', { name: 'Trace' }).click();
+  await expect.poll(() => page.locator('.trace select option').allTextContents()).toEqual(['1: What color?']);
+  await page.getByRole('tab', { name: 'Agents' }).click();
+  await page.locator('[data-seen=true]').getByText('helper').waitFor();
   expect(errors).toEqual([]);
 });
 

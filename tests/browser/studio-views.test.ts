@@ -145,6 +145,23 @@ test('every view fits on a screen of 360 pixels', async () => {
   expect(errors).toEqual([]);
 });
 
+test.each([820, 1280])('every control is inside its part of the page on a screen of %i pixels', async (width) => {
+  const { page } = await open(steps, { tools, viewport: { width, height: 740 } });
+  await talk(page);
+  const tooWide = (): Promise<string[]> =>
+    page.evaluate(`[...document.querySelectorAll('button, input, select, textarea')].flatMap((control) => {
+      const [inner, outer] = [control, control.closest('section[aria-label]')].map((each) => each?.getBoundingClientRect());
+      const isInside = !outer || inner.width === 0 || (inner.left >= outer.left && inner.right <= outer.right + 1);
+      return isInside ? [] : [control.outerHTML.slice(0, 100)];
+    })`);
+  expect(await tooWide()).toEqual([]);
+  if (width < 1100) await page.getByRole('button', { name: 'inspect' }).click();
+  for (const name of TABS) {
+    await page.getByRole('tab', { name }).click();
+    expect([name, ...(await tooWide())]).toEqual([name]);
+  }
+});
+
 test('all controls can be used with only the keyboard', async () => {
   const { page } = await open(steps, { tools });
   /** Presses Tab until the element with this name has the focus. */

@@ -2,6 +2,7 @@ import { memo, useEffect, useId, useMemo, useState } from 'react';
 import type { Event, SessionKey } from '@eventloom/core';
 import dagre from '@dagrejs/dagre';
 import { ServerError } from '@eventloom/client';
+import { isOfRun } from './run-events.ts';
 import {
   type ShownAgent,
   type GraphDescription,
@@ -45,7 +46,7 @@ export const AgentsTab = memo(function AgentsTab({
       .catch((thrown: unknown) => setGraphError(messageOf(thrown)));
   }, [appName, userId]);
   const newest = events.at(-1);
-  const invocationId = newest?.invocationId;
+  const invocationId = events.findLast(isOfRun)?.invocationId;
   const seen = useMemo(() => {
     const run = events.filter((event) => event.invocationId === invocationId);
     return new Set(run.map(({ author }) => author));

@@ -40,6 +40,23 @@ describe('fieldOf', () => {
     expect(field('invoice')?.fields[0]).toMatchObject({ key: 'invoice.to', isRequired: false });
   });
 
+  test('shows an example of JSON where there is no simple field', () => {
+    const item = {
+      type: 'object',
+      properties: {
+        sku: { type: 'string' },
+        count: { type: ['integer', 'null'] },
+        size: { enum: ['S', 'M'] },
+        gift: { type: 'boolean', default: false },
+        parts: { type: 'array', items: { type: 'object', properties: { name: { type: 'string' } } } },
+      },
+    };
+    expect(JSON.parse(fieldOf({ type: 'array', items: item }).example ?? '')).toEqual([
+      { sku: 'text', count: 1, size: 'S', gift: false, parts: [{ name: 'text' }] },
+    ]);
+    expect(fieldOf({ type: 'object' }).example).toBe('{}');
+  });
+
   test('creates one field for a schema that is not an object, and without a schema', () => {
     expect(fieldOf({ type: 'number' })).toMatchObject({ key: '', kind: 'input', type: 'number' });
     expect(fieldOf()).toMatchObject({ key: '', kind: 'input', type: 'string' });

@@ -31,6 +31,8 @@ export interface FormField {
   readonly minItems: number;
   /** Text of the default value. */
   readonly initial: string;
+  /** For `json`: a value of the schema's shape as JSON. */
+  readonly example?: string;
 }
 
 /** Formats of strings for which browsers have input elements. */
@@ -107,7 +109,29 @@ function makeField(given: unknown, { key, name, isRequired }: FieldPlace): FormF
       attributes: type === 'string' ? textAttributes(schema) : numberAttributes(schema),
       initial: textOf(fallback),
     };
-  return { ...base, kind: 'json', initial: fallback === undefined ? '' : JSON.stringify(fallback, undefined, 2) };
+  return {
+    ...base,
+    kind: 'json',
+    initial: fallback === undefined ? '' : JSON.stringify(fallback, undefined, 2),
+    example: JSON.stringify(exampleOf(schema, 0)),
+  };
+}
+
+/** Deeper values are left out of an example. */
+const MAX_EXAMPLE_DEPTH = 4;
+
+/** Returns a value of a schema's shape, to show what to write: `[{ name: 'text', count: 1 }]`. */
+function exampleOf(given: unknown, depth: number): unknown {
+  const { schema } = withoutNull(isRecord(given) ? given : {});
+  const { type, properties, items, enum: choices } = schema;
+  if (schema['default'] !== undefined) return schema['default'];
+  if (Array.isArray(choices)) return choices[0];
+  if (type === 'string') return 'text';
+  if (type === 'number' || type === 'integer') return 1;
+  if (type === 'boolean') return true;
+  if (type === 'array') return depth < MAX_EXAMPLE_DEPTH && isRecord(items) ? [exampleOf(items, depth + 1)] : [];
+  const entries = depth < MAX_EXAMPLE_DEPTH && isRecord(properties) ? Object.entries(properties) : [];
+  return Object.fromEntries(entries.map(([name, property]) => [name, exampleOf(property, depth + 1)])) as unknown;
 }
 
 /** Returns a default value as the text of an input. */

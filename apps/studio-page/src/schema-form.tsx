@@ -149,5 +149,11 @@ function FieldInput({ field, text, isInvalid, onChange }: FieldInputProps) {
       </select>
     );
   if (kind === 'input') return <input {...common} {...attributes} />;
-  return <textarea {...common} rows={kind === 'list' ? 3 : 4} placeholder={kind === 'json' ? 'JSON' : ''} />;
+  return (
+    <textarea
+      {...common}
+      rows={kind === 'list' ? 3 : 4}
+      placeholder={field.example ? `JSON, such as ${field.example}` : ''}
+    />
+  );
 }

@@ -1,6 +1,7 @@
 import { memo, useEffect, useMemo, useState } from 'react';
 import type { Event, SessionKey } from '@eventloom/core';
 import { Button } from 'react-aria-components';
+import { isOfRun } from './run-events.ts';
 import { SpanContent } from './span-content.tsx';
 import { type KeptSpan, messageOf, type ModelPrice, readSpans, serverNow } from './studio-client.ts';
 import { barsOf, formatCost, formatDuration, type Span, spansOf } from './trace.ts';
@@ -56,7 +57,7 @@ export const TraceTab = memo(function TraceTab({
     // A run that has just begun has no events yet.
     const working = until === undefined ? (kept ?? []).filter(isWorking) : [];
     const ids = [
-      ...events.map(({ invocationId }) => invocationId),
+      ...events.filter(isOfRun).map(({ invocationId }) => invocationId),
       ...working.map(({ attributes }) => String(attributes['eventloom.invocation_id'])),
     ];
     return [...new Set(ids)].toReversed();
