@@ -213,7 +213,7 @@ export class AgentNode extends BaseNode {
         const reader = new InputReader({ name: agent.name });
         const nodeInfo = { path: place.nodePath };
         const said = { agent: reader, userContent: toMessage(input), nodeInfo, callId, streaming: false, abort: guard };
-        for await (const _event of invocationContext.runSubInvocation(said));
+        for await (const _event of invocationContext.runSubInvocation({ ...said, branch: place.branch }));
       }
       yield* invocationContext.runAgent(turn, { ...branchOf(context), abort: guard });
       return;

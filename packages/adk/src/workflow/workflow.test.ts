@@ -400,6 +400,38 @@ describe("an agent with includeContents: 'default' in a workflow", () => {
     expect((await stored()).filter(({ author }) => author === 'user')).toHaveLength(1);
   });
 
+  test('reads the conversation beside other nodes too, but not what these say, and all of it after them', async () => {
+    const [left, right, last] = [
+      model({ text: 'l1' }, { text: 'l2' }),
+      model({ text: 'r1' }, { text: 'r2' }),
+      model({ text: 'e1' }, { text: 'e2' }),
+    ];
+    const agentOf = (name: string, asked: ScriptedModel): LlmAgent =>
+      new LlmAgent({ name, model: asked, includeContents: 'default' });
+    const edges: EdgeItem[] = [
+      [START, [agentOf('left', left), agentOf('right', right)], new JoinNode({ name: 'join' }), agentOf('last', last)],
+    ];
+    const { send } = await talk(new Workflow({ name: 'w', edges }));
+    await send('go');
+    await send('go on');
+    expect(textsOf(left)[0]).toEqual(['go']);
+    expect(textsOf(right)[0]).toEqual(['go']);
+    expect(textsOf(left)[1]).toEqual([
+      'go',
+      'l1',
+      '{"left":"l1","right":"r1"}',
+      'For context: [last] said: e1',
+      'go on',
+    ]);
+    const [before = []] = textsOf(last);
+    expect(before.slice(0, 3).toSorted()).toEqual([
+      'For context: [left] said: l1',
+      'For context: [right] said: r1',
+      'go',
+    ]);
+    expect(before[3]).toBe('{"left":"l1","right":"r1"}');
+  });
+
   test('reads the result of a node that it calls as a tool, and not the events of the node', async () => {
     const inner = new LlmAgent({ name: 'inner', model: model({ text: 'draft' }) });
     const work = node(async (context: NodeContext) => (await context.runNode(inner, 'write')).output, {

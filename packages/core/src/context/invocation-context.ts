@@ -202,8 +202,11 @@ export class InvocationContext {
    * agent that called it waits as well.
    * @internal
    */
-  forSubInvocation({ agent, callId, abort, caller }: SubInvocation, invocation: Invocation): InvocationContext {
-    const branch = enclosedBranch(this.branch, agent.name, callId);
+  forSubInvocation(
+    { agent, callId, abort, caller, branch: around = this.branch }: SubInvocation,
+    invocation: Invocation,
+  ): InvocationContext {
+    const branch = enclosedBranch(around, agent.name, callId);
     const parentExecutionId = this.#visibleExecutionId;
     const resumedFrom = invocation.resumedLog?.claimChild({ parentExecutionId, branch, after: this.#childrenAfter });
     return new InvocationContext({

@@ -15,6 +15,8 @@ export interface SubInvocation {
   readonly userContent: Content;
   /** Names a node in the event of the message, which agents that read what nodes say then read too. Absent: only the agent itself reads the message. */
   readonly nodeInfo?: NodeInfo | undefined;
+  /** The branch around that of the sub-invocation. Default: that of the calling agent. */
+  readonly branch?: string | undefined;
   /** Id of the call, which distinguishes several sub-invocations of one agent. */
   readonly callId: string;
   /** The tool call that runs the agent. Its operation is the parent of the agent's. Absent for an agent that no tool runs. */

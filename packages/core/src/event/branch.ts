@@ -29,6 +29,26 @@ export function branchOfNode({ branch, nodeInfo }: Event): string | undefined {
   return at < 0 ? branch : branch.slice(0, Math.max(0, branch.lastIndexOf('.', at))) || undefined;
 }
 
+/**
+ * True if an agent on a branch sees the event, if it also sees what agents in nodes of its workflow said, each on a branch of its own. A node beside other nodes has a
+ * branch `node@run` below that of its workflow: it sees the events above it, and agents on the branch of the workflow see its events.
+ */
+export function isVisibleAcrossNodes(event: Event, branch: string | undefined): boolean {
+  const own = branchOfNode(event);
+  if (own === undefined || isVisibleOn(own, branch) || branch?.startsWith(`${own}.`)) return true;
+  const { path } = event.nodeInfo ?? {};
+  if (path === undefined) return false;
+  // The first name is that of the workflow, which may itself be called as a tool.
+  const names = new Set(path.split('.').slice(1).map(nameInSegment));
+  const segments = own.split('.');
+  const end = segments.findLastIndex((segment) => !segment.includes('@') || !names.has(nameInSegment(segment)));
+  return isVisibleOn(segments.slice(0, end + 1).join('.') || undefined, branch);
+}
+
+function nameInSegment(segment: string): string {
+  return segment.split('@', 1)[0] ?? '';
+}
+
 /** Returns the ids of the calls that enclose a branch: of each agent on the way to it that runs as a tool. The outermost is first. */
 export function enclosingCallIds(branch: string | undefined): string[] {
   const segments = branch?.split('.').filter((segment) => segment.includes('@')) ?? [];

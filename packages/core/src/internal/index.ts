@@ -69,6 +69,7 @@ export {
   enclosedBranch,
   enclosingCallIds,
   enclosureOf,
+  isVisibleAcrossNodes,
   isVisibleOn,
 } from '../event/branch.ts';
 export { errorCodeOf, reasonOf, StoredError } from '../errors.ts';

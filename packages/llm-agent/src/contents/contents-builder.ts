@@ -21,7 +21,7 @@ import {
   isOutputMismatch,
   isPersonRequest,
   branchInScope,
-  branchOfNode,
+  isVisibleAcrossNodes,
   isVisibleOn,
   moveResponseParts,
   NO_PARTS,
@@ -134,7 +134,8 @@ function turnStart(events: readonly Event[], calls: Calls, { agent, branch, isol
  * @param readsNodes true to see also what agents in nodes of a workflow on this branch said, each on a branch of its own
  */
 function isVisibleTo(event: Event, branch: string | undefined, scope: string | undefined, readsNodes = false): boolean {
-  if (event.isolationScope === undefined) return isVisibleOn(readsNodes ? branchOfNode(event) : event.branch, branch);
+  if (event.isolationScope === undefined)
+    return readsNodes ? isVisibleAcrossNodes(event, branch) : isVisibleOn(event.branch, branch);
   return event.isolationScope === scope && isVisibleOn(branchInScope(event), branch);
 }
 
