@@ -99,6 +99,8 @@ export class AdkNodeContext implements NodeResult {
   attemptCount = 1;
   /** True once a node that ran with `useAsOutput` gave the output. */
   outputDelegated = false;
+  /** The route in the last event of the node with one. A route that the function only assigned is in none. */
+  storedRoute: RouteValue | readonly RouteValue[] | undefined = undefined;
   /** True once an event of the node has an output or a route. */
   hasResultEvent = false;
   /** The error event that the node yielded. */
@@ -124,7 +126,7 @@ export class AdkNodeContext implements NodeResult {
   beginAttempt(attempt: number, guard: AbortGuard): void {
     this.attemptCount = attempt;
     this.output = undefined;
-    this.route = undefined;
+    this.route = this.storedRoute = undefined;
     this.hasResultEvent = false;
     this.interruptIds = [];
     this.reportedError = undefined;

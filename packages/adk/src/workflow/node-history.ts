@@ -153,6 +153,7 @@ function toRecords(said: readonly Said[], isRerun: boolean): NodeRecord[] {
       record.hasEnded = true;
       record.isReplaced = 'output' in end;
       if ('output' in end) record.output = end.output;
+      if (end.route !== undefined) record.route = end.route;
     }
     for (const id of event.longRunningToolIds ?? []) {
       record.asked.set(id, callOf(event, id));
@@ -175,14 +176,17 @@ interface NodeEnd {
   readonly amends: boolean;
   /** The output that a plugin gave. */
   readonly output?: unknown;
+  /** The route. */
+  readonly route?: RouteValue | readonly RouteValue[];
 }
 
 /** Returns the `agentState` of the event of the end. */
 export function toNodeEnd(
   amends: boolean,
   replaced: { readonly value: unknown } | undefined,
+  route: RouteValue | readonly RouteValue[] | undefined,
 ): { readonly nodeEnd: NodeEnd } {
-  return { nodeEnd: { amends, ...(replaced && { output: replaced.value }) } };
+  return { nodeEnd: { amends, ...(replaced && { output: replaced.value }), ...(route !== undefined && { route }) } };
 }
 
 function nodeEndOf({ actions }: Event): NodeEnd | undefined {

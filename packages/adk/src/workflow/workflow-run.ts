@@ -239,10 +239,11 @@ export class WorkflowRun implements NodeRuns {
     const { output } = context;
     const replaced = skipped ?? (await this.#ask(guard, 'afterNodeCallback', { ...given, output }));
     if (replaced) context.output = replaced.value;
-    const isStored = !replaced && (output !== undefined || context.route !== undefined);
+    const { route, storedRoute } = context;
+    const isStored = !replaced && route === storedRoute && (output !== undefined || route !== undefined);
     const isDone = context.interruptIds.length === 0;
     if (isStored || !isDone || !this.context.isResumable) return this.#postActions(context, name);
-    const agentState = toNodeEnd(context.hasResultEvent, replaced);
+    const agentState = toNodeEnd(context.hasResultEvent, replaced, route);
     await this.#post(context, { author: name, actions: { ...context.takeActions(), agentState } });
   }
 
@@ -332,7 +333,7 @@ export class WorkflowRun implements NodeRuns {
     const isRepeated = isNew && output !== undefined && context.outputDelegated;
     if (event.partial !== true) {
       if (output !== undefined) context.output = output;
-      if (route !== undefined) context.route = route;
+      if (route !== undefined) context.route = context.storedRoute = route;
       if (output !== undefined || route !== undefined) context.hasResultEvent = true;
       if (errorCode !== undefined && !isNodeErrorEvent(event)) context.reportedError = { errorCode, errorMessage };
       for (const id of longRunningToolIds ?? []) if (!context.interruptIds.includes(id)) context.interruptIds.push(id);

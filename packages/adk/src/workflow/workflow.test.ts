@@ -181,6 +181,27 @@ describe('a question', () => {
     expect(said(await send(answer('ok', { result: 'done' })))).toEqual(['review: "done"', 'upper: "DONE"']);
   });
 
+  test.each([
+    ['with an output', true],
+    ['without one', false],
+  ])('in a loop is asked again, if the node before it %s only assigned its route', async (_title, hasOutput) => {
+    const guess = node(() => new RequestInput({ message: 'Guess!' }), { name: 'guess' });
+    const check = node(
+      (context: NodeContext, text: string) => {
+        context.route = text === '7' ? 'right' : 'wrong';
+        return hasOutput ? text : undefined;
+      },
+      { name: 'check' },
+    );
+    const edges: EdgeItem[] = [
+      [START, guess, check],
+      [check, { wrong: guess, right: node(() => 'won', { name: 'end' }) }],
+    ];
+    const { send } = await talk(new Workflow({ name: 'w', edges }));
+    for (const text of ['go', '3', '5']) expect((await send(text)).flatMap(getFunctionCalls)).toHaveLength(1);
+    expect(said(await send('7')).at(-1)).toBe('end: "won"');
+  });
+
   test('of a node that another node runs is answered there', async () => {
     const outer = node(async (context: NodeContext) => `got ${String((await context.runNode(ask)).output)}`, {
       name: 'outer',
