@@ -176,7 +176,7 @@ interface NodeEnd {
   readonly amends: boolean;
   /** The output that a plugin gave. */
   readonly output?: unknown;
-  /** The route. */
+  /** The route that the function of the node assigned, which no event of the node has. */
   readonly route?: RouteValue | readonly RouteValue[];
 }
 
