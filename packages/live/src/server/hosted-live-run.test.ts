@@ -85,13 +85,15 @@ test('a run that is interrupted by another one stores the speech so far, and its
   expect(received).toEqual(['Hi', 'I was saying', 'RUN_ABANDONED']);
 });
 
-/** A call that has heard `Hi` and speaks, and another process with the same sessions. */
-async function callAndOtherProcess() {
+/** A call that has heard a text and speaks, and another process with the same sessions. With an empty text, nothing was said. */
+async function callAndOtherProcess(text = 'Hi') {
   const served = await setup([{ heard: 'content' }, 'I', new Gate()]);
   const { sessionService, clock, call, socket } = served;
-  call.message(say('Hi'));
-  await socket.has(1);
-  call.taken(socket.size);
+  if (text !== '') {
+    call.message(say(text));
+    await socket.has(1);
+    call.taken(socket.size);
+  }
   const agent = new LlmAgent({ name: 'speaker', model: new ScriptedModel(['Hello']) });
   const platform = {
     ...clock,
@@ -151,9 +153,13 @@ test.each(ENDS_ELSEWHERE)('the client hears the stored end of its run if another
   expect(JSON.parse(String(socket.sent.at(-1)))).toEqual({ error, code });
 });
 
-test('the client is asked to call again if another process has the session and stored no end of the run', async () => {
-  const { sessionService, platform, clock, socket } = await callAndOtherProcess();
+test.each([
+  ['has the session and stored no end of the run', 'Hi'],
+  ['closed a run in which nothing was said', ''],
+])('the client is asked to call again if another process %s', async (_, said) => {
+  const { elsewhere, sessionService, platform, clock, socket, invocationId } = await callAndOtherProcess(said);
   clock.advance(60_000);
+  if (said === '') await elsewhere.closeRun({ userId: 'ann', sessionId: 's', invocationId, reason: 'it was left' });
   await sessionService.acquireLease({ ...KEY, ttlMs: 60_000 });
   platform.advance(10_000);
   await expect.poll(() => (platform.advance(400), socket.isClosed)).toBe(true);

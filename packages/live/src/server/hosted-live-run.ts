@@ -269,7 +269,11 @@ export class HostedLiveRun implements LiveSocketEvents {
     const service = runner.sessionService;
     try {
       const stored = await findTakenRun(service, platform, key, this.invocationId);
-      if (!stored) return new RunAbortedError(SESSION_DELETED);
+      if (!stored) {
+        // A run in which nothing was said yet leaves no record when it is closed.
+        const session = await service.getSession({ ...key, config: { numRecentEvents: 0 } });
+        return session ? undefined : new RunAbortedError(SESSION_DELETED);
+      }
       const { frame } = stored.open ? {} : await readEnd(service, key, stored);
       if (!frame) return undefined;
       const { error, code } = JSON.parse(frame.json) as ErrorBody;
