@@ -111,7 +111,7 @@ function lockForNewRun(
   const begun = begin(runner, request, control, { abortSignal, message, resumedId: undefined });
   if (!(begun instanceof Promise)) return toLocked(begun);
   return begun.then(toLocked, async (error: unknown) => {
-    await handleRefusal(runner, request, error, abortSignal);
+    await handleRefusal(runner, request, control, error, abortSignal);
     return lockForNewRun(runner, request, control, abortSignal);
   });
 }
@@ -171,7 +171,7 @@ async function lockForContinuedRun(
     try {
       begun = await begin(runner, request, control, { abortSignal, message: undefined, resumedId });
     } catch (error) {
-      await handleRefusal(runner, request, error, abortSignal);
+      await handleRefusal(runner, request, control, error, abortSignal);
       continue;
     }
     const { lock, loaded } = begun;
@@ -216,7 +216,7 @@ function begin(
     purpose: 'another run',
     onBusy: config.onBusy,
     busyWaitMs: config.busyWaitMs,
-    mayCreate: start.kind === 'message' || start.kind === 'live',
+    mayCreate: (start.kind === 'message' || start.kind === 'live') && !control.sawSession,
     run: {
       invocationId: control.invocationId,
       resumable: continues || config.resumable === true,
@@ -241,20 +241,23 @@ function begin(
 async function handleRefusal(
   runner: Runner,
   request: RunRequest,
+  control: RunControl,
   error: unknown,
   abortSignal: AbortSignal | undefined,
 ): Promise<void> {
   const { config } = request;
   if (RequestKnownError.isInstance(error)) {
+    control.sawSession = true;
     try {
       await runner.sessions.readAhead(() => handleKnownRequest(runner, request, error, abortSignal), { abortSignal });
     } catch (failure) {
       if (!UnfinishedRunError.isInstance(failure)) throw failure;
-      await handleRefusal(runner, request, failure, abortSignal);
+      await handleRefusal(runner, request, control, failure, abortSignal);
     }
     return;
   }
   if (!UnfinishedRunError.isInstance(error)) throw error;
+  control.sawSession = true;
   if (config.onOpenRun === 'reject' && config.onBusy !== 'interrupt') throw error;
   await endOpenRun(runner, error.run, request, abortSignal);
 }

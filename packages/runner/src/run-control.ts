@@ -50,6 +50,8 @@ export class RunControl implements RunStream, SessionHolder {
   abortReason: EventloomError | undefined;
   /** True once the run has begun: its message is stored, or its session is locked again. */
   hasBegun = false;
+  /** True once the store refused the run because of another run of its session: a session that is missing then was deleted. */
+  sawSession = false;
   offset = 0;
   firstSeq = 0;
   beginOffset = 0;
@@ -234,7 +236,9 @@ export class RunControl implements RunStream, SessionHolder {
   }
 
   retry(): RunStream {
-    return new RunControl(this.#runner, this.#input, this.#ownId);
+    const again = new RunControl(this.#runner, this.#input, this.#ownId);
+    again.sawSession = this.sawSession;
+    return again;
   }
 
   next(): Promise<EventResult> {

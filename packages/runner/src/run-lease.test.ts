@@ -4,7 +4,9 @@ import {
   BasePlugin,
   type Event,
   SessionBusyError,
+  SessionNotFoundError,
   StaleWriterError,
+  UnfinishedRunError,
   type BeginRunRequest,
   type BegunRun,
 } from '@eventloom/core';
@@ -234,6 +236,18 @@ test('autoCreateSession does not create a session that is busy', async () => {
   expect(asked).toBe(1);
   a.open();
   await first;
+});
+
+test('autoCreateSession does not create a session again that is deleted while a run waits for it', async () => {
+  const { runner, sessionService } = await setUp(echo({}), { autoCreateSession: true });
+  const { lease } = await sessionService.beginRun({ ...KEY, invocationId: 'e-open', resumable: true });
+  await sessionService.releaseLease(lease, { keepRunOpen: true });
+  const waiting = runner.runAsync(saying('a', { runConfig: { onOpenRun: 'reject' } }));
+  await expect(waiting.next()).rejects.toBeInstanceOf(UnfinishedRunError);
+  await sessionService.deleteSession(KEY);
+  await expect(waiting.retry().next()).rejects.toBeInstanceOf(SessionNotFoundError);
+  expect(await sessionService.getSession(KEY)).toBeUndefined();
+  expect(await runner.run(saying('b'))).toHaveLength(2);
 });
 
 test('a run whose session is taken before its message is stored is refused and can be repeated', async () => {

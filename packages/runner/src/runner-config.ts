@@ -61,7 +61,10 @@ export interface RunnerConfig {
   readonly models?: ModelResolver | undefined;
   /** Clock, ids and timers, to be replaced in tests. Default: those of the system. */
   readonly platform?: Platform | undefined;
-  /** True creates the session of a run if it does not exist. Default false: such a run throws SessionNotFoundError. */
+  /**
+   * True creates the session of a run if it does not exist. Default false: such a run throws SessionNotFoundError, as does a run whose
+   * session is deleted while it waits for the session, also with true.
+   */
   readonly autoCreateSession?: boolean | undefined;
   /**
    * Time in milliseconds that a session stays locked after the process of its run was lost. Only then can another process continue.

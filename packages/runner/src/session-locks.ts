@@ -184,7 +184,7 @@ export class SessionLocks {
   }
 
   async #retryBegin(request: BeginRequest, beginning: BeginRunRequest, thrown: unknown): Promise<BegunRun> {
-    if (SessionNotFoundError.isInstance(thrown)) throw noSessionError(thrown);
+    if (SessionNotFoundError.isInstance(thrown)) throw this.#mayCreate ? thrown : noSessionError(thrown);
     const { sessionService } = this.runner;
     const { key, run } = request;
     let tries = 1;

@@ -229,7 +229,7 @@ export class DriverSessionService extends BaseSessionService {
       message && message.partial !== true
         ? (coveredUntil: number) => (plan = planAppend(message, nowMs, this.#platform, coveredUntil))
         : undefined;
-    const ask = ({ ttlMs, takeOver, ticket, nowMs: claimedMs }: LeaseClaim) => {
+    const ask = ({ ttlMs, takeOver, ticket, nowMs: claimedMs }: LeaseClaim, existed: boolean) => {
       nowMs = claimedMs;
       return this.#driver.beginRun({
         appName,
@@ -244,7 +244,7 @@ export class DriverSessionService extends BaseSessionService {
         resumable,
         continues,
         lastEpoch,
-        create,
+        create: create && !existed,
         webhook,
         window,
         message: planMessage,

@@ -37,9 +37,14 @@ interface LeaseWait<T extends LeaseAnswer> extends SessionKey {
   readonly waitMs: number;
   readonly abortSignal: AbortSignal | undefined;
   readonly ttlMs: number;
-  /** Asks the storage for the lease. */
-  ask(claim: LeaseClaim): MaybePromise<ClaimRefusal | T>;
+  readonly ask: Ask<T>;
 }
+
+/**
+ * Asks the storage for a lease.
+ * @param existed true if the session existed while the claim waited: then it must not be created, because it was deleted meanwhile
+ */
+type Ask<T extends LeaseAnswer> = (claim: LeaseClaim, existed: boolean) => MaybePromise<ClaimRefusal | T>;
 
 /**
  * The leases of a driver's sessions, with a queue of waiters for each session, in order of arrival. Only the first waiter of a queue asks
@@ -78,10 +83,7 @@ export class SessionLeases {
    *
    * @throws the errors of `BaseSessionService.acquireLease`
    */
-  take<T extends LeaseAnswer>(
-    request: AcquireLeaseRequest,
-    ask: (claim: LeaseClaim) => MaybePromise<ClaimRefusal | T>,
-  ): MaybePromise<T> {
+  take<T extends LeaseAnswer>(request: AcquireLeaseRequest, ask: Ask<T>): MaybePromise<T> {
     const { appName, userId, sessionId, onBusy = 'queue', abortSignal } = request;
     const { ttlMs = DEFAULT_TTL_MS, waitMs = DEFAULT_WAIT_MS } = request;
     if (!(ttlMs > 0 && ttlMs < Infinity))
@@ -98,7 +100,7 @@ export class SessionLeases {
       return this.#queue(request, ask);
     }
     const nowMs = this.#platform.now();
-    const answer = ask({ appName, userId, sessionId, nowMs, ttlMs, takeOver, ticket: undefined });
+    const answer = ask({ appName, userId, sessionId, nowMs, ttlMs, takeOver, ticket: undefined }, false);
     if (answer instanceof Promise)
       return onBusy === 'queue' ? this.#queue(request, ask, answer) : answer.then((given) => granted(request, given));
     return answer.status === 'busy' && onBusy === 'queue' ? this.#queue(request, ask) : granted(request, answer);
@@ -106,7 +108,7 @@ export class SessionLeases {
 
   async #queue<T extends LeaseAnswer>(
     request: AcquireLeaseRequest,
-    ask: LeaseWait<T>['ask'],
+    ask: Ask<T>,
     pending?: Promise<ClaimRefusal | T>,
   ): Promise<T> {
     const { appName, userId, sessionId, ttlMs = DEFAULT_TTL_MS, waitMs = DEFAULT_WAIT_MS, abortSignal } = request;
@@ -128,7 +130,7 @@ export class SessionLeases {
     const name = nameOf(request);
     const line = this.#lines.get(name) ?? new Set();
     if (line.size >= MAX_WAITERS) throw fullLineError(request, line.size);
-    const waiter = new LeaseWaiter(this.#platform);
+    const waiter = new LeaseWaiter(this.#platform, headOf(line)?.sawSession ?? false);
     if (line.add(waiter).size === 1) this.#lines.set(name, line);
     try {
       return await this.#waitInLine(request, line, waiter, pending);
@@ -161,7 +163,8 @@ export class SessionLeases {
           isTicketLeft ||= !first && ticket !== undefined;
           const nowMs = this.#platform.now();
           const claim = { appName, userId, sessionId, nowMs, ttlMs, takeOver: false, ticket };
-          const outcome = await (first ?? request.ask(claim));
+          const outcome = await (first ?? request.ask(claim, waiter.sawSession));
+          if (outcome.status !== 'missing') for (const each of line) each.sawSession = true;
           if (outcome.status !== 'busy') {
             // A claim that is refused for another reason may have left the ticket of an earlier claim. Callers that do not wait must
             // not find it.
@@ -211,13 +214,16 @@ function nameOf({ appName, userId, sessionId }: SessionKey): string {
 
 /** A waiter in a queue, which sleeps until it is woken or a time is reached. */
 class LeaseWaiter {
+  /** True if the session existed while the waiter was in the queue. */
+  sawSession: boolean;
   readonly #platform: Platform;
   /** Wakes the waiter; undefined while it is awake. */
   #wake: (() => void) | undefined;
   /** True if the waiter was woken while awake, so that its next sleep ends immediately. */
   #isWoken = false;
 
-  constructor(platform: Platform) {
+  constructor(platform: Platform, sawSession: boolean) {
+    this.sawSession = sawSession;
     this.#platform = platform;
   }
 

@@ -130,7 +130,7 @@ export interface BeginRunRequest extends AcquireLeaseRequest {
    * `onBusy: 'interrupt'`. Default: any.
    */
   readonly lastEpoch?: number | undefined;
-  /** True creates the session, without state, if it does not exist. Default false. */
+  /** True creates the session, without state, if it does not exist. A session that is deleted during the wait is not created. Default false. */
   readonly create?: boolean | undefined;
   /** Selects the events before the message that are read. Default: all of them. */
   readonly read?: GetSessionConfig | undefined;
@@ -298,7 +298,7 @@ export abstract class BaseSessionService {
    * @throws StaleWriterError at once if the session's latest lease does not have `lastEpoch`; nothing is changed
    * @throws UnfinishedRunError if the session has another open run: after the wait with `onBusy: 'queue'`, at once with
    * `interrupt`; nothing is changed, and the current lease stays valid
-   * @throws SessionNotFoundError if the session does not exist, without `create`
+   * @throws SessionNotFoundError if the session does not exist, without `create`, and if it is deleted during the wait
    * @throws the errors of `acquireLease` and `appendEvent`; nothing is changed: no session, lease or run is created
    */
   abstract beginRun(request: BeginRunRequest): MaybePromise<BegunRun>;

@@ -10,7 +10,7 @@ import {
   StateKeyError,
 } from '@eventloom/core';
 import { expectStale } from './expect-stale.ts';
-import { idsOf, KEY, readSession, sampleEvent, stateEvent, settle } from './samples.ts';
+import { idsOf, KEY, passTime, readSession, sampleEvent, stateEvent, settle } from './samples.ts';
 import type { PromisedService, SessionRule, Subject } from './session-rule.ts';
 import { watch } from './watched-promise.ts';
 
@@ -150,6 +150,25 @@ export const runRules: readonly SessionRule[] = [
         ends,
         stored.filter((_, index) => index % 2 === 0).map((id) => `end of ${id}`),
       );
+    },
+  },
+  {
+    id: 'run.deleted-during-wait',
+    title: 'beginRun with create does not create a session again that is deleted while it waits: SessionNotFoundError.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const other = await subject.another();
+      await service.beginRun({ ...RUN, create: true, message: sampleEvent('one') });
+      const waiting = [service, service, other].map((where, index) =>
+        watch(where.beginRun({ ...RUN, invocationId: `e-w${index}`, create: true })),
+      );
+      await settle(subject);
+      await service.deleteSession(KEY);
+      for (const { promise } of waiting) {
+        await passTime(subject, 20_000, promise);
+        await expect.rejects('the wait', promise, SessionNotFoundError);
+      }
+      expect.same('the session', await service.getSession(KEY), undefined);
     },
   },
   {
