@@ -9,6 +9,7 @@ import {
   type RunRecord,
   type Session,
   type SessionLease,
+  ShuttingDownError,
 } from '@eventloom/core';
 import { AbortGuard, type ObservedOperation, streamedRecordOf } from '@eventloom/core/internal';
 import type { AgentDriver, EventResult } from './agent-driver.ts';
@@ -125,9 +126,10 @@ export class RunControl implements RunStream, SessionHolder {
     this.#onSignal = () => {
       const reason: unknown = signal.reason;
       // The stored message equals what the server reports to clients, for example that the run was cancelled.
-      const { message, cancelsCalls } = RunAbortedError.isInstance(reason)
-        ? reason
-        : new RunAbortedError('the run was aborted');
+      const what = ShuttingDownError.isInstance(reason)
+        ? 'the process shut down before the run ended'
+        : 'the run was aborted';
+      const { message, cancelsCalls } = RunAbortedError.isInstance(reason) ? reason : new RunAbortedError(what);
       this.abort(new RunAbortedError(message, { cause: reason, cancelsCalls }));
     };
     signal.addEventListener('abort', this.#onSignal, { once: true });

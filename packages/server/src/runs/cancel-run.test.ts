@@ -92,6 +92,21 @@ test.each([false, true])(
 );
 
 test.each([false, true])(
+  'a cancelled run has the same frames in its process as in others, relayed: %j',
+  async (isRelayed) => {
+    const { serve, sessionService } = await setUp(isRelayed);
+    const [a, b] = [serve({ calls: [{ id: 'c', name: 'slow' }] }), serve()];
+    const { invocationId } = JSON.parse((await a.send('r-1')).text) as RunState;
+    const calls = async (): Promise<number> => (await sessionService.listToolCalls({ ...KEY, invocationId })).length;
+    await expect.poll(calls).toBe(1);
+    await a.cancel('r-1');
+    const { text } = await a.follow(invocationId);
+    expect(text).toMatch(/"functionCall"[^]*"functionResponse"[^]*"errorCode":"RUN_ABORTED"[^]*\{"error":/);
+    expect((await b.follow(invocationId)).text).toBe(text);
+  },
+);
+
+test.each([false, true])(
   'a request that was cancelled here and completed in another process is followed to its end, relayed: %j',
   async (isRelayed) => {
     const { serve } = await setUp(isRelayed);

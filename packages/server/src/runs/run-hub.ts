@@ -258,9 +258,11 @@ export class RunHub {
     if (StorageError.isInstance(failure) && failure.retryable && !(await stream.whenBegun()))
       return log.fail(unansweredStart(failure, log.requestId));
     const asksToSendAgain = ShuttingDownError.isInstance(failure) || SessionBusyError.isInstance(failure);
-    if (!asksToSendAgain) return log.fail(failure);
-    // The message is stored, so it must not be sent again.
-    if (await stream.whenBegun()) return log.fail(failure === log.stopReason ? stoppedError(failure) : failure);
+    if (failure === log.stopReason && (await stream.whenBegun())) {
+      // The message is stored, so it must not be sent again.
+      return this.#failStopped(log, asksToSendAgain ? stoppedError(failure) : failure, sessionService);
+    }
+    if (!asksToSendAgain || (await stream.whenBegun())) return log.fail(failure);
     try {
       // Without a request id, a message that answers or resumes cannot be distinguished from other messages of its run.
       const id = log.requestId ?? (log.mayContinue ? undefined : stream.invocationId);
@@ -272,6 +274,21 @@ export class RunHub {
     } catch (error) {
       log.fail(toError(error));
     }
+  }
+
+  /** Ends the log of a run that was stopped with its last events in the session, because a stopped run yields nothing more. */
+  async #failStopped(log: RunLog, failure: Error, service: BaseSessionService): Promise<void> {
+    try {
+      const stored = await service.findRun({ ...log.key, id: log.invocationId });
+      if (stored?.end) {
+        await copyEnd(service, log, stored);
+        if (stored.end.state !== 'completed') log.failure = failure;
+        return;
+      }
+    } catch (error) {
+      this.#report(error);
+    }
+    log.fail(failure);
   }
 
   /**

@@ -271,7 +271,11 @@ export class RunLog implements RelayedLog {
 
   /** Adds frames of another process, or of the session, that the log does not have yet. */
   copy(frames: readonly RunFrame[]): void {
-    for (const { position, json } of frames) if (position > this.lastPosition) this.#append(position, json);
+    for (const { position, json } of frames) {
+      if (position <= this.lastPosition) continue;
+      this.#offset = offsetOf(position);
+      this.#append(position, json);
+    }
   }
 
   framesAfter(position: number, maxChars: number): readonly RunFrame[] {
