@@ -2,6 +2,7 @@ import { createServer, type EventloomServer } from '@eventloom/server';
 import { PostgresRunRelay } from '@eventloom/server/postgres';
 import { PostgresSessionService } from '@eventloom/sessions/postgres';
 import { type BaseLlm, Runner } from 'eventloom';
+import { setTimeout } from 'node:timers/promises';
 import { Pool } from 'pg';
 import { createAgent } from './agent.ts';
 
@@ -22,7 +23,8 @@ export function createSharedServer(
   const relay = new PostgresRunRelay({ pool });
   const close = async (): Promise<void> => {
     await relay.close();
-    await pool.end();
+    // A database that does not answer must not keep the process alive.
+    await Promise.race([pool.end(), setTimeout(2000, undefined, { ref: false })]);
   };
   return { server: createServer({ runners: [runner], relay }), close };
 }

@@ -1,8 +1,11 @@
 import { ConfigurationError, StorageError, toError } from '@eventloom/core';
+import { setTimeout } from 'node:timers/promises';
 import type { OpenSessions } from './open-services.ts';
 
 /** Time that PostgreSQL has to answer at the start of the program and for each new connection, in milliseconds. */
 const CONNECT_MS = 5000;
+/** Time that PostgreSQL has at the end of the program to finish its statements, in milliseconds. */
+const CLOSE_MS = 2000;
 
 /**
  * Opens sessions in the database of this URL, and a relay for the runs of all processes that use it. Creates missing tables.
@@ -35,7 +38,7 @@ export async function openPostgres(url: string, warn: (line: string) => void): P
   const relay = new PostgresRunRelay({ pool });
   const close = async (): Promise<void> => {
     await relay.close();
-    await pool.end();
+    await Promise.race([pool.end(), setTimeout(CLOSE_MS, undefined, { ref: false })]);
   };
   return { service, relay, close };
 }

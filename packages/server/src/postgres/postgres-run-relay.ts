@@ -1,6 +1,7 @@
 import { ConfigurationError, type SessionKey } from '@eventloom/core';
 import { checkOptions, listenToPool, type OptionRules, type PostgresPool, wrongOption } from '@eventloom/core/internal';
 import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunPublication, RunRelay } from '../runs/run-relay.ts';
+import { within } from '../runs/within.ts';
 import { MAX_TIME_MS } from '../server-limits.ts';
 import { RelayDatabase } from './relay-database.ts';
 import { RelayNotifications } from './relay-notifications.ts';
@@ -38,6 +39,9 @@ export interface PostgresRunRelayOptions {
    */
   readonly maxBacklogChars?: number | undefined;
 }
+
+/** Time that the database has to answer when the relay is closed, in milliseconds. */
+const CLOSE_MS = 3000;
 
 const POOL = 'new Pool({ connectionString }), with Pool of the package pg';
 const EXAMPLE = 'new PostgresRunRelay({ pool: new Pool({ connectionString }) }), with Pool of the package pg';
@@ -156,16 +160,26 @@ export class PostgresRunRelay implements RunRelay {
 
   /**
    * Writes the remaining events and leaves the relay; the pool can be ended afterwards. Active runs can no longer be followed through
-   * other processes, so call it after the server was drained. Never rejects.
+   * other processes, so call it after the server was drained. Resolves after three seconds if the database has not answered by then; other
+   * processes then find out that this one has ended when its lease expires. Never rejects.
    */
   async close(): Promise<void> {
     const parts = this.#parts;
     if (!parts || !this.#isUsed) return;
+    const { feeds, publisher, notifications, table, host } = parts;
     this.#upkeep?.close();
-    parts.feeds.close();
-    await parts.publisher.close();
-    parts.notifications.close();
-    await parts.table.leave().catch((error: unknown) => parts.host.report(error));
+    feeds.close();
+    let isLate = false;
+    const leave = async (): Promise<void> => {
+      await publisher.close();
+      if (!isLate) await table.leave();
+    };
+    const left = leave().catch((error: unknown) => {
+      if (!isLate) host.report(error);
+    });
+    await within(host.platform, left, CLOSE_MS);
+    isLate = true;
+    notifications.close();
   }
 
   #use(): RelayParts {

@@ -6,6 +6,29 @@ import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
 import { Pool } from 'pg';
 import { expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
+import { PostgresRunRelay } from './postgres-run-relay.ts';
+
+test('a relay whose database is frozen is closed after three seconds', async () => {
+  const database = await createTestDatabase();
+  const proxy = await startProxy(database.url);
+  const pool = new Pool({ connectionString: proxy.url });
+  const platform = fixedPlatform();
+  const relay = new PostgresRunRelay({ pool });
+  const reported: unknown[] = [];
+  relay.attach({ platform, keepRunsMs: 0, report: (error) => reported.push(error), stop: () => undefined });
+  await relay.find({ appName: 'app', userId: 'ann', sessionId: 's' }, 'e-1');
+  proxy.freeze();
+  const { pendingTimers } = platform;
+  const closed = relay.close();
+  await expect.poll(() => platform.pendingTimers).toBeGreaterThan(pendingTimers);
+  platform.advance(3000);
+  await closed;
+  expect(reported).toEqual([]);
+  proxy.stop();
+  await pool.end();
+  await proxy.close();
+  await database.drop();
+});
 
 test('a server whose database is stopped or frozen answers /readyz with 503 and keeps running', async () => {
   const database = await createTestDatabase();
