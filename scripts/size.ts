@@ -43,7 +43,8 @@ const bundles = [
   // calls that wait for answers and are cancelled with their run (0.1 kB).
   // The size of the states of sessions, users and apps, and answers that come after the end of their run: 0.5 kB.
   // Schemas that contain themselves, what agents in nodes of a workflow said, and answers to their questions and calls: 0.7 kB. Runs that end with their storage: 0.3 kB.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 102_800 },
+  // Sessions that are deleted while a run waits for them, and states of events that are appended together: 0.3 kB.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 103_100 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB),
@@ -99,7 +100,7 @@ const bundles = [
   // Failed calls of models, above: 0.2 kB. Ends of live runs in other processes: 0.1 kB.
   // Followers, unfinished runs and ends of storages, above: 0.5 kB. Schemas and nodes, above: 0.8 kB. Answers without a 404
   // and ids of copies, above: 0.3 kB. Refused requests of adk-web: 0.2 kB.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 253_300 },
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 253_700 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

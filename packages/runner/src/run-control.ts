@@ -127,7 +127,7 @@ export class RunControl implements RunStream, SessionHolder {
       const reason: unknown = signal.reason;
       // The stored message equals what the server reports to clients, for example that the run was cancelled.
       const what = ShuttingDownError.isInstance(reason)
-        ? 'the process shut down before the run ended'
+        ? 'the run was aborted, because the process shuts down'
         : 'the run was aborted';
       const { message, cancelsCalls } = RunAbortedError.isInstance(reason) ? reason : new RunAbortedError(what);
       this.abort(new RunAbortedError(message, { cause: reason, cancelsCalls }));
