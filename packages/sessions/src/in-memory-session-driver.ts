@@ -175,6 +175,7 @@ export class InMemorySessionDriver implements SessionDriver {
   }
 
   appendEvents(appends: readonly EventAppend[]): AppendOutcome[] {
+    this.#checkRoomForAll(appends);
     const outcomes: AppendOutcome[] = [];
     for (const append of appends) {
       const outcome = this.appendEvent(append);
@@ -284,14 +285,34 @@ export class InMemorySessionDriver implements SessionDriver {
     return (this.#last = this.#apps.get(appName)?.users.get(userId)?.sessions.get(sessionId));
   }
 
-  /** @throws SizeLimitError if a state would be too large after the writes */
-  #checkRoom(key: SessionKey, writes: readonly StateWrite[]): void {
+  /**
+   * Checks all appends before the first of them changes anything.
+   * @throws SizeLimitError if a state would be too large after one of the appends
+   */
+  #checkRoomForAll(appends: readonly EventAppend[]): void {
+    const earlier: StateWrite[] = [];
+    for (const append of appends) {
+      const record = this.#find(append);
+      if (!record || refusedAppend(record, append)) return;
+      if (append.writes.length > 0) this.#checkRoom(append, append.writes, earlier);
+      earlier.push(...append.writes);
+    }
+  }
+
+  /**
+   * @param earlier the writes of earlier appends of the same transaction
+   * @throws SizeLimitError if a state would be too large after the writes
+   */
+  #checkRoom(key: SessionKey, writes: readonly StateWrite[], earlier: readonly StateWrite[] = []): void {
     const app = this.#apps.get(key.appName);
     const tables = { app: app?.state, user: app?.users.get(key.userId)?.state, session: this.#find(key)?.state };
     for (const scope of ['app', 'user', 'session'] as const) {
       const own = writes.filter((write) => write.scope === scope);
       const table = tables[scope] ?? new StateTable();
-      if (own.length > 0) checkScopeSize(scope, table.size, table.sizeAfter(own));
+      if (own.length === 0) continue;
+      const before = earlier.filter((write) => write.scope === scope);
+      const all = before.length === 0 ? own : [...before, ...own];
+      checkScopeSize(scope, before.length === 0 ? table.size : table.sizeAfter(before), table.sizeAfter(all));
     }
   }
 

@@ -84,6 +84,9 @@ export const appendsRules: readonly SessionRule[] = [
         service.appendEvents({ session, appends: [first, noValue], lease }),
         StateValueError,
       );
+      const state = Object.fromEntries([1, 2, 3, 4, 5].map((index) => [`user:${index}`, 'x'.repeat(1_000_000)]));
+      const tooMuch = service.appendEvents({ session, appends: [first, { event: stateEvent('two', state) }], lease });
+      await expect.rejects('an event with too much state', tooMuch, SizeLimitError);
       if (maxBytes !== undefined) {
         const large = { event: sampleEvent('two', { content: { parts: [{ text: 'x'.repeat(maxBytes + 1) }] } }) };
         await expect.rejects(

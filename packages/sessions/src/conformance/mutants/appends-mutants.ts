@@ -31,6 +31,9 @@ export const appendsMutants: readonly Mutant[] = [
         })(MAX_BYTES),
     ),
   },
+  brokenDriver('appends.all-or-none', 'appends the events before one with too much state', (driver) => ({
+    appendEvents: (appends) => appends.map((append) => driver.appendEvent(append)),
+  })),
   brokenDriver('appends.all-or-none', 'appends under a lost lease', (driver) => ({
     appendEvents(appends) {
       driver.appendEvents(appends.map((append) => ({ ...append, lease: undefined, nowMs: append.nowMs * 2 })));
