@@ -29,7 +29,7 @@ export function stateTooLarge(scope: string, bytes: number): SizeLimitError {
 }
 
 /**
- * Checks the state of a session after a write, for drivers that have it in memory.
+ * Checks the state of a session after a write, for drivers that have it in memory. Counts characters, not bytes, without quotes and escapes.
  *
  * @param before the merged state before the write
  * @param after the merged state after it

@@ -75,6 +75,39 @@ export const sizeRules: readonly SessionRule[] = [
         const smaller = stateEvent('smaller', { [first]: 'x' });
         await expect.fulfils(`a smaller ${what}`, service.appendEvent({ session, event: smaller }));
         await expect.fulfils(`room in the ${what}`, service.appendEvent({ session, event: stateEvent('room', more) }));
+        if (prefix === '') continue;
+        const records = recordsOf({ state: { [first]: text } });
+        const imported = service.importSession({ records, ...key, sessionId: 'imported' });
+        await expect.fulfils(`an import of ${what} with a key that exists`, imported);
+      }
+    },
+  },
+  {
+    id: 'size.state-of-others',
+    title: 'A write counts together with what other processes wrote before.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const other = await subject.another();
+      const text = 'x'.repeat(MEGABYTE);
+      for (const [prefix, most] of [
+        ['app:', 3],
+        ['user:', 3],
+        ['', 16],
+      ] as const) {
+        const key = { ...KEY, appName: `${prefix}others` };
+        const session = await service.createSession(key);
+        await service.appendEvent({ session, event: stateEvent('small', { [`${prefix}small`]: 1 }) });
+        const others = await readSession(subject, key);
+        for (let index = 0; index < most; index++) {
+          const event = stateEvent(`of others ${index}`, { [`${prefix}${index}`]: text });
+          await other.appendEvent({ session: others, event });
+        }
+        const read = await readSession(subject, key);
+        const append = service.appendEvent({
+          session: read,
+          event: stateEvent('more', { one: 1, [`${prefix}more`]: text }),
+        });
+        await expect.rejects(`an append to ${prefix}state`, append, SizeLimitError);
       }
     },
   },

@@ -108,8 +108,22 @@ test('values that are too large together are refused and change nothing', async 
   const text = 'x'.repeat(5_000_000);
   const creation = service.createSession({ ...KEY, state: { a: text, b: text, c: text, d: text, 'user:e': 1 } });
   await expect(creation).rejects.toThrow(SizeLimitError);
-  await expect(creation).rejects.toThrow('the state of the session takes 20000008 bytes in all');
+  await expect(creation).rejects.toThrow('the state of the session takes 20000412 bytes in all');
   expect(await counts()).toEqual([0, 0, 0, 0, 0, 0]);
+});
+
+test('state that was too large before there was a limit can be made smaller', async () => {
+  const session = await service.createSession({ ...KEY, state: { 'user:large': 1 } });
+  await pool.query(
+    `UPDATE ${schema}.eventloom_state SET value = '"' || repeat('x', 6000000) || '"' WHERE key = 'large'`,
+  );
+  const write = (length: number) => {
+    const actions = { stateDelta: { 'user:large': 'y'.repeat(length) } };
+    return service.appendEvent({ session, event: eventOf(`${length}`, { actions }) });
+  };
+  await expect(write(6_000_001)).rejects.toThrow(SizeLimitError);
+  await write(5_000_000);
+  await expect(write(5_000_001)).rejects.toThrow(SizeLimitError);
 });
 
 test('removed app and user keys are deleted by the next removal or session deletion', async () => {

@@ -100,6 +100,11 @@ export function sweepRemoved({ state }: Tables, condition: string): string {
 /** A statement that sets absent entries: $1 app, $2 user, $3 pk of the session, $4 to $6 the entries. */
 export function addEntries(tables: Tables): string {
   return `
-    WITH owner AS (SELECT $3::bigint AS pk), entries AS (${entries('owner', 4)}), ${measureStates(tables)}
+    WITH owner AS (SELECT $3::bigint AS pk), given AS (${entries('owner', 4)}), entries AS (
+      SELECT * FROM given WHERE NOT EXISTS (
+        SELECT FROM ${tables.state} AS stored WHERE stored.session = given.session AND stored.app_name = given.app_name
+          AND stored.user_id = given.user_id AND stored.key = given.key AND NOT stored.removed
+      )
+    ), ${measureStates(tables)}
     ${setEntries(tables, 'UPDATE SET value = excluded.value, removed = false WHERE stored.removed')}`;
 }

@@ -2,7 +2,6 @@ import { type Event, type StateWrite, type ToolLedgerEntry } from '@eventloom/co
 import { prefixedKey } from '@eventloom/core/internal';
 import { eventToJson } from '../event-json.ts';
 import { withinLimit } from '../sql/size-limit.ts';
-import { MAX_STATE_BYTES, stateTooLarge } from '../state-limit.ts';
 import { storedOutcome } from '../tool-outcome.ts';
 
 /** Maximum size of the JSON of an event, a state value or the response of a tool call, in bytes. */
@@ -52,16 +51,13 @@ export type StateLists = readonly [scopes: string[], keys: string[], values: (st
 /**
  * Converts writes to lists. Only the last write to each key counts.
  *
- * @throws SizeLimitError for a value that is too large, and for values that are too large together
+ * @throws SizeLimitError for a value that is too large
  */
 export function toStateLists(writes: readonly StateWrite[]): StateLists {
   const lists: StateLists = [[], [], []];
-  const sizes = { app: 0, user: 0, session: 0 };
   for (const write of lastWrites(writes)) {
     const { scope } = write;
     const json = write.value === undefined ? null : stateJson(write);
-    sizes[scope] += json?.length ?? 0;
-    if (sizes[scope] > MAX_STATE_BYTES[scope]) throw stateTooLarge(scope, sizes[scope]);
     lists[0].push(scope);
     lists[1].push(write.key);
     lists[2].push(json);

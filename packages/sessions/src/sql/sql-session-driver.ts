@@ -72,7 +72,7 @@ export class SqlSessionDriver implements SessionDriver {
     this.#connection = connection;
     this.#work = work;
     this.#sql = prepareStatements(connection);
-    this.#state = new SqlState(this.#sql, connection.texts);
+    this.#state = new SqlState(this.#sql, connection);
     this.#listing = new SqlListing(this.#sql);
     this.#leases = new SqlLeases(this.#sql);
     this.#events = new SqlEvents(this.#sql, connection.texts);

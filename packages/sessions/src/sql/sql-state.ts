@@ -3,7 +3,7 @@ import { prefixedKey } from '@eventloom/core/internal';
 import type { StateEntry } from '../session-driver.ts';
 import { withinLimit } from './size-limit.ts';
 import { StateRoom } from './state-room.ts';
-import type { RowTexts, SqlRow, SqlStatement } from './sql-connection.ts';
+import type { RowTexts, SqlConnection, SqlRow, SqlStatement } from './sql-connection.ts';
 import type { SqlStatements } from './statements.ts';
 
 type ByScope = Readonly<Record<StateWrite['scope'], SqlStatement>>;
@@ -20,10 +20,10 @@ export class SqlState {
   readonly #add: ByScope;
   readonly #room: StateRoom;
 
-  constructor(sql: SqlStatements, texts: RowTexts) {
+  constructor(sql: SqlStatements, connection: SqlConnection) {
     this.#sql = sql;
-    this.#texts = texts;
-    this.#room = new StateRoom(sql, texts);
+    this.#texts = connection.texts;
+    this.#room = new StateRoom(sql, connection);
     this.#set = { app: sql.setAppState, user: sql.setUserState, session: sql.setSessionState };
     this.#remove = { app: sql.removeAppState, user: sql.removeUserState, session: sql.removeSessionState };
     this.#add = { app: sql.addAppState, user: sql.addUserState, session: sql.setSessionState };

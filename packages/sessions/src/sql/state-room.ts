@@ -1,5 +1,5 @@
 import { checkScopeSize, MAX_STATE_BYTES } from '../state-limit.ts';
-import type { RowTexts, StoredScope } from './sql-connection.ts';
+import type { RowTexts, SqlConnection, SqlStatement, StoredScope } from './sql-connection.ts';
 import type { SqlStatements } from './statements.ts';
 
 /** Maximum number of states whose size is remembered. */
@@ -20,14 +20,18 @@ export class StateRoom {
   readonly #sql: SqlStatements;
   readonly #texts: RowTexts;
   /**
-   * Bytes that can be written to each state before it is measured again. Writes that are rolled back count too; those of other processes do
-   * not, so what they write in the meantime can come on top of the limit.
+   * Bytes that can be written to each state before it is measured again. Writes that are rolled back count too. Empty after another process
+   * has written.
    */
   readonly #rooms = new Map<string, number>();
+  /** Reads a number that changes when another process has written; undefined if there is no other process. */
+  readonly #version: SqlStatement | undefined;
+  #lastVersion: unknown;
 
-  constructor(sql: SqlStatements, texts: RowTexts) {
+  constructor(sql: SqlStatements, connection: SqlConnection) {
     this.#sql = sql;
-    this.#texts = texts;
+    this.#texts = connection.texts;
+    this.#version = connection.shared ? connection.prepare('PRAGMA data_version') : undefined;
   }
 
   /**
@@ -38,6 +42,7 @@ export class StateRoom {
    */
   keep(scope: StoredScope, owner: StateOwner, texts: readonly string[], write: () => void): void {
     if (texts.length === 0) return write();
+    this.#forgetRooms();
     const name = JSON.stringify([scope, ...(scope === 'user' ? owner.slice(0, 2) : owner)]);
     // Other services may have written the state of an app.
     let room = (scope !== 'app' && this.#rooms.get(name)) || 0;
@@ -52,5 +57,11 @@ export class StateRoom {
     } else write();
     if (this.#rooms.size === MAX_REMEMBERED) this.#rooms.clear();
     this.#rooms.set(name, room);
+  }
+
+  #forgetRooms(): void {
+    const version = this.#version?.get()?.['data_version'];
+    if (version !== this.#lastVersion) this.#rooms.clear();
+    this.#lastVersion = version;
   }
 }

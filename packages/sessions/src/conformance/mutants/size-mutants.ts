@@ -1,9 +1,10 @@
-import { type Event, InvalidRequestError, type SessionKey } from '@eventloom/core';
+import { type Event, InvalidRequestError, type SessionKey, SizeLimitError } from '@eventloom/core';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { AppendOutcome, CreatedSession, EventAppend, EventWindow, SessionImport } from '../../session-driver.ts';
 import { brokenEvents } from './broken-events.ts';
 import { LimitedDriver, limitedService, MAX_BYTES } from './limited-driver.ts';
 import { brokenDriver, type Mutant } from './mutant.ts';
+import { brokenSharing } from './shared-driver.ts';
 
 export const sizeMutants: readonly Mutant[] = [
   brokenDriver('size.state', 'truncates long text', (driver) => ({
@@ -14,6 +15,16 @@ export const sizeMutants: readonly Mutant[] = [
   })),
   brokenDriver('size.state-total', 'stores any number of values in single appends', (driver) => ({
     appendEvent: (append) => driver.appendEvent({ ...append, writes: append.writes.slice(0, 1) }),
+  })),
+  brokenDriver('size.state-total', 'counts values that an import does not write', (driver) => ({
+    importSession(session) {
+      if (session.sessionId === 'imported') throw new SizeLimitError('too large');
+      return driver.importSession(session);
+    },
+  })),
+  brokenSharing('size.state-of-others', 'stores any number of values in single appends', (driver) => ({
+    appendEvent: (append) =>
+      driver.appendEvent({ ...append, writes: append.writes.filter(({ key }) => key !== 'more') }),
   })),
   brokenEvents('size.events', 'truncates long text', (events) =>
     events.map((event): Event => {
