@@ -212,6 +212,33 @@ test('a run that was cancelled through another process is interrupted at once in
   }
 });
 
+test('a run that another process resumes while its record is read is interrupted there', async () => {
+  const { serve, sessionService } = await setUp(false);
+  const [read, running] = [new Gate(), new Gate()];
+  const a = serve();
+  const b = serve({ gate: running, text: 'never' });
+  const run = { invocationId: 'e-left', requestId: 'r-1', resumable: true };
+  const message = createEvent({ ...run, author: 'user', content: { parts: [{ text: 'r-1' }] } });
+  message.actions.agentState = { resumable: true };
+  const { lease } = await sessionService.beginRun({ ...KEY, ...run, message });
+  await sessionService.releaseLease(lease, { keepRunOpen: true });
+  const findRun = sessionService.findRun.bind(sessionService);
+  sessionService.findRun = async (request) => {
+    sessionService.findRun = findRun;
+    const found = await findRun(request);
+    await read.pass();
+    return found;
+  };
+  const cancelling = a.cancel('e-left');
+  await read.reached;
+  expect((await b.send('r-1', undefined, { ifKnown: 'resume' })).status).toBe(202);
+  await running.reached;
+  read.open();
+  expect((await cancelling).status).toBe(200);
+  for (const { stateOf } of [a, b])
+    expect(await stateOf('r-1')).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
+});
+
 test('a request that waits in two processes is cancelled in both', async () => {
   const { serve, sessionService } = await setUp(true);
   const holding = new Gate();

@@ -123,10 +123,11 @@ export class RunCanceller {
   async #cancelStored(runner: CancellingRunner, key: SessionKey, stored: RunRecord): Promise<boolean> {
     const { invocationId, open, end } = stored;
     if (open) {
-      const { platform, report } = this.#options;
+      const { report } = this.#options;
       const params = { userId: key.userId, sessionId: key.sessionId, invocationId };
       try {
-        await runner.cancelRun({ ...params, onBusy: open.heldUntilMs > platform.now() ? 'interrupt' : 'queue' });
+        // Interrupts also an attempt that resumes the run meanwhile: no process is to continue it.
+        await runner.cancelRun({ ...params, onBusy: 'interrupt' });
       } catch (error) {
         // Another process took the session, probably to cancel the run as well.
         if (StaleWriterError.isInstance(error)) await runner.cancelRun(params);
