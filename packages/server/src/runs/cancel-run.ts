@@ -137,7 +137,7 @@ export class RunCanceller {
       // A process that took the run over in the meantime still works on it.
       await this.#relay?.cancel(key, invocationId).catch(report);
     } else {
-      const { ids, isEndUndone } = await readWaitingCalls(runner.sessionService, key, stored);
+      const { ids, isEndUndone } = await readWaitingCalls(runner.sessionService, this.#options.platform, key, stored);
       if (ids.length > 0 && (end?.state !== 'failed' || isEndUndone)) {
         await this.#cancelWaiting(runner, key, stored);
       } else if ((await runner.sessionService.findRun({ ...key, id: invocationId }))?.open) {

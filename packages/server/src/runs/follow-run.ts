@@ -265,7 +265,7 @@ export class RunFollower {
     // The session comes first also for a run of this process, because another process may have ended the run. While an answer waits for
     // the session, the run that it continues keeps its stored state.
     const stored = await findReadRun(sessionService, key, id);
-    if (stored) return readRunState(sessionService, key, stored);
+    if (stored) return readRunState(sessionService, this.#options.platform, key, stored);
     if (request && !request.isEnded) return stateOf(request);
     // Another process may be about to store the message.
     const remote = await this.#hub.findWaiting(key, id);

@@ -1,6 +1,15 @@
-import { type BaseSessionService, createEvent, type Event, type RunRecord, type SessionKey } from '@eventloom/core';
+import {
+  type BaseSessionService,
+  createEvent,
+  type Event,
+  type Part,
+  type Platform,
+  type RunRecord,
+  type SessionKey,
+} from '@eventloom/core';
 import { Calls, newestFirst } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
+import { otherWork } from '../http/in-turns.ts';
 import { eventPages } from '../sessions/event-pages.ts';
 import { readEnd, readNotBegun } from './stored-frames.ts';
 
@@ -43,11 +52,16 @@ export const RUN_STATE_SCHEMA = {
  *
  * @throws SessionNotFoundError if the session is deleted in the meantime
  */
-export async function readRunState(service: BaseSessionService, key: SessionKey, run: RunRecord): Promise<RunState> {
+export async function readRunState(
+  service: BaseSessionService,
+  platform: Pick<Platform, 'schedule'>,
+  key: SessionKey,
+  run: RunRecord,
+): Promise<RunState> {
   const { invocationId, open } = run;
   if (open) return { invocationId, state: (await readNotBegun(service, key, run)) ? 'queued' : 'running' };
   const { outcome, frame } = await readEnd(service, key, run);
-  const { ids, isEndUndone } = await readWaitingCalls(service, key, run);
+  const { ids, isEndUndone } = await readWaitingCalls(service, platform, key, run);
   if (frame && !isEndUndone) return { invocationId, state: outcome.state, ...(JSON.parse(frame.json) as ErrorBody) };
   return ids.length > 0 ? { invocationId, state: 'waiting', waitingFor: ids } : { invocationId, state: 'completed' };
 }
@@ -61,12 +75,14 @@ interface WaitingCalls {
 
 /**
  * Reads the calls that a run waits for from its session. Later runs may have answered them, and a rewind may have undone the answers, the
- * end of the run, the run itself, or another rewind.
+ * end of the run, the run itself, or another rewind. The rest of the session is therefore read, page by page, with other work in between; only
+ * the ids of its calls and of its invocations are kept.
  *
  * @throws SessionNotFoundError if the session is deleted in the meantime
  */
 export async function readWaitingCalls(
   service: BaseSessionService,
+  platform: Pick<Platform, 'schedule'>,
   key: SessionKey,
   run: RunRecord,
 ): Promise<WaitingCalls> {
@@ -74,14 +90,19 @@ export async function readWaitingCalls(
   const lastSeq = end?.lastSeq ?? Infinity;
   const isOwn = (event: Event): boolean => event.invocationId === invocationId;
   const events: Event[] = [];
+  const invocations = new Set<string>();
   let hasWaited = false;
   for await (const page of eventPages(service, key, { afterSeq: firstSeq - 1 })) {
     for (const event of page.events) {
       hasWaited ||= isOwn(event) && event.longRunningToolIds !== undefined;
-      events.push(withoutContent(event, run));
+      const isNew = invocations.size < invocations.add(event.invocationId).size;
+      const small = withoutContent(event, run);
+      if (isNew || isOwn(event) || small.content || small.actions.rewindBeforeInvocationId !== undefined)
+        events.push(small);
     }
     // A rewind may undo an answer at any time, but a run that made no long-running calls never waits.
     if (page.seq + page.events.length > lastSeq && !hasWaited) break;
+    await otherWork(platform);
   }
   const ids = new Calls(events).waiting.filter(({ event }) => isOwn(event)).map(({ id }) => id);
   const last = [...newestFirst(events)].find(isOwn);
@@ -93,10 +114,30 @@ export async function readWaitingCalls(
  * rewind to the run itself.
  */
 function withoutContent(event: Event, { invocationId, firstSeq }: RunRecord): Event {
-  const { id, author, timestamp, actions } = event;
-  if (event.content?.parts?.some(({ functionCall, functionResponse }) => functionCall ?? functionResponse))
-    return event;
+  const { id, author, timestamp, branch, isolationScope, longRunningToolIds, actions } = event;
+  const parts = event.content?.parts?.flatMap(withoutValues) ?? [];
   const { rewindBeforeInvocationId: target, history } = actions;
   const rewind = target && { rewindBeforeInvocationId: (history?.rewoundFrom ?? 0) < firstSeq ? invocationId : target };
-  return createEvent({ id, author, timestamp, invocationId: event.invocationId, actions: { ...rewind } });
+  return createEvent({
+    id,
+    author,
+    timestamp,
+    invocationId: event.invocationId,
+    ...(branch !== undefined && { branch }),
+    ...(isolationScope !== undefined && { isolationScope }),
+    ...(longRunningToolIds && { longRunningToolIds }),
+    ...(parts.length > 0 && { content: { parts } }),
+    actions: { ...rewind },
+  });
+}
+
+/** Returns a call or a response without its values; an empty list for any other part. */
+function withoutValues({ functionCall, functionResponse }: Part): Part[] {
+  if (functionCall) {
+    const { args: _args, partialArgs: _partialArgs, ...call } = functionCall;
+    return [{ functionCall: call }];
+  }
+  if (!functionResponse) return [];
+  const { response: _response, parts: _parts, ...response } = functionResponse;
+  return [{ functionResponse: response }];
 }

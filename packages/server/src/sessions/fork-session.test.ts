@@ -5,6 +5,7 @@ import {
   type Event,
   getFunctionCalls,
   getFunctionResponses,
+  systemPlatform,
 } from '@eventloom/core';
 import { END, START, StateGraph } from '@eventloom/graph';
 import { LlmAgent } from '@eventloom/llm-agent';
@@ -244,7 +245,7 @@ test('a fork says that a resumable run was ended early, unless the run had said 
     const sessionId = `fork-${index}`;
     await fork(id, sessionId);
     const run = await sessionService.findRun({ ...KEY, sessionId, id: invocationId });
-    if (run) states.push(await readRunState(sessionService, { ...KEY, sessionId }, run));
+    if (run) states.push(await readRunState(sessionService, systemPlatform, { ...KEY, sessionId }, run));
   }
   const stopped = { state: 'interrupted', code: 'RUN_ABANDONED', error: 'the session was copied before the run ended' };
   expect(states).toMatchObject([stopped, stopped, stopped, ...all.slice(3).map(() => ({ state: 'completed' }))]);
@@ -269,7 +270,10 @@ test('a fork of a run in progress says that the run was ended early, also if onl
   expect(await fork(id)).toMatchObject({ status: 200 });
   const { invocationId } = all[0] ?? expect.unreachable();
   const run = (await sessionService.findRun({ ...FORK, id: invocationId })) ?? expect.unreachable();
-  expect(await readRunState(sessionService, FORK, run)).toMatchObject({ state: 'interrupted', code: 'RUN_ABANDONED' });
+  expect(await readRunState(sessionService, systemPlatform, FORK, run)).toMatchObject({
+    state: 'interrupted',
+    code: 'RUN_ABANDONED',
+  });
 });
 
 test.each([true, false])(
@@ -291,7 +295,7 @@ test.each([true, false])(
       await fork(event.id, key.sessionId);
       const run = (await sessionService.findRun({ ...key, id })) ?? expect.unreachable();
       const state = { state: 'interrupted', code: 'RUN_ABORTED', error: 'the run was cancelled' };
-      expect(await readRunState(sessionService, key, run)).toMatchObject(state);
+      expect(await readRunState(sessionService, systemPlatform, key, run)).toMatchObject(state);
       expect(await findLooseEnds(sessionService, key)).toEqual([]);
     }
   },

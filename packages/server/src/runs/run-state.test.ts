@@ -1,0 +1,33 @@
+import { createEvent, systemPlatform } from '@eventloom/core';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { expect, test } from 'vitest';
+import { readRunState } from './run-state.ts';
+
+const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
+const invocationId = 'e-1';
+
+test('the state of a waiting run is read to the end of its session, with other work in between', async () => {
+  const service = new InMemorySessionService();
+  const session = await service.createSession(KEY);
+  const message = createEvent({ id: 'm', invocationId, author: 'user', content: { parts: [{ text: 'hi' }] } });
+  const { lease } = await service.beginRun({ ...KEY, invocationId, message });
+  const functionCall = { id: 'c', name: 'order', args: { text: 'x'.repeat(1000) } };
+  const call = { content: { parts: [{ functionCall }] }, longRunningToolIds: ['c'] };
+  await service.endRun(lease, { session, event: createEvent({ id: 'c', invocationId, author: 'bot', ...call }) });
+  const state = async () => {
+    let hasRun = false;
+    setTimeout(() => (hasRun = true));
+    const run = await service.findRun({ ...KEY, id: invocationId });
+    const read = await readRunState(service, systemPlatform, KEY, run ?? expect.unreachable());
+    return [read, hasRun];
+  };
+  const append = (id: string, parts: object[]) =>
+    service.appendEvent({
+      session,
+      event: createEvent({ id, invocationId: 'e-2', author: 'user', content: { parts } }),
+    });
+  for (let count = 0; count < 300; count++) await append(String(count), [{ text: 'more' }]);
+  expect(await state()).toEqual([{ invocationId, state: 'waiting', waitingFor: ['c'] }, true]);
+  await append('answer', [{ functionResponse: { id: 'c', name: 'order', response: { ok: true } } }]);
+  expect(await state()).toEqual([{ invocationId, state: 'completed' }, true]);
+});
