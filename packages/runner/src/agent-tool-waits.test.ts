@@ -1,6 +1,7 @@
 import {
   BaseAgent,
   BaseLlm,
+  BaseToolset,
   type Event,
   getFunctionCalls,
   getFunctionResponses,
@@ -41,6 +42,17 @@ const WAIT = { calls: [{ id: 'c1', name: 'wait' }] } satisfies ScriptedStep;
 const TRANSFER = {
   calls: [{ id: 't1', name: 'transfer_to_agent', args: { agentName: 'helper' } }],
 } satisfies ScriptedStep;
+/** A toolset without tools: with one, the tree does not say which agents it has as tools. */
+class NoTools extends BaseToolset {
+  override getTools(): Promise<[]> {
+    return Promise.resolve([]);
+  }
+
+  override close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
 type Agents = Awaited<ReturnType<typeof setUp>>['agentOf'];
 
 /** Returns a reply that calls agents of these names; ids are unique only among the calls of one reply. */
@@ -202,6 +214,16 @@ describe('an AgentTool in a resumable run', () => {
     ],
     ['transferred to', (agentOf, helper) => agentOf('lead', [TRANSFER], { subAgents: [helper] })],
     ['run in a sequence', (_, helper) => new SequentialAgent({ name: 'lead', subAgents: [helper] })],
+    ['run in parallel', (_, helper) => new ParallelAgent({ name: 'lead', subAgents: [helper] })],
+    [
+      'called within another one, beside a toolset',
+      (agentOf, helper, calls) => {
+        const desk = agentOf('desk', [calls ? ask('helper') : 'done'], {
+          tools: [new AgentTool({ agent: helper }), new NoTools()],
+        });
+        return agentOf('lead', [calls ? ask('desk') : 'done'], toolOf(desk));
+      },
+    ],
     ['run in a loop', (_, helper) => new LoopAgent({ name: 'lead', maxIterations: 1, subAgents: [helper] })],
   ])('refuses an answer for an agent that was %s and renamed, and stores nothing', async (_, treeOf) => {
     const { run, agentOf, paid, stored } = await setUp();
@@ -219,6 +241,17 @@ describe('an AgentTool in a resumable run', () => {
     expect(paid).toEqual([{ n: 1 }]);
   });
 
+  test('refuses the result of a long-running call of an agent that was renamed, and stores nothing', async () => {
+    const { run, agentOf, stored } = await setUp();
+    const treeOf = (name: string, steps: ScriptedStep[]) =>
+      new ParallelAgent({ name: 'lead', subAgents: [agentOf(name, steps)] });
+    const first = await run(treeOf('helper', [WAIT]), saying());
+    const before = await stored();
+    const refused = run(treeOf('renamed', []), answer(first, 'c1', { done: true }));
+    await expect(refused).rejects.toThrow('answers calls of the agent "helper", and no agent has that name');
+    expect(await stored()).toEqual(before);
+  });
+
   test('refuses an answer if an agent that called the agent was renamed, and stores nothing', async () => {
     const { run, agentOf, paid, stored } = await setUp();
     const treeOf = (name: string, calls: boolean, helper: ScriptedStep[]) => {
@@ -232,6 +265,40 @@ describe('an AgentTool in a resumable run', () => {
     expect(await stored()).toEqual(before);
     await run(treeOf('desk', false, ['It is paid.']), answer(first));
     expect(paid).toEqual([{ n: 1 }]);
+  });
+
+  test.each<[string, (name: string, deep: BaseAgent) => BaseAgent]>([
+    ['a sequence', (name, deep) => new SequentialAgent({ name, subAgents: [deep] })],
+    ['a loop', (name, deep) => new LoopAgent({ name, maxIterations: 1, subAgents: [deep] })],
+    ['a parallel agent', (name, deep) => new ParallelAgent({ name, subAgents: [deep] })],
+  ])('refuses an answer if %s around the agent was renamed, and stores nothing', async (_, around) => {
+    const { run, agentOf, paid, stored } = await setUp();
+    const treeOf = (name: string, first: ScriptedStep[], deep: ScriptedStep[]) =>
+      new SequentialAgent({ name: 'lead', subAgents: [agentOf('first', first), around(name, agentOf('deep', deep))] });
+    const first = await run(treeOf('steps', ['one'], [PAY]), saying());
+    const before = await stored();
+    const refused = run(treeOf('stages', [], []), answer(first));
+    await expect(refused).rejects.toThrow('newMessage: answers calls of the agent "steps", and no agent has that name');
+    expect(await stored()).toEqual(before);
+    await run(treeOf('steps', [], ['It is paid.']), answer(first));
+    expect(paid).toEqual([{ n: 1 }]);
+  });
+
+  test('takes an answer for an agent whose tool a callback added, and tells the model that the tool is missing', async () => {
+    const { run, agentOf, paid } = await setUp();
+    const treeOf = (lead: ScriptedStep[], helper: ScriptedStep[]) => {
+      const tool = new AgentTool({ agent: agentOf('helper', helper) });
+      const beforeModelCallback = ({ request }: { readonly request: LlmRequest }) => {
+        request.toolsDict = { ...request.toolsDict, helper: tool };
+      };
+      return agentOf('lead', lead, { beforeModelCallback });
+    };
+    const first = await run(treeOf([ask('helper')], [PAY]), saying());
+    const rest = await run(treeOf(['done'], []), answer(first));
+    const error = 'there is no tool named "helper"; the tools are: pay, wait';
+    expect(responses(rest)).toEqual([['helper', { error }]]);
+    expect(textsOf(rest)).toEqual(['done']);
+    expect(paid).toEqual([]);
   });
 
   test('takes an answer for an agent that another agent creates in each run', async () => {

@@ -121,7 +121,7 @@ function lockForNewRun(
  * run. Undefined if plugins may replace the message, or if its files are saved as artifacts.
  */
 function messageToBeginWith(
-  { platform, pluginManager }: Runner,
+  { agent, platform, pluginManager }: Runner,
   { start, config, stateDelta }: RunRequest,
   invocationId: string,
 ): Event | undefined {
@@ -137,7 +137,7 @@ function messageToBeginWith(
     content: start.message,
     actions: { stateDelta, artifactDelta: {} },
   };
-  if (config.resumable) event.actions.agentState = toStoredConfig(config);
+  if (config.resumable) event.actions.agentState = toStoredConfig(config, agent);
   return stampEvent(event, config);
 }
 

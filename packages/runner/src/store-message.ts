@@ -83,7 +83,8 @@ export async function storeMessage(
     invocation.userContent = content;
     actions = { ...actions, artifactDelta: saved.artifactDelta };
   }
-  if (!resumedLog && runConfig.resumable) actions = { ...actions, agentState: toStoredConfig(runConfig) };
+  if (!resumedLog && runConfig.resumable)
+    actions = { ...actions, agentState: toStoredConfig(runConfig, invocation.rootAgent) };
   if (isReplaced && runConfig.requestId !== undefined)
     actions = { ...actions, agentState: { ...actions.agentState, [RunMark.isReplaced]: true } };
   if (answers) await answers.keepCredentials(sessionKeyOf(session));

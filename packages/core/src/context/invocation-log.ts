@@ -75,6 +75,14 @@ export class InvocationLog {
     return at === execution;
   }
 
+  /** Returns the authors of the execution of an event, and of all executions that it is within. */
+  authorsAround({ executionId = '' }: Event): string[] {
+    const authors = new Set<string>();
+    for (let at = this.#executions.get(executionId); at; at = this.#executions.get(at.parentExecutionId ?? ''))
+      for (const { author } of at.events) authors.add(author);
+    return [...authors];
+  }
+
   /** Returns the events that a sub-invocation sees, since it began. */
   within(branch: string, executionId: string): readonly Event[] {
     const begin = this.#executions.get(executionId)?.begin ?? Infinity;

@@ -17,6 +17,8 @@ export const RunMark = {
   resumable: 'resumable',
   /** In the message that began a resumable run: the options that are in force when the run is resumed. */
   runConfig: 'runConfig',
+  /** Names of all agents of the tree, in the message that began a resumable run of several agents. */
+  agents: 'agents',
   /** True in a message that continues a run, and did not begin it. */
   continues: 'resumesCalls',
   /** True in a message that a plugin replaced: a repeated request cannot be compared with it. */

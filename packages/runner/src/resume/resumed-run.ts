@@ -3,7 +3,6 @@ import {
   type Content,
   type Event,
   type EventloomError,
-  getFunctionCalls,
   InvalidRequestError,
   type RunConfig,
 } from '@eventloom/core';
@@ -15,6 +14,7 @@ import {
   isYielded,
   newestFirst,
   outcomeOfEvent,
+  RunMark,
   type SessionCall,
   streamedRecordOf,
   toStreamed,
@@ -63,11 +63,12 @@ export function readResumedRun(
   if (!calls.canContinue(invocationId)) return fail('has ended; send a message without invocationId');
   const began = own.find(({ author, executionId }) => author !== 'user' && executionId === invocationId);
   const agent = began ? runner.agent.findAgent(began.author) : firstAgent(runner.agent, first, events, calls);
-  const gone = agent ? goneAgent(runner, own, calls.answerable(callIds, invocationId)) : began?.author;
+  const log = new InvocationLog(own);
+  const gone = agent ? goneAgent(runner.agent, log, first, calls.answerable(callIds, invocationId)) : began?.author;
   if (gone !== undefined && callIds.length > 0) throw answersGoneAgent(gone);
   if (!agent) return fail(`began with the agent "${gone}", and no agent has that name`);
   return {
-    log: new InvocationLog(own),
+    log,
     userContent: first.content,
     picked: { agent, branch: first.branch },
     config: readStoredConfig(first),
@@ -75,28 +76,25 @@ export function readResumedRun(
 }
 
 /**
- * Returns the name of an agent that the tree no longer has, and that made a call that waits for one of these answers, or called the agent
- * that made it. Does not return agents that the tree never had, because custom agents and tools may create agents: an agent of the tree called
- * the agent, transferred to it, or stored its name as that of the sub-agent that it runs.
+ * Returns the name of an agent that made one of these calls, or that the maker of the call ran within, if the tree had the agent when the run
+ * began, and no longer has it. Custom agents, callbacks and toolsets may create further agents, which are never in the tree. Undefined for a run
+ * that does not have the names of its agents.
  */
 function goneAgent(
-  { agent, toolsets }: Runner,
-  own: readonly Event[],
+  root: BaseAgent,
+  log: InvocationLog,
+  first: Event,
   answered: readonly (SessionCall | undefined)[],
 ): string | undefined {
-  const names = new Set(Array.from(agentsAndTools(agent), ({ name }) => name));
-  const used = own
-    .filter(({ author }) => names.has(author))
-    .flatMap((event) => [
-      event.actions.transferToAgent,
-      ...Object.values(event.actions.agentState ?? {}),
-      ...(toolsets ? [] : getFunctionCalls(event).map(({ name }) => name)),
-    ]);
-  // The branch of a call has the names of the agents that were called as tools, and the ids of their calls.
+  const before = first.actions.agentState?.[RunMark.agents];
+  if (!Array.isArray(before)) return undefined;
+  const names = new Set(Array.from(agentsAndTools(root), ({ name }) => name));
+  const gone = new Set<unknown>(before.filter((name) => !names.has(name)));
+  // The branch of a call has the names of parallel agents and of agents that were called as tools, and the ids of their calls.
   return answered
-    .flatMap((request) => request?.about?.event ?? [])
-    .flatMap(({ branch = '', author }) => [...branch.split(/[.@]/), author])
-    .find((name) => !names.has(name) && used.includes(name));
+    .flatMap((request) => request?.about?.event ?? request?.event ?? [])
+    .flatMap((event) => [...log.authorsAround(event), ...(event.branch ?? '').split(/[.@]/)])
+    .find((name) => gone.has(name));
 }
 
 /**

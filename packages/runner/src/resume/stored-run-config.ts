@@ -1,5 +1,6 @@
-import { ConfigurationError, type Event, type RunConfig } from '@eventloom/core';
-import { checkRunConfig, RunMark } from '@eventloom/core/internal';
+import { type BaseAgent, ConfigurationError, type Event, type RunConfig } from '@eventloom/core';
+import { checkRunConfig, isBaseAgent, RunMark } from '@eventloom/core/internal';
+import { agentsAndTools } from '../open-toolsets.ts';
 
 /** Options that a resumable run stores in its user event, in addition to those that every event has. */
 const REMEMBERED = [
@@ -11,11 +12,18 @@ const REMEMBERED = [
   'pauseOnToolCalls',
 ] as const;
 
-/** Makes the `agentState` of a resumable run's user event: it marks the run as resumable and has the run's options. */
-export function toStoredConfig(config: RunConfig): Record<string, unknown> {
+/**
+ * Makes the `agentState` of a resumable run's user event: it marks the run as resumable, and has the run's options and the names of the agents
+ * of the tree.
+ */
+export function toStoredConfig(config: RunConfig, root: BaseAgent): Record<string, unknown> {
   const runConfig = rememberedOf(config);
-  const mark = { [RunMark.resumable]: true };
-  return Object.keys(runConfig).length > 0 ? { ...mark, [RunMark.runConfig]: runConfig } : mark;
+  const agents = [...agentsAndTools(root)].filter(isBaseAgent).map(({ name }) => name);
+  return {
+    [RunMark.resumable]: true,
+    ...(Object.keys(runConfig).length > 0 ? { [RunMark.runConfig]: runConfig } : {}),
+    ...(agents.length > 1 ? { [RunMark.agents]: agents } : {}),
+  };
 }
 
 /**
