@@ -5,7 +5,7 @@ import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
 import type { RunItem } from '../http/hosted-run.ts';
-import type { Protocol, ProtocolRequest, ProtocolRoute } from '../protocol.ts';
+import type { CommonRequest, Protocol, ProtocolRequest, ProtocolRoute } from '../protocol.ts';
 import type { ServerOptions } from '../server-options.ts';
 
 const OWNER = '/p/{appName}/{userId}';
@@ -415,6 +415,65 @@ describe('a custom protocol', () => {
     expect(document.paths[OWNER]).toMatchObject({ post: { operationId: 'begin', requestBody: { required: true } } });
     await server.drain(0);
     expect(JSON.parse((await ask('POST', '/p/app/ann', say)).text)).toMatchObject({ code: 'SHUTTING_DOWN' });
+  });
+
+  test('refuses the methods of a user in routes without a user and in owner, with what to write', async () => {
+    const errors: string[] = [];
+    const spec = { method: 'post', summary: '', bodySchema: {}, answer: { schema: {} } } as const;
+    const key = { appName: 'app', userId: 'ann', sessionId: 's' };
+    const methods = [
+      'startRun',
+      'followRun',
+      'cancelRun',
+      'runState',
+      'requireSameUser',
+      'agent',
+      'sessions',
+      'artifacts',
+    ];
+    // Programs in JavaScript can call what the types of their requests do not have.
+    const call = (request: object, method: string): unknown =>
+      (Reflect.get(request, method) as (...values: unknown[]) => unknown)({
+        ...key,
+        newMessage: { parts: [{ text: 'hi' }] },
+      });
+    const commonRoutes = methods.map((method) => ({
+      ...spec,
+      path: `/common/${method}`,
+      operationId: `common_${method}`,
+      isPublic: true,
+      handle: async (request: CommonRequest) => Response.json(await call(request, method)),
+    }));
+    const owned = {
+      ...spec,
+      path: '/owned',
+      operationId: 'owned',
+      owner: async (request: CommonRequest) => {
+        await call(request, 'startRun');
+        return key;
+      },
+      handle: () => new Response('owned'),
+    };
+    const { ask, sessionService } = await setUp([CHUNKS], {
+      protocols: [{ name: 'p', routes: [owned], commonRoutes }],
+      authenticate: () => ({ userId: 'ann' }),
+      onError: (error) => errors.push(String(error)),
+    });
+    for (const method of methods)
+      expect(await ask('POST', `/common/${method}`, {})).toMatchObject({
+        status: 500,
+        text: expect.stringContaining('CONFIGURATION'),
+      });
+    expect(errors.splice(0)).toEqual(
+      methods.map((method) =>
+        expect.stringContaining(
+          `/common/${method}: ${method}: the request has no user here; call it in handle of a route in routes`,
+        ),
+      ),
+    );
+    expect((await ask('POST', '/owned', {})).status).toBe(500);
+    expect(errors).toEqual([expect.stringContaining('/owned: startRun: the request has no user here')]);
+    expect((await sessionService.getSession(key))?.events).toEqual([]);
   });
 
   test('answers routes without a user, public ones without authentication, and paths with several segments', async () => {

@@ -1,8 +1,9 @@
 import { ConfigurationError } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
+import { toCommonRequest } from '../http/common-request.ts';
 import { checkProtocolResponse } from '../http/protocol-response.ts';
 import { checkId } from '../http/request-body.ts';
-import type { HttpRoute } from '../http/route.ts';
+import type { HttpRoute, RouteSpec } from '../http/route.ts';
 import type { ServerRequest } from '../http/server-request.ts';
 import { checkProtocols, type Protocol, type ProtocolRoute, type RunOwner, specOf } from '../protocol.ts';
 import type { FrontContext } from '../server-context.ts';
@@ -44,15 +45,20 @@ export function commonRoutes(protocols: readonly Protocol[] = []): HttpRoute<Fro
   return protocols.flatMap(({ commonRoutes: routes = [] }) =>
     routes.map((route) => ({
       ...specOf(route, route.isPublic),
-      handle: async (request) =>
-        checkProtocolResponse(route.path, await route.handle(request), request.raw.method, request.server),
+      async handle(request) {
+        const response = await route.handle(toCommonRequest(route.path, request));
+        return checkProtocolResponse(route.path, response, request.raw.method, request.server);
+      },
     })),
   );
 }
 
 function toRoute(route: ProtocolRoute): HttpRoute {
   const owner = route.owner?.bind(route);
-  const spec = { ...specOf(route), ...(owner ? { owner } : {}) };
+  const spec: RouteSpec & Pick<HttpRoute, 'owner'> = {
+    ...specOf(route),
+    ...(owner ? { owner: (request) => owner(toCommonRequest(route.path, request)) } : {}),
+  };
   const handle = async (request: ServerRequest): Promise<Response> => {
     await requireOwner(spec, request);
     return checkProtocolResponse(route.path, await route.handle(request), request.raw.method, request.server);
