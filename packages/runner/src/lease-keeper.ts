@@ -93,8 +93,10 @@ export class LeaseKeeper {
   readonly #held: HeldLease[] = [];
   /** Leases that are being renewed. */
   readonly #renewing = new Set<HeldLease>();
-  /** True while the storage cannot be used and this was reported. */
-  #isOutageReported = false;
+  /** Called with the failures of renewals. While there are none, the platform gets them. */
+  readonly listeners = new Set<(error: StorageError) => void>();
+  /** True after a failure was reported, until a lease is renewed. */
+  #isFailureReported = false;
   #callOff: (() => void) | undefined;
   /** Time at which the timer is due; 0 without one. */
   #dueMs = 0;
@@ -127,7 +129,7 @@ export class LeaseKeeper {
     this.#callOff = undefined;
     this.#dueMs = 0;
     if (this.#held.length === 0) {
-      this.#isOutageReported = false;
+      this.#isFailureReported = false;
       return;
     }
     this.#dueMs = nowMs + periodMs;
@@ -140,9 +142,9 @@ export class LeaseKeeper {
   }
 
   /**
-   * Renews one lease. A failure other than the loss of the lease is reported to the platform, a storage outage once for
-   * all leases: the next tick tries again, and appends check the lease. A run that writes nothing therefore survives a
-   * storage outage longer than its lease, unless another writer takes the session.
+   * Renews one lease. A failure other than the loss of the lease is reported, once for all leases until one is renewed: the
+   * next tick tries again, and appends check the lease. A run that writes nothing therefore survives a storage outage
+   * longer than its lease, unless another writer takes the session.
    */
   async #renew(held: HeldLease, nowMs: number): Promise<void> {
     if (this.#renewing.has(held)) return;
@@ -156,15 +158,16 @@ export class LeaseKeeper {
         await repeatWhileUnavailable(renew, error, this.#platform, held.endMs);
         held.renewedMs = this.#platform.now();
       }
-      if (held.index >= 0) this.#isOutageReported = false;
+      if (held.index >= 0) this.#isFailureReported = false;
     } catch (error) {
       // The lease was released in the meantime.
       if (held.index < 0) return;
       if (StaleWriterError.isInstance(error)) return held.lose(error);
-      const isOutage = isUnavailable(error);
-      if (isOutage && this.#isOutageReported) return;
-      this.#isOutageReported = isOutage;
-      throw notRenewed(held.lease, error);
+      if (this.#isFailureReported) return;
+      this.#isFailureReported = true;
+      const failure = notRenewed(held.lease, error);
+      if (this.listeners.size === 0) throw failure;
+      for (const listener of this.listeners) listener(failure);
     } finally {
       this.#renewing.delete(held);
     }

@@ -28,6 +28,7 @@ async function setUp(steps: readonly ScriptedStep[], beforeAgent = (): void => u
   const background = (work: Promise<unknown>): void => void work.catch(() => undefined);
   const platform = { ...systemPlatform, background };
   const sessionService = new SqliteSessionService({ database, platform });
+  const errors: string[] = [];
   const serve = (script: readonly ScriptedStep[], relay?: RunRelay) => {
     const agent = new LlmAgent({
       name: 'agent',
@@ -39,7 +40,7 @@ async function setUp(steps: readonly ScriptedStep[], beforeAgent = (): void => u
       runners: [runner],
       platform,
       relay,
-      onError: () => undefined,
+      onError: (error) => errors.push(String(error)),
       limits: { unfinishedRunsEveryMs, answerAfterMs: 60_000 },
     });
     const send = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
@@ -50,7 +51,7 @@ async function setUp(steps: readonly ScriptedStep[], beforeAgent = (): void => u
     return { server, send, stateOf };
   };
   await sessionService.createSession(KEY);
-  return { setWritable, serve, ...serve(steps, new LateRelay(new RunNetwork())) };
+  return { setWritable, errors, serve, ...serve(steps, new LateRelay(new RunNetwork())) };
 }
 
 const MESSAGE = { newMessage: { parts: [{ text: 'hi' }] }, requestId: 'r-1' };
@@ -79,6 +80,21 @@ test('the error of a run that continues has the address of the run', async () =>
     409,
     { error: expect.stringContaining('follow the run'), code: 'RUN_GOES_ON', run: `${SESSION}/runs/${id}` },
   ]);
+});
+
+test('onError gets an outage in which leases are not renewed, once for all runs, which then end', async () => {
+  const gates = [new Gate(), new Gate()];
+  const { setWritable, errors, send } = await setUp(gates.map((gate) => ({ gate, text: 'done' })));
+  await send('POST', SESSION.replace(/s$/, 't'));
+  const answers = ['s', 't'].map((sessionId) => send('POST', '/run', { ...KEY, ...MESSAGE, sessionId }));
+  await Promise.all(gates.map((gate) => gate.reached));
+  setWritable(false);
+  await expect.poll(() => errors).toHaveLength(1);
+  expect(errors[0]).toMatch(/the lease of session "[st]" of user "ann" for the run e-.* was not renewed/);
+  setWritable(true);
+  for (const gate of gates) gate.open();
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200]);
+  expect(errors).toHaveLength(1);
 });
 
 test('a run is not reported as cancelled before its end is stored', async () => {

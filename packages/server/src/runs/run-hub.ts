@@ -108,6 +108,7 @@ export class RunHub {
     this.canceller = new RunCanceller(this, options);
     this.unfinished = new UnfinishedRuns({ hub: this, runners, action: onUnfinishedRuns, limits, platform, report });
     const stop = (key: SessionKey, invocationId: string, how: RunStop): void => this.#stop(key, invocationId, how);
+    for (const { sessions } of runners) sessions.keeper.listeners.add(report);
     relay?.attach({ platform, keepRunsMs: limits.keepRunsMs, report, stop });
   }
 
