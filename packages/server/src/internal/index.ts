@@ -13,7 +13,8 @@ export { createReporter, errorBody, errorResponse, socketCloseOf } from '../http
 export type { RequestGuardOptions } from '../http/request-guard.ts';
 export { guardOf, guardRequest, identifierOf, requireSameUser } from '../http/request-guard.ts';
 export type { HttpRoute } from '../http/route.ts';
-export { GRACE_MS, SESSION_DELETED } from '../runs/run-hub.ts';
+export { SESSION_DELETED } from '../runs/failed-run.ts';
+export { GRACE_MS } from '../runs/run-hub.ts';
 export { runPath } from '../runs/run-log.ts';
 export { findTakenRun, readEnd } from '../runs/stored-frames.ts';
 export { within } from '../runs/within.ts';

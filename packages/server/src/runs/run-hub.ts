@@ -1,5 +1,4 @@
 import {
-  type BaseSessionService,
   type EventloomError,
   type Platform,
   RunAbortedError,
@@ -7,26 +6,22 @@ import {
   type RunConfig,
   SessionBusyError,
   type SessionKey,
-  SessionNotFoundError,
   ShuttingDownError,
-  StaleWriterError,
-  StorageError,
   UnfinishedRunError,
-  toError,
 } from '@eventloom/core';
 import { hasResponses } from '@eventloom/core/internal';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
-import { RunGoesOnError, ServerBusyError } from '../errors.ts';
+import { ServerBusyError } from '../errors.ts';
 import type { RequestQuota, UserQuotas } from '../http/user-quotas.ts';
 import { boundsOf, type ServerLimits } from '../server-limits.ts';
 import { type RecordedRun, RunLog, runName } from './run-log.ts';
 import { RunMemory } from './run-memory.ts';
-import { openError, RUN_IS_OPEN } from './run-mirror.ts';
+import { leaveUnanswered, recordFailure, reportFailure, SESSION_DELETED } from './failed-run.ts';
+import { openError } from './run-mirror.ts';
 import { RunCanceller } from './cancel-run.ts';
 import { RunFollower } from './follow-run.ts';
 import { RunReaders } from './run-reader.ts';
 import type { RelayedLog, RemoteRun, RunRelay, RunStop } from './run-relay.ts';
-import { copyEnd, findMessage, findTakenRun } from './stored-frames.ts';
 import { within } from './within.ts';
 import { type OnUnfinishedRuns, UnfinishedRuns } from './unfinished-runs.ts';
 
@@ -59,16 +54,6 @@ export interface RunHubOptions {
 
 /** Maximum number of unfinished runs that one run finishes before it fails, because a new unfinished run may appear each time. */
 const MAX_FINISHED = 5;
-/**
- * Failures after which another process may have the session, or the session may no longer exist. The end of an aborted run is not stored if the
- * session is lost.
- */
-const MAY_BE_LOST = [StaleWriterError, SessionNotFoundError, RunAbortedError];
-/** The message of the error that ends a run whose session is deleted. */
-export const SESSION_DELETED = 'the session was deleted';
-/** The reason in the error of a run that cannot be continued because its sessions end with this process. */
-const LOST_SESSIONS =
-  'the server was shut down before the run ended, and its sessions are only in the memory of the server';
 /** Time that an aborted run has to clean up, in milliseconds. */
 export const GRACE_MS = 1000;
 /** Time that other processes have to end the runs of a session that is deleted, in milliseconds. */
@@ -78,6 +63,8 @@ const FORGET_MS = 5000;
 export class RunHub {
   readonly platform: Platform;
   readonly limits: ServerLimits;
+  /** Called with each failure of a run. */
+  readonly report: (error: unknown) => void;
   /** Resumes or closes the unfinished runs of other processes. */
   readonly unfinished: UnfinishedRuns;
   /** The connections that read runs. */
@@ -87,7 +74,6 @@ export class RunHub {
   readonly canceller: RunCanceller;
   /** The bounds of the configs of all runs; undefined if there are none. */
   readonly #bounds: RunBounds | undefined;
-  readonly #report: (error: unknown) => void;
   readonly #relay: RunRelay | undefined;
   /** The logs of all runs, including finished runs that can still be read. */
   readonly #memory: RunMemory;
@@ -100,7 +86,7 @@ export class RunHub {
     this.platform = platform;
     this.limits = limits;
     this.#bounds = boundsOf(limits);
-    this.#report = report;
+    this.report = report;
     this.#relay = relay;
     this.#memory = new RunMemory(platform, limits);
     this.readers = new RunReaders(options);
@@ -218,7 +204,7 @@ export class RunHub {
     } catch (thrown) {
       // If an event cannot be recorded, the run is closed, so that its session is unlocked.
       await stream.return().catch(() => undefined);
-      if (!log.isEnded) await this.#fail(log, stream, stream.failure ?? thrown, runner);
+      if (!log.isEnded) await recordFailure(this, log, stream, stream.failure ?? thrown, runner.sessionService);
     }
     // The server shut down before the run ended.
     if (log.isEnded) return;
@@ -236,91 +222,7 @@ export class RunHub {
       if (isCancelledRequest) this.#memory.keep((log.name = runName(log.key, log.requestId ?? '')), log);
       else log.release();
     }
-    if (log.failure !== undefined) this.#reportFailure(log);
-  }
-
-  /** Reports the failure of a run; for a run that stays open, why its log ended: its readers only get that the run continues. */
-  #reportFailure({ failure, earlyEnd, invocationId, key: { sessionId } }: RunLog): void {
-    const cause = earlyEnd ? earlyEnd.cause : failure;
-    if (earlyEnd && StorageError.isInstance(cause)) {
-      const run = `the run ${invocationId} of session ${JSON.stringify(sessionId)}`;
-      this.#report(new StorageError(`${run} stays open: ${cause.message}`, { cause }));
-    } else this.#report(cause);
-  }
-
-  /**
-   * Writes the outcome of a run whose stream threw into its log. Readers get a failure only if it is final: the session has the failure, or
-   * has nothing of the run. An open run, and a refused run whose message is stored, get RUN_GOES_ON. A run that another process has ended
-   * gets its end.
-   */
-  async #fail(log: RunLog, stream: RecordedRun, thrown: unknown, { sessionService }: HostedRunner): Promise<void> {
-    const failure = RunAbortedError.isInstance(thrown) && log.stopReason ? log.stopReason : toError(thrown);
-    if (stream.leavesRunOpen) return this.#endEarly(log, failure, sessionService);
-    if (StorageError.isInstance(failure) && failure.retryable && !(await stream.whenBegun()))
-      return log.fail(unansweredStart(failure, log.requestId));
-    const asksToSendAgain = ShuttingDownError.isInstance(failure) || SessionBusyError.isInstance(failure);
-    if (failure === log.stopReason && (await stream.whenBegun())) {
-      // The message is stored, so it must not be sent again.
-      return this.#failStopped(log, asksToSendAgain ? stoppedError(failure) : failure, sessionService);
-    }
-    if (!asksToSendAgain || (await stream.whenBegun())) return log.fail(failure);
-    try {
-      // Without a request id, a message that answers or resumes cannot be distinguished from other messages of its run.
-      const id = log.requestId ?? (log.mayContinue ? undefined : stream.invocationId);
-      const stored = id === undefined ? undefined : await findMessage(sessionService, log.key, id);
-      if (stored === undefined) return log.fail(failure);
-      // The same request was sent before, and its message is stored.
-      log.invocationId = stored;
-      log.noteEarlyEnd(earlyEndError(failure));
-    } catch (error) {
-      log.fail(toError(error));
-    }
-  }
-
-  /** Ends the log of a run that was stopped with its last events in the session, because a stopped run yields nothing more. */
-  async #failStopped(log: RunLog, failure: Error, service: BaseSessionService): Promise<void> {
-    try {
-      const stored = await service.findRun({ ...log.key, id: log.invocationId });
-      if (stored?.end) {
-        await copyEnd(service, log, stored);
-        if (stored.end.state !== 'completed') log.failure = failure;
-        return;
-      }
-    } catch (error) {
-      this.#report(error);
-    }
-    log.fail(failure);
-  }
-
-  /**
-   * Ends the log of a run without an end: with RUN_GOES_ON, or with the end that another process stored after it took or deleted the session.
-   * A run that no process can continue after this one gets an end first.
-   */
-  async #endEarly(log: RunLog, failure: Error, service: BaseSessionService): Promise<void> {
-    const isLeft = this.#isDraining && service.endsWithProcess;
-    try {
-      if (isLeft) await this.unfinished.close(log, LOST_SESSIONS);
-      const mayHaveEnded = isLeft || MAY_BE_LOST.some((type) => type.isInstance(failure));
-      if (mayHaveEnded && (await this.#endFromSession(log, service))) return;
-    } catch (error) {
-      this.#report(error);
-    }
-    if (log.isCancelled) this.unfinished.noteCancelled(log);
-    log.noteEarlyEnd(earlyEndError(failure));
-  }
-
-  /** Adds the end of a run from its session to its log. Returns false while the run is open. */
-  async #endFromSession(log: RunLog, service: BaseSessionService): Promise<boolean> {
-    const stored = await findTakenRun(service, this.platform, log.key, log.invocationId);
-    if (stored?.open) return false;
-    if (stored) {
-      log.isEndedElsewhere = true;
-      await copyEnd(service, log, stored);
-    } else {
-      log.isDeleted = true;
-      log.fail(new RunAbortedError(SESSION_DELETED));
-    }
-    return true;
+    if (log.failure !== undefined) reportFailure(this, log);
   }
 
   /**
@@ -485,20 +387,12 @@ export class RunHub {
     // These runs wait for a storage that does not answer.
     for (const log of this.#active.values()) {
       leaveUnanswered(log);
-      this.#reportFailure(log);
+      reportFailure(this, log);
     }
     this.#active.clear();
     this.follower.stop();
     this.readers.stop();
   }
-}
-
-/** Ends the log of a run whose storage does not answer, so that its readers get the reason before the process ends. */
-function leaveUnanswered(log: RunLog): void {
-  const away = new StorageError('the storage did not answer before the server shut down');
-  if (log.hasBegun) log.noteEarlyEnd(earlyEndError(away));
-  else log.fail(unansweredStart(away, log.requestId));
-  log.end();
 }
 
 /**
@@ -528,28 +422,4 @@ function shuttingDown(): EventloomError {
   return new ShuttingDownError(
     'the server is shutting down; try again, with the same requestId if the request has one',
   );
-}
-
-/**
- * Creates the error for a run that was stopped after its message was stored. The reason by itself would suggest that the message can be
- * sent again.
- */
-function stoppedError(cause: Error): RunAbortedError {
-  const why = ShuttingDownError.isInstance(cause) ? 'the server was shut down' : 'the client stopped waiting';
-  return new RunAbortedError(`${why} before the run ended; its committed events are in the session`, { cause });
-}
-
-/** Returns the error of a run whose start the storage did not answer, because a frozen database may still store the message later. */
-function unansweredStart({ message, publicMessage, cause }: StorageError, requestId: string | undefined): StorageError {
-  const how =
-    requestId === undefined ? 'read the session before you send it again' : 'send it again with this requestId';
-  const advice = `; the message may have been stored nevertheless: ${how}`;
-  return new StorageError(message + advice, { cause, publicMessage: publicMessage + advice });
-}
-
-/** Converts the reason to a RunGoesOnError: the run is open, so no follower may get a failure. */
-function earlyEndError(cause: Error): RunGoesOnError {
-  return new RunGoesOnError(`${RUN_IS_OPEN}; do not send the message again, but follow the run at its address`, {
-    cause,
-  });
 }

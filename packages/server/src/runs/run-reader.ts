@@ -6,13 +6,10 @@ import { UserTurns } from '../http/in-turns.ts';
 import { encodeFrames, type FrameEncoder, NUMBERED_SSE_FRAMES, SSE_HEARTBEAT, SSE_RETRY } from '../http/responses.ts';
 import { isOverLimit, RequestQuota, type UserQuotas } from '../http/user-quotas.ts';
 import type { ServerLimits } from '../server-limits.ts';
+import { LARGE_CHARS, LargeText, MAX_WRITE_CHARS } from './large-text.ts';
 import { formatPosition, type RunLog, runPath } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
 
-/** Maximum number of characters of one write, which stay in memory for a reader that stops reading. */
-const MAX_WRITE_CHARS = 64 * 1024;
-/** Number of characters above which a text is written in parts, and counted until the client has read it. */
-const LARGE_CHARS = 2 * MAX_WRITE_CHARS;
 /** Number of heartbeats that a reader may leave unread before it is disconnected. */
 const MAX_MISSED_BEATS = 2;
 /** Time without a read after which a reader is disconnected when the limit of readers is reached. */
@@ -56,10 +53,8 @@ export class RunReader {
   #onMore: (() => void) | undefined;
   /** True from a write to the end of its tick: frames that arrive in between are joined into the next write. */
   isGathering = false;
-  /** The part of a large text that is not written yet. */
-  #rest = '';
-  /** Counts the large text until its last part is written. */
-  #held: RequestQuota | undefined;
+  /** The large text that is being written. */
+  #large: LargeText | undefined;
   #hasWritten = false;
   #missedBeats = 0;
   /** Set while a probe runs: true once the connection has read since. */
@@ -144,33 +139,29 @@ export class RunReader {
    * connection if the user has no room for it.
    */
   say(text: string): void {
-    const isInParts = this.#rest !== '';
-    if (this.#log && !isInParts && text.length > LARGE_CHARS) {
+    if (this.#large) return this.#large.add(text);
+    if (this.#log && text.length > LARGE_CHARS) {
       try {
-        this.#held = this.#readers.hold(this.#log.key.userId, text.length);
+        this.#large = new LargeText(text, this.#readers.hold(this.#log.key.userId, text.length));
+        return this.#writePart(this.#large);
       } catch (error) {
         this.#sayLast(error);
         this.#close()?.close();
       }
     }
-    if (!this.#controller) return;
-    this.#rest += text;
-    if (!isInParts) this.#writePart(this.#controller);
+    this.#enqueue(text);
   }
 
-  /** Writes the next part of a large text, or the whole of another one. */
-  #writePart(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): void {
-    const text = this.#rest;
-    let end = text.length;
-    if (end > LARGE_CHARS) {
-      end = MAX_WRITE_CHARS;
-      // A character of two units is not split.
-      if (text.codePointAt(end - 1) !== text.charCodeAt(end - 1)) end--;
-    }
-    this.#rest = text.slice(end);
-    if (this.#rest === '') void this.#held?.release();
+  #writePart(large: LargeText): void {
+    const { part, isLast } = large.next();
+    if (isLast) this.#large = undefined;
+    this.#enqueue(part);
+  }
+
+  #enqueue(text: string): void {
+    if (!this.#controller) return;
     this.#hasWritten = true;
-    controller.enqueue(this.#encoder.encode(text.slice(0, end)));
+    this.#controller.enqueue(this.#encoder.encode(text));
     this.#onMore?.();
     this.#onMore = undefined;
   }
@@ -179,8 +170,8 @@ export class RunReader {
   pull(): Promise<void> | undefined {
     if (this.#leaving) return this.#leave(this.#leaving);
     if (this.#probed === false) this.#probed = true;
-    if (this.#rest !== '' && this.#controller) {
-      this.#writePart(this.#controller);
+    if (this.#large) {
+      this.#writePart(this.#large);
       return undefined;
     }
     const log = this.#log;
@@ -276,7 +267,7 @@ export class RunReader {
 
   #disconnect(why: string): void {
     // The client has a part of an event.
-    if (this.#rest !== '') return this.#close()?.error(cutError(why));
+    if (this.#large) return this.#close()?.error(cutError(why));
     this.#sayLast(new SlowReaderError(why));
     const controller = this.#close();
     if (!controller) return;
@@ -306,8 +297,8 @@ export class RunReader {
     if (!controller) return undefined;
     const log = this.#log;
     this.#controller = undefined;
-    this.#rest = '';
-    void this.#held?.release();
+    this.#large?.drop();
+    this.#large = undefined;
     this.#log = undefined;
     this.#earlier = undefined;
     this.#first = undefined;

@@ -17,7 +17,8 @@ import { ForbiddenError, UserLimitError, WebhookError } from '../errors.ts';
 import { quotedName, shownAddress } from '../http/request-body.ts';
 import { originToWrite } from '../http/request-guard.ts';
 import type { ServerLimits } from '../server-limits.ts';
-import { type HostedRunner, type RunHub, SESSION_DELETED } from './run-hub.ts';
+import { SESSION_DELETED } from './failed-run.ts';
+import type { HostedRunner, RunHub } from './run-hub.ts';
 import { within } from './within.ts';
 import type { RunState } from './run-state.ts';
 
