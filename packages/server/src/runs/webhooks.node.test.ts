@@ -382,6 +382,31 @@ test.each([
   expect(create).toThrow(message);
 });
 
+test('receivers that never answer do not delay the webhooks of other users', async () => {
+  const hanging = await startReceiver(() => undefined);
+  const receiver = await startReceiver(withStatus());
+  const slow = Array.from({ length: 12 }, (_, index) => `slow-${index}`);
+  const ofEach = 7;
+  const played = await setUp(Array<string>(slow.length * ofEach + 1).fill('done'), [hanging.origin, receiver.origin]);
+  const { server, sessionService } = played;
+  const begin = async (userId: string, { origin }: Receiver) => {
+    await sessionService.getOrCreateSession({ ...sessionKey, userId });
+    const body = JSON.stringify({ newMessage: { parts: [{ text: 'hi' }] }, webhook: { url: origin } });
+    const path = SESSION.replace('ann', userId);
+    const begun = await server.fetch(new Request(`http://localhost${path}/runs`, { method: 'POST', body }));
+    expect(begun.status).toBe(202);
+  };
+  for (let run = 0; run < ofEach; run++) for (const userId of slow) await begin(userId, hanging);
+  await server.whenIdle();
+  await expect
+    .poll(async () => (await pendingOf(sessionService)).filter(({ attempts }) => attempts > 0))
+    .toHaveLength(60);
+  await begin('fast', receiver);
+  await receiver.received(1);
+  hanging.close();
+  await endOf(played);
+});
+
 test('a session that is deleted during a run sends the webhook of the run', async () => {
   const receiver = await startReceiver(withStatus());
   const gate = new Gate();

@@ -65,8 +65,8 @@ const PENDING_RETRY_AFTER_S = 60;
 const MAX_ATTEMPTS = 64;
 /** Maximum number of active attempts for one user, whose receiver may be slow. */
 const MAX_ATTEMPTS_OF_USER = 8;
-/** Maximum number of listed webhooks: more than one user can have, so that those of other users are found as well. */
-const MAX_LISTED = 500;
+/** Maximum number of listed webhooks: those of twenty users who have as many as they may, so that those of other users are found as well. */
+const MAX_LISTED = 20 * MAX_PENDING_OF_USER;
 
 /** A message about the end of a run, and its webhook. */
 export interface WebhookMessage {
@@ -240,30 +240,34 @@ export class Webhooks {
     this.#callOff = platform.schedule(delayMs, () => void this.search(), { idle: true });
   }
 
-  /** Starts due attempts. Returns the time of the next attempt. */
+  /** Starts due attempts, one of each user in turn. Returns the time of the next attempt. */
   async #beginDue(): Promise<number> {
     const nowMs = this.#params.platform.now();
-    let dueMs = Infinity;
+    let nextMs = Infinity;
     for (const runner of this.#params.runners) {
       const { appName, sessionService } = runner;
-      for (const webhook of await sessionService.listRunWebhooks({ appName, limit: MAX_LISTED })) {
-        if (this.#isStopped) return dueMs;
-        if (webhook.dueMs > nowMs) {
-          dueMs = Math.min(dueMs, webhook.dueMs);
-          break;
+      const listed = await sessionService.listRunWebhooks({ appName, limit: MAX_LISTED });
+      const due = listed.filter(({ dueMs }) => dueMs <= nowMs);
+      nextMs = Math.min(nextMs, listed[due.length]?.dueMs ?? Infinity);
+      const byUser = [...Map.groupBy(due, ({ userId }) => userId).values()];
+      for (let turn = 0; byUser.some((webhooks) => webhooks.length > turn); turn++) {
+        for (const webhooks of byUser) {
+          if (this.#isStopped) return nextMs;
+          const webhook = webhooks[turn];
+          // Searches for due webhooks again after each attempt.
+          if (webhook && this.#mayAttempt(webhook)) nextMs = Math.min(nextMs, await this.#begin(runner, webhook));
         }
-        // Searches for due webhooks again after each attempt.
-        if (this.#mayAttempt(webhook)) dueMs = Math.min(dueMs, await this.#begin(runner, webhook));
       }
     }
-    return dueMs;
+    return nextMs;
   }
 
+  /** True if a place for an attempt is free, unless the user has as many places as are left: those are for other users. */
   #mayAttempt({ id, userId }: RunWebhook): boolean {
-    if (this.#attempts.has(id) || this.#attempts.size >= MAX_ATTEMPTS) return false;
+    if (this.#attempts.has(id)) return false;
     let ofUser = 0;
     for (const attempt of this.#attempts.values()) if (attempt.userId === userId) ofUser++;
-    return ofUser < MAX_ATTEMPTS_OF_USER;
+    return ofUser < Math.min(MAX_ATTEMPTS_OF_USER, MAX_ATTEMPTS - this.#attempts.size);
   }
 
   /**
