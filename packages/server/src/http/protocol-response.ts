@@ -1,6 +1,6 @@
 import { ConfigurationError, toError } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
-import { cutError } from '../runs/run-reader.ts';
+import { causesOfCuts, cutError } from '../runs/run-reader.ts';
 import { within } from '../runs/within.ts';
 import type { FrontContext } from '../server-context.ts';
 import { isRunStream } from './hosted-run.ts';
@@ -14,7 +14,8 @@ type Bytes = Uint8Array<ArrayBuffer>;
  * stream's error with its stack and writes the message to the client
  * @throws ConfigurationError for another value, for `Response.error()`, for a body that was read, and for a body of another length than the
  * response announces, because a client waits for missing bytes and reads excess bytes as the next response
- * @throws Error the error of a body that fails within `limits.answerAfterMs`, before its first bytes
+ * @throws Error the error of a body that fails within `limits.answerAfterMs`, before its first bytes; for a stream of a run, that of a writer
+ * that throws at an item that the run has already
  */
 export async function checkProtocolResponse(
   path: string,
@@ -27,7 +28,6 @@ export async function checkProtocolResponse(
     throw new ConfigurationError(
       `${path}: handle: expected a Response, got ${status === 0 ? 'that of an error' : describeKind(answer)}; write return Response.json({ … })`,
     );
-  if (isRunStream(answer)) return answer;
   if (answer.bodyUsed || answer.body?.locked === true)
     throw new ConfigurationError(
       `${path}: handle: the body of its Response was read already; write return new Response(text)`,
@@ -64,7 +64,10 @@ export async function checkProtocolResponse(
     if (announced !== null && !first.done) ahead.push(await read());
   };
   const begun = readAhead();
-  await within(platform, begun, limits.answerAfterMs);
+  // Of a run, the items that it has already are read. Its connection reports its failures itself, and ends with a neutral error.
+  const isRun = isRunStream(answer);
+  const beginning = isRun ? begun.catch((cut: Error) => Promise.reject(toError(causesOfCuts.get(cut) ?? cut))) : begun;
+  await within(platform, beginning, isRun ? 0 : limits.answerAfterMs);
   let hasLeft = false;
   const body = new ReadableStream<Bytes>(
     {
@@ -76,8 +79,8 @@ export async function checkProtocolResponse(
           if (done) controller.close();
           else controller.enqueue(value);
         } catch (thrown) {
-          report(toError(thrown));
-          controller.error(cutError('the server failed to answer; its log says why'));
+          if (!isRun) report(toError(thrown));
+          controller.error(isRun ? thrown : cutError('the server failed to answer; its log says why'));
         }
       },
       cancel(reason) {

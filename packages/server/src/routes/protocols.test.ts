@@ -234,6 +234,45 @@ describe('a custom protocol', () => {
     ]);
   });
 
+  test('whose writer throws at the first item of a run in progress answers with the status of the error', async () => {
+    const errors: unknown[] = [];
+    const gates = [new Gate(), new Gate()];
+    const thrown = new RangeError('the password is 1234');
+    const writers = {
+      throws: () => {
+        throw thrown;
+      },
+      number: () => 1,
+    };
+    const routes = Object.entries(writers).map(([name, item]) => ({
+      method: 'post' as const,
+      path: `/${name}/{appName}/{userId}`,
+      operationId: name,
+      summary: '',
+      answer: { schema: {} },
+      async handle(request: ProtocolRequest) {
+        const key = { appName: 'app', userId: 'ann', sessionId: 's' };
+        const run = await request.startRun({ ...key, newMessage: { parts: [{ text: 'hi' }] }, streaming: true });
+        return run.sse({ item: item as () => string });
+      },
+    }));
+    const steps = gates.map((gate) => ({ chunks: ['so ', gate, 'far'] }));
+    const { server } = await setUp(steps, {
+      protocols: [{ name: 'p', routes }],
+      onError: (error) => errors.push(error),
+    });
+    const codes: unknown[] = [];
+    for (const [index, name] of Object.keys(writers).entries()) {
+      const init = { method: 'POST', body: '{}' };
+      const response = await server.fetch(new Request(`http://localhost/${name}/app/ann`, init));
+      codes.push(response.status, ((await response.json()) as { readonly code: unknown }).code);
+      gates[index]?.open();
+      await server.whenIdle();
+    }
+    expect(codes).toEqual([500, 'INTERNAL', 500, 'CONFIGURATION']);
+    expect(errors).toEqual([thrown, expect.objectContaining({ code: 'CONFIGURATION' })]);
+  });
+
   test("reports the failure of its own stream, and does not send the error's text to the client", async () => {
     const reported: unknown[] = [];
     const encoder = new TextEncoder();

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
-import { toCommonRequest } from '../http/common-request.ts';
+import { toCommonRequest } from '../http/userless-request.ts';
 import { checkProtocolResponse } from '../http/protocol-response.ts';
 import { checkId } from '../http/request-body.ts';
 import type { HttpRoute, RouteSpec } from '../http/route.ts';

@@ -240,7 +240,9 @@ export class RunReader {
    * The message is neutral, because the HTTP server may write it to the client.
    */
   #cut(error: unknown): void {
-    this.#close(error)?.error(cutError(errorBody(error).error));
+    const cut = cutError(errorBody(error).error);
+    causesOfCuts.set(cut, error);
+    this.#close(error)?.error(cut);
   }
 
   /** Writes the text that the encoder returns. Returns false if it is empty. */
@@ -324,6 +326,9 @@ export function cutError(why: string): Error {
   error.stack = `a stream was cut: ${why}`;
   return error;
 }
+
+/** The errors of encoders, by the errors that ended their streams, which do not have them as `cause` for the same reason. */
+export const causesOfCuts: WeakMap<object, unknown> = new WeakMap();
 
 /** A connection that is closed when its client reads again, and otherwise ended with an error. */
 interface LeavingConnection {
