@@ -345,6 +345,9 @@ describe.each([false, true])('a run that waits for a call, resumable: %j,', (res
       answer: async () => begin({ newMessage: { parts: [{ functionResponse }] } }),
       cancel: async () => (await send('DELETE', `${SESSION}/runs/${id}`)).status,
       state: async () => stateOf(`${SESSION}/runs/${id}`),
+      /** Returns true if the stream of the run ends with a failure. */
+      endsInFailure: async () =>
+        /^data: \{"error":.*\n\n$/m.test(await (await send('GET', `${SESSION}/runs/${id}`)).text()),
     };
   };
 
@@ -360,12 +363,12 @@ describe.each([false, true])('a run that waits for a call, resumable: %j,', (res
   });
 
   test('waits again after its cancellation was undone, until it is cancelled again', async () => {
-    const { begin, rewind, waiting, answer, cancel, state } = await waitingRun();
+    const { begin, rewind, waiting, answer, cancel, state, endsInFailure } = await waitingRun();
     const other = await begin(MESSAGE);
     expect(await cancel()).toBe(200);
-    expect(await state()).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
+    expect([await state(), await endsInFailure()]).toMatchObject([{ state: 'interrupted', code: 'RUN_ABORTED' }, true]);
     await rewind(other);
-    expect(await state()).toEqual(waiting);
+    expect([await state(), await endsInFailure()]).toEqual([waiting, false]);
     expect(await cancel()).toBe(200);
     expect(await state()).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
     expect(await answer()).toMatchObject({ code: 'INVALID_MESSAGE' });

@@ -9,7 +9,7 @@ import type { RunMemory } from './run-memory.ts';
 import type { FrameEncoder } from '../http/responses.ts';
 import type { EarlierFrames, RunReaders } from './run-reader.ts';
 import type { RemoteRun, RunRelay } from './run-relay.ts';
-import { type RunState, readRunState } from './run-state.ts';
+import { type RunState, readRunState, readWaitingCalls } from './run-state.ts';
 import { findReadRun, isNotBegun, readEnd, storedFrames } from './stored-frames.ts';
 
 /** A followed run, and the connection that reads it; no connection if there is nothing more to read. */
@@ -176,11 +176,17 @@ export class RunFollower {
     const isChunk = position > eventPosition(offsetOf(position));
     if (offsetOf(position) > (isChunk ? storedOffset : offsetOf(lastPosition)))
       throw beyondEnd(stored, position, lastPosition);
-    const untilPosition = end?.frame?.position ?? lastPosition;
+    const isEndUndone =
+      end?.frame !== undefined &&
+      session.lastSeq > firstSeq + storedOffset &&
+      (await readWaitingCalls(sessionService, this.#options.platform, key, stored)).isEndUndone;
+    // A run whose failure was undone by a rewind may wait for answers again.
+    const failure = isEndUndone ? undefined : end?.frame;
+    const untilPosition = failure?.position ?? lastPosition;
     const log = new RunLog(this.#memory, { key, invocationId });
     log.beginAt(untilPosition);
     log.end(open && openError());
-    const pages = storedFrames(sessionService, key, stored, position, lastPosition, end?.frame);
+    const pages = storedFrames(sessionService, key, stored, position, lastPosition, failure);
     const first = await this.#readers.nextPage(key.userId, pages);
     if (first.done === true && !open) return { invocationId, body: undefined };
     const earlier: EarlierFrames = { first: first.value, pages, untilPosition };

@@ -16,7 +16,7 @@ test('the state of a waiting run is read to the end of its session, with other w
   await service.endRun(lease, { session, event: createEvent({ id: 'c', invocationId, author: 'bot', ...call }) });
   const state = async () => {
     let hasRun = false;
-    setTimeout(() => (hasRun = true));
+    systemPlatform.schedule(0, () => (hasRun = true));
     const run = await service.findRun({ ...KEY, id: invocationId });
     const read = await readRunState(service, systemPlatform, KEY, run ?? expect.unreachable());
     return [read, hasRun];
