@@ -8,6 +8,7 @@ import {
   StorageError,
   toError,
 } from '@eventloom/core';
+import { isUnavailable, repeatWhileUnavailable } from '@eventloom/core/internal';
 
 /** A lease that is renewed while it is held. */
 export interface HeldLease {
@@ -20,56 +21,6 @@ export interface HeldLease {
   index: number;
   /** Called when the lease is lost: another writer has the session, or the storage could not be used until the lease expired. */
   lose(error: EventloomError): void;
-}
-
-/** The pauses between attempts, before they are randomized so that runs do not try again at the same time. */
-const FIRST_PAUSE_MS = 25;
-const MAX_PAUSE_MS = 1000;
-
-/**
- * Repeats work that failed because the storage cannot be used, with growing pauses, until `endMs` or an abort.
- *
- * @param signal ends a pause
- * @throws the last error of the work
- */
-export async function repeatWhileUnavailable<T>(
-  work: () => MaybePromise<T>,
-  thrown: unknown,
-  platform: Platform,
-  endMs: number,
-  signal?: AbortSignal,
-  isAborted = (): boolean => signal?.aborted === true,
-): Promise<T> {
-  let error = thrown;
-  for (let pauseMs = FIRST_PAUSE_MS; isUnavailable(error) && !isAborted(); pauseMs *= 2) {
-    const leftMs = endMs - platform.now();
-    if (leftMs <= 0) break;
-    await pause(platform, Math.min(pauseMs, MAX_PAUSE_MS, leftMs) * (0.5 + Math.random() / 2), signal);
-    try {
-      return await work();
-    } catch (again) {
-      error = again;
-    }
-  }
-  throw error;
-}
-
-/** True if the storage cannot be used now, and may be used again later. */
-export function isUnavailable(error: unknown): error is StorageError {
-  return StorageError.isInstance(error) && error.retryable;
-}
-
-/** Resolves after the delay, or when the signal fires. */
-function pause(platform: Platform, delayMs: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      callOff();
-      signal?.removeEventListener('abort', end);
-      resolve();
-    };
-    const callOff = platform.schedule(delayMs, end);
-    signal?.addEventListener('abort', end, { once: true });
-  });
 }
 
 /** Creates the error for a lease that was not renewed, with its session and its run. */

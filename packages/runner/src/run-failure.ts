@@ -21,13 +21,13 @@ import {
   enclosureOf,
   errorCodeOf,
   errorOutcome,
+  isUnavailable,
   isYielded,
   nameFault,
   reportTo,
   reportUnlessStopped,
 } from '@eventloom/core/internal';
 import { stampEvent } from './event-committer.ts';
-import { isUnavailable } from './lease-keeper.ts';
 import { responsesToOpenCalls, storeResponses } from './open-call-responses.ts';
 import type { RunInvocation } from './run-invocation.ts';
 import type { Runner } from './runner.ts';

@@ -17,8 +17,8 @@ import {
   StaleWriterError,
   type ToolLedgerEntry,
 } from '@eventloom/core';
-import type { AbortGuard, ToolLedger } from '@eventloom/core/internal';
-import { type HeldLease, isUnavailable, repeatWhileUnavailable } from './lease-keeper.ts';
+import { type AbortGuard, isUnavailable, repeatWhileUnavailable, type ToolLedger } from '@eventloom/core/internal';
+import type { HeldLease } from './lease-keeper.ts';
 import type { LoadedSession } from './session-loader.ts';
 import type { LockRequest, SessionLocks } from './session-locks.ts';
 

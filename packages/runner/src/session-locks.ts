@@ -7,6 +7,7 @@ import {
   type MaybePromise,
   type OnBusy,
   type RunOutcome,
+  type RunRecord,
   type Session,
   type SessionKey,
   type SessionLease,
@@ -14,8 +15,15 @@ import {
   SessionNotFoundError,
   StorageError,
 } from '@eventloom/core';
-import { createErrorEvent, errorOutcome, reportTo, RUN_CONFIG_DEFAULTS } from '@eventloom/core/internal';
-import { LeaseKeeper, repeatWhileUnavailable } from './lease-keeper.ts';
+import {
+  createErrorEvent,
+  errorOutcome,
+  MAX_OUTAGE_MS,
+  repeatWhileUnavailable,
+  reportTo,
+  RUN_CONFIG_DEFAULTS,
+} from '@eventloom/core/internal';
+import { LeaseKeeper } from './lease-keeper.ts';
 import type { Runner } from './runner.ts';
 import { type LoadedSession, type LoadRequest, type SessionCacheOptions, SessionLoader } from './session-loader.ts';
 import { type SessionHolder, SessionLock } from './session-lock.ts';
@@ -60,8 +68,6 @@ export interface SessionLocksOptions {
 }
 
 const DEFAULT_LEASE_TTL_MS = 15_000;
-/** Maximum time for which a session cannot be locked because of the storage, in milliseconds: callers wait for their answer meanwhile. */
-const MAX_OUTAGE_MS = 10_000;
 
 /** Locks the sessions of one runner, so that each has one writer, and remembers their events between runs. */
 export class SessionLocks {
@@ -174,7 +180,9 @@ export class SessionLocks {
   async #interruptUnlessKnown(request: BeginRequest): Promise<void> {
     const { key, run } = request;
     const { requestId: id } = run;
-    const known = id === undefined ? undefined : await this.runner.sessionService.findRun({ ...key, id });
+    const find = async (): Promise<RunRecord | undefined> =>
+      id === undefined ? undefined : this.runner.sessionService.findRun({ ...key, id });
+    const known = await this.readAhead(find, request);
     if (!known || known.invocationId === run.invocationId) await this.#interruptHolder(request);
   }
 

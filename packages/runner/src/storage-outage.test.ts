@@ -100,6 +100,18 @@ describe('a short storage outage', () => {
     expect([failed > 0, events.map(textOf).at(-1)]).toEqual([true, 'done']);
   });
 
+  test('that refuses one findRun only delays a run that interrupts another one of its process', async () => {
+    const gate = new Gate();
+    const { start, run, outages, until } = await setUp({ model: [{ gate, text: 'never' }, 'done'] });
+    const interrupted = runToError(start('hi'));
+    await gate.reached;
+    let failed = 0;
+    outages.fault = (called) => (called === 'findRun' && failed++ === 0 ? 'refused' : undefined);
+    const events = await until(run('again', { requestId: 'r', runConfig: { onBusy: 'interrupt' } }));
+    expect([failed > 0, events.map(textOf)]).toEqual([true, ['done']]);
+    expect((await interrupted).error).toMatchObject({ code: 'STALE_WRITER' });
+  });
+
   test('delays the end of a failed run', async () => {
     class Refusing extends BasePlugin {
       override async onEventCallback(): Promise<undefined> {

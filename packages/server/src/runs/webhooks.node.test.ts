@@ -369,6 +369,20 @@ test('the number of undelivered webhooks per user is limited', async () => {
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60']);
 });
 
+test('a request with a webhook waits if the storage cannot be used for a moment', async () => {
+  const { begin, sessionService, platform } = await setUp(['done'], ['https://hooks.example']);
+  const list = sessionService.listRunWebhooks.bind(sessionService);
+  let refused = 0;
+  sessionService.listRunWebhooks = (request) => {
+    if (request.userId === undefined || refused++ > 0) return list(request);
+    throw StorageError.of('the storage', new Error('connection lost'));
+  };
+  let status = 0;
+  void begin({ url: 'https://hooks.example' }).then((response) => (status = response.status));
+  await expect.poll(() => platform.advance(10) === undefined && status).toBe(202);
+  expect(refused).toBeGreaterThan(1);
+});
+
 test.each([
   [{ secret: 'short', origins: ['https://a.example'] }, /webhooks\.secret/],
   [{ secret: 'whsec_c2hvcnQ=', origins: ['https://a.example'] }, /webhooks\.secret/],

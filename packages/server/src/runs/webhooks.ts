@@ -12,7 +12,14 @@ import {
   SessionNotFoundError,
   toError,
 } from '@eventloom/core';
-import { checkOptions, isRecord, type OptionRules, describeKind } from '@eventloom/core/internal';
+import {
+  checkOptions,
+  describeKind,
+  isRecord,
+  MAX_OUTAGE_MS,
+  type OptionRules,
+  repeatWhileUnavailable,
+} from '@eventloom/core/internal';
 import { ForbiddenError, UserLimitError, WebhookError } from '../errors.ts';
 import { quotedName, shownAddress } from '../http/request-body.ts';
 import { originToWrite } from '../http/request-guard.ts';
@@ -118,6 +125,7 @@ export class Webhooks {
    * @throws InvalidRequestError
    * @throws ForbiddenError for an origin that is not listed
    * @throws UserLimitError while too many messages of the user wait
+   * @throws StorageError if the storage cannot be used for 10 seconds
    */
   async check(
     webhook: unknown,
@@ -149,14 +157,18 @@ export class Webhooks {
       throw new ForbiddenError(
         `webhook.url: this server sends no webhooks to ${shownAddress(origin)}; add the origin to webhooks.origins to allow it`,
       );
-    const pending = await service.listRunWebhooks({ appName, userId, includeOpen: true, limit: MAX_PENDING_OF_USER });
+    const pendingOfUser = { appName, userId, includeOpen: true, limit: MAX_PENDING_OF_USER };
+    const list = async (): Promise<RunWebhook[]> => service.listRunWebhooks(pendingOfUser);
+    const { platform } = this.#params;
+    const endMs = platform.now() + MAX_OUTAGE_MS;
+    const pending = await list().catch((error: unknown) => repeatWhileUnavailable(list, error, platform, endMs));
     if (pending.length >= MAX_PENDING_OF_USER)
       throw new UserLimitError(
         `webhook: the user has ${MAX_PENDING_OF_USER} undelivered webhooks, which is the maximum; try again when some are delivered, or leave webhook out`,
         { retryAfterS: PENDING_RETRY_AFTER_S },
       );
     // Not the text of the client, which may contain what a storage cannot keep, such as a NUL.
-    return { id: `msg_${this.#params.platform.newUuid()}`, url: href };
+    return { id: `msg_${platform.newUuid()}`, url: href };
   }
 
   /** Records that a webhook was stored with a run. This process or another one sends the message when the run has ended. */
