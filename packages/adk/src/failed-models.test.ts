@@ -1,7 +1,15 @@
 import { ModelError } from '@eventloom/core';
 import { ScriptedLiveModel, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { BasePlugin, FunctionTool, InMemoryRunner, LiveRequestQueue, LlmAgent, type RunConfig } from './index.ts';
+import {
+  BasePlugin,
+  type Context,
+  FunctionTool,
+  InMemoryRunner,
+  LiveRequestQueue,
+  LlmAgent,
+  type RunConfig,
+} from './index.ts';
 
 /** Records the runs that the plugin was called after. */
 class Ends extends BasePlugin {
@@ -34,6 +42,25 @@ async function talk(
 test("an error of a model's service ends the run with an error event, and is not thrown", async () => {
   const error = new ModelError('the model is overloaded', { errorCode: 'UNAVAILABLE' });
   expect(await talk(new ScriptedModel([error]))).toEqual(['UNAVAILABLE']);
+});
+
+test('afterAgentCallback is called after a failed call of the model', async () => {
+  const model = new ScriptedModel([new ModelError('the model is overloaded', { errorCode: 'UNAVAILABLE' })]);
+  const afterAgentCallback = ({ state }: Context) => {
+    state.set('ended', true);
+    return { role: 'model', parts: [{ text: 'Sorry.' }] };
+  };
+  const agent = new LlmAgent({ name: 'helper', model, afterAgentCallback });
+  const runner = new InMemoryRunner({ agent, appName: 'app' });
+  const { id: sessionId } = await runner.sessionService.createSession({ appName: 'app', userId: 'ann' });
+  const newMessage = { role: 'user', parts: [{ text: 'Hello?' }] };
+  const events = await runner.run({ userId: 'ann', sessionId, newMessage });
+  expect(events.map(({ errorCode, content }) => errorCode ?? content?.parts?.[0]?.text)).toEqual([
+    'UNAVAILABLE',
+    'Sorry.',
+  ]);
+  const session = await runner.sessionService.getSession({ appName: 'app', userId: 'ann', sessionId });
+  expect(session?.state).toEqual({ ended: true });
 });
 
 test('another error of a model is thrown, because its event does not have the message', async () => {

@@ -6,9 +6,17 @@ import {
   type GenerateContentConfig,
   type InvocationContext,
   type LlmRequest,
+  ModelError,
   type ReadonlyContext,
 } from '@eventloom/core';
-import { isBaseTool, isBaseToolset, isRecord, type OptionRules, toList } from '@eventloom/core/internal';
+import {
+  isBaseTool,
+  isBaseToolset,
+  isRecord,
+  type OptionRules,
+  runAfterCallbacks,
+  toList,
+} from '@eventloom/core/internal';
 import {
   type InstructionProvider,
   isLlmAgent,
@@ -220,8 +228,23 @@ export class AdkLlmAgent extends LlmAgent {
   }
 
   protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    const runTurn = (): AsyncGenerator<Event, void, void> => super.runAsyncImpl(context);
+    const hasAfter = this.afterAgentCallback.length > 0 || context.plugins.has('afterAgentCallback');
+    const runTurn = (): AsyncGenerator<Event, void, void> =>
+      hasAfter ? this.#runTurn(context, super.runAsyncImpl(context)) : super.runAsyncImpl(context);
     return this.#tasks.length === 0 ? runTurn() : runTasks(context, this.#tasks, runTurn);
+  }
+
+  /** Calls `afterAgentCallback` also after a failed call of a model, as the ADK does. */
+  async *#runTurn(
+    context: InvocationContext,
+    events: AsyncGenerator<Event, void, void>,
+  ): AsyncGenerator<Event, void, void> {
+    try {
+      yield* events;
+    } catch (error) {
+      if (ModelError.isInstance(error) && !context.abortSignal.aborted) yield* runAfterCallbacks(this, context, false);
+      throw error;
+    }
   }
 }
 

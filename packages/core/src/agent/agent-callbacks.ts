@@ -68,15 +68,25 @@ export async function* runWithCallbacks(
     yield* callbackEvent(failed, recovered, 'onAgentErrorCallback');
     return;
   }
-  if (context.endInvocation || context.isPaused) return;
+  if (!context.endInvocation && !context.isPaused) yield* runAfterCallbacks(agent, context, true);
+}
 
+/**
+ * Runs the callbacks after an agent, and yields their content and changes as an event.
+ * @param isDone true to mark the agent as done
+ */
+export async function* runAfterCallbacks(
+  agent: BaseAgent,
+  context: InvocationContext,
+  isDone: boolean,
+): AsyncGenerator<Event, void, void> {
   const after = new CallbackContext({ invocationContext: context });
   const added = await firstAnswer(
     context.plugins.first('afterAgentCallback', { agent, callbackContext: after }),
     agent.afterAgentCallback,
     after,
   );
-  markEnd(after);
+  if (isDone) markEnd(after);
   yield* callbackEvent(after, added, 'afterAgentCallback');
 }
 
