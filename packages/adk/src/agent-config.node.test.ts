@@ -305,6 +305,10 @@ before_model_callbacks: [{ name: my.callback, args: [{ name: limit, value: 3 }] 
     );
   });
 
+  test('refuses an option that does not exist', () => {
+    expect(() => load({ 'root.yaml': AGENT }, { tols: {} } as LoadAgentOptions)).toThrow('did you mean "tools"?');
+  });
+
   test('refuses values of the program that are of a wrong kind', () => {
     const yaml = {
       'root.yaml': `${AGENT}tools: [{ name: t }]\nafter_model_callbacks: [{ name: c }]\nmodel_code: { name: m }\nsub_agents: [{ code: a }]`,

@@ -1,5 +1,13 @@
 import type { BaseAgent, BaseLlm } from '@eventloom/core';
-import { describeKind, getOwn, isBaseAgent, isBaseTool, isBaseToolset } from '@eventloom/core/internal';
+import {
+  checkOptions,
+  describeKind,
+  getOwn,
+  isBaseAgent,
+  isBaseTool,
+  isBaseToolset,
+  type OptionRules,
+} from '@eventloom/core/internal';
 import { AgentTool, exitLoop } from '@eventloom/multi-agent';
 import { LOAD_MEMORY, PRELOAD_MEMORY, type SchemaLike } from '@eventloom/tools';
 import {
@@ -40,6 +48,14 @@ export interface LoadAgentOptions {
   readonly schemas?: Readonly<Record<string, SchemaLike>> | undefined;
 }
 
+const LOAD_OPTIONS: OptionRules<LoadAgentOptions> = {
+  tools: 'object',
+  callbacks: 'object',
+  agents: 'object',
+  models: 'object',
+  schemas: 'object',
+};
+
 /**
  * Creates an agent from a YAML file of the ADK, on Node. The files of its `config_path`s are read too; all are in the folder of the first file or below,
  * at most 100 of at most 256 KiB. Nothing is imported: a name stands for a value of the options or for a built-in tool (`google_search`,
@@ -50,10 +66,12 @@ export interface LoadAgentOptions {
  * const rollDie = new FunctionTool({ name: 'roll_die', description: 'Rolls a die.', execute: () => 4 });
  * const rootAgent = loadAgentFromConfig('agents/root_agent.yaml', { tools: { 'my_library.tools.roll_die': rollDie } });
  *
+ * @throws ConfigurationError for an option that does not exist
  * @throws AgentConfigError with the file and the line, for a file that cannot be read, a field or a name that is unknown, and options that agents refuse
  */
 export function loadAgentFromConfig(path: string, options: LoadAgentOptions = {}): BaseAgent {
   requirePath('loadAgentFromConfig', path, 'agents/root_agent.yaml');
+  checkOptions('loadAgentFromConfig', LOAD_OPTIONS, options, {}, 'loadAgentFromConfig(path, { tools: { … } })');
   const { first, read } = openAgentFiles(path);
   return new AgentLoader(read, options).load(first);
 }

@@ -68,6 +68,8 @@ function nameOf({ appName, userId, sessionId }: SessionKey): string {
 export class BackgroundCalls {
   readonly steps: AsyncQueue<StreamStep> = new AsyncQueue<StreamStep>();
   readonly #threads = new Map<string, ReturnType<typeof startWorker>>();
+  /** Ends a call with a response, by the id of the call. */
+  readonly #ends = new Map<string, (response: Record<string, unknown>) => void>();
   /** Ids of the calls that asked the user and got no answer, oldest first. */
   readonly #asking: string[] = [];
   readonly #closed = Promise.withResolvers<void>();
@@ -86,6 +88,7 @@ export class BackgroundCalls {
       const thread = this.#threads.get(call.id);
       if (!thread) return;
       this.#threads.delete(call.id);
+      this.#ends.delete(call.id);
       this.#forget(call.id);
       thread.terminate();
       this.steps.push({ kind: 'response', call, response });
@@ -108,6 +111,7 @@ export class BackgroundCalls {
       },
     );
     this.#threads.set(call.id, thread);
+    this.#ends.set(call.id, end);
   }
 
   /** Notes that a call waits for the user. Returns false if its script has ended. */
@@ -115,6 +119,12 @@ export class BackgroundCalls {
     const works = this.#threads.has(id);
     if (works) this.#asking.push(id);
     return works;
+  }
+
+  /** Ends the calls that wait for the user with an error, because no further message comes. */
+  endUnanswered(): void {
+    const error = 'the script asked the user, and the messages of the user have ended';
+    for (const id of [...this.#asking]) this.#ends.get(id)?.({ error });
   }
 
   /** Gives an answer of the user to the oldest call that asked. Returns false if none did. */
@@ -182,11 +192,14 @@ export async function* runMessages(
   let hasEnded = false;
   try {
     for await (const step of calls.steps) {
-      if (step.kind === 'end') hasEnded = true;
-      else if (step.kind === 'response') yield* run(responseOf(step.call, step.response));
+      if (step.kind === 'end') {
+        hasEnded = true;
+        calls.endUnanswered();
+      } else if (step.kind === 'response') yield* run(responseOf(step.call, step.response));
       else if (step.kind === 'question') {
         const content = { role: 'model', parts: [{ text: step.hint }] };
         if (calls.ask(step.call.id)) yield await append(runner, key, { author: runner.agent.name, content });
+        if (hasEnded) calls.endUnanswered();
       } else {
         const { content } = step;
         if (calls.answer(content.parts?.[0]?.text ?? '')) yield await append(runner, key, { author: 'user', content });

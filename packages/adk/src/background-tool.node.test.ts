@@ -80,6 +80,20 @@ test('a stream ends when its messages have ended and no background tool works', 
   expect(model.requests).toHaveLength(2);
 });
 
+test('a script that asks after the messages have ended gets no answer: its call is an error, and the stream ends', async () => {
+  const { model, runner } = await setUp([call(10), 'Done.']);
+  async function* messages(): AsyncGenerator<Content> {
+    yield says('Calculate.');
+  }
+  const texts: string[] = [];
+  for await (const event of runner.runStream({ userId: 'ann', sessionId: 's', inputStream: messages() }))
+    texts.push(stringifyContent(event));
+  expect(texts.slice(-2)).toEqual(['Start at 10?', 'Done.']);
+  expect(model.requests[1]?.request.contents.at(-1)?.parts?.[0]?.functionResponse?.response).toEqual({
+    error: 'the script asked the user, and the messages of the user have ended',
+  });
+});
+
 test('a reader that stops ends the threads, and the session can run again', async () => {
   const { runner } = await setUp([call(10), 'Hello again.']);
   const inputStream = new AsyncQueue<Content>();

@@ -45,7 +45,7 @@ describe('members for unsupported operations', () => {
     [
       'new InvocationContext',
       () => Reflect.construct(InvocationContext, [{ invocationId: 'i' }]),
-      'InvocationContext: a runner creates the contexts of its runs; in a test write testContext()',
+      'InvocationContext: a runner creates the contexts of its runs; write yield* agent.runAsync(context) to run another agent, and testContext()',
     ],
     [
       'useInteractionsApi: true',

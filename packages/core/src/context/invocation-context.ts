@@ -130,9 +130,9 @@ export class InvocationContext {
 
   private constructor(place: Place) {
     // Programs in JavaScript can call the constructor.
-    if (place?.invocation === undefined)
+    if (place?.invocation === undefined || place.abort === undefined)
       throw new ConfigurationError(
-        'InvocationContext: a runner creates the contexts of its runs; in a test write testContext() of @eventloom/testing',
+        'InvocationContext: a runner creates the contexts of its runs; write yield* agent.runAsync(context) to run another agent, and testContext() of @eventloom/testing in a test',
       );
     const { invocation, agent, abort } = place;
     this.invocation = invocation;
