@@ -1,18 +1,28 @@
 import { expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import {
+  type AgentToolConfig,
+  type AppOptions,
   BaseAgent,
   type BaseAgentConfig,
   BaseCodeExecutor,
   type CodeExecutionResult,
+  type CreateEventParams,
   type Event,
   FileArtifactService,
   FunctionTool,
+  type GeminiParams,
   type InvocationContext,
   LlmAgent,
   LoggingPlugin,
+  type LoopAgentConfig,
+  type MemoryEntry,
   type RequireConfirmation,
+  type RetryConfig,
+  type RunConfig,
   type SingleBeforeModelCallback,
+  type StreamableHTTPConnectionParams,
+  type WorkflowConfig,
 } from './index.ts';
 
 test('an agent class names the type of its options', () => {
@@ -84,4 +94,33 @@ test('classes of the program extend services, plugins and executors', () => {
 
 test('an event has its citations', () => {
   expectTypeOf<Event['citationMetadata']>().extract<object>().toHaveProperty('citations');
+});
+
+test('the fields of options can be assigned', () => {
+  const fill = (options: {
+    run: RunConfig;
+    loop: LoopAgentConfig;
+    base: BaseAgentConfig;
+    app: AppOptions;
+    gemini: GeminiParams;
+    event: CreateEventParams;
+    retry: RetryConfig;
+    server: StreamableHTTPConnectionParams;
+    workflow: WorkflowConfig;
+    tool: AgentToolConfig;
+    memory: MemoryEntry;
+  }): void => {
+    options.run.maxLlmCalls = 1;
+    options.loop.maxIterations = 2;
+    options.base.description = 'Helps.';
+    options.app.plugins = [];
+    options.gemini.apiKey = 'key';
+    options.event.author = 'helper';
+    options.retry.maxAttempts = 2;
+    options.server.url = 'https://mcp.example.com';
+    options.workflow.maxConcurrency = 2;
+    options.tool.skipSummarization = true;
+    options.memory.author = 'helper';
+  };
+  expectTypeOf(fill).toBeFunction();
 });

@@ -4,15 +4,18 @@ import type {
   BaseTool,
   CallbackContext,
   Content,
+  EventParams,
   FunctionDeclaration,
   GenerateContentConfig,
   LlmRequest,
   LlmResponse,
   MaybePromise,
+  MemoryEntry,
   OAuth2Auth,
   ToolProcessLlmRequest,
   VendorValue,
 } from '@eventloom/core';
+import type { AgentToolConfig } from '@eventloom/multi-agent';
 import type { ConfirmationPredicate, ToolInputParameters } from '@eventloom/tools';
 import type { VertexAISearchDataStoreSpec, VertexAiSearchToolParams } from '@eventloom/tools/built-in';
 import type { RouteValue } from './workflow/node-context.ts';
@@ -34,6 +37,13 @@ export type AdkAuthConfig = Writable<AuthConfig>;
 export type AdkAuthCredential = Writable<AuthCredential>;
 /** An `OAuth2Auth` that a program written for `@google/adk` fills before it sends it back. */
 export type AdkOAuth2Auth = Writable<OAuth2Auth>;
+
+/** The parameters of `createEvent` that a program written for `@google/adk` fills step by step. */
+export type AdkCreateEventParams = Assignable<EventParams>;
+/** The options of an `AgentTool` that a program written for `@google/adk` fills step by step. */
+export type AdkAgentToolConfig = Assignable<AgentToolConfig>;
+/** A memory that a program written for `@google/adk` fills step by step. */
+export type AdkMemoryEntry = Assignable<MemoryEntry>;
 
 /** The routes that a node selects: one, or several at once. */
 export type Route = RouteValue | readonly RouteValue[];

@@ -9,15 +9,16 @@ import {
   type SequentialAgentConfig,
 } from '@eventloom/multi-agent';
 import type { SchemaLike } from '@eventloom/tools';
+import type { Assignable } from './adk-types.ts';
 import { type AgentNodeOptions, copyAgent, keepConfig, withoutNodeOptions } from './agent-options.ts';
 import { isInstanceOf } from './class-checks.ts';
 
 /** Options of every agent of programs that were written for `@google/adk`: those of `@eventloom/core`, and those of its node in a workflow. */
-export interface AdkBaseAgentConfig extends BaseAgentConfig, AgentNodeOptions {
+export interface AdkBaseAgentConfig extends Assignable<BaseAgentConfig>, AgentNodeOptions {
   /** Schema of the arguments when the agent is called as a tool, and of its input as a node. Default: a text, and any input. */
-  readonly inputSchema?: SchemaLike | undefined;
+  inputSchema?: SchemaLike | undefined;
   /** Schema of the output of its node. Default: any output. */
-  readonly outputSchema?: SchemaLike | undefined;
+  outputSchema?: SchemaLike | undefined;
 }
 
 /** The base of agent classes of the program. */
@@ -71,7 +72,7 @@ export type AdkBaseAgent<_C extends AdkBaseAgentConfig = AdkBaseAgentConfig> = B
 export const AdkBaseAgent: typeof OwnAgent = OwnAgent;
 
 /** Options of a `SequentialAgent` of programs that were written for `@google/adk`. */
-export interface AdkSequentialAgentConfig extends SequentialAgentConfig, AgentNodeOptions {}
+export interface AdkSequentialAgentConfig extends Assignable<SequentialAgentConfig>, AgentNodeOptions {}
 
 /**
  * The `SequentialAgent` of programs that were written for `@google/adk`: that of `eventloom`, with the options of a node and `clone`.
@@ -99,7 +100,7 @@ export class AdkSequentialAgent extends SequentialAgent {
 }
 
 /** Options of a `ParallelAgent` of programs that were written for `@google/adk`. */
-export interface AdkParallelAgentConfig extends ParallelAgentConfig, AgentNodeOptions {}
+export interface AdkParallelAgentConfig extends Assignable<ParallelAgentConfig>, AgentNodeOptions {}
 
 /**
  * The `ParallelAgent` of programs that were written for `@google/adk`: that of `eventloom`, with the options of a node and `clone`.
@@ -132,7 +133,7 @@ export class AdkParallelAgent extends ParallelAgent {
 }
 
 /** Options of a `LoopAgent` of programs that were written for `@google/adk`. */
-export interface AdkLoopAgentConfig extends LoopAgentConfig, AgentNodeOptions {}
+export interface AdkLoopAgentConfig extends Assignable<LoopAgentConfig>, AgentNodeOptions {}
 
 /**
  * The `LoopAgent` of programs that were written for `@google/adk`: that of `eventloom`, with the options of a node and `clone`.

@@ -6,7 +6,7 @@ import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/in
 /** Setting of an app: can its runs be resumed? */
 export interface ResumabilityConfig {
   /** True stores the progress of runs, so that they can be resumed. */
-  readonly isResumable: boolean;
+  isResumable: boolean;
 }
 
 const RESUMABILITY: OptionRules<ResumabilityConfig> = { isResumable: 'flag' };
@@ -20,13 +20,13 @@ export function createResumabilityConfig(given: Partial<ResumabilityConfig> = {}
 /** Options of an `App`. */
 export interface AppOptions {
   /** Letters, digits, `_` and `-`, starting with a letter. `user` is reserved. */
-  readonly name: string;
+  name: string;
   /** The agent or the workflow to run; a tool or a function is put into a workflow. */
-  readonly rootAgent: RunnableNode;
+  rootAgent: RunnableNode;
   /** Plugins of every run of the app. Default: none. */
-  readonly plugins?: BasePlugin[] | undefined;
+  plugins?: BasePlugin[] | undefined;
   /** `{ isResumable: true }` lets a run continue after its process was lost. Default: runs cannot be resumed. */
-  readonly resumabilityConfig?: ResumabilityConfig | undefined;
+  resumabilityConfig?: ResumabilityConfig | undefined;
 }
 
 const OPTIONS: OptionRules<AppOptions> = {

@@ -124,7 +124,7 @@ export class BackgroundCalls {
   /** Ends the calls that wait for the user with an error, because no further message comes. */
   endUnanswered(): void {
     const error = 'the script asked the user, and the messages of the user have ended';
-    for (const id of [...this.#asking]) this.#ends.get(id)?.({ error });
+    for (const id of this.#asking.splice(0)) this.#ends.get(id)?.({ error });
   }
 
   /** Gives an answer of the user to the oldest call that asked. Returns false if none did. */

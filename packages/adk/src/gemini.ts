@@ -1,6 +1,7 @@
 import { type BaseLlmConnection, ConfigurationError, type LlmRequest, type LlmResponse } from '@eventloom/core';
 import { Gemini, type GeminiOptions } from '@eventloom/gemini';
 import { describeDotEnv, readUnsetVariable, readVariable } from '#runtime';
+import type { Assignable } from './adk-types.ts';
 import { requireOptions } from './check-arguments.ts';
 import { refuseUncalled } from './class-checks.ts';
 import { GoogleLLMVariant } from './model-names.ts';
@@ -9,13 +10,13 @@ import { GoogleLLMVariant } from './model-names.ts';
  * The parameters of the `Gemini` for programs that were written for `@google/adk`: those of `@eventloom/gemini`; missing ones are read from
  * the environment.
  */
-export interface GeminiParams extends Omit<GeminiOptions, 'model' | 'retry'> {
+export interface GeminiParams extends Assignable<Omit<GeminiOptions, 'model' | 'retry'>> {
   /** The model's name. Default `gemini-2.5-flash`, as in the ADK. */
-  readonly model?: string | undefined;
+  model?: string | undefined;
   /** Retries of a call that failed. Default: none, as in the ADK; `{}` retries with the defaults of `RetryOptions`. */
-  readonly retry?: GeminiOptions['retry'];
+  retry?: GeminiOptions['retry'];
   /** Only `false`: requests go to `generateContent`, with the whole conversation. */
-  readonly useInteractionsApi?: boolean | undefined;
+  useInteractionsApi?: boolean | undefined;
 }
 
 /** The parameters of a Gemini model after the environment was read. */

@@ -142,7 +142,7 @@ export type { BaseToolParams, RunAsyncToolRequest, ToolPredicate } from '@eventl
 export type { AdkToolProcessLlmRequest as ToolProcessLlmRequest, RequireConfirmation } from './adk-types.ts';
 export { BaseTool, BaseToolset } from '@eventloom/core';
 export { isBaseTool, isBaseToolset } from '@eventloom/core/internal';
-export type { AgentToolConfig } from '@eventloom/multi-agent';
+export type { AdkAgentToolConfig as AgentToolConfig } from './adk-types.ts';
 export { AgentTool, exitLoop as EXIT_LOOP, ExitLoopTool } from '@eventloom/multi-agent';
 export { isAgentTool } from './agent-guards.ts';
 export type {
@@ -318,7 +318,8 @@ export type { AdkLocalExecutorOptions as UnsafeLocalCodeExecutorOptions } from '
 export { AdkUnsafeLocalCodeExecutor as UnsafeLocalCodeExecutor } from './services.ts';
 
 // Events and state
-export type { EventActions, EventParams as CreateEventParams } from '@eventloom/core';
+export type { EventActions } from '@eventloom/core';
+export type { AdkCreateEventParams as CreateEventParams } from './adk-types.ts';
 export type { AdkEvent as Event } from './event-fields.ts';
 export { createAdkEventActions as createEventActions } from './event-fields.ts';
 export { getFunctionCalls, getFunctionResponses, isFinalResponse, stringifyContent } from '@eventloom/core';
@@ -381,6 +382,7 @@ export { ActiveStreamingTool } from './active-streaming-tool.ts';
 export { AdkLiveRequestQueue as LiveRequestQueue } from './live-requests.ts';
 
 // Services
+export type { AdkMemoryEntry as MemoryEntry } from './adk-types.ts';
 export type {
   AppendEventRequest,
   ArtifactKey as DeleteArtifactRequest,
@@ -390,7 +392,6 @@ export type {
   GetSessionRequest,
   ListSessionsRequest,
   LoadArtifactRequest,
-  MemoryEntry,
   SaveArtifactRequest,
   SearchMemoryRequest,
   SearchMemoryResponse,

@@ -18,8 +18,8 @@ import { getLogger } from './logger.ts';
 
 /** The connection of programs that were written for `@google/adk` to an MCP server that is started as a process of this machine. Only on Node. */
 export interface StdioConnectionParams {
-  readonly type: 'StdioConnectionParams';
-  readonly serverParams: {
+  type: 'StdioConnectionParams';
+  serverParams: {
     /** The program to start, such as `npx`. It is started without a shell. */
     readonly command: string;
     readonly args?: readonly string[] | undefined;
@@ -30,23 +30,23 @@ export interface StdioConnectionParams {
     readonly stderr?: 'inherit' | 'ignore' | undefined;
   };
   /** Has no effect, as in the ADK. */
-  readonly timeout?: number | undefined;
+  timeout?: number | undefined;
 }
 
 /** The connection of programs that were written for `@google/adk` to an MCP server over HTTP. */
 export interface StreamableHTTPConnectionParams {
-  readonly type: 'StreamableHTTPConnectionParams';
+  type: 'StreamableHTTPConnectionParams';
   /** Address of the server's MCP endpoint, `https://` or `http://`. */
-  readonly url: string;
+  url: string;
   /** Headers of every request. `transportOptions` replaces it. */
-  readonly header?: Readonly<Record<string, unknown>> | undefined;
+  header?: Readonly<Record<string, unknown>> | undefined;
   /** Has no effect, as in the ADK. */
-  readonly timeout?: number | undefined;
+  timeout?: number | undefined;
   /** Has no effect, as in the ADK. */
-  readonly sseReadTimeout?: number | undefined;
+  sseReadTimeout?: number | undefined;
   /** True tells the server that its session ends when the connection is closed. Default true. */
-  readonly terminateOnClose?: boolean | undefined;
-  readonly transportOptions?:
+  terminateOnClose?: boolean | undefined;
+  transportOptions?:
     | {
         /** Only `headers` is read. */
         readonly requestInit?: RequestInit | undefined;

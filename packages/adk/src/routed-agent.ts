@@ -1,5 +1,6 @@
 import { BaseAgent, type BaseAgentConfig, type Event, type InvocationContext } from '@eventloom/core';
 import { BASE_AGENT_OPTIONS, checkOptions, isBaseAgent, type OptionRules } from '@eventloom/core/internal';
+import type { Assignable } from './adk-types.ts';
 import { type AgentNodeOptions, copyAgent, copySubAgent, keepConfig, withoutNodeOptions } from './agent-options.ts';
 import { checkRouter, checkRouting, type RoutingErrorContext, runWithRouting } from './routing.ts';
 
@@ -11,10 +12,10 @@ export type AgentRouter = (
 ) => Promise<string | undefined> | string | undefined;
 
 /** Options of a `RoutedAgent`. */
-export interface RoutedAgentConfig extends Omit<BaseAgentConfig, 'subAgents'>, AgentNodeOptions {
+export interface RoutedAgentConfig extends Assignable<Omit<BaseAgentConfig, 'subAgents'>>, AgentNodeOptions {
   /** The agents to choose from, by key; a list has the agents' names as keys. */
-  readonly agents: Readonly<Record<string, BaseAgent>> | readonly BaseAgent[];
-  readonly router: AgentRouter;
+  agents: Readonly<Record<string, BaseAgent>> | readonly BaseAgent[];
+  router: AgentRouter;
 }
 
 const { subAgents: _, ...BASE } = BASE_AGENT_OPTIONS;

@@ -1,18 +1,19 @@
 import { ConfigurationError, type Event, type RunConfig } from '@eventloom/core';
 import { wrongOption } from '@eventloom/core/internal';
+import type { Assignable } from './adk-types.ts';
 import { getPendingUserInputRequests, getUserInputRequests } from './user-input-requests.ts';
 
 /** Options of a run for programs that were written for `@google/adk`: those of `@eventloom/core`, and three of the ADK. */
-export interface AdkRunConfig extends RunConfig {
+export interface AdkRunConfig extends Assignable<RunConfig> {
   /** Only `false`: calls of functions in code that a model runs over a live connection are not offered, and fail every run of `@google/adk` 2.0.0 too. */
-  readonly supportCfc?: boolean | undefined;
+  supportCfc?: boolean | undefined;
   /**
    * True lets a message that says nothing but yes or no, such as `ok` or `cancel`, answer the newest open confirmation of the run before. The session
    * gets the answer in place of the text. Default false.
    */
-  readonly plainTextToolConfirmation?: boolean | undefined;
+  plainTextToolConfirmation?: boolean | undefined;
   /** For an `A2AAgentExecutor`: true lets clients over A2A answer confirmations. Has no effect in other runs. */
-  readonly allowRemoteToolConfirmation?: boolean | undefined;
+  allowRemoteToolConfirmation?: boolean | undefined;
 }
 
 const FLAGS = ['supportCfc', 'plainTextToolConfirmation', 'allowRemoteToolConfirmation'] as const;

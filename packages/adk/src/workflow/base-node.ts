@@ -20,23 +20,23 @@ import { type PreparedRetryConfig, prepareRetryConfig, type AdkRetryConfig } fro
 /** Options of every node of a workflow. */
 export interface BaseNodeConfig {
   /** Unique among the nodes of a workflow: letters, digits, `_`, `$` and `-`. */
-  readonly name: string;
+  name: string;
   /** Shown to models when the node is a tool. Default: empty. */
-  readonly description?: string | undefined;
+  description?: string | undefined;
   /** True runs a node that asked a person again when the answer came; false makes the answer its output. Default false. */
-  readonly rerunOnResume?: boolean | undefined;
+  rerunOnResume?: boolean | undefined;
   /** True lets nodes after this one run only if it has an output or a route. Default false. */
-  readonly waitForOutput?: boolean | undefined;
+  waitForOutput?: boolean | undefined;
   /** Default: a failed node fails the workflow. */
-  readonly retryConfig?: AdkRetryConfig | undefined;
+  retryConfig?: AdkRetryConfig | undefined;
   /** Time limit of one attempt, in seconds. Default: none. */
-  readonly timeout?: number | undefined;
-  readonly inputSchema?: SchemaLike | undefined;
-  readonly outputSchema?: SchemaLike | undefined;
+  timeout?: number | undefined;
+  inputSchema?: SchemaLike | undefined;
+  outputSchema?: SchemaLike | undefined;
   /** Schema of an object whose properties are the keys that `context.state` may write. Keys with a prefix are not checked. Default: that of the outer node. */
-  readonly stateSchema?: SchemaLike | undefined;
+  stateSchema?: SchemaLike | undefined;
   /** Agents in the node see only events with the same scope and events without one. `true` makes a scope for each run. Default: that of the outer node. */
-  readonly isolationScope?: string | true | undefined;
+  isolationScope?: string | true | undefined;
 }
 
 export const NODE_OPTIONS: OptionRules<BaseNodeConfig> = {

@@ -8,17 +8,17 @@ export type ErrorClass = new (...args: never[]) => Error;
 /** Retries of a workflow node that failed, for programs that were written for `@google/adk`. */
 export interface AdkRetryConfig {
   /** Attempts in all, the first one included. Default 5. */
-  readonly maxAttempts?: number | undefined;
+  maxAttempts?: number | undefined;
   /** Seconds before the second attempt. Default 1. */
-  readonly initialDelay?: number | undefined;
+  initialDelay?: number | undefined;
   /** Longest delay in seconds. Default 60. */
-  readonly maxDelay?: number | undefined;
+  maxDelay?: number | undefined;
   /** Factor by which each delay is longer than the one before. Default 2. */
-  readonly backoffFactor?: number | undefined;
+  backoffFactor?: number | undefined;
   /** Part of a delay that is random: 0 for none, 1 for delays between 0 and twice as long. Default 1. */
-  readonly jitter?: number | undefined;
+  jitter?: number | undefined;
   /** The errors that are retried, by class or by name. Default: all. */
-  readonly exceptions?: readonly (string | ErrorClass)[] | null | undefined;
+  exceptions?: readonly (string | ErrorClass)[] | null | undefined;
 }
 
 /** A `RetryConfig` with its errors as names. */

@@ -14,10 +14,10 @@ export type DynamicEntry = (context: AdkNodeContext, input: unknown) => unknown;
 
 /** Options of a workflow: those of a node, and either `edges` or `dynamicEntry`. */
 export interface WorkflowConfig extends BaseNodeConfig {
-  readonly edges?: readonly EdgeItem[] | undefined;
-  readonly dynamicEntry?: DynamicEntry | undefined;
+  edges?: readonly EdgeItem[] | undefined;
+  dynamicEntry?: DynamicEntry | undefined;
   /** Maximum number of nodes of the graph that run at the same time. Default: no limit. */
-  readonly maxConcurrency?: number | undefined;
+  maxConcurrency?: number | undefined;
 }
 
 const OPTIONS: OptionRules<WorkflowConfig> = {
