@@ -19,6 +19,7 @@ import { AdkRunner } from './runner.ts';
 import { createSession } from './sessions.ts';
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
+const HAS_NO_LIMIT = 'the service of the program holds the states, and decides how large they may be';
 const HAS_NO_IMPORT = 'a service with the methods of the ADK has no import';
 
 describe('a session service of a program keeps the contract of sessions, but for imports and the size of states', () => {
@@ -30,7 +31,9 @@ describe('a session service of a program keeps the contract of sessions, but for
   const others = ['events.limit', 'open.not-exported', 'run.imported', 'export.long-session', 'export.deleted-midway'];
   const deviations = {
     ...Object.fromEntries([...imports.map(({ id }) => id), ...others].map((id) => [id, HAS_NO_IMPORT])),
-    'size.state-total': 'the service of the program holds the states, and decides how large they may be',
+    'size.state-total': HAS_NO_LIMIT,
+    'size.state-of-others': HAS_NO_LIMIT,
+    'appends.all-or-none': HAS_NO_LIMIT,
   };
   for (const { id, title, run } of sessionServiceConformance(make, { deviations })) test(`${id}: ${title}`, run);
 
