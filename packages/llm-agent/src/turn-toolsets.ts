@@ -75,7 +75,8 @@ function nameOf({ name = 'toolset' }: Partial<BaseToolset>): string {
 const TURNS = new WeakMap<Invocation, Map<string, TurnToolsets>>();
 
 /** Returns the toolsets of the context's agent in this invocation. */
-export function turnToolsets({ invocation, agent }: InvocationContext): TurnToolsets {
+export function turnToolsets(context: InvocationContext): TurnToolsets {
+  const { invocation, agent } = context;
   let turn = TURNS.get(invocation);
   if (!turn) TURNS.set(invocation, (turn = new Map()));
   let toolsets = turn.get(agent.name);
