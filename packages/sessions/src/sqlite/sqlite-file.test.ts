@@ -159,6 +159,17 @@ test('an append whose commit fails stores nothing and leaves no gap in the seque
   database.close();
 });
 
+test('a file that was deleted or replaced while it was open is not writable', () => {
+  const service = new SqliteSessionService({ path });
+  expect(service.checkWritable()).toBeUndefined();
+  rmSync(path);
+  const refused = expect.objectContaining({ code: 'STORAGE_UNAVAILABLE', retryable: false }) as Error;
+  expect(() => service.checkWritable()).toThrow(refused);
+  new SqliteSessionService({ path }).close();
+  expect(() => service.checkWritable()).toThrow(refused);
+  service.close();
+});
+
 test('a given database keeps its other tables and stays open', async () => {
   const database = new DatabaseSync(path);
   database.exec('CREATE TABLE mine (id INTEGER PRIMARY KEY); INSERT INTO mine VALUES (7); PRAGMA user_version = 5');

@@ -1,4 +1,4 @@
-import { systemPlatform } from '@eventloom/core';
+import { type MaybePromise, StorageError, systemPlatform } from '@eventloom/core';
 import { type OptionRules, checkOptions } from '@eventloom/core/internal';
 import { LockLine, type OpenSqlite, openSqlite } from '@eventloom/core/internal/node';
 import type { DatabaseSync } from 'node:sqlite';
@@ -79,6 +79,14 @@ export class SqliteSessionService extends DriverSessionService {
     super(opened.driver, { platform });
     this.endsWithProcess = path === ':memory:';
     this.#opened = opened;
+  }
+
+  override checkWritable(): MaybePromise<void> {
+    if (this.#opened.isReplaced())
+      throw new StorageError('the file of the session database was deleted or replaced; restart the process', {
+        retryable: false,
+      });
+    return super.checkWritable();
   }
 
   /** Closes the file, unless the database was given as an option. Optional: no data is lost without it. Do not call the service afterwards. */

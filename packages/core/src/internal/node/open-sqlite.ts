@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import process from 'node:process';
 import type { DatabaseSync } from 'node:sqlite';
@@ -32,6 +32,8 @@ export interface SqliteUse<T> {
 export interface OpenSqlite<T> {
   /** The result of `prepare`. */
   readonly driver: T;
+  /** True once the file was deleted or replaced: nobody else sees what is written. Always false for a database that was given open. */
+  isReplaced(): boolean;
   /** Closes the file, once, unless the database was given open. */
   close(): void;
 }
@@ -47,7 +49,8 @@ const BUSY_TIMEOUT_MS = 5000;
  */
 export function openSqlite<T>({ path, database }: SqlitePlace, use: SqliteUse<T>): OpenSqlite<T> {
   if (path !== undefined && database === undefined) return openFile(path, use);
-  if (path === undefined && database !== undefined) return { driver: setUp(database, use), close: () => undefined };
+  if (path === undefined && database !== undefined)
+    return { driver: setUp(database, use), isReplaced: () => false, close: () => undefined };
   throw new ConfigurationError(`${use.service}: needs either path, as in { path: '${use.example}' }, or database`);
 }
 
@@ -65,7 +68,9 @@ function openFile<T>(path: string, use: SqliteUse<T>): OpenSqlite<T> {
     const close = (): void => {
       if (opened.isOpen) opened.close();
     };
-    return { driver: setUp(file, use), close };
+    const inodeOf = (): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino;
+    const inode = inodeOf();
+    return { driver: setUp(file, use), isReplaced: () => inodeOf() !== inode, close };
   } catch (cause) {
     file?.close();
     throw new ConfigurationError(
