@@ -104,6 +104,21 @@ const TEXT = `| City | °C | Note |
 ${'long'.repeat(60)}
 `;
 
+test('chunks that arrive faster than the page draws are drawn together', async () => {
+  const chunks = Array.from({ length: 600 }, (_, index) =>
+    index % 20 === 0 ? `\n\n## Part ${index}\n\n` : `word${index} `,
+  );
+  const { page, errors } = await open([{ chunks }]);
+  await page.evaluate(`globalThis.drawn = 0;
+    new MutationObserver(() => drawn++).observe(document.querySelector('[role=log]'), { subtree: true, childList: true, characterData: true })`);
+  await send(page, 'Write');
+  await page.getByRole('log').getByText('word599').waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  expect(await page.evaluate('drawn')).toBeLessThan(300);
+  expect(await page.getByRole('log').locator('h2').count()).toBe(30);
+  expect(errors).toEqual([]);
+});
+
 test('the text of a model has whole words in tables, nested lists below their items, and its own pictures', async () => {
   const { page, errors } = await open([TEXT]);
   await send(page, 'Write');

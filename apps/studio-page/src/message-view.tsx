@@ -1,4 +1,5 @@
-import { memo, useContext, useState } from 'react';
+import { memo, useContext, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import type { Part } from '@eventloom/core';
 import type { CallPart, Message, MessagePart } from '@eventloom/client';
 import Markdown, { defaultUrlTransform } from 'react-markdown';
@@ -6,6 +7,7 @@ import { Button, TextArea, TextField } from 'react-aria-components';
 import remarkGfm from 'remark-gfm';
 import { MeasuredTimes, parallelCalls } from './call-times.ts';
 import { JsonView } from './json-view.tsx';
+import { markdownBlocks } from './markdown-blocks.ts';
 import { Media } from './media.tsx';
 import { canCopy } from './studio-client.ts';
 import { formatDuration } from './trace.ts';
@@ -60,11 +62,15 @@ export const MessageView = memo(function MessageView({
   const place = placeOf(message);
   const isUser = author === 'user';
   const [isEditing, setEditing] = useState(false);
+  const editButton = useRef<HTMLButtonElement>(null);
   if (isEditing && canEdit)
     return (
       <MessageEditor
         text={textOf(message)}
-        onCancel={() => setEditing(false)}
+        onCancel={() => {
+          flushSync(() => setEditing(false));
+          editButton.current?.focus();
+        }}
         onSend={(text) => {
           setEditing(false);
           const others = contentOf(message).filter((part) => part.text === undefined);
@@ -104,7 +110,7 @@ export const MessageView = memo(function MessageView({
       {isEnded && <Stopped />}
       <footer>
         {canEdit && (
-          <button type="button" className="link" onClick={() => setEditing(true)}>
+          <button type="button" className="link" ref={editButton} onClick={() => setEditing(true)}>
             Edit
           </button>
         )}
@@ -237,32 +243,40 @@ const PICTURE = /^data:image\/[\w.+-]+;base64,/;
 function MarkdownText({ text }: { readonly text: string }) {
   return (
     <div className="markdown">
-      <Markdown
-        remarkPlugins={[remarkGfm]}
-        urlTransform={(url, name) => (name === 'src' && PICTURE.test(url) ? url : defaultUrlTransform(url))}
-        components={{
-          // Addresses that run a script or contain a page are removed.
-          a: ({ children, href }) =>
-            href ? (
-              <a href={href} target="_blank" rel="noopener noreferrer">
-                {children}
-              </a>
-            ) : (
-              <span>{children}</span>
-            ),
-          img: ({ alt, src }) =>
-            typeof src === 'string' && PICTURE.test(src) ? (
-              <img className="media" src={src} alt={alt ?? 'picture'} />
-            ) : (
-              <span className="picture-link">{src ? `${alt ?? 'picture'} (${String(src)})` : alt}</span>
-            ),
-        }}
-      >
-        {text}
-      </Markdown>
+      {markdownBlocks(text).map((block, index) => (
+        <MarkdownBlock key={index} text={block} />
+      ))}
     </div>
   );
 }
+
+const MarkdownBlock = memo(function MarkdownBlock({ text }: { readonly text: string }) {
+  return (
+    <Markdown
+      remarkPlugins={[remarkGfm]}
+      urlTransform={(url, name) => (name === 'src' && PICTURE.test(url) ? url : defaultUrlTransform(url))}
+      components={{
+        // Addresses that run a script or contain a page are removed.
+        a: ({ children, href }) =>
+          href ? (
+            <a href={href} target="_blank" rel="noopener noreferrer">
+              {children}
+            </a>
+          ) : (
+            <span>{children}</span>
+          ),
+        img: ({ alt, src }) =>
+          typeof src === 'string' && PICTURE.test(src) ? (
+            <img className="media" src={src} alt={alt ?? 'picture'} />
+          ) : (
+            <span className="picture-link">{src ? `${alt ?? 'picture'} (${String(src)})` : alt}</span>
+          ),
+      }}
+    >
+      {text}
+    </Markdown>
+  );
+});
 
 /** Maximum length of the arguments in a folded call, in characters. */
 const MAX_SHOWN = 200;

@@ -3,8 +3,10 @@ import { createElement, type ReactElement, type ReactNode, StrictMode } from 're
 import { renderToString } from 'react-dom/server';
 import { act, create, type ReactTestRenderer } from 'react-test-renderer';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { AgentChat } from '../agent-chat.ts';
 import { startServer, type TestServer } from '../fixtures/test-server.ts';
 import { useAgent, type UseAgentResult } from './index.ts';
+import { subscribeWithPauses } from './use-agent.ts';
 
 /** Shows the texts, and gives the newest result of the hook to the test. */
 function Chat({ client, sessionId, onRender }: ChatProps): ReactNode {
@@ -100,4 +102,24 @@ describe('a chat in a page', () => {
     expect(newest.messages[1]).toBe(before);
     expect(newest.messages).toHaveLength(4);
   });
+});
+
+test('chunks that arrive together are drawn together, and the end of a run at once', async () => {
+  const gate = new Gate();
+  const chunks = Array.from({ length: 300 }, (_, index) => `${index} `);
+  const chat = new AgentChat(startServer([{ chunks: [...chunks, gate, 'end'] }]).session);
+  const drawn: string[] = [];
+  const unsubscribe = subscribeWithPauses(chat, () => {
+    const { status, conversation } = chat.snapshot;
+    const texts = conversation.messages.at(-1)?.parts.map((part) => (part.type === 'text' ? part.text : ''));
+    drawn.push(`${status}: ${texts?.join('')}`);
+  });
+  const sending = chat.send('Count');
+  expect(drawn).toEqual(['running: undefined', 'running: Count']);
+  await expect.poll(() => drawn.at(-1)).toBe(`running: ${chunks.join('')}`);
+  expect(drawn.length).toBeLessThan(150);
+  gate.open();
+  await sending;
+  expect(drawn.at(-1)).toBe(`idle: ${chunks.join('')}end`);
+  unsubscribe();
 });

@@ -33,7 +33,8 @@ export interface UseAgentResult extends Pick<ChatSnapshot, 'status' | 'error'> {
 
 /**
  * A React hook for a chat with an agent. It reads the session when the component is mounted or the session changes, follows a run that is
- * in progress, and stops reading when the component is unmounted; the run continues on the server.
+ * in progress, and stops reading when the component is unmounted; the run continues on the server. Chunks that arrive soon after each other are
+ * drawn together.
  *
  * @example
  * const client = new EventloomClient();
@@ -56,7 +57,7 @@ export function useAgent({ client, appName, userId, sessionId, ...options }: Use
     [client, appName, userId, sessionId],
   );
   const snapshot = useSyncExternalStore(
-    useMemo(() => (listener: () => void) => chat.subscribe(listener), [chat]),
+    useMemo(() => (listener: () => void) => subscribeWithPauses(chat, listener), [chat]),
     () => chat.snapshot,
     () => chat.snapshot,
   );
@@ -77,4 +78,45 @@ export function useAgent({ client, appName, userId, sessionId, ...options }: Use
   const { conversation, events, status, error } = snapshot;
   const { messages, requests, state, activeAgent } = conversation;
   return { conversation, messages, requests, events, state, activeAgent, status, error, ...actions };
+}
+
+/** Minimum pause between two drawings of chunks, in milliseconds. */
+const PAUSE_MS = 30;
+
+/**
+ * Calls a listener after each change, but after chunks only when as much time has passed as the last drawing took. Chunks may arrive faster
+ * than a page can draw them, and it would then show nothing and react to nobody until the last one.
+ *
+ * @returns the function that ends this
+ */
+export function subscribeWithPauses(chat: AgentChat, listener: () => void): () => void {
+  let drawn = chat.snapshot;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isPausing = false;
+  let isEnded = false;
+  const endPause = (): void => {
+    isPausing = false;
+    if (chat.snapshot !== drawn) draw();
+  };
+  const draw = (): void => {
+    isPausing = true;
+    drawn = chat.snapshot;
+    const beganMs = performance.now();
+    listener();
+    // React draws in a microtask that the listener has queued.
+    queueMicrotask(() => {
+      clearTimeout(timer);
+      if (!isEnded) timer = setTimeout(endPause, Math.max(PAUSE_MS, performance.now() - beganMs));
+    });
+  };
+  const unsubscribe = chat.subscribe(() => {
+    const { status, events } = chat.snapshot;
+    // Chunks change neither.
+    if (!isPausing || status !== drawn.status || events !== drawn.events) draw();
+  });
+  return () => {
+    isEnded = true;
+    unsubscribe();
+    clearTimeout(timer);
+  };
 }
