@@ -204,6 +204,42 @@ test('all controls can be used with only the keyboard', async () => {
   await page.waitForURL((url) => url.searchParams.get('session') !== 'first');
 });
 
+test('the focus is on the message field or where it was, after what had it is gone', async () => {
+  const { page } = await open(['Hello.', 'Hello again.']);
+  const isFocused = async (locator: Locator): Promise<void> =>
+    expect
+      .poll(() => locator.evaluate((element: { matches(selector: string): boolean }) => element.matches(':focus')))
+      .toBe(true);
+  const field = page.getByRole('textbox', { name: 'Message' });
+  await isFocused(field);
+  await send(page, 'Hello?');
+  await page.getByRole('log').getByText('Hello.').waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'New', exact: true }).focus();
+  await page.keyboard.press('Enter');
+  await page.waitForURL((url) => url.searchParams.get('session') !== 'first');
+  await isFocused(field);
+  await page.getByRole('list', { name: 'Sessions' }).getByRole('button').nth(1).focus();
+  await page.keyboard.press('Enter');
+  await page.waitForURL((url) => url.searchParams.get('session') === 'first');
+  await isFocused(field);
+  const edit = page.getByRole('button', { name: 'Edit', exact: true });
+  await edit.focus();
+  await page.keyboard.press('Enter');
+  await isFocused(page.getByRole('textbox', { name: 'Edited message' }));
+  await page.keyboard.press('Escape');
+  await isFocused(edit);
+  await page.getByRole('button', { name: 'Delete', exact: true }).focus();
+  await page.keyboard.press('Enter');
+  await isFocused(page.getByRole('button', { name: 'Keep it' }));
+  await page.keyboard.press('Enter');
+  await isFocused(page.getByRole('button', { name: 'Delete', exact: true }));
+  await page.getByRole('slider').press('Home');
+  await page.getByRole('button', { name: 'Back to now' }).focus();
+  await page.keyboard.press('Enter');
+  await isFocused(field);
+});
+
 test('the page stays smooth with 10,000 events while they are scrolled, searched and played back', async () => {
   const words = Array.from({ length: 20 }, (_, index) => `word${index} `);
   const { page } = await open(

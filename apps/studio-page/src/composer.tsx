@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { Part } from '@eventloom/core';
 import { Button, TextArea, TextField } from 'react-aria-components';
 import { VoiceBar, type VoiceCall } from './voice.tsx';
@@ -22,6 +22,13 @@ export function Composer({ isDisabled, isRunning, canSpeak, call, onSend, onStop
   const [files, setFiles] = useState<readonly File[]>([]);
   const [error, setError] = useState<string>();
   const input = useRef<HTMLInputElement>(null);
+  const box = useRef<HTMLTextAreaElement>(null);
+  const isUsable = !isDisabled && !isRunning;
+  useEffect(() => {
+    // The element that had the focus is gone, such as a button of another session. On a screen for fingers the focus opens a keyboard.
+    if (isUsable && document.activeElement === document.body && !matchMedia('(hover: none)').matches)
+      box.current?.focus({ preventScroll: true });
+  }, [isUsable]);
 
   const submit = async (): Promise<void> => {
     if (isDisabled || (text.trim() === '' && files.length === 0)) return;
@@ -98,6 +105,7 @@ export function Composer({ isDisabled, isRunning, canSpeak, call, onSend, onStop
           isDisabled={isDisabled && !isRunning}
         >
           <TextArea
+            ref={box}
             rows={Math.min(8, text.split('\n').length)}
             placeholder={isDisabled && !isRunning ? 'An earlier moment is shown' : 'Message'}
             onKeyDown={(event) => {

@@ -34,6 +34,7 @@ export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: 
   const [error, setError] = useState<string>();
   const [isDeleting, setDeleting] = useState(false);
   const input = useRef<HTMLInputElement>(null);
+  const deleteButton = useRef<HTMLButtonElement>(null);
   const word = useSettled(search.trim());
 
   const read = useCallback(
@@ -150,7 +151,7 @@ export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: 
           <li key={id}>
             <button
               type="button"
-              title={id}
+              title={`${id}, ${DAY.format(lastUpdateTime * 1000)}, ${TIME.format(lastUpdateTime * 1000)}`}
               aria-current={id === sessionId}
               onClick={() => goTo({ ...place, sessionId: id })}
             >
@@ -176,7 +177,14 @@ export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: 
             <Button className="danger grow" onPress={() => void deleteSession()}>
               Delete it
             </Button>
-            <Button className="quiet grow" autoFocus onPress={() => setDeleting(false)}>
+            <Button
+              className="quiet grow"
+              autoFocus
+              onPress={() => {
+                setDeleting(false);
+                deleteButton.current?.focus();
+              }}
+            >
               Keep it
             </Button>
           </div>
@@ -190,6 +198,7 @@ export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: 
           Import
         </Button>
         <Button
+          ref={deleteButton}
           className="quiet grow"
           isDisabled={events.length === 0 || isRunning}
           onPress={() => setDeleting(!isDeleting)}
@@ -213,11 +222,13 @@ export function SessionList({ apps, hasLogin, place, goTo, events, isRunning }: 
   );
 }
 
-const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'short' });
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 
-/** Returns the second line of a session in the list: its time and its id, or where it was copied from. */
+/** Returns the second line of a session in the list: its time, or its day if that is another one, and its id, or where it was copied from. */
 function detailOf(id: string, lastUpdateTime: number, hasTitle: boolean): string {
-  const time = TIME.format(lastUpdateTime * 1000);
+  const day = DAY.format(lastUpdateTime * 1000);
+  const time = day === DAY.format(Date.now()) ? TIME.format(lastUpdateTime * 1000) : day;
   const origin = originOf(id);
   if (origin !== undefined) return `${origin} · ${time}`;
   return hasTitle ? `${time} · ${id.slice(0, 24)}` : time;
