@@ -1,5 +1,5 @@
-/** A line that begins a block of code, or ends one if nothing follows the marks. */
-const FENCE = /^ {0,3}(`{3,}|~{3,})([^`\n]*)$/m;
+/** The beginning of a line that begins a block of code, or ends one if nothing follows the marks. */
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
 /** A line that cannot continue a list, a quote or another block before the empty line above it. */
 const BEGINNING = /^[^\s>*+\-\d[|<:]/;
@@ -18,7 +18,10 @@ export function markdownBlocks(text: string): readonly string[] {
   let fence: string | undefined;
   let isAfterEmpty = false;
   for (const line of text.split(/(?<=\n)/)) {
-    const [, mark, info = ''] = FENCE.exec(line) ?? [];
+    const [marks = '', found] = FENCE.exec(line) ?? [];
+    const info = line.slice(marks.length);
+    // Text between marks is code in a line.
+    const mark = found?.startsWith('`') && info.includes('`') ? undefined : found;
     if (fence === undefined && isAfterEmpty && (mark !== undefined || BEGINNING.test(line))) {
       blocks.push(block);
       block = '';
